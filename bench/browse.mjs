@@ -19,7 +19,7 @@ const env = {
 const run = (...args) => spawnSync(process.execPath, [mediactl, ...args], { env });
 const start = ['sandbox', 'start', '--port', '0', '--seed', '5000', '--rate-limit', '100000/1h'];
 const { url } = JSON.parse(run(...start, '--json').stdout);
-const key = run('auth', 'token', '--reveal').stdout.toString().trim();
+const key = run('auth', 'token', '--show-token').stdout.toString().trim();
 const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
   args: ['--no-sandbox'],

@@ -108,7 +108,7 @@ const cpuOf = (pid) => {
 async function byWorkers(workers, { directory, count }) {
   const name = `q${homes}`;
   const env = environment({ MEDIACTL_QUEUE: `${store.address}#${name}` });
-  await timed(process.execPath, [mediactl, 'upload', '-r', directory, '--queue', '--quiet'], {
+  await timed(process.execPath, [mediactl, 'upload', '--flatten', directory, '--queue', '--quiet'], {
     env,
   });
   const queue =
@@ -116,7 +116,7 @@ async function byWorkers(workers, { directory, count }) {
       ? new Queue(name, { connection: { url: store.address } })
       : new Queue(name, { connection: store.address }, createPostgresBackend);
   const children = Array.from({ length: workers }, () =>
-    spawn(process.execPath, [mediactl, 'worker', '--root', directory, '--concurrency', '1', '--jsonl'], {
+    spawn(process.execPath, [mediactl, 'worker', '--root', directory, '--transfers', '1', '--jsonl'], {
       env: environment({ MEDIACTL_QUEUE: env.MEDIACTL_QUEUE }),
       stdio: 'ignore',
     }),
@@ -134,7 +134,7 @@ async function byWorkers(workers, { directory, count }) {
 }
 
 const plain = ({ directory }) =>
-  timed(process.execPath, [mediactl, 'upload', '-r', directory, '--parallel', '1', '--quiet'], {
+  timed(process.execPath, [mediactl, 'upload', '--flatten', directory, '--transfers', '1', '--quiet'], {
     env: environment(),
   });
 

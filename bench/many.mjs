@@ -131,9 +131,9 @@ function upload({ directory }, url, parallel, prefix = []) {
   const ours = timed(
     program,
     [
-      ...[...args, mediactl, 'upload', '-r', directory, '--progress', 'none', '--json'],
-      ...(uploadTakes('--parallel') ? ['--parallel', String(parallel)] : []),
-      uploadTakes('--again') ? '--again' : '--no-resume',
+      ...[...args, mediactl, 'upload', '--flatten', directory, '--progress', 'none', '--json'],
+      ...(uploadTakes('--transfers') ? ['--transfers', String(parallel)] : []),
+      uploadTakes('--force') ? '--force' : '--no-resume',
     ],
     {
       env: {
@@ -222,11 +222,11 @@ async function measure(row, roundTripMs) {
   const line = roundTripMs ? await serve('slow-line.mjs', sink.port, roundTripMs) : sink;
   try {
     const { mediactl: ours, ...peers } = contenders(made, line.url);
-    const alone = row.count > 1 && uploadTakes('--parallel');
+    const alone = row.count > 1 && uploadTakes('--transfers');
     const runs = roundTripMs
       ? {
-          ...(alone && { 'mediactl --parallel 1': () => upload(made, line.url, 1) }),
-          [alone ? 'mediactl --parallel 8' : 'mediactl']: ours,
+          ...(alone && { 'mediactl --transfers 1': () => upload(made, line.url, 1) }),
+          [alone ? 'mediactl --transfers 8' : 'mediactl']: ours,
           ...peers,
         }
       : { mediactl: ours, ...peers };
@@ -243,7 +243,7 @@ async function measure(row, roundTripMs) {
 }
 
 sayMachine();
-if (!uploadTakes('--parallel')) say('this mediactl has no --parallel: it sends one file at a time');
+if (!uploadTakes('--transfers')) say('this mediactl has no --transfers: it sends one file at a time');
 const table = values.latency ? farRows : rows;
 try {
   for (const name of wanted.length > 0 ? wanted : Object.keys(table)) {

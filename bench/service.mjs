@@ -23,7 +23,7 @@ const agent = new Agent({ keepAlive: true });
 async function startService(name, ...args) {
   const data = join(folder, name);
   const limit = ['--rate-limit', '100000000/3600'];
-  const child = spawn(process.execPath, [program, '--data', data, '--port', '0', ...limit, ...args], {
+  const child = spawn(process.execPath, [program, '--data-dir', data, '--port', '0', ...limit, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await new Promise((resolve) => {

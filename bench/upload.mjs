@@ -63,7 +63,7 @@ try {
         process.execPath,
         [
           ...[mediactl, 'upload', file, '--require-checksum', '--progress', 'none'],
-          ...(uploadTakes('--again') ? ['--again'] : []), // it was uploaded in the previous round
+          ...(uploadTakes('--force') ? ['--force'] : []), // it was uploaded in the previous round
         ],
         {
           env: {

@@ -43,7 +43,7 @@ if (process.argv.includes('stop')) {
   mediactl(['sandbox', 'start', '--port', '0', '--quiet']); // its hints assume a default profile
   mediactl(['upload', clip, '--wait']);
   mediactl(['ls']);
-  mediactl(['play', '@last', '--check']);
+  mediactl(['play', '@last', '--probe']);
   mediactl(['play', '@last', '--url']);
   mediactl(['sandbox', 'watch', '@last']);
   process.stdout.write(`
@@ -53,7 +53,7 @@ ${wrap('To try more commands in this demo, run:')}
   export MEDIACTL_STATE_DIR=${quotePath(env.MEDIACTL_STATE_DIR)}
   npx --no mediactl upload ./test/fixtures/tone.mp3 --wait
   npx --no mediactl ls
-  npx --no mediactl play @last --check
+  npx --no mediactl play @last --probe
   npx --no mediactl browse
 
 To stop the sandbox and delete the demo:

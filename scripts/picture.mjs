@@ -70,7 +70,7 @@ function makeClip() {
   execFileSync(
     'ffmpeg',
     [
-      ...['-v', 'error', ...rawVideo, '-r', String(framesPerSecond), '-i', '-'],
+      ...['-v', 'error', ...rawVideo, '--flatten', String(framesPerSecond), '-i', '-'],
       ...['-f', 'lavfi', '-i', `sine=frequency=220:duration=${seconds}`, '-i', chapterFile],
       ...['-map', '0', '-map', '1', '-map_chapters', '2', '-vf', `loop=${loops}:${frames}`],
       ...['-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p', '-g', '24'],
@@ -171,7 +171,7 @@ try {
   mediactl('upload', ...makeSounds(), '--wait', '--json');
   const [{ asset_uid }] = JSON.parse(mediactl('upload', clip, '--name', title, '--wait', '--json'));
   mediactl('assets', 'update', asset_uid, '--set-tags', 'harbour,dusk');
-  const { playback_token } = JSON.parse(mediactl('assets', 'player', asset_uid, '--reveal', '--json'));
+  const { playback_token } = JSON.parse(mediactl('assets', 'player', asset_uid, '--show-token', '--json'));
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox'],

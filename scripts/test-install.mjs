@@ -98,7 +98,7 @@ class Install {
     this.mediactl(['sandbox', 'start', '--port', '0']);
     assert.match(this.mediactl(['upload', './clip.mp4', '--wait']), /clip\.mp4.*ready, verified/);
     assert.match(this.mediactl(['ls']), /clip\.mp4/);
-    assert.match(this.mediactl(['play', '@last', '--check']), /plays\s+yes, hls/);
+    assert.match(this.mediactl(['play', '@last', '--probe']), /plays\s+yes, hls/);
     assert.equal(this.mediactl(['ls', '--json', '--jq', '.[].name']), 'clip.mp4\n');
     await this.browse();
     const { path } = JSON.parse(this.mediactl(['completion', 'install', '--json']));

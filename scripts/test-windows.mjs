@@ -46,7 +46,11 @@ function prepareNode() {
   const source = join(root, 'scripts/wine/process-prng.c');
   execFileSync('x86_64-w64-mingw32-gcc', ['-shared', '-o', dll, source, '-ladvapi32']);
   const preload = `Z:${join(root, 'scripts/wine/preload.cjs')}`;
-  return { command: ['wine', join(base, 'package/bin/node.exe'), '-r', preload], env, drive: join(prefix, 'drive_c') };
+  return {
+    command: ['wine', join(base, 'package/bin/node.exe'), '--flatten', preload],
+    env,
+    drive: join(prefix, 'drive_c'),
+  };
 }
 
 /** Installs the package as npm does on Windows. @returns the path of its launcher */
@@ -129,21 +133,21 @@ const checks = {
   'a folder of the library is the last argument; / is its top level': async () => {
     copyClip('sub/b.mp4', 'b');
     copyClip('sub/day 1/C.MP4', 'c');
-    const tree = await json('upload', '-r', 'sub', '/Camp', '--create-folders');
+    const tree = await json('upload', 'sub', '/Camp', '--create-folders');
     assert.deepEqual(tree.map(({ path }) => path).sort(), ['sub\\b.mp4', 'sub\\day 1\\C.MP4']);
     assert.match((await run(['folders', 'tree'])).stdout, /day 1/);
-    assert.match((await run(['upload', 'sub\\b.mp4', '/', '--again', '--dry-run'])).stderr, /1 file/);
+    assert.match((await run(['upload', 'sub\\b.mp4', '/', '--force', '--dry-run'])).stderr, /1 file/);
     assert.match((await run(['upload', 'C:\\', '--dry-run'], 2)).stderr, /root directory cannot be uploaded/);
   },
   'globs have backslashes, and names any case': async () => {
-    const paths = async (...args) => (await json('upload', ...args, '--again', '--dry-run')).map(({ path }) => path);
+    const paths = async (...args) => (await json('upload', ...args, '--force', '--dry-run')).map(({ path }) => path);
     assert.deepEqual(await paths('sub\\*.mp4'), ['sub\\b.mp4']);
     assert.deepEqual(await paths('sub\\**\\*.mp4'), ['sub\\b.mp4', 'sub\\day 1\\C.MP4']);
-    assert.deepEqual(await paths('-r', 'sub', '--exclude', 'day 1\\*'), ['sub\\b.mp4']);
-    assert.deepEqual(await paths('-r', 'sub', '--include', 'day 1\\*'), ['sub\\day 1\\C.MP4']);
+    assert.deepEqual(await paths('--flatten', 'sub', '--exclude', 'day 1\\*'), ['sub\\b.mp4']);
+    assert.deepEqual(await paths('--flatten', 'sub', '--include', 'day 1\\*'), ['sub\\day 1\\C.MP4']);
   },
-  'a file is not overwritten by --manifest-out, however it is spelled': async () => {
-    const args = ['upload', 'C:\\proj\\a.mp4', '--again', '--manifest-out', 'C:\\PROJ\\A.MP4'];
+  'a file is not overwritten by --results, however it is spelled': async () => {
+    const args = ['upload', 'C:\\proj\\a.mp4', '--force', '--results', 'C:\\PROJ\\A.MP4'];
     assert.match(
       (
         await run(
@@ -190,13 +194,13 @@ const checks = {
   },
   'lists in UTF-16, as PowerShell writes them': async () => {
     writeFileSync(join(home, 'list.txt'), Buffer.from('\uFEFFa.mp4\r\nmany-1.bin\r\n', 'utf16le'));
-    assert.equal((await json('upload', '--from-list', 'list.txt', '--again', '--dry-run')).length, 2);
+    assert.equal((await json('upload', '--files-from', 'list.txt', '--force', '--dry-run')).length, 2);
   },
   'a sandbox on Windows processes media': async () => {
     await run(['sandbox', 'start', '--port', '0'], 0, {});
     try {
       assert.match((await run(['upload', './a.mp4', '--wait'], 0, {})).stdout, /ready, verified/);
-      assert.match((await run(['play', '@last', '--check'], 0, {})).stdout, /yes, hls/);
+      assert.match((await run(['play', '@last', '--probe'], 0, {})).stdout, /yes, hls/);
     } finally {
       await run(['sandbox', 'stop'], 0, {});
     }

@@ -32,7 +32,7 @@ export const exitCodeMeanings: Record<ExitCode, string> = {
   6: 'the service rejected the request (400, 409, 412, 413, 422)',
   7: 'out of credits (402) or storage (507)',
   8: 'timed out: still processing',
-  9: 'rate limit (429) and the wait would exceed --max-wait, or stopped by --until',
+  9: 'rate limit (429) and the wait would exceed --max-wait, or stopped by --stop-at',
   10: 'network, TLS, timeout or server error (5xx)',
   11: 'some items failed (each is named), or check found differences',
   12: 'processing failed, or the asset cannot be played',
@@ -53,9 +53,9 @@ type ErrorRow = {
 export const rerunSoon = 'run it again in a moment';
 const checkBaseUrl = 'mediactl auth status, to check the base URL';
 const assetStatus = 'mediactl get ID, to see its status';
-const restoreState = 'restore it from a backup, or start over: upload --again uploads everything again';
+const restoreState = 'restore it from a backup, or start over: upload --force uploads everything again';
 const allowState =
-  'make the state folder writable; upload --again or another MEDIACTL_STATE_DIR uploads everything again';
+  'make the state folder writable; upload --force or another MEDIACTL_STATE_DIR uploads everything again';
 
 /**
  * Every error code with its exit code and its next step. docs/errors.md and `mediactl help exit-codes` are made from
@@ -89,7 +89,7 @@ export const errorTable = {
   },
   keychain: {
     exit: 'unauthenticated',
-    hint: 'unlock the keychain, or mediactl auth login --profile NAME --store file',
+    hint: 'unlock the keychain, or mediactl auth login --profile NAME --key-store file',
   },
   config_corrupt: { exit: 'usage', hint: 'fix it, or move it out of the way' },
   config_mode: { exit: 'unclassified', hint: 'chmod 600 FILE' },
@@ -110,7 +110,7 @@ export const errorTable = {
   unexpected_status: { exit: 'unclassified' },
   unexpected_answer: { exit: 'unreachable', hint: checkBaseUrl },
   foreign_origin: { exit: 'integrity', hint: checkBaseUrl, endsRun: true },
-  token_expired: { exit: 'unauthenticated', hint: 'mediactl assets player UID --reveal, to get a new one' },
+  token_expired: { exit: 'unauthenticated', hint: 'mediactl assets player UID --show-token, to get a new one' },
 
   // The network
   unreachable: { exit: 'unreachable', hint: 'check the network, then run it again' },
@@ -123,7 +123,7 @@ export const errorTable = {
   },
   timeout: { exit: 'unreachable', hint: 'run it again, or allow more time with --request-timeout' },
   private_address: { exit: 'rejected', hint: 'mediactl get ID, to see the URLs that the service returned' },
-  reserve: { exit: 'usage', hint: 'use a smaller --reserve', endsRun: true },
+  reserve: { exit: 'usage', hint: 'use a smaller --reserve-requests', endsRun: true },
   until: { exit: 'rateLimited' },
 
   // Assets, folders and playback
@@ -145,7 +145,7 @@ export const errorTable = {
   still_processing: { exit: 'stillProcessing', hint: 'mediactl wait ID, with a longer --timeout' },
   processing_failed: {
     exit: 'unplayable',
-    hint: 'check that the file plays on your machine, then upload it again with upload --again',
+    hint: 'check that the file plays on your machine, then upload it again with upload --force',
   },
 
   // Sources of an upload
@@ -155,7 +155,7 @@ export const errorTable = {
   file_gone: { exit: 'unclassified', hint: 'restore it, then run the same command again' },
   file_changed: {
     exit: 'integrity',
-    hint: 'mediactl upload --again FILE once it no longer changes, to upload it as a new asset',
+    hint: 'mediactl upload --force FILE once it no longer changes, to upload it as a new asset',
   },
   source_refused: {
     exit: 'usage',
@@ -165,7 +165,7 @@ export const errorTable = {
   source_busy: { exit: 'unreachable', hint: 'run it again later, or allow a longer wait with --max-wait' },
   stdin_size_differs: {
     exit: 'usage',
-    hint: 'run it again with the correct --size, or without it to spool stdin to disk first',
+    hint: 'run it again with the correct --stdin-size, or without it to spool stdin to disk first',
   },
 
   // An upload
@@ -175,18 +175,18 @@ export const errorTable = {
   },
   broken_session: {
     exit: 'unreachable',
-    hint: 'run the same command again; if it fails again, mediactl upload --again starts over',
+    hint: 'run the same command again; if it fails again, mediactl upload --force starts over',
   },
   session_mismatch: {
     exit: 'integrity',
-    hint: 'run the same command again; if it fails again, mediactl upload --again starts over',
+    hint: 'run the same command again; if it fails again, mediactl upload --force starts over',
   },
-  session_expired: { exit: 'notFound', hint: 'run the same command without --on-expired fail to start over' },
+  session_expired: { exit: 'notFound', hint: 'run the same command without --on-session-expired fail to start over' },
   session_unknown: { exit: 'notFound', hint: assetStatus },
-  checksum_mismatch: { exit: 'integrity', hint: 'do not use that asset; upload the file again with upload --again' },
+  checksum_mismatch: { exit: 'integrity', hint: 'do not use that asset; upload the file again with upload --force' },
   unverified: {
     exit: 'integrity',
-    hint: 'omit --require-checksum to accept it, or use --again to upload the file again',
+    hint: 'omit --require-checksum to accept it, or use --force to upload the file again',
   },
 
   // The record of what was uploaded
@@ -209,7 +209,7 @@ export const errorTable = {
   queue_tls: { exit: 'unreachable', hint: 'check that the server accepts TLS on that port' },
   queue_full: {
     exit: 'unreachable',
-    hint: 'add memory or disk to the server, or free some: mediactl uploads forget --done --queue',
+    hint: 'add memory or disk to the server, or free some: mediactl uploads forget --finished --queue',
   },
   queue_unreachable: { exit: 'unreachable', hint: 'check the queue URL, and that the server is running' },
   queue_paused: { exit: 'unclassified' },

@@ -12,7 +12,7 @@ export function parseArguments(args: readonly string[]): Arguments {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      data: { type: 'string' },
+      'data-dir': { type: 'string' },
       port: { type: 'string' },
       log: { type: 'string' },
       fault: { type: 'string', multiple: true },
@@ -34,11 +34,11 @@ export function parseArguments(args: readonly string[]): Arguments {
       throw new ArgumentError(`--${name} must be a number, not '${text}'`);
     return text === undefined ? undefined : Number(text);
   };
-  if (!values.data) throw new ArgumentError('--data is required');
+  if (!values['data-dir']) throw new ArgumentError('--data-dir is required');
   values.fault?.forEach(parseFault);
   const rateLimit = values['rate-limit'];
   return {
-    dataDir: values.data,
+    dataDir: values['data-dir'],
     logPath: values.log,
     port: parsePort(number('port') ?? defaults.port),
     faults: values.fault,

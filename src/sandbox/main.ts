@@ -13,7 +13,7 @@ import { classifyStorageFailure } from './storage-failure.ts';
 import { FolderLockedError } from './store/data-folder.ts';
 
 /**
- * Runs the sandbox process, started as `node sandbox.cjs --data DIR …` (options: see `arguments.ts`). Writes its
+ * Runs the sandbox process, started as `node sandbox.cjs --data-dir DIR …` (options: see `arguments.ts`). Writes its
  * address to DIR/server.json, and API keys to DIR/credentials.json (both 0600). Logs to the file given by --log or else to stdout, and reports a startup failure on stderr in one line.
  */
 async function main(): Promise<void> {

@@ -58,7 +58,7 @@ const fileOf = (name: string, content: string | Buffer) => {
   return path;
 };
 const upload = async (name: string, content: string | Buffer) =>
-  (await cli.json(['upload', fileOf(name, content), folder, '--create-folders', '--again']))[0];
+  (await cli.json(['upload', fileOf(name, content), folder, '--create-folders', '--force']))[0];
 
 describe('a service that is only read', () => {
   check('accepts the key, and responds with rate limits', ['A23'], async () => {
@@ -110,7 +110,7 @@ describe.skipIf(isReadOnly)('a service that is written to', () => {
   });
   check('stores an upload of several chunks', [], async () => {
     const path = fileOf('large.bin', someBytes(300_000, folder));
-    const [record] = await cli.json(['upload', path, folder, '--chunk-size', '64KiB', '--again']);
+    const [record] = await cli.json(['upload', path, folder, '--chunk-size', '64KiB', '--force']);
     expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
   });
   check('knows an uploaded file by its receipt', [], async () => {
@@ -147,7 +147,7 @@ describe.skipIf(isReadOnly)('a service that is written to', () => {
     expect(saved.verified).toBe(true);
   });
   check('has a playback URL that can be fetched', [], async () => {
-    await run(['play', uid, '--check']);
+    await run(['play', uid, '--probe']);
   });
   check('does not have it once it is deleted', [], async () => {
     await run(['rm', uid, '--yes']);

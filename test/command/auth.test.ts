@@ -29,9 +29,7 @@ describe('auth login', () => {
     const { code, stdout, stderr } = await login('--profile', 'main', '--workspace', workspace);
     expect(code).toBe(0);
     expect(stdout).toBe(`profile\tmain\nbase_url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey_in\tfile\n`);
-    expect(stderr).toBe(
-      `API key saved in ${config} (mode 0600)\nlogged in to ${sandbox.url} as profile main\n`,
-    );
+    expect(stderr).toBe(`API key saved in ${config} (mode 0600)\nlogged in to ${sandbox.url} as profile main\n`);
     expect(statSync(config).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.main.key).toBe(sandbox.key);
   });
@@ -47,7 +45,7 @@ describe('auth login', () => {
     expect(code).toBe(4);
     expect(stderr).toContain('the service rejected this API key (401)');
     expect(existsSync(config)).toBe(false);
-    expect((await cli.run([...args, '--no-check'], { stdin: 'wrong-key-0123456789' })).code).toBe(0);
+    expect((await cli.run([...args, '--skip-verify'], { stdin: 'wrong-key-0123456789' })).code).toBe(0);
   });
 
   it.each([
@@ -90,7 +88,7 @@ describe('auth login of a profile that is there', () => {
       await login('--profile', 'main', '--workspace', sandbox.workspace);
       await cli.run(['config', 'set', 'names.page_total', 'n']);
       const args = ['auth', 'login', '--profile', 'main', '--base-url', other.url, '--with-key'];
-      for (const more of [[], ['--no-check']]) {
+      for (const more of [[], ['--skip-verify']]) {
         const { code, stderr } = await cli.run([...args, ...more], { stdin: other.key });
         expect([code, stderr]).toEqual([0, expect.any(String)]);
         const { main } = JSON.parse(readFileSync(config, 'utf8')).profiles;
@@ -185,12 +183,12 @@ describe('auth status', () => {
 });
 
 describe('auth token', () => {
-  it('prints the key only with --reveal', async () => {
+  it('prints the key only with --show-token', async () => {
     await login();
     const hidden = await cli.run(['auth', 'token']);
     expect(hidden.code).toBe(2);
     expect(hidden.stdout + hidden.stderr).not.toContain(sandbox.key);
-    expect((await cli.run(['auth', 'token', '--reveal'])).stdout).toBe(`${sandbox.key}\n`);
+    expect((await cli.run(['auth', 'token', '--show-token'])).stdout).toBe(`${sandbox.key}\n`);
   });
 });
 

@@ -51,7 +51,9 @@ describe('one file is one asset', () => {
   it('however it is spelled; a manifest that names it twice is refused', async () => {
     const { cli, folder, file, run, upload, service } = await world();
     const path = file('sub/a.bin');
-    expect(outcomes(await upload('-r', folder, join(folder, 'sub'), `${folder}/./sub/a.bin`))).toEqual(['uploaded']);
+    expect(outcomes(await upload('--flatten', folder, join(folder, 'sub'), `${folder}/./sub/a.bin`))).toEqual([
+      'uploaded',
+    ]);
     const manifest = join(cli.home, 'm.csv');
     writeFileSync(manifest, `path,name\n${path},One\n${folder}/./sub/a.bin,Two\n`);
     const { code, stderr } = await run('upload', '--manifest', manifest);
@@ -72,12 +74,12 @@ describe('one file is one asset', () => {
     const { folder, file, run, upload, service } = await world();
     const path = file('a.bin');
     symlinkSync(join(folder, 'nowhere'), join(folder, 'z.bin'));
-    expect((await run('upload', '-r', folder)).code).toBe(11);
+    expect((await run('upload', '--flatten', folder)).code).toBe(11);
     mkdirSync(join(folder, 'sub'));
     renameSync(path, join(folder, 'sub/a.bin'));
-    await run('upload', '-r', folder);
+    await run('upload', '--flatten', folder);
     unlinkSync(join(folder, 'z.bin'));
-    expect(outcomes(await upload('-r', folder))).toEqual(['same']);
+    expect(outcomes(await upload('--flatten', folder))).toEqual(['same']);
     expect(service.completeAssets).toHaveLength(1);
   });
 
@@ -87,22 +89,22 @@ describe('one file is one asset', () => {
     file('b.bin');
     service.fault = ({ method }) =>
       method === 'POST' && [...service.assets.values()].length === 0 ? 'cut after' : undefined;
-    const { code, stderr } = await run('upload', '-r', folder, '--parallel', '1');
+    const { code, stderr } = await run('upload', '--flatten', folder, '--transfers', '1');
     const [lost] = service.assets.keys();
     expect([code, stderr]).toEqual([0, expect.stringContaining(`asset ${lost} may be empty`)]);
     expect(service.completeAssets).toHaveLength(3);
   });
 
-  it('what is there and cannot be looked up ends the upload; --again goes on', async () => {
+  it('what is there and cannot be looked up ends the upload; --force goes on', async () => {
     const { cli, folder, file, run, service } = await world();
     file('a.bin');
-    await run('upload', '-r', folder);
+    await run('upload', '--flatten', folder);
     const log = join(cli.home, 'state/receipts.db-wal');
     rmSync(log, { force: true });
     mkdirSync(log);
-    expect((await run('upload', '-r', folder)).code).toBe(14);
+    expect((await run('upload', '--flatten', folder)).code).toBe(14);
     expect(service.completeAssets).toHaveLength(1);
-    expect((await run('upload', '-r', folder, '--again')).code).toBe(0);
+    expect((await run('upload', '--flatten', folder, '--force')).code).toBe(0);
     expect(service.completeAssets).toHaveLength(2);
   });
 });
@@ -117,7 +119,7 @@ describe('folders', () => {
       isLost = true;
       return 'cut after';
     };
-    const { code } = await run('upload', '--sync', folder, '--folder', '/F', '--parallel', '2');
+    const { code } = await run('upload', '--sync', folder, '--folder', '/F', '--transfers', '2');
     expect([code, service.folders.map(({ name }) => name)]).toEqual([0, ['F']]);
   });
 
@@ -132,7 +134,7 @@ describe('folders', () => {
       service.stop().then(() => setTimeout(() => void service.listen(), 300));
       return undefined;
     };
-    expect((await run('upload', '-r', folder, '--create-folders')).code).toBe(0);
+    expect((await run('upload', folder, '--create-folders')).code).toBe(0);
     expect([isAway, service.completeAssets.length, service.folders.length]).toEqual([true, 6, 6]);
   });
 
@@ -161,7 +163,7 @@ describe('--prune', () => {
     file('a.bin');
     file('b.bin');
     await run(...sync(folder));
-    const lines = (await run('uploads', 'ls', '--done', '--jsonl')).stdout;
+    const lines = (await run('uploads', 'ls', '--finished', '--jsonl')).stdout;
     const other = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
     await cli.run(['uploads', 'import', '-'], { stdin: lines, environment: other });
     unlinkSync(join(folder, 'b.bin'));
@@ -195,13 +197,13 @@ describe('--prune', () => {
     expect(service.completeAssets).toHaveLength(4);
   });
 
-  it('is told before: -n and --plan name what would go', async () => {
+  it('is told before: -n and --estimate name what would go', async () => {
     const { cli, folder, file, run } = await world();
     const path = file('a.bin');
     file('stays.bin');
     await run(...sync(folder));
     unlinkSync(path);
-    expect(await cli.json(sync(folder, '--plan'))).toMatchObject({ gone: 1, requests: 2 });
+    expect(await cli.json(sync(folder, '--estimate'))).toMatchObject({ gone: 1, requests: 2 });
     expect(await cli.json(sync(folder, '-n'))).toMatchObject([
       { outcome: 'there' },
       { outcome: 'gone', path, request: expect.stringMatching(/^DELETE /) },
@@ -215,7 +217,7 @@ describe('what is named', () => {
     file('clip1.mov');
     const list = join(cli.home, 'list');
     writeFileSync(list, `${join(cli.home, 'shots/clip[1].mov')}\n`);
-    const { code } = await run('upload', '--from-list', list);
+    const { code } = await run('upload', '--files-from', list);
     expect([code, service.assets.size]).toEqual([2, 0]);
   });
 
@@ -225,12 +227,12 @@ describe('what is named', () => {
     file('b.txt');
     const manifest = join(cli.home, 'm.csv');
     writeFileSync(manifest, `path,folder,tags\n${folder},/X,t1\n`);
-    await upload('-r', '--manifest', manifest, '--create-folders');
+    await upload('--manifest', manifest, '--create-folders');
     const uid = service.folders.find(({ name }) => name === 'X')?.uid;
     expect(service.completeAssets.map((asset) => asset.folder)).toEqual([uid, uid]);
     expect(service.tags).toEqual([['t1'], ['t1']]);
     writeFileSync(manifest, `path,name\n${folder},Both\n`);
-    expect((await run('upload', '-r', '--manifest', manifest)).code).toBe(2);
+    expect((await run('upload', '--flatten', '--manifest', manifest)).code).toBe(2);
   });
 
   it('by a list or a manifest with a byte order mark is found', async () => {
@@ -240,7 +242,7 @@ describe('what is named', () => {
       writeFileSync(join(cli.home, name), `\uFEFF${text}\n`);
       return join(cli.home, name);
     };
-    await upload('--from-list', write('list', `${a}`));
+    await upload('--files-from', write('list', `${a}`));
     await upload('--manifest', write('m.csv', `path\n${b}`));
     await upload('--manifest', write('m.jsonl', JSON.stringify({ path: c })));
     expect(service.completeAssets.map(({ name }) => name)).toEqual(['a.txt', 'b.txt', 'c.txt']);
@@ -254,7 +256,7 @@ describe('what is named', () => {
     const { cli, run } = await world();
     const list = join(cli.home, 'list');
     make(list);
-    const { code, stderr } = await run('upload', '--from-list', list);
+    const { code, stderr } = await run('upload', '--files-from', list);
     expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
   });
 
@@ -262,33 +264,33 @@ describe('what is named', () => {
     const { cli, run } = await world();
     const list = join(cli.home, 'list');
     writeFileSync(list, ' https://user:PASSWORD@example.com/a.mp4\n');
-    const ran = await run('upload', '--from-list', list, '--json');
+    const ran = await run('upload', '--files-from', list, '--json');
     expect([ran.code, ran.stdout + ran.stderr]).toEqual([2, expect.not.stringContaining('PASSWORD')]);
   });
 });
 
-describe('--manifest-out', () => {
+describe('--results', () => {
   it('never writes over what is read, and is no file to be sent', async () => {
     const { cli, folder, file, run, upload, service } = await world();
     const path = file('a.bin');
     const manifest = join(cli.home, 'm.csv');
     writeFileSync(manifest, `path\n${path}\n`);
-    expect((await run('upload', '--manifest', manifest, '--manifest-out', manifest)).code).toBe(2);
-    expect((await run('upload', path, '--manifest-out', path)).code).toBe(2);
+    expect((await run('upload', '--manifest', manifest, '--results', manifest)).code).toBe(2);
+    expect((await run('upload', path, '--results', path)).code).toBe(2);
     const linked = join(cli.home, 'linked.jsonl');
     linkSync(path, linked);
     for (const source of [path, folder])
-      expect((await run('upload', '-r', source, '--manifest-out', linked)).code).toBe(2);
+      expect((await run('upload', '--flatten', source, '--results', linked)).code).toBe(2);
     expect(readFileSync(path, 'utf8')).toBe('a.bin');
     const out = join(folder, 'out.jsonl');
-    for (let n = 0; n < 2; n++) await upload('-r', folder, '--manifest-out', out);
+    for (let n = 0; n < 2; n++) await upload('--flatten', folder, '--results', out);
     expect(service.completeAssets.map(({ name }) => name)).toEqual(['a.bin']);
   });
 
   it('on a full disk ends nothing, and is an error at the end', async () => {
     const { folder, run, service } = await world();
     writeManyFiles(folder, 20);
-    const ran = await run('upload', '-r', folder, '--manifest-out', '/dev/full', '--json');
+    const ran = await run('upload', '--flatten', folder, '--results', '/dev/full', '--json');
     expect(errorOf(ran)).toEqual({
       code: 'output',
       exit: 1,
@@ -309,7 +311,7 @@ describe('a run that is stopped', () => {
       creations++;
       return creations <= 3 ? 'cut before' : creations > 6 ? { status: 402 } : undefined;
     };
-    const args = ['upload', '-r', folder, '--json', '--parallel', '1'];
+    const args = ['upload', '--flatten', folder, '--json', '--transfers', '1'];
     const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(50) });
     expect(code).toBe(7);
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
@@ -325,7 +327,7 @@ describe('a run that is stopped', () => {
       if (method === 'GET' && path.includes('ordering=')) return { status: 503 };
       return method === 'POST' && path === '/upload/' && ++creations <= 2 ? 'cut after' : undefined;
     };
-    const args = ['upload', '-r', folder, '--json', '--progress', 'json', '--max-wait', '30s'];
+    const args = ['upload', '--flatten', folder, '--json', '--progress', 'json', '--max-wait', '30s'];
     const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(200) });
     expect([code, outcomes(JSON.parse(stdout))]).toEqual([0, Array(6).fill('uploaded')]);
     const events = stderr
@@ -341,11 +343,11 @@ describe('a run that is stopped', () => {
     const { folder, run, service } = await world();
     writeManyFiles(folder, 4);
     service.fault = ({ method }) => (method === 'GET' ? { status: 403 } : undefined);
-    expect((await run('upload', '-r', folder, '--wait')).code).toBe(5);
+    expect((await run('upload', '--flatten', folder, '--wait')).code).toBe(5);
     expect(service.completeAssets.length).toBeGreaterThan(0);
   });
 
-  it('in the middle of --again goes on by its id, whatever was sent before', async () => {
+  it('in the middle of --force goes on by its id, whatever was sent before', async () => {
     const { file, cli, run, upload, service } = await world();
     const path = file('a.bin', 'x'.repeat(3000));
     await upload(path);
@@ -357,7 +359,7 @@ describe('a run that is stopped', () => {
         stop.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
       return undefined;
     };
-    const args = ['upload', path, '--again', '--chunk-size', '1000'];
+    const args = ['upload', path, '--force', '--chunk-size', '1000'];
     const { code } = await cli.run(args, { signal: stop.signal });
     expect(code).toBe(130);
     const [{ id }] = await cli.json(['uploads', 'ls']);
@@ -370,24 +372,35 @@ describe('a run that is stopped', () => {
 it('one lane has one connection, and eight have eight', async () => {
   const { folder, upload, service } = await world();
   writeManyFiles(folder, 24);
-  await upload('-r', folder, '--parallel', '1');
+  await upload('--flatten', folder, '--transfers', '1');
   expect(service.connections).toBe(1);
-  await upload('-r', folder, '--again', '--parallel', '8');
+  await upload('--flatten', folder, '--force', '--transfers', '8');
   expect(service.connections).toBeLessThanOrEqual(1 + 8);
 });
 
-it('--reserve that leaves nothing is refused', async () => {
+it('--reserve-requests that leaves nothing is refused', async () => {
   const { folder, run } = await world({ limit: { requests: 50, windowMs: 60_000 } });
   writeManyFiles(folder, 3);
-  const { code, stderr } = await run('upload', '-r', folder, '--reserve', '50', '--create-folders', '--folder', '/F');
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve 50 allows no requests: the rate limit is 50')]);
+  const { code, stderr } = await run(
+    'upload',
+    folder,
+    '--reserve-requests',
+    '50',
+    '--create-folders',
+    '--folder',
+    '/F',
+  );
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('--reserve-requests 50 allows no requests: the rate limit is 50'),
+  ]);
 });
 
-it('--reserve that leaves nothing is refused where the limit was not known before', async () => {
+it('--reserve-requests that leaves nothing is refused where the limit was not known before', async () => {
   const { folder, run } = await world({ limit: { requests: 50, windowMs: 3_000_000 } });
   writeManyFiles(folder, 3);
-  const { code, stderr } = await run('upload', '-r', folder, '--reserve', '5000');
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve 5000 allows no requests')]);
+  const { code, stderr } = await run('upload', '--flatten', folder, '--reserve-requests', '5000');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve-requests 5000 allows no requests')]);
 });
 
 it.each([
@@ -404,7 +417,7 @@ it.each([
     if (/rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate-limited","until"/.test(text))
       interrupted.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
   };
-  const args = ['upload', '-r', folder, '--progress', mode, '--wait'];
+  const args = ['upload', '--flatten', folder, '--progress', mode, '--wait'];
   const { code, stderr } = await cli.run(args, { signal: interrupted.signal, onStderr: ends });
   expect([code, stderr.match(/rate limit reached/g)?.length]).toEqual([130, mode === 'json' ? undefined : 1]);
 });

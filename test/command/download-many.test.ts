@@ -14,7 +14,7 @@ beforeAll(async () => {
   const cli = new Cli(account());
   uids = [];
   for (const name of ['tone.mp3', 'still.jpg', 'tone.mp3'])
-    uids.push((await cli.json(['upload', fixturePath(name), '--again']))[0].asset_uid);
+    uids.push((await cli.json(['upload', fixturePath(name), '--force']))[0].asset_uid);
   await cli.json(['assets', 'wait', ...uids]);
 });
 
@@ -70,7 +70,7 @@ describe('assets download of many', () => {
       lost,
       '-d',
       into,
-      '--parallel',
+      '--transfers',
       '1',
       '--json',
     ]);
@@ -167,15 +167,15 @@ it('assets ls -r lists a folder and all below it, the newest first; --limit and 
   await cli.json(['folders', 'create', '-p', `${top}/er`]);
   const sent: string[] = [];
   for (const folder of [top, `${top}/er`]) {
-    const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--again', '--folder', folder]);
+    const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', folder]);
     sent.unshift(asset_uid);
   }
   const list = async (...args: string[]) =>
     (await cli.run(['ls', '--folder', top, ...args, '-q'])).stdout.trim().split('\n');
   expect(await list()).toEqual([sent[1]]);
-  expect(await list('-r')).toEqual(sent);
-  expect(await list('-r', '--sort', 'created_at')).toEqual([...sent].reverse());
-  expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
+  expect(await list('--flatten')).toEqual(sent);
+  expect(await list('--flatten', '--sort', 'created_at')).toEqual([...sent].reverse());
+  expect(await list('--flatten', '--limit', '1')).toEqual([sent[0]]);
   expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe(
     unlessStrict('2\n', ''), // no count without a total
   );
@@ -187,7 +187,7 @@ it('assets ls -r lists a folder and all below it, the newest first; --limit and 
 describe('--quiet', () => {
   it('writes uids, and nothing else', async () => {
     const { cli } = world;
-    const sent = await cli.run(['upload', fixturePath('still.jpg'), '--again', '-q']);
+    const sent = await cli.run(['upload', fixturePath('still.jpg'), '--force', '-q']);
     expect([sent.code, sent.stderr]).toEqual([0, '']);
     expect(sent.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
     const gone = await cli.run(['rm', sent.stdout.trim(), '-q', '--yes']);
@@ -201,7 +201,7 @@ describe('--quiet', () => {
   });
 
   it('shows the progress that was asked for all the same', async () => {
-    const { stderr } = await world.cli.run(['upload', fixturePath('still.jpg'), '--again', '-q', '--progress', 'json']);
+    const { stderr } = await world.cli.run(['upload', fixturePath('still.jpg'), '--force', '-q', '--progress', 'json']);
     expect(stderr).toContain('"event":"progress"');
   });
 });
@@ -212,7 +212,7 @@ it('an upload under way goes by the beginning of its id or its asset too, of six
     method === 'PATCH' ? respondWith(402, { error: {} }) : undefined,
   );
   const environment = { MEDIACTL_BASE_URL: line.url };
-  expect((await cli.run(['upload', '--again', fixturePath('still.jpg')], { environment })).code).toBe(7);
+  expect((await cli.run(['upload', '--force', fixturePath('still.jpg')], { environment })).code).toBe(7);
   const [{ id, asset_uid }] = await cli.json(['uploads', 'ls'], { environment });
   const forget = (which: string) => cli.run(['uploads', 'forget', which, '-n'], { environment });
   for (const which of [id, id.slice(0, 6), asset_uid.slice(0, 8)])
@@ -232,7 +232,7 @@ it('a dry run names folders as people do', async () => {
 
 it('a file whose asset got another name keeps the extension that it had', async () => {
   const { cli } = world;
-  const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--again', '--wait']);
+  const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--force', '--wait']);
   await cli.json(['assets', 'update', asset_uid, '--name', 'Harbour morning']);
   const into = join(cli.home, 'named');
   await cli.json(['download', asset_uid, '-d', into]);
@@ -243,7 +243,7 @@ it('who deletes a folder is told what is in it', async () => {
   const { cli } = world;
   const path = `/Full ${Date.now()}`;
   await cli.json(['folders', 'create', '-p', `${path}/er`]);
-  await cli.json(['upload', fixturePath('still.jpg'), '--again', '--folder', path]);
+  await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', path]);
   const { code, stderr } = await cli.run(['folders', 'rm', path], { tty: true, stdin: 'n\n' });
   const assets = unlessStrict('1 asset and ', 'an unknown number of assets and ');
   expect([code, stderr]).toEqual([130, expect.stringContaining(`has ${assets}1 folder in it?`)]);

@@ -27,7 +27,7 @@ const { world, account } = setUpCli();
 
 describe('from the sandbox', () => {
   it('gives back the bytes that were uploaded, 0600 and whole', async () => {
-    await world.cli.run(['upload', '--again', fixturePath('clip.mp4'), '--wait']);
+    await world.cli.run(['upload', '--force', fixturePath('clip.mp4'), '--wait']);
     const path = join(world.cli.home, 'back.mp4');
     const saved = await world.cli.json(['assets', 'download', '@last', '-o', path]);
     expect(saved).toMatchObject({ path, size_bytes: statSync(fixturePath('clip.mp4')).size });
@@ -36,7 +36,7 @@ describe('from the sandbox', () => {
   });
 
   it('a file that is there is replaced with --yes only', async () => {
-    await world.cli.run(['upload', '--again', fixturePath('still.jpg'), '--wait']);
+    await world.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
     const path = join(world.cli.home, 'there.jpg');
     writeFileSync(path, 'mine');
     expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
@@ -46,7 +46,7 @@ describe('from the sandbox', () => {
   });
 
   it('neither a .part of somebody else nor a link of that name is touched', async () => {
-    await world.cli.run(['upload', '--again', fixturePath('still.jpg'), '--wait']);
+    await world.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
     const path = join(world.cli.home, 'picture.jpg');
     writeFileSync(`${path}.part`, 'mine');
     expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
@@ -55,7 +55,7 @@ describe('from the sandbox', () => {
   });
 
   it('what is no file is written to, not replaced', async () => {
-    await world.cli.run(['upload', '--again', fixturePath('still.jpg'), '--wait']);
+    await world.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
     const pipe = join(world.cli.home, 'pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const reader = promisify(execFile)('cat', [pipe], { encoding: 'buffer' });
@@ -162,7 +162,7 @@ describe('from the sandbox', () => {
   });
 
   it('a reader that leaves ends it quietly', async () => {
-    await world.cli.run(['upload', '--again', fixturePath('clip.mp4'), '--wait']);
+    await world.cli.run(['upload', '--force', fixturePath('clip.mp4'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout, stderr } = await promisify(execFile)(
       'bash',
@@ -181,7 +181,7 @@ describe('from the sandbox', () => {
   });
 
   it('-o - is stdout, byte for byte; on a terminal that is refused', async () => {
-    await world.cli.run(['upload', '--again', fixturePath('tone.mp3'), '--wait']);
+    await world.cli.run(['upload', '--force', fixturePath('tone.mp3'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -206,7 +206,7 @@ describe('a download of what this machine uploaded', () => {
   const upload = async () => {
     const file = join(world.cli.home, 'clip.mp4');
     copyFileSync(fixturePath('clip.mp4'), file);
-    const [{ asset_uid: uid }] = await world.cli.json(['upload', file, '--again', '--wait']);
+    const [{ asset_uid: uid }] = await world.cli.json(['upload', file, '--force', '--wait']);
     return { uid, source: join(world.sandbox.dataDir, 'media', uid, 'source') };
   };
   const target = () => join(world.cli.home, 'copy.mp4');

@@ -15,12 +15,12 @@ const uid = '00000000-0000-4000-8000-000000000001';
 
 /** Arguments of each command; a missing command fails the test. */
 const calls: Record<string, string[]> = {
-  'auth login': ['auth', 'login', '--profile', 'main', '--with-key', '--no-check'],
+  'auth login': ['auth', 'login', '--profile', 'main', '--with-key', '--skip-verify'],
   'auth ls': ['auth', 'ls'],
   'auth status': ['auth', 'status'],
   'auth switch': ['auth', 'switch', 'other'],
   'auth logout': ['auth', 'logout', '--all'],
-  'auth token': ['auth', 'token', '--reveal'],
+  'auth token': ['auth', 'token', '--show-token'],
   'assets ls': ['assets', 'ls'],
   'assets get': ['assets', 'get', uid],
   'assets player': ['assets', 'player', uid],

@@ -205,11 +205,11 @@ describe('assets update', () => {
     expect((await world.cli.json(['assets', 'update', uid as string, '--no-tags'])).tags).toEqual([]);
   });
 
-  it('by filter: asks for more than --max-update, and touches only what matches', async () => {
+  it('by filter: asks for more than --max-changes, and touches only what matches', async () => {
     await make(3, 'relabel');
     await make(1, 'bystander');
     const args = ['assets', 'update', '--search', 'relabel', '--add-tag', 'new', '--yes'];
-    expect((await world.cli.run([...args, '--max-update', '2'])).code).toBe(2);
+    expect((await world.cli.run([...args, '--max-changes', '2'])).code).toBe(2);
     expect(await world.cli.json(args)).toHaveLength(3);
     expect(await world.cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(3);
   });

@@ -202,10 +202,10 @@ it('§5.1: every request carries the bearer key, but POST /playback/info/', asyn
   ]);
 });
 
-it('POST /playback/info/ needs no key at all: --asset and --token-file', async () => {
+it('POST /playback/info/ needs no key at all: play ID --token-file', async () => {
   const { url, requests } = await startRecordingServer(createLibrary());
   const cli = new Cli({ MEDIACTL_BASE_URL: url });
-  const args = ['play', '--asset', assetUid, '--token-file', '-', '--url'];
+  const args = ['play', assetUid, '--token-file', '-', '--url'];
   const ran = await cli.run(args, { stdin: 'a.token\n' });
   expect(ran).toEqual({ code: 0, stdout: `${url}/media/a.pdf\n`, stderr: '' });
   expect(requests).toEqual([

@@ -114,17 +114,19 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'keychain',
       exit: 4,
-      hint: 'set MEDIACTL_API_KEY, or mediactl auth login --profile one --store file',
+      hint: 'set MEDIACTL_API_KEY, or mediactl auth login --profile one --key-store file',
     });
   });
 
   it('keychain if the key cannot be stored', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { MEDIACTL_KEY_STORE: 'keychain' }, stdin: `${testKey}\n` };
-    expect(await failing(['auth', 'login', '--with-key', '--base-url', url, '--store', 'keychain'], options)).toEqual({
+    expect(
+      await failing(['auth', 'login', '--with-key', '--base-url', url, '--key-store', 'keychain'], options),
+    ).toEqual({
       code: 'keychain',
       exit: 4,
-      hint: 'use --store file',
+      hint: 'use --key-store file',
     });
   });
 
@@ -190,22 +192,26 @@ describe('doctor', () => {
 
 describe('the state folder', () => {
   it('folder', async () => {
-    const args = ['sandbox', 'start', '--port', '0', '--data', '/proc/nope'];
-    expect(await failing(args)).toEqual({ code: 'folder', exit: 2, hint: 'use another directory: --data DIR' });
+    const args = ['sandbox', 'start', '--port', '0', '--data-dir', '/proc/nope'];
+    expect(await failing(args)).toEqual({ code: 'folder', exit: 2, hint: 'use another directory: --data-dir DIR' });
   });
 
   it('folder_failed', { tags: 'root-mount' }, async () => {
     const disk = new SmallDisk('nr_inodes=1');
-    const args = ['sandbox', 'start', '--port', '0', '--data', join(disk.path, 'data')];
-    expect(await failing(args)).toEqual({ code: 'folder_failed', exit: 1, hint: 'use another directory: --data DIR' });
+    const args = ['sandbox', 'start', '--port', '0', '--data-dir', join(disk.path, 'data')];
+    expect(await failing(args)).toEqual({
+      code: 'folder_failed',
+      exit: 1,
+      hint: 'use another directory: --data-dir DIR',
+    });
   });
 
   it('state_unusable', async () => {
     writeFileSync(join(cli.home, 'state'), 'a file in its place');
-    expect(await failing(['uploads', 'ls', '--done'])).toEqual({
+    expect(await failing(['uploads', 'ls', '--finished'])).toEqual({
       code: 'state_unusable',
       exit: 14,
-      hint: expect.stringMatching(/^make the state folder writable; upload --again or another MEDIACTL_STATE_DIR/),
+      hint: expect.stringMatching(/^make the state folder writable; upload --force or another MEDIACTL_STATE_DIR/),
     });
   });
 
@@ -509,7 +515,7 @@ describe('playback', () => {
 
   it('playback_broken', async () => {
     const info = { type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' };
-    expect(await failingAt(await playing(info), ['play', assetUid, '--check'])).toEqual({
+    expect(await failingAt(await playing(info), ['play', assetUid, '--probe'])).toEqual({
       code: 'playback_broken',
       exit: 12,
       hint: `mediactl get ${assetUid}, to see its status`,

@@ -42,7 +42,10 @@ describe('bad input', () => {
 
   it('an empty directory with -r', () => {
     mkdirSync(join(cli.home, 'empty'));
-    return reads(['upload', '-r', join(cli.home, 'empty')], 2, ['error: no files found', '  try:   check the paths']);
+    return reads(['upload', '--flatten', join(cli.home, 'empty')], 2, [
+      'error: no files found',
+      '  try:   check the paths',
+    ]);
   });
 
   it.each(['s3://bucket/clips', 'r2:clips/a.mp4'])('a path of a remote names rclone: %s', async (path) => {
@@ -341,7 +344,7 @@ describe('the key appears in no output', () => {
   it('nor do playback tokens and signatures of URLs', async () => {
     const { fixturePath } = await import('../support/sandbox.ts');
     await cli.run(['upload', fixturePath('still.jpg'), '--wait']);
-    const { stderr } = await cli.run(['play', '@last', '--check', '--debug=http']);
+    const { stderr } = await cli.run(['play', '@last', '--probe', '--debug=http']);
     expect(stderr).toContain('signature=***');
     expect(stderr).not.toMatch(/signature=[^*]/);
   });

@@ -81,12 +81,12 @@ describe('files that another machine has uploaded', () => {
     expect(service.assets.size).toBe(10);
   });
 
-  it('are uploaded again if the asset is incomplete, and by --again', async () => {
+  it('are uploaded again if the asset is incomplete, and by --force', async () => {
     const { service, upload } = await start();
     await upload('a');
     for (const asset of service.assets.values()) asset.completedAt = undefined;
     expect(outcomes(await upload('b'))).toEqual(five('uploaded'));
-    expect(outcomes(await upload('c', '--again'))).toEqual(five('uploaded'));
+    expect(outcomes(await upload('c', '--force'))).toEqual(five('uploaded'));
   });
 
   it('fail with --require-checksum, because their content was not compared', async () => {
@@ -97,14 +97,14 @@ describe('files that another machine has uploaded', () => {
     expect(JSON.parse(stdout).map(({ error }: { error: { code: string } }) => error.code)).toEqual(five('unverified'));
   });
 
-  it('are listed by --dry-run and counted by --plan, with the requests that the comparison takes', async () => {
+  it('are listed by --dry-run and counted by --estimate, with the requests that the comparison takes', async () => {
     const { cli, folder, on, upload } = await start();
     await upload('a');
     expect(outcomes(await upload('b', '--dry-run'))).toEqual(five('not_compared'));
-    const plan = await cli.json(['upload', folder, '--plan'], on('b'));
+    const plan = await cli.json(['upload', folder, '--estimate'], on('b'));
     expect(plan).toMatchObject({ not_compared: { files: 5, bytes: 15 }, new: { files: 0 } });
     expect(plan.requests).toBe(1);
-    expect(await cli.json(['uploads', 'ls', '--done'], on('b'))).toEqual([]);
+    expect(await cli.json(['uploads', 'ls', '--finished'], on('b'))).toEqual([]);
   });
 
   it('are uploaded if the asset was deleted after an earlier comparison has listed it', async () => {
@@ -299,7 +299,7 @@ describe('an asset is not taken for a file', () => {
     const { cli, folder, on, upload } = await start();
     await upload('a');
     expect((await cli.run(['upload', folder, '--name', 'shot 1.bin'], on('b'))).code).toBe(2);
-    expect(await cli.json(['uploads', 'ls', '--done'], on('b'))).toEqual([]);
+    expect(await cli.json(['uploads', 'ls', '--finished'], on('b'))).toEqual([]);
   });
 });
 

@@ -116,7 +116,7 @@ describe('A02: folders like those on disk', () => {
   ])('a parent under another name %s: the first in the wrong place ends the run', async (_, parentFields) => {
     const { service, cli, directory, upload } = await world({ parentFields });
     for (const how of [
-      ['-r', directory, '--create-folders'],
+      [directory, '--create-folders'],
       ['--sync', directory],
     ]) {
       const before = service.folders.length;
@@ -132,7 +132,7 @@ describe('A02: folders like those on disk', () => {
       expect(service.assets.size).toBe(0);
     }
     await cli.run(['config', 'set', 'names.folder_parent', parentFields.taken]);
-    expect((await upload('-r', directory, '--create-folders')).code).toBe(0);
+    expect((await upload(directory, '--create-folders')).code).toBe(0);
     expect(service.paths).toEqual(everywhere);
   });
 
@@ -141,7 +141,7 @@ describe('A02: folders like those on disk', () => {
       parentFields: { taken: 'parent_uid', shown: 'parent_uid' },
       misplacedFolder: 'z',
     });
-    const { code, stderr } = await upload('-r', directory, '--create-folders');
+    const { code, stderr } = await upload(directory, '--create-folders');
     expect([code, stderr]).toEqual([6, expect.stringContaining('to the new folder /z (')]);
     expect(service.paths).not.toContain('/z/1.bin');
   });

@@ -19,7 +19,7 @@ const unmatched: Record<string, string> = {
 };
 /** Options that are not filters. */
 const others = [
-  ...['--max-delete', '--max-update', '--name', '--description', '--add-tag', '--remove-tag'],
+  ...['--max-delete', '--max-changes', '--name', '--description', '--add-tag', '--remove-tag'],
   ...[
     '--set-tags',
     '--no-tags',

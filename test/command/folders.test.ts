@@ -48,7 +48,7 @@ describe('folders', () => {
     await cli.json(['folders', 'create', '/count/empty']);
     const clip = fixturePath('still.jpg');
     for (const [at, folder] of ['/count', '/count/a', '/count/a/b', '/count/a/b'].entries())
-      await cli.json(['upload', clip, '--name', `${at}.jpg`, '--again', '--folder', folder]);
+      await cli.json(['upload', clip, '--name', `${at}.jpg`, '--force', '--folder', folder]);
     const asked = async (folder: string, answer: string) => {
       const { code, stderr } = await cli.run(['folders', 'rm', folder], { tty: true, stdin: answer });
       return [code, stderr.split('?')[0]];
@@ -69,7 +69,7 @@ describe('folders', () => {
     await cli.json(['folders', 'create', '/wide']);
     for (let n = 0; n < 50; n++) await cli.json(['folders', 'create', `/wide/${n}`]);
     const clip = fixturePath('still.jpg');
-    await cli.json(['upload', clip, '--again', '--folder', '/wide']);
+    await cli.json(['upload', clip, '--force', '--folder', '/wide']);
     const { stderr } = await cli.run(['folders', 'rm', '/wide'], { tty: true, stdin: 'n\n' });
     const counted = unlessStrict('at least 1 asset', 'an unknown number of assets');
     expect(stderr).toContain(`Delete /wide, which has ${counted} and 50 folders in it?`);
@@ -146,7 +146,7 @@ describe('upload -r --create-folders', () => {
   };
 
   it('makes folders like those on disk, each once, and leaves out what is excluded', async () => {
-    const args = ['upload', '-r', rushes(), '--folder', '/mirror', '--create-folders'];
+    const args = ['upload', rushes(), '--folder', '/mirror', '--create-folders'];
     const planned = await cli.run([...args, '--exclude', '*.tmp', '--dry-run', '--json']);
     expect(JSON.parse(planned.stdout)).toHaveLength(3);
     expect((await cli.run(['folders', 'ls', '/mirror'])).code).toBe(3);
@@ -163,11 +163,11 @@ describe('upload -r --create-folders', () => {
   });
 
   it('reads the tree once, however many folders there are already', async () => {
-    const args = ['upload', '-r', rushes(), '--folder', '/there', '--create-folders'];
+    const args = ['upload', rushes(), '--folder', '/there', '--create-folders'];
     await cli.json(args);
     const line = await Interposer.start(sandbox.url);
     const environment = { MEDIACTL_BASE_URL: line.url };
-    await cli.json([...args, '--again'], { environment });
+    await cli.json([...args, '--force'], { environment });
     const reads = line.requests.filter(({ path }) => path.includes('/folders/'));
     expect(reads.map(({ method }) => method)).toEqual(['GET']);
   });
@@ -175,7 +175,7 @@ describe('upload -r --create-folders', () => {
   it('what file managers leave behind is left out and said, unless it is asked for', async () => {
     const directory = rushes();
     for (const name of ['.DS_Store', '._two.txt', 'day 1/Thumbs.db']) writeFileSync(join(directory, name), 'view');
-    const args = ['upload', '-r', directory, '-n', '--json'];
+    const args = ['upload', '--flatten', directory, '-n', '--json'];
     const { stdout, stderr } = await cli.run(args);
     expect(JSON.parse(stdout)).toHaveLength(4);
     expect(stderr).toContain('skipped: 3 system files');
@@ -186,15 +186,15 @@ describe('upload -r --create-folders', () => {
     expect(one.stderr).toContain('skipped: 1 system file, such as');
   });
 
-  it('--include takes only what is like it; --from-list reads the paths', async () => {
+  it('--include takes only what is like it; --files-from reads the paths', async () => {
     const directory = rushes();
     const args = ['upload', '-n', '--json'];
-    const only = await cli.json([...args, '-r', directory, '--include', 'day 1/**/*.txt']);
+    const only = await cli.json([...args, '--flatten', directory, '--include', 'day 1/**/*.txt']);
     expect(only.map(({ path }: { path: string }) => path)).toEqual([
       ...[join(directory, 'day 1/cam a/one.txt'), join(directory, 'day 1/two.txt')],
     ]);
     const stdin = `${join(directory, 'top.txt')}\r\n\n${fixturePath('still.jpg')}\n`;
-    expect(await cli.json([...args, '--from-list', '-'], { stdin })).toHaveLength(2);
+    expect(await cli.json([...args, '--files-from', '-'], { stdin })).toHaveLength(2);
     expect((await cli.run(['upload'])).code).toBe(2);
   });
 });

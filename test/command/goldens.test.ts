@@ -22,7 +22,7 @@ const calls: Record<string, { args: string[]; options?: CliOptions }> = {
     args: ['auth', 'login', '--profile', 'new', '--with-key', '--base-url', 'URL'],
     options: { stdin: 'another-key-of-this-test' },
   },
-  'auth token': { args: ['auth', 'token', '--reveal'] },
+  'auth token': { args: ['auth', 'token', '--show-token'] },
   'assets ls': { args: ['assets', 'ls'] },
   'assets get': { args: ['assets', 'get', assetUid] },
   'assets update': { args: ['assets', 'update', assetUid, '--name', 'New', '--add-tag', 'sea'] },

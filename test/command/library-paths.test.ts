@@ -152,12 +152,12 @@ describe('an asset has an address', () => {
   });
 });
 
-it('--same skip-anywhere names a duplicate where it is now', async () => {
+it('--duplicates skip-anywhere names a duplicate where it is now', async () => {
   await fill('A/a.txt');
   await cli.json(['mv', `${top}/A/a.txt`, `${top}/B`, '--create-folders']);
   const path = join(directoryOf('copy.txt'), 'copy.txt');
   writeFileSync(path, `${top}/A/a.txt`);
-  const skip = ['upload', path, `${top}/A`, '--same', 'skip-anywhere'];
+  const skip = ['upload', path, `${top}/A`, '--duplicates', 'skip-anywhere'];
   for (const args of [['-n'], []])
     expect(await cli.json([...skip, ...args])).toMatchObject([{ outcome: 'same', duplicate_of: `${top}/B/a.txt` }]);
 });
@@ -240,7 +240,7 @@ describe('upload to a folder', () => {
   });
 
   it('-r alone puts all files into one folder, as before', async () => {
-    expect((await upload(['-r', directoryOf('a.txt', 'day1/b.txt'), '--folder', top])).code).toBe(0);
+    expect((await upload(['--flatten', directoryOf('a.txt', 'day1/b.txt'), '--folder', top])).code).toBe(0);
     expect(await addresses()).toEqual(['/a.txt', '/b.txt']);
   });
 

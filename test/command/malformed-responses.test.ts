@@ -98,7 +98,7 @@ describe('answers without an end', () => {
       });
       more();
     });
-    expect(await cli.json(['play', uid, '--check'], at(service))).toMatchObject({
+    expect(await cli.json(['play', uid, '--probe'], at(service))).toMatchObject({
       plays: true,
       links: [{ bytes: 65536 }],
     });
@@ -135,7 +135,7 @@ describe('names and keys that are none', () => {
   });
 
   it.each(['__proto__', '-x', 'two words', ''])('nor can %j be made', async (name) => {
-    const login = ['auth', 'login', `--profile=${name}`, '--with-key', '--no-check'];
+    const login = ['auth', 'login', `--profile=${name}`, '--with-key', '--skip-verify'];
     const { code } = await cli.run([...login, '--base-url', sandbox.url], { stdin: 'a-key' });
     expect(code).toBe(2);
   });
@@ -153,7 +153,7 @@ describe('files', () => {
     const folder = join(cli.home, 'odd');
     mkdirSync(folder);
     writeFileSync(join(folder, 'a\n\tb\u001b]0;x\u0007.txt'), 'x');
-    const { stdout } = await cli.run(['upload', '-r', folder, '-n'], at(sandbox.url));
+    const { stdout } = await cli.run(['upload', '--flatten', folder, '-n'], at(sandbox.url));
     expect(stdout.trimEnd().split('\n')).toHaveLength(1);
     expect(stdout).toContain('a\\n\\tb\\u001b]0;x\\u0007.txt');
   });
@@ -164,7 +164,7 @@ describe('files', () => {
     writeFileSync(join(cli.home, 'real.txt'), 'x');
     symlinkSync('../real.txt', join(folder, 'link.txt'));
     symlinkSync('..', join(folder, 'round'));
-    expect(await cli.json(['upload', '-r', folder, '-n'], at(sandbox.url))).toHaveLength(1);
+    expect(await cli.json(['upload', '--flatten', folder, '-n'], at(sandbox.url))).toHaveLength(1);
   });
 
   it('a state folder behind a link keeps no copy of stdin', async () => {

@@ -166,7 +166,7 @@ describe('a repository’s .mediactl.json', () => {
     const elsewhere = new Cli();
     const service = await startRecordingServer(createLibrary());
     const environment = { MEDIACTL_API_KEY: testKey };
-    const login = ['auth', 'login', '--base-url', service.url, '--with-key', '--no-check'];
+    const login = ['auth', 'login', '--base-url', service.url, '--with-key', '--skip-verify'];
     for (const name of ['other', 'mine']) await elsewhere.run([...login, '--profile', name], { stdin: testKey });
     const path = join(elsewhere.home, '.mediactl.json');
     writeFileSync(path, JSON.stringify({ profile: 'other', workspace: workspaceUid, folder: '/X' }));

@@ -22,7 +22,7 @@ describe('a workspace that is not the primary one', () => {
     writeFileSync(file, `# ${cli.home}`);
     // The same name at the top level of both workspaces.
     for (const workspace of ['Main', 'Archive'])
-      expect((await cli.run(['upload', file, '--again', '--workspace', workspace])).code).toBe(0);
+      expect((await cli.run(['upload', file, '--force', '--workspace', workspace])).code).toBe(0);
     requests = async () => (await cli.json(['ls', '--search', 'same', '--all'])).length;
   });
 

@@ -113,7 +113,7 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
   });
 });
 
-describe('--check for every type', () => {
+describe('--probe for every type', () => {
   it.each<[string, object, string]>([
     ['audio', { type: 'audio', source: { url: 'HERE/media/a.mp3' } }, 'file'],
     ['image', { type: 'image', variants }, 'image'],
@@ -121,17 +121,17 @@ describe('--check for every type', () => {
     ['third_party', { type: 'third_party', embed_url: 'HERE/media/embed' }, 'embed'],
   ])('%s: what is there plays, what is gone exits 12 and is named', async (_type, info, kind) => {
     const whole = await playing(info);
-    const report = JSON.parse((await whole.run('--check', '--json')).stdout);
+    const report = JSON.parse((await whole.run('--probe', '--json')).stdout);
     expect(report).toMatchObject({ asset_uid: uid, kind, plays: true });
     const gone = await playing(info, () => ({ status: 404, body: 'gone' }));
-    const { code, stdout, stderr } = await gone.run('--check', '--json');
+    const { code, stdout, stderr } = await gone.run('--probe', '--json');
     expect([code, JSON.parse(stdout).plays]).toEqual([12, false]);
     expect(JSON.parse(stderr).error).toMatchObject({ code: 'playback_broken', cause: 'HTTP 404' });
   });
 
   it('neither key nor token goes with the media', async () => {
     const { run, requests } = await playing({ type: 'document', url: 'HERE/media/d.pdf' });
-    await run('--check');
+    await run('--probe');
     const fetched = requests.filter(({ path }) => path.startsWith('/media/'));
     expect(fetched).toHaveLength(1);
     expect(JSON.stringify(fetched)).not.toMatch(new RegExp(`${key}|${token}`));
@@ -152,7 +152,7 @@ it.each<[string, object[]]>([
 });
 
 describe('blocked: "nothing is to be played"', () => {
-  it.each([[], ['--url'], ['--check'], ['--web']])('exit 12: %j %j', async (...args) => {
+  it.each([[], ['--url'], ['--probe'], ['--web']])('exit 12: %j %j', async (...args) => {
     const { run, requests } = await playing({
       type: 'video',
       blocked: true,
@@ -226,7 +226,7 @@ it('one URL that is none, and relative ones, leave the others', async () => {
     source_url: { url: '/media/f.mp4' },
   });
   expect((await plain('--url')).stdout).toBe('HERE/media/f.mp4\n');
-  expect((await run('--source', 'hls', '--url')).code).toBe(12);
+  expect((await run('--stream', 'hls', '--url')).code).toBe(12);
 });
 
 it('a playback token that the service does not accept is no matter of the key', async () => {
@@ -235,7 +235,7 @@ it('a playback token that the service does not accept is no matter of the key', 
     body: { error: { message: 'expired' } },
   }));
   const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
-  const args = ['play', '--asset', uid, '--token-file', '-', '--url', '--json'];
+  const args = ['play', uid, '--token-file', '-', '--url', '--json'];
   const { code, stderr } = await cli.run(args, { environment, stdin: token });
   const { error } = JSON.parse(stderr);
   expect([code, error.code]).toEqual([4, 'token_expired']);

@@ -172,12 +172,12 @@ it('--yes is enough for a few files, and for a directory of a few files that was
   expect(service.completeAssets).toHaveLength(20);
 });
 
-it('what the run would refuse, -n and --plan do not announce', async () => {
+it('what the run would refuse, -n and --estimate do not announce', async () => {
   writeAll('.', 12);
   await prune();
   rmSync(directory, { recursive: true });
   write('NOT_MOUNTED');
-  for (const how of ['-n', '--plan']) {
+  for (const how of ['-n', '--estimate']) {
     const { code, stderr } = await prune(['--yes', how]);
     expect([code, stderr]).toEqual([0, expect.stringContaining('--max-delete 12')]);
     expect(stderr).not.toContain('to the trash');

@@ -100,7 +100,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const uids = records.map(({ asset_uid }: { asset_uid: string }) => asset_uid);
     const asset = await json(['assets', 'get', uids[0]]);
     expect(asset).toMatchObject({ description: 'of the test' });
-    const done = await listed('--done');
+    const done = await listed('--finished');
     expect(done.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(uids.sort());
     expect(done[0]).toMatchObject({
       state: 'uploaded',
@@ -126,11 +126,11 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const [first] = await json(['upload', path, '--queue', '--wait']);
     const [again] = await json(['upload', path, '--queue']);
     expect(again).toMatchObject({ outcome: 'there', asset_uid: first.asset_uid, bytes_sent: 0 });
-    const [second] = await json(['upload', path, '--queue', '--wait', '--again']);
+    const [second] = await json(['upload', path, '--queue', '--wait', '--force']);
     expect(second).toMatchObject({ outcome: 'uploaded', resumed_from: null });
     expect(second.asset_uid).not.toBe(first.asset_uid);
-    await json(['uploads', 'forget', '--done', '--queue', '--yes']);
-    expect(await listed('--done')).toEqual([]);
+    await json(['uploads', 'forget', '--finished', '--queue', '--yes']);
+    expect(await listed('--finished')).toEqual([]);
     // This machine has a local receipt, another one has not.
     expect((await json(['upload', path]))[0]).toMatchObject({ outcome: 'there', asset_uid: second.asset_uid });
     const other = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
@@ -151,7 +151,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     writeFileSync(written, 'fore');
     utimesSync(written, new Date(), new Date(Date.now() + 5_000));
     work();
-    await waitUntil(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--finished')).length === 1);
     await waitUntil(async () => (await listed()).length === 2);
     await waitUntil(async () => (await listed()).every(({ state }: { state: string }) => state === 'failed'));
     const failed = await listed();
@@ -179,7 +179,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect((await waiting).code).toBe(0);
     // Also with whole seconds in the queue and fractions on disk, but not with a different second.
     const [first, second] = files as [string, string];
-    const again = run(['upload', first, second, '--queue', '--wait', '--again', '--json']);
+    const again = run(['upload', first, second, '--queue', '--wait', '--force', '--json']);
     for (const { stop } of working) stop.abort();
     await waitUntil(async () => (await listed()).length === 2);
     utimesSync(first, 0, 1_700_000_000.9);
@@ -253,19 +253,19 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect(recordedError(error)).toEqual({ code: 'not_found', exit: 3, hint: 'queue it again' });
   });
 
-  it('forget --done --older forgets what finished that long ago, and no later uploads', async () => {
+  it('forget --finished --older-than forgets what finished that long ago, and no later uploads', async () => {
     const [old, recent] = [file('old.md'), file('recent.md')];
     work();
     for (const path of [old, recent]) expect((await run(['upload', path, '--queue', '--wait'])).code).toBe(0);
-    const done: { id: string; path: string }[] = await listed('--done');
+    const done: { id: string; path: string }[] = await listed('--finished');
     const { id = '' } = done.find(({ path }) => path === old) ?? {};
     await written(queue, id, { finishedOn: String(Date.now() - 31 * 24 * 3600 * 1000) });
     const forget = (...args: string[]) => run(['uploads', 'forget', '--queue', '--json', '--yes', ...args]);
-    expect((await forget('--older', '30d')).code).toBe(2);
-    expect(JSON.parse((await forget('--done', '--older', '32d')).stdout)).toEqual([]);
-    const { stdout } = await forget('--done', '--older', '30d');
+    expect((await forget('--older-than', '30d')).code).toBe(2);
+    expect(JSON.parse((await forget('--finished', '--older-than', '32d')).stdout)).toEqual([]);
+    const { stdout } = await forget('--finished', '--older-than', '30d');
     expect(JSON.parse(stdout).map((row: { path: string }) => row.path)).toEqual([old]);
-    expect((await listed('--done')).map((row: { path: string }) => row.path)).toEqual([recent]);
+    expect((await listed('--finished')).map((row: { path: string }) => row.path)).toEqual([recent]);
   });
 
   describe('a worker as a service', () => {
@@ -332,7 +332,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
       mkdirSync(elsewhere);
       writeFileSync(join(elsewhere, '.DS_Store'), '');
       for (const n of [1, 2, 3, 4]) file(`${n}.md`);
-      await run(['upload', '-r', media, '--queue', '--root', `media=${media}`]);
+      await run(['upload', '--flatten', media, '--queue', '--root', `media=${media}`]);
       const { output } = await serve('text', [], `media=${elsewhere}`);
       await waitUntil(() => output.stderr.includes('this worker is paused'));
       expect(output.stderr).toMatch(/^\S+Z warn w1 this worker is paused: .*contains only 0 of 4 queued files.*$/m);
@@ -386,12 +386,12 @@ describe('a queue', { tags: 'redis-server' }, () => {
     held.stop.abort(Object.assign(new Error('interrupted')));
   });
 
-  it('--until ends the wait, exit 9, and the workers continue', async () => {
+  it('--stop-at ends the wait, exit 9, and the workers continue', async () => {
     const path = file('until.md');
-    const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--until', '5s']);
+    const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--stop-at', '5s']);
     expect([code, stderr]).toEqual([9, expect.stringContaining('1 not finished')]);
     work();
-    await waitUntil(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--finished')).length === 1);
   });
 
   it('a key that is not accepted is told when the worker starts, exit 4', async () => {
@@ -409,12 +409,12 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const { code, stderr } = await waiting;
     expect([code, stderr]).toEqual([130, expect.stringContaining('1 not finished')]);
     work();
-    await waitUntil(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--finished')).length === 1);
   });
 
   it('uploads watch shows what is under way, and ends when nothing is left', async () => {
     for (const name of ['1.md', '2.md', '3.md']) file(name);
-    await json(['upload', '-r', media, '--queue']);
+    await json(['upload', '--flatten', media, '--queue']);
     const watching = run(['uploads', 'watch', '--queue', '--jsonl', '--progress', 'json']);
     await pause(300);
     const later = file('later.md');
@@ -459,8 +459,8 @@ describe('a queue', { tags: 'redis-server' }, () => {
     await json(['upload', secret, '--queue', '--yes']);
     expect(store.dump()).toContain('5ecre7');
     const worker = work(['--root', new URL(server.url).origin]);
-    await waitUntil(async () => (await listed('--done')).length === 1);
-    const shown = await run(['uploads', 'ls', '--queue', '--done', '--json']);
+    await waitUntil(async () => (await listed('--finished')).length === 1);
+    const shown = await run(['uploads', 'ls', '--queue', '--finished', '--json']);
     expect(shown.stdout + shown.stderr).not.toContain('5ecre7');
     worker.stop.abort();
     expect(JSON.stringify(await worker.ended)).not.toContain('5ecre7');
@@ -493,7 +493,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     work(['--root', new URL(server.url).origin]);
     await waitUntil(async () => (await listed())[0]?.state === 'failed');
     await json(['upload', signed('two'), '--queue', '--yes']);
-    await waitUntil(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--finished')).length === 1);
   });
 
   it('what is queued again before it is begun is as it was said last', async () => {
@@ -513,7 +513,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     );
     const environment = { MEDIACTL_BASE_URL: line.url };
     await run(['upload', ...names, '--queue'], { environment });
-    const { stop, ended } = work(['--concurrency', '10'], { environment });
+    const { stop, ended } = work(['--transfers', '10'], { environment });
     await waitUntil(async () => (await listed()).every(({ state }: { state: string }) => state === 'failed'));
     stop.abort();
     await ended;
@@ -524,16 +524,16 @@ describe('a queue', { tags: 'redis-server' }, () => {
     for (const { code, stderr } of await Promise.all(two)) expect(code, stderr).toBe(0);
   });
 
-  it('forget --done is of all that is done, and asks; with an id it is refused', async () => {
+  it('forget --finished is of all that is done, and asks; with an id it is refused', async () => {
     const path = file('kept.md');
     work();
     await json(['upload', path, '--queue', '--wait']);
-    const [{ id }] = await listed('--done');
-    for (const args of [[id, '--done'], ['--done', '--all'], ['--done']]) {
+    const [{ id }] = await listed('--finished');
+    for (const args of [[id, '--finished'], ['--finished', '--all'], ['--finished']]) {
       const { code } = await run(['uploads', 'forget', ...args, '--queue']);
       expect([args, code]).toEqual([args, 2]);
     }
-    expect(await listed('--done')).toHaveLength(1);
+    expect(await listed('--finished')).toHaveLength(1);
     await removed(queue, id);
     expect((await json(['upload', path, '--queue']))[0].outcome).toBe('there');
     expect((await run(['uploads', 'forget', id, '--queue', '--yes'])).code).toBe(0);
@@ -554,7 +554,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
       await written(queue, id, fields);
       for (const args of [
         ['uploads', 'ls', '--queue'],
-        ['uploads', 'ls', '--queue', '--done'],
+        ['uploads', 'ls', '--queue', '--finished'],
       ])
         for (const more of [{ tty: true, columns: 120 }, {}]) {
           const { code, stdout, stderr } = await run(args, more);
@@ -577,7 +577,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
   it('the key is nowhere in the store, nor is a token', async () => {
     file('secret.md');
     work();
-    const [{ asset_uid }] = await json(['upload', '-r', media, '--queue', '--wait']);
+    const [{ asset_uid }] = await json(['upload', '--flatten', media, '--queue', '--wait']);
     const { playback_token } = await json(['assets', 'player', asset_uid]);
     const dump = store.dump();
     expect(dump).toContain(asset_uid);
@@ -589,7 +589,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const [{ queue_id: id }] = await json(['upload', path, '--queue']);
     await intendedBefore(queue, id, path);
     const worker = work();
-    await waitUntil(async () => (await listed('--done')).length === 1);
+    await waitUntil(async () => (await listed('--finished')).length === 1);
     worker.stop.abort();
     expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads gc on this machine lists it');
   });
@@ -625,21 +625,21 @@ describe('a queue', { tags: 'redis-server' }, () => {
     [['worker', '--queue', 'postgres://u:secret@127.0.0.1/x'], 'would show the password'],
     [['config', 'set', 'queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
     [['config', 'set', 'queue', 'ftp://127.0.0.1'], 'invalid queue URL'],
-    [['upload', 'FILE', '--queue', '--parallel', '3'], 'worker --concurrency'],
+    [['upload', 'FILE', '--queue', '--transfers', '3'], 'worker --transfers'],
     [['upload', 'FILE', '--queue', '--limit-rate', '1MiB'], 'set it on each worker'],
-    [['upload', 'FILE', '--queue', '--reserve', '5'], 'set it on each worker'],
-    [['upload', 'FILE', '--queue', '--until', '06:00'], 'does not accept --until'],
+    [['upload', 'FILE', '--queue', '--reserve-requests', '5'], 'set it on each worker'],
+    [['upload', 'FILE', '--queue', '--stop-at', '06:00'], 'does not accept --stop-at'],
     [['worker', '--queue', 'queue.lan'], '--queue: invalid queue URL'],
     [['worker', '--queue', 'http://queue.lan'], '--queue: invalid queue URL'],
     [['upload', '-', '--queue', '--name', 'x'], 'stdin cannot be queued'],
     [['upload', 'rclone:archive:a.mov', '--queue'], 'cannot be queued'],
     [['worker', '--root', '/nowhere/at/all'], 'does not exist'],
     [['worker', '--lease', '10ms'], '--lease does not accept'],
-    [['worker', '--concurrency', '0'], '--concurrency'],
+    [['worker', '--transfers', '0'], '--transfers'],
     [['uploads', 'retry', '--queue'], 'specify upload ids or --all'],
     [['uploads', 'retry', 'u1', '--all', '--queue'], 'specify upload ids or --all'],
     [['uploads', 'forget', '--queue'], 'specify upload ids or --all'],
-    [['uploads', 'forget', '--done'], '--done works only with --queue'],
+    [['uploads', 'forget', '--finished'], '--finished works only with --queue'],
     [['uploads', 'ls', '--queue', 'clip.mp4'], '--queue: invalid queue URL'],
   ])('%j: exit 2', async (args, said) => {
     const path = file('usage.md');

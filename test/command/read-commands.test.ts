@@ -150,8 +150,8 @@ describe('assets get', () => {
   });
 
   it('an ambiguous name: exit 2, and the candidates', async () => {
-    const twin = (await cli.json(['upload', fixturePath('still.jpg'), '--again', '--name', 'twin']))[0].asset_uid;
-    const other = (await cli.json(['upload', fixturePath('tone.mp3'), '--again', '--name', 'twin']))[0].asset_uid;
+    const twin = (await cli.json(['upload', fixturePath('still.jpg'), '--force', '--name', 'twin']))[0].asset_uid;
+    const other = (await cli.json(['upload', fixturePath('tone.mp3'), '--force', '--name', 'twin']))[0].asset_uid;
     const { code, stderr } = await run(['assets', 'get', 'twin']);
     expect(code).toBe(2);
     expect(stderr).toContain('2 assets are named twin');
@@ -188,20 +188,20 @@ describe('assets wait', () => {
 });
 
 describe('assets player', () => {
-  it('masks the token unless --reveal', async () => {
+  it('masks the token unless --show-token', async () => {
     const hidden = await cli.json(['assets', 'player', 'clip.mp4']);
     expect(hidden.playback_token).toMatch(/^.{4}…..{3}$/);
-    const shown = await cli.json(['assets', 'player', 'clip.mp4', '--reveal']);
+    const shown = await cli.json(['assets', 'player', 'clip.mp4', '--show-token']);
     expect(shown.playback_token.length).toBeGreaterThan(60);
     expect(shown.items[0].asset.uid).toBe(uids['clip.mp4']);
   });
 });
 
 describe('play', () => {
-  it('--url prints a URL that serves, HLS first, --source file for the fallback', async () => {
+  it('--url prints a URL that serves, HLS first, --stream file for the fallback', async () => {
     const url = async (...args: string[]) => (await run(['play', 'clip.mp4', '--url', ...args])).stdout.trim();
     expect(await (await fetch(await url())).text()).toMatch(/^#EXTM3U/);
-    expect((await fetch(await url('--source', 'file'))).headers.get('content-type')).toBe('video/mp4');
+    expect((await fetch(await url('--stream', 'file'))).headers.get('content-type')).toBe('video/mp4');
     expect((await fetch((await run(['play', 'tone.mp3', '--url'])).stdout.trim())).status).toBe(200);
   });
 
@@ -220,8 +220,8 @@ describe('play', () => {
     expect(await cli.json(['play', 'clip.mp4'])).toMatchObject({ type: 'video', blocked: false });
   });
 
-  it('--check follows the chain to the first segment', async () => {
-    const report = await cli.json(['play', 'clip.mp4', '--check']);
+  it('--probe follows the chain to the first segment', async () => {
+    const report = await cli.json(['play', 'clip.mp4', '--probe']);
     expect(report.plays).toBe(true);
     expect(report.links.map(({ link }: { link: string }) => link)).toEqual([
       'master playlist',
@@ -229,7 +229,7 @@ describe('play', () => {
       'init segment',
       'first segment',
     ]);
-    expect((await cli.json(['play', 'still.jpg', '--check'])).links).toMatchObject([{ link: 'file', ok: true }]);
+    expect((await cli.json(['play', 'still.jpg', '--probe'])).links).toMatchObject([{ link: 'file', ok: true }]);
   });
 
   it.each([
@@ -237,7 +237,7 @@ describe('play', () => {
     ['playlist', 'media playlist'],
     ['init', 'init segment'],
     ['segment', 'first segment'],
-  ])('--check says which link broke: %s', async (broken, link) => {
+  ])('--probe says which link broke: %s', async (broken, link) => {
     const files: Record<string, string> = {
       '/master': '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nplaylist\n',
       '/playlist': '#EXTM3U\n#EXT-X-MAP:URI="init"\n#EXTINF:1,\nsegment\n',
@@ -254,7 +254,7 @@ describe('play', () => {
       if (path === `/${broken}`) return respond(response, 403, 'expired');
       respond(response, 200, files[path] ?? '');
     });
-    const { code, stdout, stderr } = await run(['play', uids['clip.mp4'] as string, '--check', '--json'], {
+    const { code, stdout, stderr } = await run(['play', uids['clip.mp4'] as string, '--probe', '--json'], {
       environment: { MEDIACTL_BASE_URL: service },
     });
     expect(code).toBe(12);

@@ -23,7 +23,7 @@ type Item = { path: string; outcome: string; asset_uid: string; status: string |
 
 async function upload(...args: string[]): Promise<Item[]> {
   service.requests = 0;
-  return cli.json(['upload', '-r', folder, ...args], { clock: fastClock(20) });
+  return cli.json(['upload', '--flatten', folder, ...args], { clock: fastClock(20) });
 }
 
 const outcomes = (items: Item[]) => items.map(({ outcome }) => outcome).sort();
@@ -36,7 +36,7 @@ describe('the same files again', () => {
     expect(outcomes(first)).toEqual(all('uploaded'));
     const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
     service.requests = 0;
-    const again: Item[] = await cli.json(['upload', '-r', folder], { environment });
+    const again: Item[] = await cli.json(['upload', '--flatten', folder], { environment });
     expect([outcomes(again), service.requests]).toEqual([all('there'), 0]);
     const uids = (items: Item[]) => items.map(({ asset_uid }) => asset_uid).sort();
     expect(uids(again)).toEqual(uids(first));
@@ -52,18 +52,18 @@ describe('the same files again', () => {
     expect(service.counts['POST /upload/']).toBe(count);
     copyFileSync(one(), join(cli.home, 'copy.bin'));
     const copied = await cli.run(['upload', join(cli.home, 'copy.bin')]);
-    expect(copied.stderr).toContain('--same upload uploads it anyway');
+    expect(copied.stderr).toContain('--duplicates upload uploads it anyway');
     writeFileSync(one(), 'edited');
-    expect(outcomes(await upload('--same', 'skip'))).toEqual([...Array(count - 1).fill('same'), 'uploaded']);
+    expect(outcomes(await upload('--duplicates', 'skip'))).toEqual([...Array(count - 1).fill('same'), 'uploaded']);
     expect(service.assets.size).toBe(count + 1);
   });
 
-  it('--same upload sends what is there under another name; --again sends anything', async () => {
+  it('--duplicates upload sends what is there under another name; --force sends anything', async () => {
     await upload();
     copyFileSync(one(), join(cli.home, 'copy.bin'));
-    const sent = await cli.json(['upload', join(cli.home, 'copy.bin'), '--same', 'upload']);
+    const sent = await cli.json(['upload', join(cli.home, 'copy.bin'), '--duplicates', 'upload']);
     expect(outcomes(sent)).toEqual(['uploaded']);
-    expect(outcomes(await upload('--again'))).toEqual(all('uploaded'));
+    expect(outcomes(await upload('--force'))).toEqual(all('uploaded'));
     expect(service.assets.size).toBe(2 * count + 1);
   });
 
@@ -73,10 +73,10 @@ describe('the same files again', () => {
       method === 'POST' && path === '/upload/' && service.completeAssets.length === count + 1
         ? { status: 401 }
         : undefined;
-    const { code } = await cli.run(['upload', '-r', folder, '--parallel', '1']);
+    const { code } = await cli.run(['upload', '--flatten', folder, '--transfers', '1']);
     expect([code, service.completeAssets.length]).toEqual([4, count + 1]);
     service.fault = () => undefined;
-    expect(outcomes(await upload('--parallel', '1'))).toEqual([
+    expect(outcomes(await upload('--transfers', '1'))).toEqual([
       ...Array(count + 1).fill('there'),
       ...Array(2).fill('uploaded'),
     ]);
@@ -113,7 +113,7 @@ describe('the store of receipts', () => {
   it('goes from one machine to the next, by a pipe', async () => {
     await upload();
     const lines = (await cli.run(['uploads', 'export'])).stdout;
-    expect(lines).toBe((await cli.run(['uploads', 'ls', '--done', '--jsonl'])).stdout);
+    expect(lines).toBe((await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout);
     expect(lines).not.toContain(service.environment.MEDIACTL_API_KEY);
     const other = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
     const imported = await cli.json(['uploads', 'import', '-'], {
@@ -124,27 +124,29 @@ describe('the store of receipts', () => {
     const twice = await cli.json(['uploads', 'import', '-'], { stdin: lines, environment: other });
     expect(twice).toEqual({ read: count, imported: 0 });
     service.requests = 0;
-    const there = await cli.json(['upload', '-r', folder], { environment: other });
+    const there = await cli.json(['upload', '--flatten', folder], { environment: other });
     expect([outcomes(there), service.requests]).toEqual([all('there'), 0]);
   });
 
   it('that was imported vouches for no check: verified is null', async () => {
     await upload();
-    const lines = (await cli.run(['uploads', 'ls', '--done', '--jsonl'])).stdout;
+    const lines = (await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout;
     expect(JSON.parse(lines.split('\n')[0] as string)).toMatchObject({ verified: true });
     const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
     await cli.json(['uploads', 'import', '-'], { stdin: lines, environment });
     copyFileSync(one(), join(folder, 'copy.bin'));
-    const items: (Item & { verified: boolean | null })[] = await cli.json(['upload', '-r', folder], { environment });
+    const items: (Item & { verified: boolean | null })[] = await cli.json(['upload', '--flatten', folder], {
+      environment,
+    });
     expect(outcomes(items)).toEqual(['same', ...all('there')]);
     expect(items.map(({ verified }) => verified)).toEqual(Array(count + 1).fill(null));
-    const done = await cli.json(['uploads', 'ls', '--done'], { environment });
+    const done = await cli.json(['uploads', 'ls', '--finished'], { environment });
     expect(done.map(({ verified }: { verified: null }) => verified)).toEqual(all(null));
   });
 
   it.each(['\0', '\x1b]0;title\x07', '\n'])('refuses a path with %j in it', async (character) => {
     await upload();
-    const { stdout } = await cli.run(['uploads', 'ls', '--done', '--jsonl']);
+    const { stdout } = await cli.run(['uploads', 'ls', '--finished', '--jsonl']);
     const line = JSON.stringify({
       ...JSON.parse(stdout.split('\n')[0] as string),
       path: `/a${character}b`,
@@ -156,7 +158,7 @@ describe('the store of receipts', () => {
     });
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`line ${count + 1}`)]);
     expect(ran.stderr).not.toContain('\x1b');
-    expect(await cli.json(['uploads', 'ls', '--done'], { environment })).toEqual([]);
+    expect(await cli.json(['uploads', 'ls', '--finished'], { environment })).toEqual([]);
   });
 
   it.each([
@@ -165,14 +167,14 @@ describe('the store of receipts', () => {
     ['no receipt', '{"path":"/a"}'],
   ])('takes nothing of a list with %s in it', async (_what, line) => {
     await upload();
-    const lines = (await cli.run(['uploads', 'ls', '--done', '--jsonl'])).stdout;
+    const lines = (await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout;
     const other = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
     const ran = await cli.run(['uploads', 'import', '-'], {
       stdin: `${lines}${line}\n`,
       environment: other,
     });
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`line ${count + 1}`)]);
-    expect(await cli.json(['uploads', 'ls', '--done'], { environment: other })).toEqual([]);
+    expect(await cli.json(['uploads', 'ls', '--finished'], { environment: other })).toEqual([]);
   });
 });
 
@@ -184,7 +186,7 @@ describe('an empty asset that a lost response left', () => {
 
   it('is found by one request at the end of the run, which names it', async () => {
     lose();
-    const { code, stderr } = await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
+    const { code, stderr } = await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     expect([code, service.completeAssets.length]).toEqual([0, count]);
     const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     expect(stderr).toContain(`asset ${left?.uid} may be empty`);
@@ -193,7 +195,7 @@ describe('an empty asset that a lost response left', () => {
 
   it('is listed by uploads gc, which trashes it once its session has expired', async () => {
     lose();
-    await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
+    await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     const listed = await cli.json(['uploads', 'gc', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
@@ -208,17 +210,17 @@ describe('an empty asset that a lost response left', () => {
 
   it('is not listed by uploads gc if it is complete by then', async () => {
     lose();
-    await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
+    await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     for (const asset of service.assets.values()) asset.completedAt ??= Date.now();
     expect(await cli.json(['uploads', 'gc', '--trash', '--yes'])).toEqual([]);
     expect([...service.assets.values()].filter(({ isTrashed }) => isTrashed)).toEqual([]);
   });
 });
 
-it('--until stops at its time, exit 9, and run the same command again to continue', async () => {
+it('--stop-at stops at its time, exit 9, and run the same command again to continue', async () => {
   writeManyFiles(folder, 40);
-  const args = ['upload', '-r', folder, '--limit-rate', '1k', '--json'];
-  const { code, stderr } = await cli.run([...args, '--until', '20s'], { clock: fastClock(20) });
+  const args = ['upload', '--flatten', folder, '--limit-rate', '1k', '--json'];
+  const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: fastClock(20) });
   expect(code).toBe(9);
   const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
   expect(error).toMatchObject({ code: 'until', details: { failures: [] } });
@@ -231,10 +233,10 @@ it('--until stops at its time, exit 9, and run the same command again to continu
   expect(service.completeAssets).toHaveLength(40);
 });
 
-it('--manifest-out gets every record, those that were there too', async () => {
+it('--results gets every record, those that were there too', async () => {
   const out = join(cli.home, 'sent.jsonl');
-  await upload('--manifest-out', out);
-  await upload('--manifest-out', out);
+  await upload('--results', out);
+  await upload('--results', out);
   const records = readFileSync(out, 'utf8')
     .trimEnd()
     .split('\n')

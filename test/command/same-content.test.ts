@@ -36,22 +36,22 @@ const renameFolder = (from: string, to: string) => {
   if (folder) folder.name = to;
 };
 
-type Column = 'upload' | '--sync' | '--same upload';
-const columns: readonly Column[] = ['upload', '--sync', '--same upload'];
+type Column = 'upload' | '--sync' | '--duplicates upload';
+const columns: readonly Column[] = ['upload', '--sync', '--duplicates upload'];
 
 /** Builds the command that uploads a directory to a folder and mirrors its subdirectories. */
 const command = (column: Column, folder = '/F', from = directory) => [
-  ...['upload', ...(column === '--sync' ? ['--sync'] : ['-r', '--create-folders'])],
-  ...(column === '--same upload' ? ['--same', 'upload'] : []),
+  ...['upload', ...(column === '--sync' ? ['--sync'] : ['--create-folders'])],
+  ...(column === '--duplicates upload' ? ['--duplicates', 'upload'] : []),
   ...[from, '--folder', folder],
 ];
 
 type Item = { path: string; outcome: string; name: string; asset_uid: string };
 
-/** Runs a command and expects the same from `-n` and `--plan` before. @returns outcomes by file name */
+/** Runs a command and expects the same from `-n` and `--estimate` before. @returns outcomes by file name */
 async function outcomesOf(args: readonly string[]): Promise<Record<string, string>> {
   const dry: Item[] = await cli.json([...args, '-n']);
-  const plan = await cli.json([...args, '--plan']);
+  const plan = await cli.json([...args, '--estimate']);
   const items: Item[] = await cli.json(args);
   const found = byName(items);
   const isSent = (outcome: string) => ['new', 'changed'].includes(outcome);
@@ -121,15 +121,16 @@ describe.each(columns)('%s of', (column) => {
     renameFolder('day1', 'day one');
     const expected = column === '--sync' ? 'there' : skipped;
     expect(await outcomesOf(command(column))).toEqual({ 'a.bin': expected, 'b.bin': expected });
-    expect(service.completeAssets).toHaveLength(column === '--same upload' ? 4 : 2);
+    expect(service.completeAssets).toHaveLength(column === '--duplicates upload' ? 4 : 2);
   });
 });
 
 it.each([
   ['upload', 'same', 2],
-  ['--same upload', 'uploaded', 4],
+  ['--duplicates upload', 'uploaded', 4],
 ] as const)('%s of a renamed directory into one folder', async (column, outcome, count) => {
-  const flat = (from: string) => command(column, '/F', from).filter((arg) => arg !== '--create-folders');
+  const flat = (from: string) =>
+    command(column, '/F', from).map((arg) => (arg === '--create-folders' ? '--flatten' : arg));
   await cli.run(['folders', 'create', '/F']);
   await cli.json(flat(directory));
   renameSync(directory, `${directory} of May`);
@@ -156,15 +157,15 @@ describe('what is skipped', () => {
     const dry = await cli.run(['upload', copy, '-n']);
     expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining('same')]);
     expect(await cli.json(['upload', copy, '-n'])).toMatchObject([{ outcome: 'same', duplicate_of: '/a.bin' }]);
-    const plan = await cli.run(['upload', copy, '--plan']);
+    const plan = await cli.run(['upload', copy, '--estimate']);
     expect([plan.code, plan.stderr]).toEqual([0, expect.stringContaining('1 duplicate content')]);
   });
 
-  it('is skipped anywhere in the library with --same skip-anywhere, and named with its folder', async () => {
+  it('is skipped anywhere in the library with --duplicates skip-anywhere, and named with its folder', async () => {
     const path = join(directory, 'day1/a.bin');
     await cli.json(['upload', path, '/Archive/2026', '--create-folders']);
     const copy = write('copy.bin', 'the content of a');
-    const skip = ['--same', 'skip-anywhere'];
+    const skip = ['--duplicates', 'skip-anywhere'];
     const duplicate = { outcome: 'same', duplicate_of: '/Archive/2026/a.bin' };
     expect(await cli.json(['upload', copy, '-n', ...skip])).toMatchObject([duplicate]);
     expect(await cli.json(['upload', copy, ...skip])).toMatchObject([duplicate]);

@@ -58,7 +58,7 @@ it('--seed on one with uploads: what to type, running or not, before a process i
       2,
       'error: --seed needs an empty sandbox, but this one already has assets',
     ]);
-    expect(stderr).toContain('mediactl sandbox start --seed NUMBER --data DIR --profile NAME');
+    expect(stderr).toContain('mediactl sandbox start --seed NUMBER --data-dir DIR --profile NAME');
     expect(stderr).not.toContain('logs');
   }
   expect((await status()).running).toBe(false);

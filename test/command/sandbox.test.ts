@@ -22,8 +22,8 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await cli.run(['sandbox', 'stop']);
-  await cli.run(['sandbox', 'stop', '--data', join(cli.home, 'other')]);
-  await cli.run(['sandbox', 'stop', '--data', join(cli.home, 'state/sandbox')]);
+  await cli.run(['sandbox', 'stop', '--data-dir', join(cli.home, 'other')]);
+  await cli.run(['sandbox', 'stop', '--data-dir', join(cli.home, 'state/sandbox')]);
 });
 
 const start = (...args: string[]) => cli.json(['sandbox', 'start', '--port', '0', ...args]);
@@ -49,7 +49,7 @@ it('start, first upload, stop, start again: everything is still there', async ()
   const second = await start();
   expect(second.pid).not.toBe(running.pid);
   expect((await cli.json(['assets', 'get', '@last'])).uid).toBe(record.asset_uid);
-  expect((await cli.json(['play', '@last', '--check'])).plays).toBe(true);
+  expect((await cli.json(['play', '@last', '--probe'])).plays).toBe(true);
 });
 
 it('kill -9 of the service needs no repair', async () => {
@@ -86,9 +86,9 @@ it('a folder that holds something else is neither taken nor emptied', async () =
   mkdirSync(join(folder, 'media'), { recursive: true });
   writeFileSync(join(folder, 'media/photo.jpg'), 'mine');
   writeFileSync(join(folder, 'secret'), 'mine');
-  const started = await cli.run(['sandbox', 'start', '--port', '0', '--data', folder]);
+  const started = await cli.run(['sandbox', 'start', '--port', '0', '--data-dir', folder]);
   expect([started.code, started.stderr]).toEqual([2, expect.stringContaining('contains other files')]);
-  const reset = await cli.run(['sandbox', 'reset', '--data', folder, '--yes']);
+  const reset = await cli.run(['sandbox', 'reset', '--data-dir', folder, '--yes']);
   expect(reset.stderr).toContain('nothing was deleted');
   expect(readFileSync(join(folder, 'media/photo.jpg'), 'utf8')).toBe('mine');
   expect(readFileSync(join(folder, 'secret'), 'utf8')).toBe('mine');
@@ -97,7 +97,7 @@ it('a folder that holds something else is neither taken nor emptied', async () =
 
 it('--profile names the profile of another sandbox; the first one keeps its own', async () => {
   const { url } = await start();
-  const other = ['--data', join(cli.home, 'other')];
+  const other = ['--data-dir', join(cli.home, 'other')];
   const second = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'second', ...other]);
   const profiles = await cli.json(['auth', 'ls']);
   await cli.run(['sandbox', 'stop', ...other]);
@@ -113,7 +113,7 @@ describe('a second sandbox', () => {
 
   it('is reached by its profile in every verb; next steps are printed with it', async () => {
     const first = await start();
-    const args = ['sandbox', 'start', '--port', '0', '--seed', '30', '--data', dataDir()];
+    const args = ['sandbox', 'start', '--port', '0', '--seed', '30', '--data-dir', dataDir()];
     const { code, stderr } = await cli.run([...args, ...second]);
     expect(code).toBe(0);
     const steps = stderr.split('\n').filter((line) => line.startsWith('  mediactl'));
@@ -143,7 +143,7 @@ describe('a second sandbox', () => {
   });
 
   it('is the one of the profile in use', async () => {
-    await start('--data', dataDir(), ...second);
+    await start('--data-dir', dataDir(), ...second);
     expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: true, data: dataDir() });
     expect((await cli.run(['sandbox', 'reset', '--yes'])).code).toBe(0);
     expect(await cli.json(['auth', 'ls'])).toEqual([]);
@@ -152,7 +152,7 @@ describe('a second sandbox', () => {
   it('a profile that is none, or of another service: exit 2, and nothing is touched', async () => {
     await start();
     await cli.run(
-      ['auth', 'login', '--profile', 'prod', '--with-key', '--no-check', '--base-url', 'https://m.example'],
+      ['auth', 'login', '--profile', 'prod', '--with-key', '--skip-verify', '--base-url', 'https://m.example'],
       { stdin: 'a-key' },
     );
     for (const profile of ['prod', 'nobody'])
@@ -224,7 +224,7 @@ it('a store that is none: exit 1, with what to do, and nothing is deleted', asyn
     [
       'error: the sandbox did not start',
       `  cause: ${path} is not a database or is corrupt`,
-      '  try:   move that file, or use another directory: --data DIR',
+      '  try:   move that file, or use another directory: --data-dir DIR',
       '',
     ].join('\n'),
   ]);
@@ -232,7 +232,7 @@ it('a store that is none: exit 1, with what to do, and nothing is deleted', asyn
 });
 
 it.each([
-  ['--data', ['--data', '/proc/nope'], {}],
+  ['--data-dir', ['--data-dir', '/proc/nope'], {}],
   ['MEDIACTL_STATE_DIR', [], { MEDIACTL_STATE_DIR: '/proc/nope' }],
 ])('a folder that cannot be made is said at once: %s', async (_what, args, environment) => {
   const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0', ...args], {
@@ -355,11 +355,11 @@ it('logs show a line a request', async () => {
 it('a port that is taken: said, with the reason', async () => {
   const { url } = await start();
   const other = join(cli.home, 'other');
-  const { code, stderr } = await cli.run(['sandbox', 'start', '--data', other, '--port', new URL(url).port]);
+  const { code, stderr } = await cli.run(['sandbox', 'start', '--data-dir', other, '--port', new URL(url).port]);
   expect(code).toBe(1);
   expect(stderr).toContain('error: the sandbox did not start');
   expect(stderr).toContain('EADDRINUSE');
-  const asJson = ['sandbox', 'start', '--data', other, '--port', new URL(url).port, '--json'];
+  const asJson = ['sandbox', 'start', '--data-dir', other, '--port', new URL(url).port, '--json'];
   expect(errorOf(await cli.run(asJson))).toEqual({
     code: 'sandbox_failed',
     exit: 1,
@@ -380,7 +380,7 @@ it('one that hangs is not deleted, and how to end it is said', async () => {
 });
 
 it('a profile called sandbox for another service is not overwritten', async () => {
-  const login = ['auth', 'login', '--profile', 'sandbox', '--with-key', '--no-check'];
+  const login = ['auth', 'login', '--profile', 'sandbox', '--with-key', '--skip-verify'];
   await cli.run([...login, '--base-url', 'https://media.example.com'], {
     stdin: 'a-key-of-theirs',
   });
@@ -394,7 +394,7 @@ it('a profile called sandbox for another service is not overwritten', async () =
 });
 
 it('another profile stays current', async () => {
-  await cli.run(['auth', 'login', '--base-url', 'https://media.example.com', '--with-key', '--no-check'], {
+  await cli.run(['auth', 'login', '--base-url', 'https://media.example.com', '--with-key', '--skip-verify'], {
     stdin: 'a-key-of-theirs',
   });
   await start();

@@ -81,14 +81,14 @@ describe('schema', () => {
 
   it('check', async () => {
     await cli.run(['upload', fixturePath('clip.mp4'), '--wait']);
-    await fits('check', ['play', '@last', '--check']);
+    await fits('check', ['play', '@last', '--probe']);
   });
 
   it('plan', () => fits('plan', ['folders', 'create', '-p', '/a/b', '--dry-run']));
 
   it('upload-plan', async () => {
     await fits('upload-plan', ['upload', fixturePath('clip.mp4'), '--dry-run']);
-    await fits('plan-summary', ['upload', fixturePath('clip.mp4'), '--plan']);
+    await fits('plan-summary', ['upload', fixturePath('clip.mp4'), '--estimate']);
     await fits('upload-plan', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
   });
 

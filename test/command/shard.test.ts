@@ -36,7 +36,7 @@ describe('upload --shard', () => {
   it('three machines send every file once', async () => {
     const sent = await Promise.all(
       [1, 2, 3].map(async (number) => {
-        const args = ['upload', '-r', mounted(24), '--shard', `${number}/3`];
+        const args = ['upload', '--flatten', mounted(24), '--shard', `${number}/3`];
         const records = await machine().json(args);
         return records.map(({ name }: { name: string }) => name) as string[];
       }),
@@ -48,7 +48,7 @@ describe('upload --shard', () => {
   it('one without a file is no failure, and says where they are', async () => {
     const [one] = [mounted(1)];
     const runs = await Promise.all(
-      [1, 2].map((number) => machine().run(['upload', '-r', one, '--shard', `${number}/2`])),
+      [1, 2].map((number) => machine().run(['upload', '--flatten', one, '--shard', `${number}/2`])),
     );
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
     const told = runs.filter(({ stderr }) => stderr.includes('1 file skipped: not in this shard'));

@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 async function upload(args: string[] = [], options: CliOptions = {}) {
   service.requests = 0;
-  const ran = await cli.run(['upload', '-r', folder, '--json', ...args], {
+  const ran = await cli.run(['upload', '--flatten', folder, '--json', ...args], {
     ...options,
     environment: { MEDIACTL_STATE_DIR: state, ...options.environment },
   });
@@ -86,7 +86,7 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
         if (method === 'POST' && path.startsWith('/upload/') && ++creations === 20) disk.fill();
         return undefined;
       };
-      const full = await upload(['--parallel', parallel]);
+      const full = await upload(['--transfers', parallel]);
       expect([full.code, full.error.code]).toEqual([14, 'state_full']);
       expect(full.error.message).toMatch(/^not enough disk space .* \d+ of 60 files are uploaded$/);
       expect(full.error.cause).toContain(state);
@@ -117,13 +117,13 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
     expect(service.assets.size).toBe(1);
   });
 
-  it('that is full before: nothing is sent; with --again everything is, and said', async () => {
+  it('that is full before: nothing is sent; with --force everything is, and said', async () => {
     await upload();
     disk.fill();
     const full = await upload();
     expect([full.code, full.error.code, service.requests]).toEqual(numbered('state_full'));
     expect(errorOf(full)).toEqual(errorInTable('state_full'));
-    const again = await upload(['--again']);
+    const again = await upload(['--force']);
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
     expect(again.stderr).toContain('another run would upload it again');
   });
@@ -146,14 +146,14 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
     expect(errorOf(refused)).toEqual({
       code: 'state_read_only',
       exit: 14,
-      hint: expect.stringMatching(/^make the state folder writable; upload --again or another MEDIACTL_STATE_DIR/),
+      hint: expect.stringMatching(/^make the state folder writable; upload --force or another MEDIACTL_STATE_DIR/),
     });
     const uid = service.completeAssets[0]?.uid ?? '';
     const environment = { MEDIACTL_STATE_DIR: state };
     expect((await cli.run(['assets', 'get', uid], { environment })).code).toBe(0);
     const removed = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
     expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining(store())]);
-    const again = await upload(['--again']);
+    const again = await upload(['--force']);
     expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('another run would upload it again')]);
   });
 });
@@ -170,7 +170,7 @@ describe('a store', () => {
     bytes.copy(all, at);
     writeFileSync(path, all);
   };
-  const nextStep = 'restore it from a backup, or start over: upload --again uploads everything again';
+  const nextStep = 'restore it from a backup, or start over: upload --force uploads everything again';
   const errors: Record<string, SeenError> = {
     state_emptied: { code: 'state_emptied', exit: 14, hint: nextStep },
     state_damaged: { code: 'state_damaged', exit: 14, hint: nextStep },
@@ -198,7 +198,7 @@ describe('a store', () => {
   ];
 
   it.each(kinds)(
-    '%s ends the upload before a request (%s); doctor says it too; --again begins a new one',
+    '%s ends the upload before a request (%s); doctor says it too; --force begins a new one',
     async (_what, code, damage) => {
       damage();
       const refused = await upload();
@@ -209,7 +209,7 @@ describe('a store', () => {
       expect(findings.find(({ check }) => check === 'receipts')?.error?.code).toBe(code);
       const wrong = findings.filter(({ error }) => error?.code === code);
       expect(wrong.map(({ check }) => check)).toEqual(['receipts']);
-      const again = await upload(['--again']);
+      const again = await upload(['--force']);
       expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
       const isLeft = existsSync(`${store()}.unusable-1`);
       expect([isLeft, again.stderr.includes('receipts.db.unusable-1')]).toEqual(
@@ -229,7 +229,7 @@ describe('a store', () => {
     const refused = await upload();
     expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_unusable'));
     expect((await cli.run(['uploads', 'ls'])).code).toBe(14);
-    expect((await cli.run(['uploads', 'ls', '--done'])).code).toBe(14);
+    expect((await cli.run(['uploads', 'ls', '--finished'])).code).toBe(14);
     expect((await cli.run(['doctor'])).stdout).toContain('the upload history cannot be used');
   });
 
@@ -238,7 +238,7 @@ describe('a store', () => {
     const refused = await upload();
     expect(errorOf(refused)).toEqual(errorInTable('state_newer'));
     expect(service.requests).toBe(0);
-    const again = await upload(['--again']);
+    const again = await upload(['--force']);
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
     expect(existsSync(`${store()}.unusable-1`)).toBe(false);
   });
@@ -258,12 +258,12 @@ describe('a store', () => {
       const [link, target] = [join(state, name), join(cli.home, 'target')];
       rmSync(link, { force: true });
       symlinkSync(target, link);
-      await upload(['--again']);
+      await upload(['--force']);
       expect(existsSync(target)).toBe(false);
       writeFileSync(target, 'precious');
       rmSync(link);
       symlinkSync(target, link);
-      await upload(['--again']);
+      await upload(['--force']);
       expect(readFileSync(target, 'utf8')).toBe('precious');
     },
   );
@@ -360,12 +360,12 @@ describe('a store that another program holds', () => {
     expect(ran.stderr.match(/another program has locked .*receipts\.db; waiting/g)).toHaveLength(1);
   });
 
-  it('for a minute ends the run; --again goes on without it', async () => {
+  it('for a minute ends the run; --force goes on without it', async () => {
     await held();
     const refused = await upload([], { clock: fastClock() });
     expect(service.requests).toBe(0);
     expect(errorOf(refused)).toEqual(errorInTable('state_locked'));
-    const again = await upload(['--again'], { clock: fastClock() });
+    const again = await upload(['--force'], { clock: fastClock() });
     expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count + 1]);
   });
 });

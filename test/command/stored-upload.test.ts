@@ -36,7 +36,7 @@ describe('after an upload', () => {
     writeSome(other, 1000);
     world.fault = ({ method, nth }) =>
       method === 'POST' && nth === 2 ? { respond: () => abort.abort(interrupted()) } : undefined;
-    const ran = await world.cli.run(['upload', world.path, other, '--json', '--parallel', '1'], {
+    const ran = await world.cli.run(['upload', world.path, other, '--json', '--transfers', '1'], {
       environment: world.environment(),
       signal: abort.signal,
     });
@@ -146,7 +146,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     const others = [1, 2, 3].map((n) => join(world.cli.home, `${n}.bin`));
     for (const other of others) writeSome(other, 1000, other);
     const paths = [world.path, ...others];
-    const { code, stderr } = await world.cli.run(['upload', ...paths, '-q', '--parallel', '1'], {
+    const { code, stderr } = await world.cli.run(['upload', ...paths, '-q', '--transfers', '1'], {
       environment: world.environment(),
       stdoutError: 'EPIPE',
     });
@@ -195,7 +195,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     text();
     const other = join(world.cli.home, 'other.md');
     writeFileSync(other, '# other');
-    const args = ['upload', world.path, other, '--json', '--parallel', '1'];
+    const args = ['upload', world.path, other, '--json', '--transfers', '1'];
     const environment = world.environment();
     world.fault = ({ method, nth }) => (method === 'POST' && nth === 2 ? respondWith(413, 'too large') : undefined);
     expect((await world.cli.run(args, { environment })).code).toBe(11);
@@ -220,11 +220,11 @@ describe('a stored upload', () => {
     expect(world.interposer.uploadRequests).toEqual([]);
   });
 
-  it('needs a state folder: without one, nothing is sent; with --again that is said, and it runs', async () => {
+  it('needs a state folder: without one, nothing is sent; with --force that is said, and it runs', async () => {
     writeFileSync(world.stateDir, 'a file where the folder should be');
     const refused = await world.upload();
     expect([refused.code, world.interposer.requests.length]).toEqual([14, 0]);
-    const { code, record, stderr } = await world.upload(['--again']);
+    const { code, record, stderr } = await world.upload(['--force']);
     expect(code).toBe(0);
     expect(stderr.match(/another run would upload it again/g)).toHaveLength(1);
     expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);

@@ -61,7 +61,7 @@ describe('upload --sync', () => {
 
   it('--prune trashes what is gone or was sent anew, and nothing that others put there', async () => {
     await cli.json(sync());
-    const [other] = await cli.json(['upload', join(folder, 'top.bin'), '--again', '--folder', '/Rushes/day 2']);
+    const [other] = await cli.json(['upload', join(folder, 'top.bin'), '--force', '--folder', '/Rushes/day 2']);
     unlinkSync(join(folder, 'day 1/a.bin'));
     rmSync(join(folder, 'day 2'), { recursive: true });
     writeFileSync(join(folder, 'top.bin'), 'edited');
@@ -105,7 +105,7 @@ describe('upload --sync', () => {
     [['upload', 'x', '--prune'], '--prune needs --sync'],
     [['upload', '--sync', 'x', '--prune'], '--prune needs a folder'],
     [['upload', '--sync', 'x', 'y'], 'a sync needs one directory'],
-    [['upload', '--sync', 'x', '--again'], 'cannot be used together'],
+    [['upload', '--sync', 'x', '--force'], 'cannot be used together'],
     [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete needs --prune'],
   ])('%j is refused', async (args, words) => {
     const { code, stderr } = await cli.run(args);
@@ -149,10 +149,10 @@ describe('check', () => {
 });
 
 describe('what is to be sent', () => {
-  it('--plan tells it in figures, and sends nothing', async () => {
+  it('--estimate tells it in figures, and sends nothing', async () => {
     await cli.json(['upload', join(folder, 'top.bin')]);
     writeFileSync(join(folder, 'copy.bin'), 'top');
-    const plan = await cli.json(['upload', '-r', folder, '--plan']);
+    const plan = await cli.json(['upload', '--flatten', folder, '--estimate']);
     expect(plan).toMatchObject({
       there: { files: 1, bytes: 3 },
       same: { files: 1, bytes: 3 },
@@ -163,17 +163,17 @@ describe('what is to be sent', () => {
       outlive_sessions: 0,
     });
     expect(service.assets.size).toBe(1);
-    const slow = ['upload', '-r', folder, '--plan', '--limit-rate', '1'];
+    const slow = ['upload', '--flatten', folder, '--estimate', '--limit-rate', '1'];
     writeFileSync(join(folder, 'long.bin'), Buffer.alloc(90_000));
     expect(await cli.json(slow)).toMatchObject({ outlive_sessions: 1 });
   });
 
-  it('--plan and --dry-run of --again tell of files as --again sends them: all anew', async () => {
+  it('--estimate and --dry-run of --force tell of files as --force sends them: all anew', async () => {
     const path = join(folder, 'top.bin');
     await cli.json(['upload', path]);
-    const plan = await cli.json(['upload', path, '--again', '--plan']);
+    const plan = await cli.json(['upload', path, '--force', '--estimate']);
     expect(plan).toMatchObject({ there: { files: 0 }, new: { files: 1, bytes: 3 }, requests: 2 });
-    expect(await cli.json(['upload', path, '--again', '--dry-run'])).toMatchObject([
+    expect(await cli.json(['upload', path, '--force', '--dry-run'])).toMatchObject([
       { outcome: 'new', asset_uid: null },
     ]);
   });

@@ -294,7 +294,7 @@ describe('the checksum', () => {
       if (method === 'PATCH' && nth === 10) return { dropResponse: true };
       return method === 'HEAD' ? { headers: (told) => ({ ...told, 'x-checksum-blake3': digest }) } : undefined;
     };
-    const { record } = await world.upload(['--again']);
+    const { record } = await world.upload(['--force']);
     expect(record.bytes_sent).toBe(world.bytes.length);
     await world.expectUploaded(record);
   });

@@ -34,7 +34,7 @@ describe('the file', () => {
     expect(await failing()).toEqual({
       code: 'file_changed',
       exit: 13,
-      hint: `mediactl upload --again '${world.path}' once it no longer changes, to upload it as a new asset`,
+      hint: `mediactl upload --force '${world.path}' once it no longer changes, to upload it as a new asset`,
     });
   });
 
@@ -47,7 +47,7 @@ describe('the file', () => {
     const folder = join(world.cli.home, 'latin');
     mkdirSync(folder);
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9]), Buffer.from('.bin')]), 'data');
-    const { stdout } = await world.run(['upload', '-r', folder, '--json']);
+    const { stdout } = await world.run(['upload', '--flatten', folder, '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'unreadable_file',
       exit: 2,
@@ -94,7 +94,7 @@ describe('the file', () => {
     const makeDeep = `for (let n = 0; n < 20; n++) { fs.mkdirSync('${name}'); process.chdir('${name}') }`;
     spawnSync(process.execPath, ['-e', makeDeep], { cwd: world.cli.home });
     onTestFinished(() => void spawnSync('rm', ['-r', join(world.cli.home, name)]));
-    const { stdout } = await world.run(['upload', '-r', join(world.cli.home, name), '--json']);
+    const { stdout } = await world.run(['upload', '--flatten', join(world.cli.home, name), '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'unreadable_file',
       exit: 2,
@@ -107,7 +107,7 @@ describe('stdin', () => {
   const stdinArgs = ['upload', '-', '--name', 'x.bin', '--json'];
 
   it('stdin_size_differs', async () => {
-    const { stdout } = await world.run([...stdinArgs, '--size', '9'], { stdin: 'four' });
+    const { stdout } = await world.run([...stdinArgs, '--stdin-size', '9'], { stdin: 'four' });
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual(errorInTable('stdin_size_differs'));
   });
 
@@ -169,7 +169,7 @@ describe('the session', () => {
   it('session_expired', async () => {
     await world.interruptAfterTwoChunks();
     world.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
-    expect(await failing(['--on-expired', 'fail'])).toEqual(errorInTable('session_expired'));
+    expect(await failing(['--on-session-expired', 'fail'])).toEqual(errorInTable('session_expired'));
   });
 
   it('session_unknown on first use', async () => {
@@ -243,7 +243,7 @@ describe('the run', () => {
     expect(errorOf(ran)).toEqual({
       code: 'some_failed',
       exit: 11,
-      hint: 'check that the file plays on your machine, then upload it again with upload --again',
+      hint: 'check that the file plays on your machine, then upload it again with upload --force',
     });
   });
 
@@ -253,7 +253,7 @@ describe('the run', () => {
     const untilMs = 3_500_000;
     const sleep: Clock['sleep'] = (delayMs, signal) => (delayMs > untilMs ? time.opened : clock.sleep(delayMs, signal));
     world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? { beforeResponse: time.open } : undefined);
-    const upload = () => world.upload(['--until', '1h'], { clock: { ...clock, sleep } });
+    const upload = () => world.upload(['--stop-at', '1h'], { clock: { ...clock, sleep } });
     expect(errorOf(await upload())).toEqual({
       code: 'until',
       exit: 9,
@@ -262,14 +262,14 @@ describe('the run', () => {
   });
 
   it('until, whichever moment the time is over at', async () => {
-    const args = ['upload', world.path, '--json', '--until', '1ms', '--limit-rate', '1k'];
+    const args = ['upload', world.path, '--json', '--stop-at', '1ms', '--limit-rate', '1k'];
     for (let run = 0; run < 20; run++) expect(await world.run(args)).toMatchObject({ code: 9 });
   });
 
   it('reserve', async () => {
     const other = join(world.cli.home, 'other.bin');
     writeFileSync(other, 'other');
-    const ran = await world.run(['upload', world.path, other, '--json', '--reserve', '100000']);
+    const ran = await world.run(['upload', world.path, other, '--json', '--reserve-requests', '100000']);
     expect(errorOf(ran)).toMatchObject(errorInTable('reserve'));
   });
 

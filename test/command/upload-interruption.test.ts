@@ -28,11 +28,11 @@ async function interruptAt(nthRequest: number) {
     };
     return method === 'PATCH' ? { onBytes } : undefined;
   };
-  const args = ['upload', '-r', folder, '--wait', '--parallel', '2', '--chunk-size', '64KiB'];
+  const args = ['upload', '--flatten', folder, '--wait', '--transfers', '2', '--chunk-size', '64KiB'];
   const environment = { ...world.environment(), MEDIACTL_STATE_DIR: join(folder, '../state') };
   const { code, stderr } = await world.cli.run(args, { environment, signal: abort.signal });
   const summary = stderr.split('\n').findLast((line) => / sent in /.test(line)) ?? '';
-  const done = await world.cli.json(['uploads', 'ls', '--done'], { environment });
+  const done = await world.cli.json(['uploads', 'ls', '--finished'], { environment });
   return { code, summary, sentBytes, receipts: done.filter(({ path }: { path: string }) => path.includes(folder)) };
 }
 

@@ -126,7 +126,8 @@ describe('a file that was moved while its upload was unfinished', () => {
     const paths = [elsewhere('checkout-2'), elsewhere('checkout-3')];
     for (const path of paths) copyFileSync(world.path, path);
     rmSync(world.path);
-    const run = (path: string) => world.run(['upload', path, '--json', '--chunk-size', '64KiB', '--same', 'upload']);
+    const run = (path: string) =>
+      world.run(['upload', path, '--json', '--chunk-size', '64KiB', '--duplicates', 'upload']);
     const records = (await Promise.all(paths.map(run))).map(({ stdout }) => JSON.parse(stdout)[0]);
     expect(records.map(({ resumed_from: from }) => from).sort()).toEqual([2 * chunkBytes, null]);
     expect(new Set(records.map(({ asset_uid: uid }) => uid)).size).toBe(2);

@@ -20,7 +20,7 @@ const uidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
 /** Waits until the receipt is stored; from then on the run polls the asset. */
 async function untilSent() {
   const isSent = async () => {
-    const { stdout } = await world.run(['uploads', 'ls', '--done', '-q']);
+    const { stdout } = await world.run(['uploads', 'ls', '--finished', '-q']);
     return stdout !== '' && world.unfinishedIds().length === 0;
   };
   while (!(await isSent())) await sleep(10);
@@ -36,10 +36,10 @@ describe('one file, one asset', () => {
     writeSome(join(folder, 'a.bin'), 1000, world.path);
     const bad = Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]);
     writeFileSync(bad, 'some');
-    const first = await world.run(['upload', '-r', folder, '--json']);
+    const first = await world.run(['upload', '--flatten', folder, '--json']);
     expect(first.code).toBe(11);
     renameSync(bad, join(folder, 'good.bin'));
-    const second = await world.run(['upload', '-r', folder, '--json']);
+    const second = await world.run(['upload', '--flatten', folder, '--json']);
     expect(second.code).toBe(0);
     const uidOf = (stdout: string) =>
       JSON.parse(stdout).find(({ path }: { path: string }) => path.endsWith('a.bin')).asset_uid;
@@ -50,7 +50,7 @@ describe('one file, one asset', () => {
     const folder = join(world.cli.home, 'dir');
     mkdirSync(folder);
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]), 'some');
-    const args = ['upload', '-r', folder, '--exclude', 'x*'];
+    const args = ['upload', '--flatten', folder, '--exclude', 'x*'];
     const nothing = await world.run(args);
     expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('no files found')]);
     writeSome(join(folder, 'a.bin'), 100, world.path);
@@ -129,7 +129,7 @@ describe('one file, one asset', () => {
     const waiting = world.run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
     await untilSent();
     isHeld = true;
-    const other = world.run(['upload', '-', '--again', '--json'], { stdin });
+    const other = world.run(['upload', '-', '--force', '--json'], { stdin });
     await sending.opened;
     isReady = true;
     expect((await waiting).code).toBe(0);
@@ -149,7 +149,7 @@ describe('one file, one asset', () => {
     world.fault = ({ method }) => (method === 'POST' ? elsewhere : undefined);
     const other = join(world.cli.home, 'other.bin');
     writeSome(other, 100, 'other');
-    const first = await world.run(['upload', world.path, other, '--json', '--parallel', '1']);
+    const first = await world.run(['upload', world.path, other, '--json', '--transfers', '1']);
     expect(first.code).toBe(13);
     expect(world.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
     world.fault = () => undefined;

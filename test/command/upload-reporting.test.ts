@@ -17,7 +17,7 @@ describe('what is told', () => {
     const { record: first } = await world.upload();
     const { record, stderr } = await world.upload();
     expect(record).toMatchObject({ outcome: 'there', verified: true, bytes_sent: 0, requests: 0 });
-    expect(stderr).toContain(`already uploaded as asset ${first.asset_uid}; --again uploads it again`);
+    expect(stderr).toContain(`already uploaded as asset ${first.asset_uid}; --force uploads it again`);
     const copy = join(world.cli.home, 'copy.bin');
     copyFileSync(world.path, copy);
     const same = await world.run(['upload', copy]);
@@ -29,7 +29,7 @@ describe('what is told', () => {
     const other = join(world.cli.home, 'other.bin');
     writeSome(other, 900, 'other');
     world.fault = ({ method, nth }) => (method === 'POST' && nth === 2 ? respondWith(413, 'too large') : undefined);
-    const ran = await world.run(['upload', world.path, other, '--json', '--parallel', '1'], {
+    const ran = await world.run(['upload', world.path, other, '--json', '--transfers', '1'], {
       stdoutError: 'EPIPE',
     });
     expect(ran.code).toBe(11);
@@ -48,7 +48,7 @@ describe('what is told', () => {
     const other = join(world.cli.home, 'another.bin');
     writeSome(other, 900, 'other');
     world.fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'too large') : undefined);
-    const ran = await world.run(['upload', other, world.path, '--json', '--parallel', '1']);
+    const ran = await world.run(['upload', other, world.path, '--json', '--transfers', '1']);
     expect(ran.code).toBe(11);
     expect(JSON.parse(ran.stderr.trim().split('\n').at(-1) as string).error.cause).toMatch(
       /another\.bin: the upload exceeds/,
@@ -62,16 +62,16 @@ describe('what is told', () => {
     expect(stderr).toMatch(/warning: the file is empty\n[\s\S]*uploaded/);
   });
 
-  it('on a terminal uploads ls --done has short uids, and does not claim what it did not ask', async () => {
+  it('on a terminal uploads ls --finished has short uids, and does not claim what it did not ask', async () => {
     const path = join(world.cli.home, 'broken.mp4');
     writeFileSync(path, 'not a video');
     const narrow = { tty: true, columns: 40, environment: { NO_COLOR: '1' } };
     const { stdout: table } = await world.run(['upload', path], narrow);
     expect(table).toMatch(/PATH +RESULT/);
-    const list = async (options = {}) => (await world.run(['uploads', 'ls', '--done'], options)).stdout;
+    const list = async (options = {}) => (await world.run(['uploads', 'ls', '--finished'], options)).stdout;
     const uid = (await list()).split('\t')[0] ?? '';
     expect((await list()).split('\t')[3]).toBe('pending');
-    const { stdout: shown, stderr } = await world.run(['uploads', 'ls', '--done'], narrow);
+    const { stdout: shown, stderr } = await world.run(['uploads', 'ls', '--finished'], narrow);
     expect(shown).toMatch(new RegExp(`${uid.slice(0, 8)} +not checked`));
     expect(shown).not.toContain(uid);
     expect(stderr).toContain('mediactl wait');
@@ -91,12 +91,12 @@ describe('what is told', () => {
     );
     expect(lines.slice(10)).toEqual([
       '         and 2 more',
-      '  try:   check that the file plays on your machine, then upload it again with upload --again',
+      '  try:   check that the file plays on your machine, then upload it again with upload --force',
     ]);
     const [uid = ''] = (await world.run(['ls', '-q'])).stdout.split('\n');
     for (const args of [
       ['play', uid],
-      ['play', uid, '--source', 'hls', '--url'],
+      ['play', uid, '--stream', 'hls', '--url'],
       ['download', uid],
     ]) {
       const { code, stderr } = await world.run(args);
@@ -120,7 +120,7 @@ describe('what is told', () => {
     const large = join(world.cli.home, 'large.bin');
     writeSome(large, 900, 'large');
     const ended = async (...paths: string[]) =>
-      (await world.run(['upload', world.path, broken, ...paths, '--wait', '--parallel', '1'])).stderr;
+      (await world.run(['upload', world.path, broken, ...paths, '--wait', '--transfers', '1'])).stderr;
     expect(await ended()).toContain('error: 1 of 2 files was uploaded but failed afterwards');
     world.fault = ({ method }) => (method === 'POST' ? respondWith(413, 'too large') : undefined);
     expect(await ended(large)).toContain(
@@ -162,7 +162,7 @@ describe('what is told', () => {
 it('a file of which no entry can be stored is not said to be resumable', async () => {
   mkdirSync(databaseFile(world.stateDir), { recursive: true });
   world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(402, { error: {} }) : undefined);
-  const { code, record } = await world.upload(['--again']);
+  const { code, record } = await world.upload(['--force']);
   expect([code, record.error.hint]).toEqual([7, expect.stringContaining('run the same command again')]);
   expect(record.error.hint).not.toContain('uploads resume');
 });
@@ -179,7 +179,7 @@ describe('what came on stdin', () => {
     expect((await world.run(['uploads', 'forget', '--all'])).code).toBe(2);
     expect(world.spoolFiles()).toHaveLength(1);
     world.fault = () => undefined;
-    const command = /mediactl (uploads resume \w+ --again)/.exec(hint)?.[1] as string;
+    const command = /mediactl (uploads resume \w+ --force)/.exec(hint)?.[1] as string;
     const again = await world.run([...command.split(' '), '--json']);
     expect(JSON.parse(again.stdout)).toMatchObject([{ verified: true, error: null }]);
     expect([world.spoolFiles(), world.unfinishedIds()]).toEqual([[], []]);
@@ -196,7 +196,7 @@ describe('what came on stdin', () => {
   it('where no entry can be stored is kept, said, listed and forgotten', async () => {
     mkdirSync(databaseFile(world.stateDir), { recursive: true });
     world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
-    const { stdout } = await world.run(['upload', '-', '--json', '--again'], { stdin });
+    const { stdout } = await world.run(['upload', '-', '--json', '--force'], { stdin });
     const [id] = world.spoolFiles();
     expect(JSON.parse(stdout)[0].error.hint).toContain(`state/spool/${id}`);
     rmdirSync(databaseFile(world.stateDir));

@@ -25,13 +25,13 @@ beforeEach(() => {
     mirrorsTree: true,
     ignoresExisting: false,
     sync: false,
-    sources: { recursive: false, include: [], exclude: [], chunkBytes: 64 * 1024, roots: [] },
+    sources: { include: [], exclude: [], chunkBytes: 64 * 1024, roots: [] },
     pruneLimit: undefined,
     queue: undefined,
     preview: undefined,
     rateLimit: undefined,
-    reserve: undefined,
-    until: undefined,
+    reserveRequests: undefined,
+    stopAt: undefined,
     progress: 'none',
     verbose: false,
   };
@@ -50,7 +50,7 @@ const withContext = <T>(work: (context: Context) => Promise<T>) =>
 
 const send = (changes: Partial<UploadRequest> = {}) =>
   withContext(async (context) => {
-    const options = { ...parseUploadOptions(context, {}), parallel: 1, about: {} };
+    const options = { ...parseUploadOptions(context, {}), transfers: 1, about: {} };
     return collect(await runUpload(context, { ...request, options, ...changes }));
   });
 
@@ -66,7 +66,8 @@ it('upload returns the error to exit with; uploads are listed, resumed and forgo
   world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
   expect((await send()).failure).toMatchObject({ exitCode: 7 });
   world.fault = () => undefined;
-  const list = () => withContext(async (context) => collect(await runList(context, { done: false, queue: undefined })));
+  const list = () =>
+    withContext(async (context) => collect(await runList(context, { finished: false, queue: undefined })));
   const [{ id }] = (await list()).records;
   const { records } = await withContext(async (context) => {
     const options = parseUploadOptions(context, {});

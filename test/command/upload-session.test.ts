@@ -178,20 +178,20 @@ describe('sessions that are gone', () => {
     },
   );
 
-  it('--on-expired fail stops instead', async () => {
+  it('--on-session-expired fail stops instead', async () => {
     await world.interruptAfterTwoChunks();
     const { session } = world.storedEntry();
     world.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
-    const { code, record } = await world.upload(['--on-expired', 'fail']);
+    const { code, record } = await world.upload(['--on-session-expired', 'fail']);
     expect(code).toBe(3);
     expect(record).toMatchObject({ asset_uid: session.assetUid });
     expect(world.unfinishedIds()).toHaveLength(1);
   });
 
-  it('--again makes a new asset and names the old one', async () => {
+  it('--force makes a new asset and names the old one', async () => {
     await world.interruptAfterTwoChunks();
     const { session } = world.storedEntry();
-    const { record, stderr } = await world.upload(['--again']);
+    const { record, stderr } = await world.upload(['--force']);
     expect(stderr).toContain(`asset ${session.assetUid} stays incomplete`);
     expect(record.asset_uid).not.toBe(session.assetUid);
     await world.expectUploaded(record);

@@ -66,7 +66,7 @@ describe('stdin', () => {
     const [copy = ''] = readdirSync(spool());
     const job = { path: '-', workspace: '', identity };
     const outcome = { job, id, path: join(spool(), copy), requests: 0, durationMs: 0 };
-    expect(await withNextStep(outcome, held, { again: false } as UploadOptions, deps)).toBe(held);
+    expect(await withNextStep(outcome, held, { force: false } as UploadOptions, deps)).toBe(held);
     await database.close();
     expect(world.unfinishedIds()).toEqual([id]);
     expect(readdirSync(spool())).toEqual([copy]);
@@ -112,7 +112,7 @@ describe('stdin', () => {
     writeFileSync(join(world.stateDir, 'runs', `${run}.lock`), '');
     const lock = "INSERT INTO uploads (id, state, path, run, pid) VALUES (?, 'planned', ?, ?, 4242)";
     changeState(world.stateDir, lock, name, part, run);
-    expect((await world.upload(['--again'])).code).toBe(0);
+    expect((await world.upload(['--force'])).code).toBe(0);
     expect(readdirSync(spool())).toEqual([]);
     expect(readdirSync(join(world.stateDir, 'runs'))).toEqual([]);
     expect(queryState(world.stateDir, 'SELECT id FROM uploads WHERE run IS NOT NULL')).toEqual([]);

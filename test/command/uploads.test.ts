@@ -99,7 +99,7 @@ describe('uploads', () => {
     const [record] = await cli.json(['uploads', 'resume', '--all']);
     expect(record).toMatchObject({ verified: true, resumed_from: 1000, name: 'Piped' });
     expect(readdirSync(spool)).toEqual([]);
-    await interrupt(['-', '--name', 'Piped', '--again'], bytes);
+    await interrupt(['-', '--name', 'Piped', '--force'], bytes);
     const [{ id }] = await cli.json(['uploads', 'ls']);
     await cli.run(['uploads', 'forget', id, '--yes']);
     expect(readdirSync(spool)).toEqual([]);
@@ -134,7 +134,7 @@ describe('several files', () => {
     const line = await Interposer.start(sandbox.url, (seen) =>
       seen.nth > 6 && seen.method !== 'GET' ? respondWith(status, { error: {} }) : undefined,
     );
-    const args = ['upload', ...files, '--json', '--parallel', '4'];
+    const args = ['upload', ...files, '--json', '--transfers', '4'];
     const { code, stdout, stderr } = await cli.run(args, {
       environment: { MEDIACTL_BASE_URL: line.url },
     });
@@ -163,7 +163,7 @@ describe('several files', () => {
     writeSome(good, 10);
     writeSome(bad, 20);
     fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'no') : undefined);
-    const args = ['upload', bad, good, path, '--json', '--parallel', '1'];
+    const args = ['upload', bad, good, path, '--json', '--transfers', '1'];
     const { code, stdout, stderr } = await cli.run(args);
     expect(code).toBe(11);
     const records = JSON.parse(stdout);
@@ -189,7 +189,7 @@ describe('several files', () => {
   it('--limit-rate paces small files too, and ends with the last byte', async () => {
     const clock = fastClock(20);
     const begun = clock.now();
-    await cli.run(['upload', path, '--limit-rate', '1000', '--again'], { clock });
+    await cli.run(['upload', path, '--limit-rate', '1000', '--force'], { clock });
     const slept = clock.sleptMs.reduce((sum, delay) => sum + delay, 0);
     expect(clock.now() - begun).toBeGreaterThan(2700);
     expect(slept).toBeLessThan(3100);
@@ -199,9 +199,9 @@ describe('several files', () => {
     const folder = join(cli.home, 'rushes');
     mkdirSync(join(folder, 'day 2'), { recursive: true });
     for (const name of ['b.mov', 'a.mov', 'day 2/c.mov']) writeFileSync(join(folder, name), name);
-    const records = await cli.json(['upload', '-r', folder, '--parallel', '1']);
+    const records = await cli.json(['upload', '--flatten', folder, '--transfers', '1']);
     expect(records.map(({ name }: { name: string }) => name)).toEqual(['a.mov', 'b.mov', 'c.mov']);
-    expect((await cli.run(['upload', '-r', folder, '--name', 'x'])).code).toBe(2);
+    expect((await cli.run(['upload', '--flatten', folder, '--name', 'x'])).code).toBe(2);
   });
 
   it('-q prints the uids of the assets; @last is the newest', async () => {

@@ -36,7 +36,7 @@ it('assets ls asks for the page of the request, and returns what it holds', () =
 
 it('assets update sends the change of the request, and returns the asset', () =>
   cli.withContext(async (context) => {
-    const limit = { flag: '--max-update', count: 100, isTyped: false };
+    const limit = { flag: '--max-changes', count: 100, isTyped: false };
     const selection = { verb: 'update', collection: 'assets', ids: [assetUid], filters: {}, limit } as const;
     const result = await runUpdate(context, { ...selection, change: { fields: { name: 'Dusk' } } });
     expect(result).toMatchObject({ kind: 'record', record: { uid: assetUid, name: 'Dusk' } });
@@ -46,7 +46,7 @@ it('assets update sends the change of the request, and returns the asset', () =>
 it('auth login keeps the key from stdin under the profile of the request', () =>
   cli.withContext(
     async (context) => {
-      const result = await runLogin(context, { profile: 'ci', baseUrl: url, withKey: true, check: true });
+      const result = await runLogin(context, { profile: 'ci', baseUrl: url, withKey: true });
       expect(result).toMatchObject({ kind: 'record', record: { name: 'ci', base_url: url, workspace: workspaceUid } });
       const { current, profiles } = await context.profiles.read();
       expect([current, profiles.ci?.key]).toEqual(['ci', testKey]);

@@ -299,7 +299,7 @@ describe('files that are dropped', { tags: ['chromium', 'undocumented-fields'] }
     const listed = async (...args: string[]) =>
       (await mediactl(['uploads', 'ls', ...args, '--json'], environment).finished).stdout;
     expect(JSON.parse(await listed())).toEqual([]);
-    expect(JSON.parse(await listed('--done'))).toHaveLength(4);
+    expect(JSON.parse(await listed('--finished'))).toHaveLength(4);
     // The same file again is skipped.
     await dropFiles(page, [still]);
     await page.getByText('already uploaded', { exact: true }).waitFor();

@@ -74,7 +74,7 @@ const feed = (bytes: number) =>
 
 const uploading = (fed: number) =>
   `${feed(fed * mebibyte)} | ${mediactl(
-    ...['upload', '-', '--name', 'rushes.mov', '--size', '48MiB', '--chunk-size', '20MiB'],
+    ...['upload', '-', '--name', 'rushes.mov', '--stdin-size', '48MiB', '--chunk-size', '20MiB'],
   )}`;
 
 type Scene = {

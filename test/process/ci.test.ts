@@ -152,7 +152,7 @@ describe('its steps', () => {
       paths: 'renders/*.mp4\nrenders/more\n',
       folder: '/CI/$(touch evaluated)',
       wait: 'true',
-      options: '--same\nupload',
+      options: '--duplicates\nupload',
     };
     const { failed, summary, outputs } = await run('1', sandbox.url, inputs);
     expect(failed).toEqual([]);

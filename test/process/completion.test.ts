@@ -125,7 +125,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
 
     it('the values of a flag, and nothing where it takes any text', async () => {
       await serve();
-      expect(await complete('play', 'x', '--source', 'h')).toEqual(['hls']);
+      expect(await complete('play', 'x', '--stream', 'h')).toEqual(['hls']);
       expect(await complete('completion', 'x', '--profile', 'oth')).toEqual(['other-one']);
       expect(await complete('assets', 'ls', '--search', '')).toEqual([]);
       expect(await complete('completion', 'po')).toEqual(['powershell']);

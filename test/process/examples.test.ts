@@ -143,7 +143,7 @@ describe('examples', () => {
       expect(ended).toEqual({ code: expected, stderr: ended.code === expected ? ended.stderr : '' });
     if (line.startsWith('mediactl sandbox start'))
       onTestFinished(async () => {
-        const data = line.includes('--data') ? ['--data', './media-sandbox'] : [];
+        const data = line.includes('--data-dir') ? ['--data-dir', './media-sandbox'] : [];
         await promisify(execFile)('mediactl', ['sandbox', 'stop', ...data], { cwd: home, env });
       });
     const inProcess = await runInProcess(typed, env);

@@ -12,7 +12,7 @@ afterEach(() => sandbox(['stop']).then(({ code }) => expect(code).toBe(0)));
 
 /** Runs `mediactl sandbox …` with additional environment variables. */
 const sandbox = (args: string[], environment: Record<string, string> = {}) =>
-  mediactl(['sandbox', ...args, '--data', join(home, 'sandbox')], {
+  mediactl(['sandbox', ...args, '--data-dir', join(home, 'sandbox')], {
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
     MEDIACTL_STATE_DIR: join(home, 'state'),
     MEDIACTL_KEY_STORE: 'file',

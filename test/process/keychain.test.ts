@@ -92,16 +92,16 @@ describe('a keychain', { tags: 'gnome-keyring' }, () => {
       code: 'keychain',
       exit_code: 4,
       cause: 'it is locked',
-      hint: expect.stringMatching(/^unlock the keychain, then run the same command again; or .* --store file$/),
+      hint: expect.stringMatching(/^unlock the keychain, then run the same command again; or .* --key-store file$/),
     });
     expect(await errorOf('mediactl logout')).toMatchObject({
       message: 'cannot remove the key of profile default from the keychain',
       hint: 'unlock the keychain, then mediactl auth logout default',
     });
-    expect(await errorOf(`${login} --store keychain`)).toMatchObject({
+    expect(await errorOf(`${login} --key-store keychain`)).toMatchObject({
       code: 'keychain',
       cause: 'it is locked',
-      hint: 'unlock it, or use --store file',
+      hint: 'unlock it, or use --key-store file',
     });
     const other = await user.session(locked, `${login} --profile other`);
     expect([other.code, other.stderr]).toEqual([
@@ -121,7 +121,7 @@ describe('a keychain', { tags: 'gnome-keyring' }, () => {
       [
         'error: cannot read the key of profile default from the keychain',
         '  cause: this session has no keychain service',
-        '  try:   set MEDIACTL_API_KEY, or mediactl auth login --profile default --store file',
+        '  try:   set MEDIACTL_API_KEY, or mediactl auth login --profile default --key-store file',
       ].join('\n'),
     ]);
     expect((await user.headless('MEDIACTL_API_KEY=$KEY mediactl ls --base-url "$URL"')).code).toBe(0);

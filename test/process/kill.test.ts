@@ -205,7 +205,7 @@ describe('Ctrl-C', () => {
   });
 });
 
-describe('a full disk with --again', { tags: 'user-namespaces' }, () => {
+describe('a full disk with --force', { tags: 'user-namespaces' }, () => {
   /** Runs the upload with a state folder on a full disk. */
   const uploadOnFullDisk = async () => {
     mkdirSync(state);
@@ -214,7 +214,7 @@ describe('a full disk with --again', { tags: 'user-namespaces' }, () => {
       'unshare',
       ['-rm', 'bash', '-c', `${fill} && shift && exec "$@"`, 'bash', state]
         .concat(mediactlCommand)
-        .concat('upload', path, '--jsonl', '--again'),
+        .concat('upload', path, '--jsonl', '--force'),
       environment(),
     );
     child = started.child;

@@ -90,7 +90,7 @@ it(`${together} real logins at once, ${rounds} times: each that says so is kept`
       'sh',
       [
         '-c',
-        'name=$0; echo "key-of-$name" | "$@" auth login --profile "$name" --with-key --no-check',
+        'name=$0; echo "key-of-$name" | "$@" auth login --profile "$name" --with-key --skip-verify',
         name,
         ...mediactlCommand,
       ],

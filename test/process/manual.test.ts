@@ -45,12 +45,12 @@ const elsewhere: Record<string, string> = {
   'mediactl login --base-url https://media.example.com': 'asks for a key: test/process/terminal.test.ts',
   'mediactl login --profile ci --base-url https://media.example.com': 'the same',
   'mediactl login --profile NAME --base-url URL': 'the same',
-  'mediactl login --store file': 'the same',
+  'mediactl login --key-store file': 'the same',
   'mediactl upload --queue': 'only names an option: test/process/fleet-redis.test.ts',
   'npm i express bullmq@6 ioredis @bull-board/express': 'asks the network',
   'node -e …': 'needs those packages',
-  'mediactl upload rclone:s3:my-bucket/rushes /Moved --create-folders -r': 'test/process/rclone.test.ts',
-  'mediactl upload rclone:archive:2026/ /Inbox -r': 'test/process/rclone.test.ts',
+  'mediactl upload rclone:s3:my-bucket/rushes /Moved --create-folders': 'test/process/rclone.test.ts',
+  'mediactl upload rclone:archive:2026/ /Inbox': 'test/process/rclone.test.ts',
 };
 
 /** Command lines that exit with another code than 0 here, and why. */
@@ -181,7 +181,7 @@ async function createLibrary() {
   addFiles(home);
   const mediactl = async (...args: string[]) =>
     (await promisify(execFile)('mediactl', args, { cwd: home, env })).stdout;
-  await mediactl('upload', '-r', 'library', '--folder', '/', '--create-folders', '--wait');
+  await mediactl('upload', 'library', '--folder', '/', '--create-folders', '--wait');
   const uid = await mediactl('upload', 'interview.mp4', '--wait', '-q');
   await sandbox.end();
   return { dataDir: sandbox.dataDir, lastUpload: uid.trim() };

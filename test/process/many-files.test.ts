@@ -25,7 +25,7 @@ class Studio {
   }
 
   start(...args: string[]) {
-    return mediactl(['upload', '-r', this.folder, '--jsonl', '--progress', 'none', ...args], {
+    return mediactl(['upload', '--flatten', this.folder, '--jsonl', '--progress', 'none', ...args], {
       ...this.service.environment,
       MEDIACTL_STATE_DIR: join(this.home, 'state'),
       MEDIACTL_CONFIG_DIR: join(this.home, 'config'),
@@ -54,7 +54,7 @@ describe('requests', () => {
   it('80 files of 200 KB, waited for: at most 2.2 a file; again: none', async () => {
     const service = await BusyService.start({ readyAfterMs: 1500 });
     const studio = new Studio(service, 80, 200_000);
-    const first = await studio.start('--parallel', '6', '--wait').finished;
+    const first = await studio.start('--transfers', '6', '--wait').finished;
     expect([first.code, first.stderr]).toEqual([0, '']);
     expect(service.requests).toBeLessThanOrEqual(2.2 * 80);
     studio.expectEachOnce();

@@ -40,7 +40,7 @@ describe('power is lost, and the same command is run again', { tags: 'strace' },
         MEDIACTL_STATE_DIR: state,
         MEDIACTL_CONFIG_DIR: join(home, 'config'),
       };
-      const args = ['upload', '-r', join(home, 'shots'), '--jsonl', '--progress', 'none'];
+      const args = ['upload', '--flatten', join(home, 'shots'), '--jsonl', '--progress', 'none'];
       const traced = [...straceArguments(log), ...mediactlCommand, ...args];
       const { child, finished } = startProcess('strace', traced, environment);
       const endsAt = 1 + random.below(2 * count);

@@ -199,7 +199,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     await waitUntil(() => Number(offset()) >= Number(written));
     cli(replica, 'REPLICAOF', 'NO', 'ONE'); // from here on the replica lags behind
     const workers = [work(queue), work(queue)];
-    const done = async () => (await json(queue, 'uploads', 'ls', '--queue', '--done')).length;
+    const done = async () => (await json(queue, 'uploads', 'ls', '--queue', '--finished')).length;
     await waitUntil(async () => (await done()) === 40);
     port = portOf(replica);
     await first.end();
@@ -348,7 +348,7 @@ describe('on PostgreSQL', { tags: 'postgresql' }, () => {
       const queue = named(address);
       const worker = work(queue);
       await json(queue, 'upload', ...files(1, name), '--queue');
-      const done = () => json(queue, 'uploads', 'ls', '--queue', '--done');
+      const done = () => json(queue, 'uploads', 'ls', '--queue', '--finished');
       await waitUntil(async () => (await done()).length === 1);
       worker.stop.abort();
       return (await worker.ended).code;

@@ -60,7 +60,7 @@ function put(name: string, bytes: Buffer): Buffer {
   return bytes;
 }
 
-async function open(address: string, recursive = false, signal?: AbortSignal): Promise<RcloneFiles> {
+async function open(address: string, signal?: AbortSignal): Promise<RcloneFiles> {
   const transport = new Transport({
     baseUrl: new URL('http://127.0.0.1:9'),
     clock: systemClock,
@@ -68,7 +68,7 @@ async function open(address: string, recursive = false, signal?: AbortSignal): P
     requestTimeoutMs: 10_000,
     maxWaitMs: 60_000,
   });
-  const opened = await openRclone(address, { recursive, transport, environment, signal });
+  const opened = await openRclone(address, { transport, environment, signal });
   onTestFinished(async () => {
     await opened.close();
     await transport.close();
@@ -101,7 +101,7 @@ describe('files of a remote', { tags: 'rclone' }, () => {
     const contents = new Map(
       names.map((name) => [name, put(name, someBytes(name.includes('empty') ? 0 : 3_000_000, name))]),
     );
-    const remote = await open('rclone:far:', true);
+    const remote = await open('rclone:far:');
     expect(remote.files.map(({ path }) => path).sort()).toEqual(names.sort());
     for (const file of remote.files) {
       const source = await remote.sourceOf(file);
@@ -115,16 +115,16 @@ describe('files of a remote', { tags: 'rclone' }, () => {
 
   it.each(['rclone:far:day 1', 'rclone:far:day 1/'])('are below %s', async (address) => {
     put('day 1/cam a/clip.mp4', someBytes(10));
-    const remote = await open(address, true);
+    const remote = await open(address);
     expect(remote.files).toMatchObject([{ path: 'cam a/clip.mp4', sizeBytes: 10 }]);
     const source = await firstOf(remote);
     expect(source.path).toBe('rclone:far:day 1/cam a/clip.mp4');
     expect((await readAll(source)).equals(someBytes(10))).toBe(true);
   });
 
-  it.each([false, true])('may be one alone (recursive: %s)', async (recursive) => {
+  it('reads a single file of a remote', async () => {
     put('day 1/clip.mp4/clip.mp4', someBytes(10));
-    const remote = await open('rclone:far:day 1/clip.mp4/clip.mp4', recursive);
+    const remote = await open('rclone:far:day 1/clip.mp4/clip.mp4');
     expect(remote.files).toMatchObject([{ path: 'clip.mp4', sizeBytes: 10 }]);
     const source = await firstOf(remote);
     expect(source.path).toBe('rclone:far:day 1/clip.mp4/clip.mp4');
@@ -162,16 +162,6 @@ describe('files of a remote', { tags: 'rclone' }, () => {
 });
 
 describe('what cannot be read', { tags: 'rclone' }, () => {
-  it('a directory without -r', async () => {
-    put('day 1/clip.mp4', someBytes(10));
-    const { code, exit_code: exit, hint } = await failureOf(open('rclone:far:day 1'));
-    expect({ code, exit, hint }).toEqual({
-      code: 'not_a_file',
-      exit: 2,
-      hint: "mediactl upload -r 'rclone:far:day 1', to upload the files in it",
-    });
-  });
-
   it.each([
     ['rclone:far:nowhere', { code: 'no_such_file', cause: /directory not found/ }],
     ['rclone:near:clip.mp4', { code: 'usage', cause: /didn't find section/ }],
@@ -206,7 +196,7 @@ describe('what cannot be read', { tags: 'rclone' }, () => {
   it('is told at the first such line of a listing, however long that goes on', async () => {
     const root = '{"Path":"","Size":-1,"ModTime":"","IsDir":true}';
     inPlaceOfRclone(`case "$*" in *--stat*) echo '${root}' ;; *) echo '{"Path":7}'; exec yes ;; esac`);
-    expect(await failureOf(open('rclone:far:', true))).toMatchObject({ code: 'source_failed' });
+    expect(await failureOf(open('rclone:far:'))).toMatchObject({ code: 'source_failed' });
     expect(isRunning(called('lsjson').pid)).toBe(false);
   });
 
@@ -234,7 +224,7 @@ it('a listing of 100,000 files is taken as it comes', async () => {
     *--stat*) echo '{"Path":"",${entry},"IsDir":true}' ;;
     *) echo '['; seq 100000 | sed 's/.*/{"Path":"&",${entry},"IsDir":false},/'; echo ']' ;;
   esac`);
-  const { files } = await open('rclone:far:', true);
+  const { files } = await open('rclone:far:');
   expect(files.length).toBe(100_000);
   expect(files.at(-1)).toEqual({ path: '100000', sizeBytes: 1, modTime: '2026-01-01T00:00:00Z' });
 });
@@ -243,7 +233,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
   it('is one, on the loopback, with a password that only it and we know, and without our key', async () => {
     put('a', someBytes(10));
     put('b', someBytes(10));
-    const remote = await open('rclone:far:', true);
+    const remote = await open('rclone:far:');
     expect(existsSync(join(home, 'called.serve'))).toBe(false); // started only when needed
     await Promise.all(remote.files.map((file) => remote.sourceOf(file)));
     const { args, env, pid } = called('serve');
@@ -272,7 +262,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
   it('ends with a signal', async () => {
     put('a', someBytes(10));
     const stop = new AbortController();
-    await firstOf(await open('rclone:far:a', false, stop.signal));
+    await firstOf(await open('rclone:far:a', stop.signal));
     stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
     await until(() => !isRunning(called('serve').pid));
   });
@@ -323,7 +313,7 @@ it('an rclone that is started by a script of theirs is ended too', { tags: 'rclo
 it('a listing that does not end is given up with a signal', async () => {
   inPlaceOfRclone('exec sleep 1000');
   const stop = new AbortController();
-  const opening = failureOf(open('rclone:far:', true, stop.signal));
+  const opening = failureOf(open('rclone:far:', stop.signal));
   await until(() => existsSync(join(home, 'called.lsjson')));
   stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
   expect(await opening).toMatchObject({ code: 'interrupted' });

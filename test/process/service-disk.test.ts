@@ -86,7 +86,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 async function onSmallDisk(sizeMiB: number) {
   const mount = temporaryFolder();
   const script = `mount -t tmpfs -o size=${sizeMiB}m none ${mount} && PATH= exec "$@"`;
-  const args = [sandboxFile, '--data', join(mount, 'data'), '--port', '0'];
+  const args = [sandboxFile, '--data-dir', join(mount, 'data'), '--port', '0'];
   const started = run('unshare', ['-rm', 'sh', '-c', script, 'sh', program, ...args]);
   const outside = join('/proc', String(started.child.pid), 'root', mount);
   const filler = join(outside, 'filler');
@@ -217,7 +217,7 @@ describe('a disk that is full', { tags: 'user-namespaces' }, () => {
     const mount = temporaryFolder();
     const fill = `dd if=/dev/zero of=${mount}/filler bs=64k 2>/dev/null`;
     const script = `mount -t tmpfs -o size=1m none ${mount} && { ${fill}; exec "$@"; }`;
-    const args = [sandboxFile, '--data', join(mount, 'data'), '--port', '0'];
+    const args = [sandboxFile, '--data-dir', join(mount, 'data'), '--port', '0'];
     const ended = spawnSync('unshare', ['-rm', 'sh', '-c', script, 'sh', program, ...args]);
     expect([ended.status, ended.stderr.toString()]).toEqual([1, `no disk space for the sandbox in ${mount}/data\n`]);
   });
@@ -226,7 +226,7 @@ describe('a disk that is full', { tags: 'user-namespaces' }, () => {
 it('a store that another program locks for seconds, while it takes uploads and processes them', async () => {
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);
-  const started = run(program, [sandboxFile, '--data', dataDir, '--port', '0']);
+  const started = run(program, [sandboxFile, '--data-dir', dataDir, '--port', '0']);
   const { session, create, patch, offset, ended, isAlive } = await service(started, dataDir);
   const clip = readFileSync(fixturePath('clip.mp4'));
   const first = await session(clip.length, 'clip.mp4');

@@ -48,7 +48,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
           : undefined,
     );
     const pty = new Pty(
-      [...mediactlCommand, 'upload', '--again', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
+      [...mediactlCommand, 'upload', '--force', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
       environment(temporaryFolder(), { MEDIACTL_BASE_URL: line.url }),
       120,
     );
@@ -62,7 +62,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
   });
 
   it('one without a width gets lines instead of a bar', async () => {
-    const command = [...mediactlCommand, 'upload', '--again', fixturePath('still.jpg'), '--wait'];
+    const command = [...mediactlCommand, 'upload', '--force', fixturePath('still.jpg'), '--wait'];
     const pty = new Pty(command, environment(temporaryFolder()), 0);
     expect(await pty.exited).toBe(0);
     expect(pty.output).toContain('still.jpg: ready');
@@ -76,7 +76,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
       for (let n = 0; n < 9; n++) writeFileSync(join(directory, `shot ${columns} ${n}.txt`), Buffer.alloc(120_000, n));
       const screen = new Screen(
         shellQuote([
-          ...[...mediactlCommand, 'upload', '-r', directory, '--debug=http'],
+          ...[...mediactlCommand, 'upload', '--flatten', directory, '--debug=http'],
           ...['--limit-rate', '300KiB', '--chunk-size', '20KiB'],
         ]),
         environment(temporaryFolder(), { TERM: 'xterm-256color', LANG: 'C.UTF-8' }),
@@ -91,7 +91,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
   it('upload shows a bar of bytes as they leave, then the result', async () => {
     const pty = new Pty(
       [
-        ...[...mediactlCommand, 'upload', '--again', fixturePath('clip.mp4'), '--wait'],
+        ...[...mediactlCommand, 'upload', '--force', fixturePath('clip.mp4'), '--wait'],
         ...['--chunk-size', '100KiB', '--limit-rate', '200KiB'],
       ],
       environment(temporaryFolder()),

@@ -32,7 +32,7 @@ it('thirty files take no more memory than one', { tags: 'Linux' }, async () => {
     writeFileSync(path, String(n));
     truncateSync(path, 7 * MiB);
   }
-  const started = mediactl(['upload', '-r', folder, '-q'], {
+  const started = mediactl(['upload', '--flatten', folder, '-q'], {
     MEDIACTL_API_KEY: 'a-key',
     MEDIACTL_BASE_URL: service,
     MEDIACTL_WORKSPACE: uidOf(0),

@@ -67,7 +67,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const folder = join(temporaryFolder(), 'shots');
       const digests = writeManyFiles(folder, many, 60_000);
       const machines = new Machines(service.environment, queue(), folder);
-      const workerArgs = ['--lease', '1s', '--max-stalls', '50'];
+      const workerArgs = ['--lease', '1s', '--max-crashes', '50'];
       const machine = { MEDIACTL_STATE_DIR: join(temporaryFolder(), 'state') };
       const workers = [1, 2, 3].map(() => machines.worker(workerArgs, machine));
       const pushed = machines.upload([folder], ['--wait']);
@@ -237,7 +237,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
           ? { respond: () => void worker?.child.kill('SIGKILL') }
           : undefined;
       }, folder);
-      const args = ['--lease', '1s', '--max-stalls', '1', '--concurrency', '1'];
+      const args = ['--lease', '1s', '--max-crashes', '1', '--transfers', '1'];
       const pushed = fleet.upload([folder], ['--wait']);
       let deaths = 0;
       while (deaths < 2) {
@@ -310,7 +310,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       writeFileSync(join(folderOf('unmounted'), '.DS_Store'), '');
       const fleet = new Machines(service.environment, queue(), folder);
       const handOver = (args: string[] = []) =>
-        fleet.run(['upload', '-r', folder, '--queue', '--root', `media=${folder}`, ...args]);
+        fleet.run(['upload', '--flatten', folder, '--queue', '--root', `media=${folder}`, ...args]);
       expect((await handOver().finished).code).toBe(0);
       const worker = (name: string, lease = '30s', clock = {}) => {
         const root = `media=${folderOf(name)}`;
@@ -361,7 +361,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         ]);
       for (const name of ['first', 'second']) writeSome(named(name), 1_000, name);
       const worker = (root: string, ...args: string[]) =>
-        fleet.run(['worker', '--root', `media=${root}`, '--concurrency', '1', ...args]);
+        fleet.run(['worker', '--root', `media=${root}`, '--transfers', '1', ...args]);
       const busy = handOver(['first'], ['--wait']);
       worker(folder);
       await waitUntil(() => held.length > 0);
@@ -478,4 +478,4 @@ const digestOf = (path: string) =>
   existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'not there';
 
 /** Lists the queue's files, finished ones included. */
-const listFinished = (fleet: Machines) => fleet.json(['uploads', 'ls', '--done', '--queue']);
+const listFinished = (fleet: Machines) => fleet.json(['uploads', 'ls', '--finished', '--queue']);

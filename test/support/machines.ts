@@ -41,7 +41,7 @@ export class Machines {
 
   upload(paths: readonly string[], args: readonly string[] = []): StartedProcess {
     const always = ['--queue', '--jsonl', '--progress', 'none'];
-    return this.run(['upload', '-r', ...paths, ...always, ...args]);
+    return this.run(['upload', '--flatten', ...paths, ...always, ...args]);
   }
 
   /** Runs a command with --json and parses stdout; throws unless it exits with 0. */

@@ -41,7 +41,7 @@ export const readCommands: string[][] = [
   ['play', assetUid],
   ['play', assetUid, '--json'],
   ['play', assetUid, '--url'],
-  ['play', assetUid, '--check'],
+  ['play', assetUid, '--probe'],
   ['api', '/assets/', '--paginate'],
   ['doctor'],
   ['auth', 'status'],

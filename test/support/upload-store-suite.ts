@@ -90,9 +90,9 @@ async function uploadOnce(
     {
       chunkBytes,
       idleTimeoutMs: 1_000_000,
-      again: false,
-      same: 'skip',
-      onExpired: 'restart',
+      force: false,
+      duplicates: 'skip',
+      onSessionExpired: 'restart',
       requireChecksum: false,
     },
     {

@@ -38,7 +38,7 @@ const task = (more: Partial<UploadTask> = {}): UploadTask => ({
   workspace: 'w',
   filename: 'a.mov',
   chunkBytes: 10,
-  onExpired: 'restart',
+  onSessionExpired: 'restart',
   requireChecksum: false,
   ...more,
 });
@@ -146,7 +146,7 @@ describe('a job of the queue', () => {
     const others = [
       ...[of({ sizeBytes: 6 }), of({ fileVersion: '17' }), of({ workspace: 'v' })],
       ...[of({ folder: 'f' }), of({ name: 'n' }), of({ service: 'https://b' }), of({}, '/m/b.mov')],
-      ...[of({ again: 'x' }), taskId(task(), { root: 'm', path: '/m/a.mov' })],
+      ...[of({ forceId: 'x' }), taskId(task(), { root: 'm', path: '/m/a.mov' })],
     ];
     expect(new Set([of(), ...others]).size).toBe(others.length + 1);
     expect(of()).toMatch(/^u[0-9a-f]{32}$/);

@@ -188,7 +188,7 @@ it('a reserve as large as the window is refused once the window is known', async
   gate.reserve = 100;
   await enter();
   told(100);
-  await expect(enter()).rejects.toThrow('--reserve 100 allows no requests: the rate limit is 100');
+  await expect(enter()).rejects.toThrow('--reserve-requests 100 allows no requests: the rate limit is 100');
   gate.reserve = 99;
   await enter();
   expect(through).toHaveLength(2);

@@ -6,7 +6,7 @@ import { parseArguments } from '../../src/sandbox/arguments.ts';
 /** Parses options as typed by the user into the options that the service process reads. */
 const told = (...typed: string[]) => {
   const command = addServiceOptions(new Command());
-  return parseArguments(['--data', '/d', ...serviceArguments(command.parse(typed, { from: 'user' }).opts())]);
+  return parseArguments(['--data-dir', '/d', ...serviceArguments(command.parse(typed, { from: 'user' }).opts())]);
 };
 
 it('what a person types arrives in bytes and seconds', () => {
@@ -41,9 +41,9 @@ it.each([
   [['--fault', 'x'], "unknown fault 'x'"],
   [['--nonsense'], 'nonsense'],
 ])('%j is refused by the program itself', (args, reason) => {
-  expect(() => parseArguments(['--data', '/d', ...args])).toThrow(reason);
+  expect(() => parseArguments(['--data-dir', '/d', ...args])).toThrow(reason);
 });
 
 it('it needs a folder', () => {
-  expect(() => parseArguments([])).toThrow('--data is required');
+  expect(() => parseArguments([])).toThrow('--data-dir is required');
 });

@@ -96,12 +96,12 @@ async function upload(store: ListableUploadStore, sizeBytes: number, more: Parti
     {
       chunkBytes: 50 * MiB,
       idleTimeoutMs: 30_000,
-      again: false,
-      same: 'skip' as const,
-      onExpired: 'restart' as const,
+      force: false,
+      duplicates: 'skip' as const,
+      onSessionExpired: 'restart' as const,
       requireChecksum: false,
       workspace: uid,
-      parallel: 1,
+      transfers: 1,
       about: {},
     },
     {
@@ -171,7 +171,7 @@ it('no entry in a queue is overwritten by an older one, although each write take
     { store, address: { label: 'a queue' } } as never,
     {
       job: { id: 'a-job', timestamp: 0, attemptsStarted: 1 } as never,
-      task: { ...task, ...version, onExpired: 'restart', requireChecksum: false } as UploadTask,
+      task: { ...task, ...version, onSessionExpired: 'restart', requireChecksum: false } as UploadTask,
       claim: { fence: 'a-fence', entry: undefined, receipt: undefined },
       lease: new Lease(systemClock, 60_000, 'away.mov'),
     },

@@ -57,9 +57,9 @@ async function upload(openSource: (transport: Transport) => Promise<UploadSource
     {
       chunkBytes,
       idleTimeoutMs: 10_000,
-      again: false,
-      same: 'skip',
-      onExpired: 'restart',
+      force: false,
+      duplicates: 'skip',
+      onSessionExpired: 'restart',
       requireChecksum: true,
     },
     {

@@ -76,9 +76,9 @@ function keychainError(profile: string, error: unknown, action: 'read' | 'remove
   const { kind, reason, underlying } = toKeychainFailure(error);
   const hints = {
     read: {
-      locked: `unlock the keychain, then run the same command again; or mediactl auth login --profile ${profile} --store file`,
-      absent: `set MEDIACTL_API_KEY, or mediactl auth login --profile ${profile} --store file`,
-      other: `mediactl auth login --profile ${profile} --store file`,
+      locked: `unlock the keychain, then run the same command again; or mediactl auth login --profile ${profile} --key-store file`,
+      absent: `set MEDIACTL_API_KEY, or mediactl auth login --profile ${profile} --key-store file`,
+      other: `mediactl auth login --profile ${profile} --key-store file`,
     },
     remove: {
       locked: `unlock the keychain, then mediactl auth logout ${profile}`,

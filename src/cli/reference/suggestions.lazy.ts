@@ -1,5 +1,5 @@
 /** Commands and options that delete or replace data. They are never suggested, since a typing error could run them. */
-const destructive = /^(rm|delete|forget|reset|logout|--prune|--trash|--yes|-y|--again)$/;
+const destructive = /^(rm|delete|forget|reset|logout|--prune|--trash|--yes|-y|--force)$/;
 
 /** Returns a suggestion with the known names that are most similar to an unknown command or option, if any are. */
 export function findSuggestion(unknown: string, known: readonly string[]): string | undefined {

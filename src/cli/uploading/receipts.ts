@@ -7,17 +7,17 @@ import type { CreatedFolders } from '../library/folder-creation.ts';
 const isStateError = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
 
 /**
- * Opens this machine's receipts for writing. With `again`, a damaged or missing database is replaced, and if nothing
+ * Opens this machine's receipts for writing. With `force`, a damaged or missing database is replaced, and if nothing
  * can be written, the database is in memory and ends with this process.
  *
  * @throws MediactlError `state_…` (exit 14) if the receipts cannot be used
  */
-export async function openReceipts(context: Context, again: boolean): Promise<Receipts> {
+export async function openReceipts(context: Context, force: boolean): Promise<Receipts> {
   try {
-    return await context.receipts(again ? 'recreate' : 'write');
+    return await context.receipts(force ? 'recreate' : 'write');
   } catch (thrown) {
     const error = asMediactlError(thrown);
-    if (!again || !isStateError(error)) throw thrown;
+    if (!force || !isStateError(error)) throw thrown;
     context.terminal.warn(
       `${error.message} (${error.explanation.reason}): this upload cannot be resumed, and another run would upload it again`,
     );

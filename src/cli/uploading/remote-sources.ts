@@ -31,12 +31,12 @@ export class RemoteSources {
   }
 
   /** Checks all URLs and lists all remotes, to collect their files. @throws MediactlError if one cannot be read */
-  async addAll(addresses: readonly string[], recursive: boolean): Promise<void> {
+  async addAll(addresses: readonly string[]): Promise<void> {
     for (let at = 0; at < addresses.length; at += maxConcurrentChecks)
       await Promise.all(
         addresses
           .slice(at, at + maxConcurrentChecks)
-          .map((address) => (isHttpUrl(address) ? this.#addUrl(address) : this.#addRemote(address, recursive))),
+          .map((address) => (isHttpUrl(address) ? this.#addUrl(address) : this.#addRemote(address))),
       );
   }
 
@@ -47,7 +47,7 @@ export class RemoteSources {
     this.files.push({ path: '-', relativeDir: '', sizeBytes, isSingleRead: true, filename: name });
     this.#openers.set('-', async () => {
       if (terminal.stdin.isTTY)
-        throw usageError('stdin is a terminal, not a file', 'mediactl upload - --size N < FILE');
+        throw usageError('stdin is a terminal, not a file', 'mediactl upload - --stdin-size N < FILE');
       return new StreamSource(terminal.stdin, { sizeBytes, chunkBytes, realPath, signal });
     });
   }
@@ -72,10 +72,9 @@ export class RemoteSources {
     await source.close();
   }
 
-  async #addRemote(address: string, recursive: boolean): Promise<void> {
+  async #addRemote(address: string): Promise<void> {
     const { signal, host } = this.#context;
     const remote = await openRclone(address, {
-      recursive,
       signal,
       environment: host.environment,
       transport: this.#anonymous(new URL('http://127.0.0.1')),
@@ -91,7 +90,7 @@ export class RemoteSources {
         sizeBytes: Math.max(0, file.sizeBytes),
         mtimeNs,
         filename: file.path.split('/').at(-1),
-        relativeDir: recursive ? file.path.split('/').slice(0, -1).join('/') : '',
+        relativeDir: file.path.split('/').slice(0, -1).join('/'),
       });
       this.#openers.set(path, async () => {
         const source = await remote.sourceOf(file);

@@ -67,7 +67,7 @@ export class RunSummary {
       [uploaded - this.#processing, isWaited ? 'uploaded and ready' : 'uploaded'],
       [this.#processing, 'uploaded and still processing'],
       [there, 'already uploaded'],
-      [same, 'skipped: duplicate content (-v lists them, --same upload uploads them)'],
+      [same, 'skipped: duplicate content (-v lists them, --duplicates upload uploads them)'],
       [not_compared, 'same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them)'],
       [exists, 'skipped: same name'],
       [elsewhere, 'being uploaded by another run'],

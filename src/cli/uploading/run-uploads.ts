@@ -22,7 +22,7 @@ import { presentRun, type RunView } from './run-view.ts';
 import type { UploadSources } from './sources.ts';
 import { saveLastUpload } from './upload-record.ts';
 
-export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
+export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> & {
   sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
     Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty'>>;
   folders: FolderResolver;
@@ -34,9 +34,9 @@ export type RunRequest = Pick<RunView, 'verbose' | 'manifestOut'> & {
   /** Maximum upload rate in bytes per second. */
   rateLimit?: number | undefined;
   /** Number of requests per rate-limit window to leave for other uses. */
-  reserve?: number | undefined;
+  reserveRequests?: number | undefined;
   /** Time to stop, in milliseconds since the Unix epoch, and the time as the user entered it. */
-  until?: { time: number; typed: string } | undefined;
+  stopAt?: { time: number; typed: string } | undefined;
   /** True if all files go to one folder, regardless of their directories. */
   isFlat?: boolean;
   /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
@@ -57,10 +57,10 @@ const minFilesForPlan = 20;
 const lastUploadIntervalMs = 1_000;
 
 export async function runUploads(context: Context, request: RunRequest) {
-  const { sources, receipts, onComplete, progress: mode, verbose, manifestOut } = request;
+  const { sources, receipts, onComplete, progress: mode, verbose, resultsFile } = request;
   const { timeoutMs, workspace } = request.options;
   const { transport } = await context.api();
-  transport.connection.rateLimiter.reserve = request.reserve;
+  transport.connection.rateLimiter.reserve = request.reserveRequests;
   const progress = await createProgress(context, mode, { budget: () => transport.connection.rateLimiter.budget });
   const finished = new AbortController();
   const runId = runIdOf(transport.baseUrl, request);
@@ -69,14 +69,14 @@ export async function runUploads(context: Context, request: RunRequest) {
   const deps: BatchDeps = {
     ...(await createBatchDeps(context, request, progress)),
     maxReceiptId: startMark,
-    signal: runSignal(context, request.until, finished.signal),
+    signal: runSignal(context, request.stopAt, finished.signal),
     onUploaded: lastUpload.onUploaded,
   };
   const run = request.createRun?.(deps) ?? new BatchUploader(request.options, deps);
   return presentRun(context, run, {
     progress,
     verbose,
-    manifestOut,
+    resultsFile,
     files: sources.files(),
     waitsForReady: timeoutMs !== undefined,
     // A getter, because the directory walk adds failures during the run.
@@ -167,19 +167,19 @@ function createLastUploadSaver(context: Context) {
   };
 }
 
-function runSignal({ clock, signal }: Context, until: RunRequest['until'], finished: AbortSignal): AbortSignal {
+function runSignal({ clock, signal }: Context, stopAt: RunRequest['stopAt'], finished: AbortSignal): AbortSignal {
   const controller = new AbortController();
-  if (until) {
-    const explanation = { code: 'until', reason: 'the --until time was reached', retryable: true } as const;
-    clock.sleep(Math.max(0, until.time - clock.now()), finished).then(
+  if (stopAt) {
+    const explanation = { code: 'until', reason: 'the --stop-at time was reached', retryable: true } as const;
+    clock.sleep(Math.max(0, stopAt.time - clock.now()), finished).then(
       () =>
         controller.abort(
-          new MediactlError(`stopped ${until.typed.includes(':') ? 'at' : 'after'} ${until.typed}`, explanation),
+          new MediactlError(`stopped ${stopAt.typed.includes(':') ? 'at' : 'after'} ${stopAt.typed}`, explanation),
         ),
       () => {}, // the run finished first
     );
   }
-  const either = until ? AbortSignal.any([signal, controller.signal]) : signal;
+  const either = stopAt ? AbortSignal.any([signal, controller.signal]) : signal;
   setMaxListeners(0, either); // each concurrent upload slot listens
   return either;
 }

@@ -16,7 +16,7 @@ export type RunView = {
   /** True to show every file, not only failed files. */
   verbose: boolean;
   /** Path of a file that each output record is also written to, as JSON lines. */
-  manifestOut?: string | undefined;
+  resultsFile?: string | undefined;
   files: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
   /** Outcomes of files that could not be read, and so are not part of the run. */
   failures: readonly FileOutcome[];
@@ -68,7 +68,7 @@ class RunPresenter {
     this.#run = run;
     this.#view = view;
     this.#startedAt = context.clock.now();
-    if (view.manifestOut !== undefined) this.#manifest = new ManifestWriter(view.manifestOut);
+    if (view.resultsFile !== undefined) this.#manifest = new ManifestWriter(view.resultsFile);
   }
 
   async *pages(): AsyncGenerator<UploadRecord[]> {
@@ -179,16 +179,16 @@ class RunPresenter {
     if (!uploaded || uploaded.how === 'uploaded') return undefined;
     const file = labelOf(job);
     const { assetUid, name } = uploaded;
-    if (uploaded.how === 'there') return `${file}: already uploaded as asset ${assetUid}; --again uploads it again`;
+    if (uploaded.how === 'there') return `${file}: already uploaded as asset ${assetUid}; --force uploads it again`;
     if (uploaded.how === 'not_compared')
-      return `${file}: asset ${assetUid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download compares it, --again uploads the file`;
+      return `${file}: asset ${assetUid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download compares it, --force uploads the file`;
     if (uploaded.how === 'exists') return `${file}: skipped, because asset ${assetUid} has its name`;
     const duplicate = await this.#pathOf(uploaded.folder, name);
-    return `${file}: skipped, a duplicate of ${duplicate} (asset ${assetUid}); --same upload uploads it anyway`;
+    return `${file}: skipped, a duplicate of ${duplicate} (asset ${assetUid}); --duplicates upload uploads it anyway`;
   }
 }
 
-/** Writes the --manifest-out file, with the outcome of each file as a JSON line as it finishes. */
+/** Writes the --results file, with the outcome of each file as a JSON line as it finishes. */
 class ManifestWriter {
   readonly #path: string;
   #handle: FileHandle | undefined;

@@ -18,11 +18,9 @@ import { readInputText } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
 
 export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'changedBefore'> & {
-  /** True to upload the directories of rclone remotes too. Local directories are always walked. */
-  recursive: boolean;
-  fromList?: string | undefined;
+  filesFrom?: string | undefined;
   manifest?: string | undefined;
-  manifestOut?: string | undefined;
+  resultsFile?: string | undefined;
   /** Length of stdin, with which it can be streamed without a spool file. */
   sizeBytes?: number | undefined;
   name?: string | undefined;
@@ -58,7 +56,7 @@ export async function openSources(
   options: SourceOptions,
 ): Promise<UploadSources> {
   const metadata = await readManifest(context, given, options);
-  const inputs = [...given, ...(await readPathList(context, options.fromList)), ...metadata.keys()];
+  const inputs = [...given, ...(await readPathList(context, options.filesFrom)), ...metadata.keys()];
   assertInputs(inputs, options);
   const walkOptions: WalkOptions = {
     ...options,
@@ -77,7 +75,7 @@ export async function openSources(
   return {
     inputs,
     mayBeEmpty: options.changedBefore !== undefined,
-    hasDirectories: walk.hasDirectories || (options.recursive && inputs.some(isRclone)),
+    hasDirectories: walk.hasDirectories || (remotes?.files ?? []).some(({ relativeDir }) => relativeDir !== ''),
     hasFolders: [...metadata.values()].some(({ folder }) => folder !== undefined),
     async *files() {
       const addMetadata = createMetadataAdder(metadata);
@@ -124,19 +122,19 @@ function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOpt
   if (inputs.some(isFileSystemRoot)) throw usageError('the root directory cannot be uploaded', 'mediactl upload DIR');
   if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
   if (sizeBytes !== undefined && (sizeBytes < 1 || inputs.join() !== '-'))
-    throw usageError('--size works only with stdin, and must be at least 1', 'mediactl upload - --size N');
+    throw usageError('--stdin-size works only with stdin, and must be at least 1', 'mediactl upload - --stdin-size N');
   if (shard && inputs.includes('-')) throw usageError('--shard does not work with stdin');
 }
 
 async function openRemotes(
   context: Context,
   inputs: readonly string[],
-  { sizeBytes, name = 'stdin', chunkBytes, recursive }: SourceOptions,
+  { sizeBytes, name = 'stdin', chunkBytes }: SourceOptions,
 ): Promise<RemoteSources> {
   const { RemoteSources: Opened } = await import('./remote-sources.ts');
   const remotes = new Opened(context);
   if (sizeBytes !== undefined) remotes.addStdin(sizeBytes, chunkBytes, name);
-  await remotes.addAll(inputs.filter(isRemote), recursive).catch(async (error) => {
+  await remotes.addAll(inputs.filter(isRemote)).catch(async (error) => {
     await remotes.close();
     throw error;
   });
@@ -162,12 +160,12 @@ function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>) {
 async function readManifest(
   context: Context,
   given: readonly string[],
-  { manifest, fromList }: SourceOptions,
+  { manifest, filesFrom }: SourceOptions,
 ): Promise<Map<string, UserMetadata>> {
   const about = new Map<string, UserMetadata>();
   if (manifest === undefined) return about;
-  if (given.length > 0 || fromList !== undefined)
-    throw usageError('--manifest cannot be combined with paths or --from-list', 'list all files in the manifest');
+  if (given.length > 0 || filesFrom !== undefined)
+    throw usageError('--manifest cannot be combined with paths or --files-from', 'list all files in the manifest');
   const { parseManifest } = await import('../../client/upload/sources/manifest.ts');
   for (const entry of await parseManifest(await readInputText(context.terminal, manifest))) {
     if (about.has(entry.path)) throw usageError(`the manifest lists ${entry.path} twice`);
@@ -177,26 +175,26 @@ async function readManifest(
 }
 
 /**
- * Returns the real path of --manifest-out. Compares files and not their paths, since a path can have several spellings.
+ * Returns the real path of --results. Compares files and not their paths, since a path can have several spellings.
  *
  * @throws MediactlError `usage` (exit 2) if the file is also an input
  */
 async function manifestOutPath(
-  { manifest, manifestOut, fromList }: SourceOptions,
+  { manifest, resultsFile, filesFrom }: SourceOptions,
   named: readonly string[],
 ): Promise<string | undefined> {
-  if (manifestOut === undefined) return undefined;
+  if (resultsFile === undefined) return undefined;
   const identify = (path: string) => stat(path, { bigint: true }).catch(() => undefined); // reported when it is opened
-  const existing = await identify(manifestOut);
-  if (!existing) return manifestOut;
-  const overwrites = () => usageError('--manifest-out would overwrite an input file', 'choose another file');
+  const existing = await identify(resultsFile);
+  if (!existing) return resultsFile;
+  const overwrites = () => usageError('--results would overwrite an input file', 'choose another file');
   // Another hard link to the file might be among the inputs.
   if (existing.nlink > 1n) throw overwrites();
-  for (const path of [manifest, fromList, ...named]) {
+  for (const path of [manifest, filesFrom, ...named]) {
     const input = path === undefined || isRemote(path) ? undefined : await identify(path);
     if (input && input.dev === existing.dev && input.ino === existing.ino) throw overwrites();
   }
-  return realPathOf(manifestOut);
+  return realPathOf(resultsFile);
 }
 
 /** Maximum length of a line. No path (PATH_MAX is 4,096 bytes) or signed URL should be longer. */

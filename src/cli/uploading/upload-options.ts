@@ -6,18 +6,18 @@ import type { Context } from '../context.ts';
 import { parseCount, parseDuration, parseSize } from '../settings/units.ts';
 
 /** Default number of concurrent uploads, for a typical connection and service. */
-export const defaultParallel = 8;
+export const defaultTransfers = 8;
 
-type UploaderFlags = Partial<Pick<UploadOptions, 'onExpired' | 'same'>> & {
+type UploaderFlags = Partial<Pick<UploadOptions, 'onSessionExpired' | 'duplicates'>> & {
   chunkSize?: string;
-  again?: boolean | undefined;
+  force?: boolean | undefined;
   checksum?: boolean | undefined;
   requireChecksum?: boolean | undefined;
 };
 
 /** Parses the uploader's options. @throws MediactlError `usage` (exit 2) if one is invalid */
 export function parseUploadOptions({ settings }: Context, flags: UploaderFlags): UploadOptions {
-  const { chunkSize, onExpired = 'restart', same = 'skip', again = false } = flags;
+  const { chunkSize, onSessionExpired = 'restart', duplicates = 'skip', force = false } = flags;
   const { checksum = false, requireChecksum = false } = flags;
   const chunkBytes = chunkSize === undefined ? maxChunkBytes : parseSize('--chunk-size', chunkSize);
   if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
@@ -27,7 +27,7 @@ export function parseUploadOptions({ settings }: Context, flags: UploaderFlags):
       'the service accepts at most 50 MiB per request',
     );
   const idleTimeoutMs = settings.requestTimeoutMs ?? 120_000;
-  return { chunkBytes, idleTimeoutMs, onExpired, same, again, checksum, requireChecksum };
+  return { chunkBytes, idleTimeoutMs, onSessionExpired, duplicates, force, checksum, requireChecksum };
 }
 
 /** Parses `--limit-rate` to bytes per second. @throws MediactlError `usage` (exit 2) */

@@ -166,7 +166,7 @@ export class QueueRun implements BatchRun {
 
   async #createTask(file: UploadCandidate): Promise<QueuedTask> {
     const { folders, api, contentType } = this.#deps;
-    const { workspace, about: defaults, chunkBytes, onExpired, requireChecksum, again } = this.#options;
+    const { workspace, about: defaults, chunkBytes, onSessionExpired, requireChecksum, force } = this.#options;
     const { path, sizeBytes = 0, mtimeNs = '0', typedPath, sourceId = path } = file;
     const stableSource = isHttpUrl(path) ? { path: sourceId } : this.#roots.toTaskSource(sourceId);
     const folder = await folders.findOrCreate(file);
@@ -181,9 +181,9 @@ export class QueueRun implements BatchRun {
       filename: file.filename ?? basename(path),
       folder,
       ...userMetadataOf(file, defaults, contentType),
-      again: again ? randomUUID() : undefined,
+      forceId: force ? randomUUID() : undefined,
       chunkBytes,
-      onExpired,
+      onSessionExpired,
       requireChecksum,
     };
     const { service } = task;

@@ -31,10 +31,10 @@ export type UploadTask = {
   /** Slugs. */
   tags?: readonly string[] | undefined;
   chunkBytes: number;
-  onExpired: 'restart' | 'fail';
+  onSessionExpired: 'restart' | 'fail';
   requireChecksum: boolean;
   /** Random id that changes the job id, so that the file is uploaded again. */
-  again?: string | undefined;
+  forceId?: string | undefined;
 };
 
 export type TaskResult = {
@@ -63,9 +63,9 @@ export type TaskProgress = {
 
 /** Returns the job id. It is a hash of file and target folder, which dedupes jobs even across machines. */
 export function taskId(task: UploadTask, stableSource: TaskSource): string {
-  const { service, workspace, folder, filename, name, sizeBytes, fileVersion, again } = task;
+  const { service, workspace, folder, filename, name, sizeBytes, fileVersion, forceId } = task;
   const { root = null, path } = stableSource;
-  const parts = [service, workspace, folder, filename, name, sizeBytes, fileVersion, again];
+  const parts = [service, workspace, folder, filename, name, sizeBytes, fileVersion, forceId];
   const hash = createHash('sha256').update(JSON.stringify([root, path, ...parts]));
   return `u${hash.digest('hex').slice(0, 32)}`; // BullMQ rejects numeric ids
 }
@@ -94,7 +94,7 @@ export function parseTask(data: unknown): UploadTask {
     isCount(task.chunkBytes) &&
     task.chunkBytes > 0 &&
     task.chunkBytes <= maxChunkBytes &&
-    ['restart', 'fail'].includes(task.onExpired) &&
+    ['restart', 'fail'].includes(task.onSessionExpired) &&
     typeof task.requireChecksum === 'boolean' &&
     (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isString)));
   if (isTask) return task;

@@ -81,10 +81,10 @@ export class UploadAttempt {
     const { job, task, lease } = this.#claimed;
     const { throttle, profile, signal } = this.#deps;
     const { idleTimeoutMs } = this.#options;
-    const { chunkBytes, onExpired, requireChecksum } = task;
+    const { chunkBytes, onSessionExpired, requireChecksum } = task;
     return openUpload(
       toUploadJob(job.id, task),
-      { chunkBytes, idleTimeoutMs, same: 'upload', again: false, onExpired, requireChecksum },
+      { chunkBytes, idleTimeoutMs, duplicates: 'upload', force: false, onSessionExpired, requireChecksum },
       {
         api: this.#api,
         store: this.#store,
@@ -128,7 +128,7 @@ export class UploadAttempt {
   async #findLocalUpload(): Promise<Uploaded | undefined> {
     const { task } = this.#claimed;
     const source = this.#source;
-    if (!source || task.again !== undefined) return undefined;
+    if (!source || task.forceId !== undefined) return undefined;
     const receipt = await this.#deps.receipts?.find(localReceiptKeyOf(task, source));
     const isSame = receipt?.name === (task.name ?? task.filename);
     if (!receipt?.blake3 || !isSame || !isUnchanged(receipt, source.identity)) return undefined;

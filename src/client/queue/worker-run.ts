@@ -24,7 +24,7 @@ export type WorkerRunOptions = UploadAttemptOptions & {
   /** Time without a heartbeat after which another worker gets the file. */
   leaseMs: number;
   /** Number of stalls, such as worker crashes, after which a job fails. */
-  maxStalls: number;
+  maxCrashes: number;
 };
 
 type WorkerRunDeps = AttemptDeps & {
@@ -104,12 +104,12 @@ export class WorkerRun {
 
   /** Processes jobs until the signal aborts. BullMQ renews the locks of running jobs: each renewal is a heartbeat that extends the lease. */
   async #processJobs(signal: AbortSignal): Promise<void> {
-    const { name, concurrency, leaseMs, maxStalls } = this.#options;
+    const { name, concurrency, leaseMs, maxCrashes } = this.#options;
     const processJob = (job: QueueJob, token?: string) => this.#processJob(job, token);
     const created = this.#client.worker(processJob, {
       name,
       lockDuration: leaseMs,
-      maxStalledCount: maxStalls,
+      maxStalledCount: maxCrashes,
       concurrency: this.#health.isHalfOpen ? 1 : concurrency,
       // BullMQ detects a stalled job at the second check, so check twice per lease time.
       stalledInterval: Math.max(500, Math.floor(leaseMs / 2)),

@@ -34,7 +34,7 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
     .option('-o, --output <file>', 'file to write; - for stdout (default: the name of the asset)')
     .option('--accept-rendition', 'save a file that is not the original')
     .option('-d, --directory <dir>', 'directory to write files to; created if it does not exist (.)')
-    .option('--parallel <number>', 'number of concurrent downloads', '4');
+    .option('--transfers <number>', 'number of concurrent downloads', '4');
   withFilters(described, collection)
     .option(...newestOption)
     .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const))
@@ -48,7 +48,7 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
 type DownloadFlags = FilterOptions & {
   output?: string | undefined;
   directory?: string | undefined;
-  parallel: string;
+  transfers: string;
   newest?: boolean | undefined;
   acceptRendition?: boolean | undefined;
   progress: ProgressMode;
@@ -56,7 +56,7 @@ type DownloadFlags = FilterOptions & {
 
 async function parseDownloadOptions(context: Context, flags: DownloadFlags): Promise<DownloadOptions> {
   const { output, directory = '', newest, progress } = flags;
-  const lanes = parseCount('--parallel', flags.parallel, 1);
+  const lanes = parseCount('--transfers', flags.transfers, 1);
   const filters = await parseFilters(context, flags);
   if (output !== undefined && flags.directory !== undefined)
     throw usageError('--output and --directory cannot be used together');

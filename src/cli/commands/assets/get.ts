@@ -45,22 +45,22 @@ export async function runGet(context: Context, { collection, ids, newest }: GetR
 }
 
 export function player(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --reveal --json`)
+  addExamples(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --show-token --json`)
     .description(
-      'Shows the data that a player page needs. The playback token is valid for 4 hours and safe to send to a browser; it is masked unless --reveal is given.',
+      'Shows the data that a player page needs. The playback token is valid for 4 hours and safe to send to a browser; it is masked unless --show-token is given.',
     )
     .argument('[id]', idHelp)
-    .option('--reveal', 'print the playback token')
+    .option('--show-token', 'print the playback token')
     .option(...newestOption)
     .action(run((context, id, flags) => runPlayer(context, { collection, id, ...flags })));
 }
 
-type PlayerRequest = IdOptions & { collection: Collection; id: string | undefined; reveal?: true | undefined };
+type PlayerRequest = IdOptions & { collection: Collection; id: string | undefined; showToken?: true | undefined };
 
-async function runPlayer(context: Context, { collection, id, reveal, ...choice }: PlayerRequest): Promise<Result> {
+async function runPlayer(context: Context, { collection, id, showToken, ...choice }: PlayerRequest): Promise<Result> {
   const uid = await resolveAssetUid(context, collection, id, choice);
   const found = await (await context.api())[collection].player(uid);
-  const shown = reveal ? found : { ...found, playback_token: maskSecret(found.playback_token) };
+  const shown = showToken ? found : { ...found, playback_token: maskSecret(found.playback_token) };
   return record(shown, found.uid, playerRows);
 }
 

@@ -70,7 +70,7 @@ function addMoveOptions(command: Command) {
     )
     .option('--create-folders', 'create the folder if it does not exist');
   return withFilters(described, 'assets')
-    .option('--max-update <number>', 'maximum number of assets (100)')
+    .option('--max-changes <number>', 'maximum number of assets (100)')
     .option(...newestOption);
 }
 
@@ -98,7 +98,7 @@ async function parseMoveRequest(
     collection: 'assets',
     ids: words.slice(0, -1),
     filters: await parseFilters(context, flags),
-    limit: parseWriteLimit('--max-update', flags.maxUpdate),
+    limit: parseWriteLimit('--max-changes', flags.maxChanges),
     newest: flags.newest,
     to,
     mayCreate: flags.createFolders ?? false,

@@ -26,7 +26,7 @@ function addTagOptions(command: Command) {
     .addOption(tagOption('--add <slug>', 'add a tag; can be repeated'))
     .addOption(tagOption('--remove <slug>', 'remove a tag; can be repeated'));
   return withFilters(described, 'assets')
-    .option('--max-update <number>', 'maximum number of assets (100)')
+    .option('--max-changes <number>', 'maximum number of assets (100)')
     .option(...newestOption);
 }
 
@@ -40,7 +40,7 @@ async function parseTagRequest(
   if (add.length + remove.length === 0)
     throw usageError('no tag to add or remove', 'mediactl tag ID --add sea --remove draft');
   const tags = parseTagEdit(['--add', '--remove'], add, remove);
-  const limit = parseWriteLimit('--max-update', flags.maxUpdate);
+  const limit = parseWriteLimit('--max-changes', flags.maxChanges);
   const filters = await parseFilters(context, flags);
   return { verb: 'tag', collection: 'assets', ids, filters, limit, newest, change: { fields: {}, tags } };
 }

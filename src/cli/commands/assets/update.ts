@@ -52,7 +52,7 @@ function addUpdateOptions(command: Command, collection: Collection) {
     .option('--set-json <key=json>', 'set any other field to a JSON value', collect, [] as string[])
     .option('--body <file>', 'send this JSON object as the body; - for stdin');
   return withFilters(described, collection)
-    .option('--max-update <number>', 'maximum number of assets (100)')
+    .option('--max-changes <number>', 'maximum number of assets (100)')
     .option(...newestOption);
 }
 
@@ -72,7 +72,7 @@ export async function parseUpdateRequest(
   { collection, ids }: Pick<UpdateRequest, 'collection' | 'ids'>,
   flags: UpdateFlags,
 ): Promise<UpdateRequest> {
-  const limit = parseWriteLimit('--max-update', flags.maxUpdate);
+  const limit = parseWriteLimit('--max-changes', flags.maxChanges);
   if (flags.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
   if (flags.tag !== undefined && ids.length > 0)
     throw usageError(

@@ -105,16 +105,16 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
 }
 
 const token: Define = (command, run) =>
-  addExamples(command, 'mediactl auth token --reveal')
+  addExamples(command, 'mediactl auth token --show-token')
     .description(
-      'Prints the API key of the account in use. Requires --reveal, so that the key is not printed by accident.',
+      'Prints the API key of the account in use. Requires --show-token, so that the key is not printed by accident.',
     )
-    .option('--reveal', 'print the whole key')
+    .option('--show-token', 'print the whole key')
     .action(
-      run(async (context, { reveal }) => {
+      run(async (context, { showToken }) => {
         const { apiKey } = await context.account();
-        if (reveal) return text(apiKey);
-        const problem = `printing the whole key (${maskSecret(apiKey)}) requires --reveal`;
-        throw usageError(problem, 'mediactl auth token --reveal');
+        if (showToken) return text(apiKey);
+        const problem = `printing the whole key (${maskSecret(apiKey)}) requires --show-token`;
+        throw usageError(problem, 'mediactl auth token --show-token');
       }),
     );

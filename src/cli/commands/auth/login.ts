@@ -39,8 +39,8 @@ const addLoginOptions = (command: Command) =>
       'Saves an API key in a profile and makes that profile current. Prompts for the key, or reads it from stdin; there is no option for it. Stores the key in the OS keychain if there is one, otherwise in the config file (mode 0600).',
     )
     .option('--with-key', 'read the key from stdin')
-    .option('--no-check', 'save the key without checking it')
-    .addOption(new Option('--store <where>', 'where to store the key').choices(['keychain', 'file'] as const));
+    .option('--skip-verify', 'save the key without checking it')
+    .addOption(new Option('--key-store <where>', 'where to store the key').choices(['keychain', 'file'] as const));
 
 export type LoginRequest = {
   profile: string;
@@ -49,7 +49,7 @@ export type LoginRequest = {
   /** Workspace from a flag or variable. That of the profile might belong to another service. */
   workspace?: string | undefined;
   withKey?: boolean | undefined;
-  check: boolean;
+  skipVerify?: boolean | undefined;
   store?: 'keychain' | 'file' | undefined;
 };
 
@@ -78,10 +78,10 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
   const names = sameService?.names ?? {};
   const { key, api, workspaces } = await readVerifiedKey(context, request, { baseUrl, names });
   try {
-    const { workspace: typed, check } = request;
+    const { workspace: typed, skipVerify } = request;
     const chosen: ChosenWorkspace = !typed
       ? defaultWorkspace(sameService, workspaces)
-      : check || !isUid(typed)
+      : !skipVerify || !isUid(typed)
         ? toProfileFields(await resolveWorkspace(context, api, typed))
         : { workspace: typed };
     if (!chosen.workspace) terminal.info('no workspace selected yet: run mediactl workspaces use NAME');
@@ -124,10 +124,10 @@ async function confirmReplacement({ terminal, settings }: Context, name: string,
 
 const maxAttempts = 3;
 
-/** Reads the key, and verifies it unless --no-check is given. A terminal allows three attempts. */
+/** Reads the key, and verifies it unless --skip-verify is given. A terminal allows three attempts. */
 async function readVerifiedKey(
   context: Context,
-  { withKey = false, check: isChecked }: LoginRequest,
+  { withKey = false, skipVerify = false }: LoginRequest,
   { baseUrl, names }: Pick<Account, 'baseUrl' | 'names'>,
 ): Promise<{ key: string; api: Api; workspaces: Workspace[] }> {
   const { terminal } = context;
@@ -137,7 +137,7 @@ async function readVerifiedKey(
       const key = await readKey(context, withKey);
       terminal.redactor.add(key);
       api = context.apiFor({ baseUrl, apiKey: key, names });
-      return { key, api, workspaces: isChecked ? await verifyKey(api) : [] };
+      return { key, api, workspaces: skipVerify ? [] : await verifyKey(api) };
     } catch (error) {
       await api?.transport.close();
       const isKeyRejected = error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
@@ -151,7 +151,7 @@ const isForService = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).o
 
 const keyHints: Record<number, string> = {
   401: 'check the key, then log in again',
-  403: 'use --no-check to save a key that cannot read assets',
+  403: 'use --skip-verify to save a key that cannot read assets',
 };
 
 /** Verifies the key with one API request, which also returns the workspaces. */
@@ -196,7 +196,7 @@ async function saveProfile(
   const entry = { configDir: profiles.directory, profile: name };
   const failure = requestedStore === 'keychain' ? await storeInKeychain(entry, key) : undefined;
   if (failure && store === 'keychain') {
-    const hint = failure.kind === 'locked' ? 'unlock it, or use --store file' : 'use --store file';
+    const hint = failure.kind === 'locked' ? 'unlock it, or use --key-store file' : 'use --key-store file';
     throw new MediactlError('cannot use the keychain', { code: 'keychain', ...failure, hint });
   }
   const inKeychain = requestedStore === 'keychain' && !failure;
@@ -207,6 +207,6 @@ async function saveProfile(
   if (!inKeychain) terminal.info(`API key saved in ${profiles.path} (mode 0600)`);
   if (failure) terminal.info(`the keychain was not used: ${failure.reason}`);
   if (failure?.kind === 'locked')
-    terminal.info(`to move the key there, unlock it, then: mediactl auth login --profile ${name} --store keychain`);
+    terminal.info(`to move the key there, unlock it, then: mediactl auth login --profile ${name} --key-store keychain`);
   return config;
 }

@@ -44,7 +44,7 @@ export async function openDropUploader(
   const { profile, baseUrl } = await context.account();
   const runId = `browse ${crypto.randomUUID()}`;
   const resolveFolder = createDropFolderResolver(context, () => createdFoldersOf(receipts, baseUrl.origin, workspace));
-  const options = { ...parseUploadOptions(context, {}), workspace, parallel: 1, lane: 'bulk' as const, about: {} };
+  const options = { ...parseUploadOptions(context, {}), workspace, transfers: 1, lane: 'bulk' as const, about: {} };
   const deps: Omit<BatchDeps, 'folders' | 'stdin' | 'onEvent'> = {
     api,
     receipts,

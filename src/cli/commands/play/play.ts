@@ -23,18 +23,17 @@ import {
 } from '../../library/playback.ts';
 import { noResult, record, text } from '../../output/result.ts';
 import { openWithDefault } from '../open-program.ts';
-import { checkPlayback } from './check.ts';
-import { checkRows, playbackRows } from './playback-rows.ts';
+import { playbackRows, probeRows } from './playback-rows.ts';
+import { probePlayback } from './probe.ts';
 
-const outputModes = ['url', 'check', 'web'] as const;
+const outputModes = ['url', 'probe', 'web'] as const;
 
 type PlayFlags = IdOptions & {
-  source?: 'hls' | 'file' | undefined;
-  asset?: string | undefined;
+  stream?: 'hls' | 'file' | undefined;
   tokenFile?: string | undefined;
 } & Partial<Record<(typeof outputModes)[number], boolean>>;
 
-type PlayRequest = Pick<PlayFlags, 'newest' | 'source' | 'asset' | 'tokenFile'> & {
+type PlayRequest = Pick<PlayFlags, 'newest' | 'stream' | 'tokenFile'> & {
   id: string | undefined;
   /** Undefined to show all URLs. */
   mode: (typeof outputModes)[number] | undefined;
@@ -45,9 +44,9 @@ export const play: CommandDefinition = (command, run) => {
     command,
     'mediactl play @last',
     'mediactl play @last --url',
-    'mediactl play @last --check',
+    'mediactl play @last --probe',
     'mpv "$(mediactl play @last --url)"',
-    'mediactl play --asset UID --token-file token.txt --url',
+    'mediactl play UID --token-file token.txt --url',
   );
   command
     .description(
@@ -55,23 +54,20 @@ export const play: CommandDefinition = (command, run) => {
     )
     .argument('[id]', idHelp)
     .option('--url', 'print only the URL')
-    .option('--check', 'fetch the first bytes of the media and report what is broken')
+    .option('--probe', 'fetch the first bytes of the media and report what is broken')
     .option('--web', 'open a page that plays it in the browser')
-    .addOption(new Option('--source <kind>', 'rendition of a video to play').choices(['hls', 'file'] as const))
+    .addOption(new Option('--stream <kind>', 'rendition of a video to play').choices(['hls', 'file'] as const))
     .option(...newestOption)
-    .option('--asset <uid>', 'play with a playback token instead of an API key')
-    .option('--token-file <file>', 'file with that token; - for stdin')
+    .option('--token-file <file>', 'use the playback token in this file instead of an API key; - for stdin')
     .action(run((context, id, flags) => runPlay(context, parsePlayRequest(id, flags))));
 };
 
 /** @throws MediactlError `usage` (exit 2) if flags exclude each other */
 function parsePlayRequest(id: string | undefined, flags: PlayFlags): PlayRequest {
-  const { asset, tokenFile } = flags;
   const [mode, other] = outputModes.filter((each) => flags[each] !== undefined);
   if (other) throw usageError(`--${mode} and --${other} cannot be used together`);
-  if ((asset === undefined) !== (tokenFile === undefined)) throw usageError('--asset and --token-file go together');
-  if (asset !== undefined && id !== undefined)
-    throw usageError('an id and --asset cannot be used together', 'mediactl play ID, or --asset UID --token-file FILE');
+  if (flags.tokenFile !== undefined && id === undefined)
+    throw usageError('--token-file needs the uid of the asset', 'mediactl play UID --token-file FILE');
   return { ...flags, id, mode };
 }
 
@@ -82,7 +78,7 @@ async function runPlay(context: Context, request: PlayRequest) {
   const found = await choosePlayables(context, request, { uid, ...playback });
   const [best] = found;
   if (mode === 'url') return text(best.url.href);
-  if (mode === 'check') return checkResult(context, uid, best);
+  if (mode === 'probe') return probeResult(context, uid, best);
   if (mode === undefined) return record(playback.info, uid, (shown, render) => playbackRows(shown, found, render));
   if (context.isDryRun(`open a page that plays ${best.url.origin}${best.url.pathname}`)) return noResult;
   return text(await openAsPage(context, uid, playback));
@@ -91,13 +87,13 @@ async function runPlay(context: Context, request: PlayRequest) {
 /** Returns the URLs that fit the request, the best first. @throws MediactlError `nothing_to_play` without any */
 async function choosePlayables(
   context: Context,
-  { mode, source }: PlayRequest,
+  { mode, stream }: PlayRequest,
   { uid, ...playback }: ResolvedPlayback & { uid: string },
 ): Promise<[Playable, ...Playable[]]> {
   const { urls, isSorted, unusable } = parsePlayables(playback.info, (await context.mediaApi()).transport.baseUrl);
-  const [best, ...others] = urls.filter(({ kind }) => [kind, undefined].includes(source));
+  const [best, ...others] = urls.filter(({ kind }) => [kind, undefined].includes(stream));
   if (!best) {
-    const error = nothingToPlayError(uid, playback.info, unusable, source);
+    const error = nothingToPlayError(uid, playback.info, unusable, stream);
     throw await explainUnplayable(context, uid, playback, error);
   }
   if (mode !== undefined && best.kind === 'image' && !isSorted)
@@ -107,23 +103,23 @@ async function choosePlayables(
 
 async function resolveSource(
   context: Context,
-  { id, asset, tokenFile, newest }: PlayRequest,
+  { id, tokenFile, newest }: PlayRequest,
 ): Promise<ResolvedPlayback & { uid: string }> {
-  if (asset !== undefined && tokenFile !== undefined) {
+  if (id !== undefined && tokenFile !== undefined) {
     const { baseUrl } = (await context.mediaApi()).transport;
-    const uid = expandUidPrefix(context, baseUrl, 'asset', asset) ?? asset;
+    const uid = expandUidPrefix(context, baseUrl, 'asset', id) ?? id;
     return { uid, info: await fetchPlaybackByToken(context, uid, tokenFile) };
   }
   const uid = await resolveAssetUid(context, 'assets', id, { newest });
   return { uid, ...(await resolvePlayback(context, uid)) };
 }
 
-async function checkResult(context: Context, uid: string, playable: Playable) {
+async function probeResult(context: Context, uid: string, playable: Playable) {
   const { playback } = await context.mediaApi();
-  const report = { asset_uid: uid, ...(await checkPlayback(playback, playable)) };
+  const report = { asset_uid: uid, ...(await probePlayback(playback, playable)) };
   const broken = report.links.find(({ ok }) => !ok);
   return {
-    result: record(report, uid, checkRows),
+    result: record(report, uid, probeRows),
     failure:
       broken &&
       new MediactlError(`asset ${uid} cannot be played: the ${broken.link} is broken`, {

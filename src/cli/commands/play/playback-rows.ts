@@ -5,7 +5,7 @@ import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import type { Playable } from '../../library/playables.ts';
 import type { DetailRow, RenderContext } from '../../output/result.ts';
-import type { CheckReport, PlaybackLink } from './check.ts';
+import type { PlaybackLink, ProbeReport } from './probe.ts';
 
 const urlText = (url: string, { isTerminal }: RenderContext) =>
   isTerminal ? shortenUrl(escapeControls(url)) : escapeControls(url);
@@ -72,7 +72,7 @@ export function playbackRows(info: PlaybackInfo, found: readonly Playable[], ren
   return [['type', displayText(info.type)], ...rows, ...details, ...(render.isTerminal ? [next] : [])];
 }
 
-export const checkRows = ({ plays, kind, links }: CheckReport, render: RenderContext): DetailRow[] => [
+export const probeRows = ({ plays, kind, links }: ProbeReport, render: RenderContext): DetailRow[] => [
   ...links.map((link): DetailRow => [link.link, linkText(link, render)]),
   ['plays', plays ? render.colors.green(`yes, ${kind}`) : render.colors.red('no')],
 ];

@@ -44,8 +44,8 @@ type ChangeRequest = {
 type SelectionFlags = {
   all?: boolean | undefined;
   expired?: boolean | undefined;
-  done?: boolean | undefined;
-  older?: string | undefined;
+  finished?: boolean | undefined;
+  olderThan?: string | undefined;
 };
 
 /** @throws MediactlError `usage` (exit 2) */
@@ -81,15 +81,16 @@ export function parseForgetRequest(
   context: Context,
   typed: string | boolean,
   given: readonly string[],
-  { all = false, expired, done = false, older }: SelectionFlags,
+  { all = false, expired, finished = false, olderThan }: SelectionFlags,
 ): ChangeRequest {
   const { address, given: ids } = resolveQueue(context, typed, given);
   if (expired) throw usageError('--expired is only for uploads on this machine');
-  assertSelection(ids, all || done);
-  if (all && done) throw usageError('--all and --done cannot be used together');
-  const finishedBefore = older === undefined ? undefined : context.clock.now() - parseDuration('--older', older);
-  const states: JobState[] = [...(done ? [] : unfinishedStates), ...(all ? [] : (['completed'] as const))];
-  return { address, ids, all: all || done, states, finishedBefore };
+  assertSelection(ids, all || finished);
+  if (all && finished) throw usageError('--all and --finished cannot be used together');
+  const finishedBefore =
+    olderThan === undefined ? undefined : context.clock.now() - parseDuration('--older-than', olderThan);
+  const states: JobState[] = [...(finished ? [] : unfinishedStates), ...(all ? [] : (['completed'] as const))];
+  return { address, ids, all: all || finished, states, finishedBefore };
 }
 
 /** Removes jobs from a queue (`uploads forget --queue`). Their assets are not changed. */

@@ -14,15 +14,15 @@ import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-uploa
 /** States of unfinished jobs, in display order. */
 export const unfinishedStates = ['failed', 'active', 'delayed', 'prioritized', 'waiting'] as const;
 
-/** Lists a queue's unfinished uploads (`uploads ls --queue`) or finished uploads (`--done`). */
+/** Lists a queue's unfinished uploads (`uploads ls --queue`) or finished uploads (`--finished`). */
 export async function listQueuedUploads(
   context: Context,
   typed: string | boolean,
-  done: boolean | undefined,
+  finished: boolean | undefined,
 ): Promise<ListResult> {
   const client = await context.openQueue(resolveQueue(context, typed).address, 'read');
   await warnOfQueueState(context, client);
-  const states: readonly JobState[] = done ? ['completed'] : unfinishedStates;
+  const states: readonly JobState[] = finished ? ['completed'] : unfinishedStates;
   const pages = async function* (): AsyncGenerator<QueuedUpload[]> {
     for (const state of states)
       for await (const jobs of listJobs(client, state)) yield jobs.map((job) => toQueuedUpload(job, state));
@@ -32,7 +32,7 @@ export async function listQueuedUploads(
     pages: pages(),
     columns: queuedColumns,
     id: ({ id }: QueuedUpload) => id,
-    empty: done ? 'nothing uploaded yet' : 'the queue is empty',
+    empty: finished ? 'nothing uploaded yet' : 'the queue is empty',
   };
 }
 

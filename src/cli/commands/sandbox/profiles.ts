@@ -10,10 +10,10 @@ export type SandboxLocation = { dataDir: string; profile: string };
 
 const defaultProfile = 'sandbox';
 
-export const dataOption = ['--data <dir>', 'data directory (that of the current profile)'] as const;
+export const dataOption = ['--data-dir <dir>', 'data directory (that of the current profile)'] as const;
 
 /**
- * Returns the sandbox that a command acts on: the one in the `--data` folder, otherwise that of the current
+ * Returns the sandbox that a command acts on: the one in the `--data-dir` folder, otherwise that of the current
  * profile, otherwise the default sandbox.
  *
  * @throws MediactlError `usage` (exit 2) if --profile names a profile that is not for a sandbox
@@ -27,7 +27,7 @@ export async function findSandbox(context: Context, data: string | undefined): P
   if (!profiles[requested]) throw noSuchProfile(requested, profiles);
   throw usageError(
     `profile ${requested} is not for a sandbox on this machine`,
-    'mediactl sandbox status, or --data DIR',
+    'mediactl sandbox status, or --data-dir DIR',
     `it is for ${profiles[requested].baseUrl}`,
   );
 }

@@ -30,7 +30,7 @@ export const sandbox: CommandDefinition = [
   verb('logs', 'show the log of the sandbox', async () => logs),
 ];
 
-type DataFlags = { data?: string | undefined };
+type DataFlags = { dataDir?: string | undefined };
 
 const stop: Define = (command, run) =>
   addExamples(command, 'mediactl sandbox stop', 'mediactl sandbox stop --profile sandbox')
@@ -38,8 +38,8 @@ const stop: Define = (command, run) =>
     .option(...dataOption)
     .action(run(runStop));
 
-async function runStop(context: Context, { data }: DataFlags): Promise<Result> {
-  const { dataDir } = await findSandbox(context, data);
+async function runStop(context: Context, { dataDir: typed }: DataFlags): Promise<Result> {
+  const { dataDir } = await findSandbox(context, typed);
   const running = await findRunning(context, dataDir);
   if (context.isDryRun(running ? `stop pid ${running.pid}` : 'do nothing')) return noResult;
   if (running) await shutDown(context, running);
@@ -53,8 +53,8 @@ const status: Define = (command, run) =>
     .option(...dataOption)
     .action(run(runStatus));
 
-async function runStatus(context: Context, { data }: DataFlags): Promise<Result> {
-  const { dataDir } = await findSandbox(context, data);
+async function runStatus(context: Context, { dataDir: typed }: DataFlags): Promise<Result> {
+  const { dataDir } = await findSandbox(context, typed);
   const found = toStatus(dataDir, await findRunning(context, dataDir));
   return record(found, found.url ?? '', statusRows);
 }
@@ -89,9 +89,9 @@ const reset: Define = (command, run) =>
     .option(...dataOption)
     .action(run(runReset));
 
-async function runReset(context: Context, { data }: DataFlags): Promise<Result> {
+async function runReset(context: Context, { dataDir: typed }: DataFlags): Promise<Result> {
   const { settings, terminal } = context;
-  const { dataDir } = await findSandbox(context, data);
+  const { dataDir } = await findSandbox(context, typed);
   if (!(await stat(join(dataDir, 'sandbox.db')).catch(() => undefined))) {
     terminal.info(`no sandbox in ${dataDir}; nothing was deleted`);
     return noResult;
@@ -126,8 +126,8 @@ const logs: Define = (command, run) =>
 
 type LogsRequest = DataFlags & { count: number; follow?: true | undefined };
 
-async function runLogs(context: Context, { data, count, follow }: LogsRequest): Promise<Result> {
-  const { dataDir } = await findSandbox(context, data);
+async function runLogs(context: Context, { dataDir: typed, count, follow }: LogsRequest): Promise<Result> {
+  const { dataDir } = await findSandbox(context, typed);
   const log = await LogReader.open(logPath(dataDir)).catch((error) => {
     throw new MediactlError('the sandbox has no log', {
       code: 'not_running',
@@ -169,8 +169,8 @@ const watch: Define = (command, run) =>
 
 type WatchPageRequest = DataFlags & { id: string | undefined; open?: true | undefined; newest?: true | undefined };
 
-async function runWatch(context: Context, { id, open, newest, data }: WatchPageRequest): Promise<Result> {
-  const { dataDir, profile } = await findSandbox(context, data);
+async function runWatch(context: Context, { id, open, newest, dataDir: typed }: WatchPageRequest): Promise<Result> {
+  const { dataDir, profile } = await findSandbox(context, typed);
   const running = await findRunning(context, dataDir);
   if (!running) throw new MediactlError('no sandbox is running', { code: 'not_running' });
   const { all } = await readKeys(dataDir);

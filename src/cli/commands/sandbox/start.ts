@@ -22,7 +22,7 @@ export const start: Define = (command, run) => {
   addExamples(
     command,
     'mediactl sandbox start',
-    'mediactl sandbox start --port 4600 --data ./media-sandbox',
+    'mediactl sandbox start --port 4600 --data-dir ./media-sandbox',
     'mediactl sandbox start --seed 1000 --fault cut-after=20MiB,times=2',
     'mediactl sandbox start --scoped-profiles',
   );
@@ -42,7 +42,7 @@ const addStartOptions = (command: Command) =>
   );
 
 type StartRequest = {
-  data?: string | undefined;
+  dataDir?: string | undefined;
   port?: string | undefined;
   foreground?: true | undefined;
   scopedProfiles?: true | undefined;
@@ -57,7 +57,7 @@ function parseStartRequest(flags: FlagsOf<typeof addStartOptions>): StartRequest
 
 async function runStart(context: Context, request: StartRequest): Promise<Result> {
   const { foreground, options } = request;
-  const location = await locateSandbox(context, request.data);
+  const location = await locateSandbox(context, request.dataDir);
   const { dataDir, profile } = location;
   if (context.isDryRun(`start the sandbox in ${dataDir}`)) return noResult;
   const profiles = request.scopedProfiles ? [profile, `${profile}-read`, `${profile}-write`] : [profile];
@@ -72,7 +72,7 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
     context.terminal.info(`the sandbox is already running (pid ${existing.pid})`);
     if (isNew)
       context.terminal.info(
-        `profile ${profile} uses it too; for a second sandbox: mediactl sandbox start --data DIR --profile NAME --port 0`,
+        `profile ${profile} uses it too; for a second sandbox: mediactl sandbox start --data-dir DIR --profile NAME --port 0`,
       );
     return sandboxRecord(existing, location);
   }
@@ -83,7 +83,7 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
   for (const note of running.notes) context.terminal.warn(escapeControls(note));
   const isFirstRun = isWithoutProfiles(await context.profiles.read()) && context.terminal.isInteractive;
   const use = (await saveProfiles(context, location, running, profiles)) ? '' : ` --profile ${profile}`;
-  const tries = ['upload ./clip.mp4 --wait', 'assets ls', 'play @last --check', 'sandbox watch @last --open', 'browse'];
+  const tries = ['upload ./clip.mp4 --wait', 'assets ls', 'play @last --probe', 'sandbox watch @last --open', 'browse'];
   context.terminal.info(
     ['the sandbox is running; try:', ...tries.map((words) => `  mediactl ${words}${use}`)].join('\n'),
   );
@@ -94,8 +94,8 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
 }
 
 async function launch({ host }: Context, dataDir: string, { port, options, foreground }: StartRequest) {
-  await makeFolder(dataDir, 'use another directory: --data DIR');
-  const args = ['--data', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
+  await makeFolder(dataDir, 'use another directory: --data-dir DIR');
+  const args = ['--data-dir', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
     detached: !foreground,
@@ -151,14 +151,14 @@ function notStarted(reason: string, childExit: number | null, location: SandboxL
 }
 
 const seedHint = ({ profile }: SandboxLocation) =>
-  `mediactl sandbox reset --profile ${profile}, then start it with --seed; or start a second sandbox: mediactl sandbox start --seed NUMBER --data DIR --profile NAME --port 0`;
+  `mediactl sandbox reset --profile ${profile}, then start it with --seed; or start a second sandbox: mediactl sandbox start --seed NUMBER --data-dir DIR --profile NAME --port 0`;
 
 const nextSteps = (location: SandboxLocation): [RegExp, string][] => [
   [/EADDRINUSE/, 'mediactl sandbox start --port 0, to use any free port'],
   [/^--seed needs/, seedHint(location)],
-  [/^no disk space/, 'free disk space, or use another directory: --data DIR'],
-  [/is not a database|another program|newer mediactl/, 'move that file, or use another directory: --data DIR'],
-  [/contains other files|is missing/, 'mediactl sandbox start --data DIR'],
+  [/^no disk space/, 'free disk space, or use another directory: --data-dir DIR'],
+  [/is not a database|another program|newer mediactl/, 'move that file, or use another directory: --data-dir DIR'],
+  [/contains other files|is missing/, 'mediactl sandbox start --data-dir DIR'],
   [/^--/, 'mediactl sandbox start --help'],
 ];
 

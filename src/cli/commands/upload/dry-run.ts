@@ -40,7 +40,7 @@ import {
 
 type PlannedFile = OutputRecord<'upload-plan'>;
 
-/** Prints the totals of the files that would be sent, and the estimated cost (`--plan`). */
+/** Prints the totals of the files that would be sent, and the estimated cost (`--estimate`). */
 export async function printPlanTotals(context: Context, request: RunRequest, pruning?: PruneOptions) {
   const { plan, same, outliving, prunable } = await compareFiles(context, request, pruning, () => {});
   const gone = await listPrunable(context, pruning, prunable);
@@ -181,13 +181,13 @@ const withoutMatch = ({ kind }: FileToUpload): FileToUpload => ({ kind: kind ===
 async function matchFile(
   file: UploadCandidate,
   api: Api,
-  { sources, folders, options: { workspace, again, same }, receipts }: RunRequest,
+  { sources, folders, options: { workspace, force, duplicates }, receipts }: RunRequest,
   mark: number,
 ): Promise<ReceiptMatch | undefined> {
   const key = receiptKeyOf(file, { service: api.transport.baseUrl.origin, workspace, folders });
-  if (!key || !receipts || again) return undefined;
+  if (!key || !receipts || force) return undefined;
   const content = { sizeBytes: file.sizeBytes ?? 0, digest: () => digestAndClose(sources.open(file.path)) };
-  return (await matchContent({ api, receipts }, key, content, { same, mark })).match;
+  return (await matchContent({ api, receipts }, key, content, { duplicates, mark })).match;
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [

@@ -13,7 +13,7 @@ import { parseDuration, parseMoment, parseSize } from '../../settings/units.ts';
 import type { RunRequest } from '../../uploading/run-uploads.ts';
 import { isRclone, type SourceOptions } from '../../uploading/sources.ts';
 import {
-  defaultParallel,
+  defaultTransfers,
   parseLimitRate,
   parseOptionalCount,
   parseShard,
@@ -42,19 +42,16 @@ const addFileOptions = (command: Command) =>
     .option('--include <glob>', 'only matching files of directories; can be repeated', collect, [] as string[])
     .option('--exclude <glob>', 'skip matching files of directories; can be repeated', collect, [] as string[])
     .option('--min-age <duration>', 'skip files that changed less than this long ago (2m)')
-    .option('--from-list <file>', 'read paths from a file, one per line; - for stdin')
+    .option('--files-from <file>', 'read paths from a file, one per line; - for stdin')
     .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
-    .option('--size <size>', 'length of stdin, which is then sent without a copy on disk')
+    .option('--stdin-size <size>', 'length of stdin, which is then sent without a copy on disk')
     .option('--name <name>', 'name of the asset (one file only)')
     .option('--description <text>', 'description of the asset')
     .option('--content-type <type>', 'media type (default: by file name)')
     .optionsGroup('Destination')
     .option('--folder <folder>', 'folder, by path or uid; the same as a last argument')
     .option('--create-folders', 'create missing folders without asking')
-    .option(
-      '-r, --recursive',
-      'put the files of a directory into one folder, unless --create-folders is given; search rclone: directories',
-    );
+    .option('--flatten', 'put all files of a directory into one folder, without its subdirectories');
 
 const addRunOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
   command
@@ -62,26 +59,26 @@ const addRunOptions = <Args extends unknown[], Options extends OptionValues>(com
     .option('--sync', 'upload new and changed files of a directory, and mirror its subdirectories')
     .option('--prune', 'with --sync, move the assets of deleted files to the trash')
     .option('--max-delete <number>', 'with --prune, maximum number of assets (100)')
-    .option('--again', 'upload files even if they are already uploaded, as new assets')
+    .option('--force', 'upload files even if they are already uploaded, as new assets')
     .addOption(
-      new Option('--same <action>', 'duplicates in the same folder (or anywhere): skip them, or upload them')
+      new Option('--duplicates <action>', 'duplicates in the same folder (or anywhere): skip them, or upload them')
         .choices(['skip', 'skip-anywhere', 'upload'] as const)
         .default('skip' as const),
     )
     .option('--checksum', 'hash the files that are already uploaded, instead of comparing size and times')
     .option('--ignore-existing', 'skip files whose name the folder already has')
     .addOption(
-      new Option('--on-expired <action>', 'if an upload session has expired: start over, or fail')
+      new Option('--on-session-expired <action>', 'if an upload session has expired: start over, or fail')
         .choices(['restart', 'fail'] as const)
         .default('restart' as const),
     )
     .option('--require-checksum', 'fail if the service returns no checksum to verify')
     .optionsGroup('Speed')
-    .option('--parallel <number>', `number of concurrent uploads (${defaultParallel})`)
+    .option('--transfers <number>', `number of concurrent uploads (${defaultTransfers})`)
     .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB')
     .option('--chunk-size <size>', `bytes per request, at most ${maxChunkSize}`, maxChunkSize)
-    .option('--reserve <requests>', 'requests per hour to leave for other uses (10, or 5 %)')
-    .option('--until <time>', 'stop at this time (06:00) or after this long (8h)');
+    .option('--reserve-requests <n>', 'requests per hour to leave for other uses (10, or 5 %)')
+    .option('--stop-at <time>', 'stop at this time (06:00) or after this long (8h)');
 
 const addTransferOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
   command
@@ -95,14 +92,14 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
     )
     .option('--shard <part>', 'upload part 3 of 10 (3/10); run the other parts on other machines')
     .optionsGroup('Output')
-    .option('--plan', 'print totals and the number of requests, and upload nothing')
+    .option('--estimate', 'print totals and the number of requests, and upload nothing')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'maximum time to wait, after the last upload', '30m')
-    .option('--manifest-out <file>', 'also write the result of each file to a file, as JSON lines')
+    .option('--results <file>', 'also write the result of each file to a file, as JSON lines')
     .option('-v, --verbose', 'list every file, not only those that failed')
     .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const));
 
-export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserve' | 'until' | 'progress' | 'verbose'> & {
+export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | 'stopAt' | 'progress' | 'verbose'> & {
   /** Paths, globs and URLs as the user entered them. */
   inputs: readonly string[];
   sources: SourceOptions;
@@ -121,7 +118,7 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserve' | 'until' |
   pruneLimit: WriteLimit | undefined;
   /** Queue whose workers upload the files, and its named directories; undefined to upload from here. */
   queue: { address: QueueAddress; roots: readonly string[] } | undefined;
-  /** Shows the totals (`--plan`) or each file (`--dry-run`) instead of uploading; undefined to upload. */
+  /** Shows the totals (`--estimate`) or each file (`--dry-run`) instead of uploading; undefined to upload. */
   preview: 'totals' | 'files' | undefined;
 };
 
@@ -133,10 +130,10 @@ export async function parseUploadRequest(
 ): Promise<UploadRequest> {
   const sync = typedFlags.sync ?? false;
   const queue = typedFlags.queue === undefined ? undefined : resolveQueue(context, typedFlags.queue, args);
-  const isListed = typedFlags.fromList !== undefined || typedFlags.manifest !== undefined;
+  const isListed = typedFlags.filesFrom !== undefined || typedFlags.manifest !== undefined;
   const given = queue?.given ?? args;
-  // With -r or --folder, what exists locally is local, as in earlier versions.
-  const isExplicit = typedFlags.recursive === true || typedFlags.folder !== undefined;
+  // With --flatten or --folder, what exists locally is local.
+  const isExplicit = typedFlags.flatten === true || typedFlags.folder !== undefined;
   const isLocal = isExplicit && existsSync(given.at(-1) ?? '');
   const { paths: inputs, folder } = isLocal
     ? { paths: given, folder: undefined }
@@ -147,7 +144,7 @@ export async function parseUploadRequest(
     assertQueueOptions(flags);
     assertQueueable(inputs);
   }
-  const preview = flags.plan ? 'totals' : context.settings.dryRun ? 'files' : undefined;
+  const preview = flags.estimate ? 'totals' : context.settings.dryRun ? 'files' : undefined;
   // Fail before an upload that can take hours, rather than when it asks.
   if (flags.prune && !preview && !context.settings.yes && !context.terminal.isInteractive)
     throw usageError(
@@ -157,13 +154,12 @@ export async function parseUploadRequest(
   const { name, description, contentType } = flags;
   const options = parseUploadOptions(context, {
     ...flags,
-    same: sync ? 'upload' : flags.same,
+    duplicates: sync ? 'upload' : flags.duplicates,
   });
   return {
     inputs,
     folder: withoutFolderPrefix(flags.folder ?? context.settings.folder ?? '/'),
-    // With -r alone, all files go to one folder, as in earlier versions.
-    mirrorsTree: sync || folder !== undefined || flags.createFolders === true || !flags.recursive,
+    mirrorsTree: !flags.flatten,
     createFolders: flags.createFolders === true || context.settings.yes || (sync && !context.terminal.isInteractive),
     ignoresExisting: flags.ignoreExisting ?? false,
     sync,
@@ -174,29 +170,28 @@ export async function parseUploadRequest(
       ...options,
       about: { name, description, contentType },
       timeoutMs: parseWaitTimeout(flags.wait, flags.timeout),
-      parallel: parseOptionalCount('--parallel', flags.parallel, 1) ?? defaultParallel,
+      transfers: parseOptionalCount('--transfers', flags.transfers, 1) ?? defaultTransfers,
     },
     sources: {
       include: flags.include,
       exclude: flags.exclude,
       changedBefore:
         flags.minAge === undefined ? undefined : context.clock.now() - parseDuration('--min-age', flags.minAge),
-      recursive: sync || (flags.recursive ?? false),
-      fromList: flags.fromList,
+      filesFrom: flags.filesFrom,
       manifest: flags.manifest,
-      manifestOut: flags.manifestOut,
+      resultsFile: flags.results,
       roots: queue ? [] : flags.root,
       name,
       chunkBytes: options.chunkBytes,
       shard: parseShard(flags.shard),
-      sizeBytes: flags.size === undefined ? undefined : parseSize('--size', flags.size),
+      sizeBytes: flags.stdinSize === undefined ? undefined : parseSize('--stdin-size', flags.stdinSize),
     },
     rateLimit: parseLimitRate(flags.limitRate),
-    reserve: parseOptionalCount('--reserve', flags.reserve, 0),
-    until:
-      flags.until === undefined
+    reserveRequests: parseOptionalCount('--reserve-requests', flags.reserveRequests, 0),
+    stopAt:
+      flags.stopAt === undefined
         ? undefined
-        : { time: parseMoment('--until', flags.until, context.clock.now()), typed: flags.until },
+        : { time: parseMoment('--stop-at', flags.stopAt, context.clock.now()), typed: flags.stopAt },
     progress: flags.progress,
     verbose: flags.verbose ?? false,
   };
@@ -219,6 +214,11 @@ async function splitFolder(context: Context, args: readonly string[], flag: stri
 }
 
 function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void {
+  if (flags.flatten && (flags.sync || flags.createFolders))
+    throw usageError(
+      `--flatten and ${flags.sync ? '--sync' : '--create-folders'} cannot be used together`,
+      'omit --flatten to keep the subdirectories',
+    );
   if (flags.prune && !flags.sync) throw usageError('--prune needs --sync');
   if (flags.prune && flags.folder === undefined)
     throw usageError(
@@ -234,25 +234,25 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
     );
   if (flags.maxDelete !== undefined && !flags.prune) throw usageError('--max-delete needs --prune');
   if (!flags.sync) return;
-  if (inputs.length !== 1 || flags.fromList !== undefined || flags.manifest !== undefined)
+  if (inputs.length !== 1 || flags.filesFrom !== undefined || flags.manifest !== undefined)
     throw usageError('a sync needs one directory', 'mediactl sync ./rushes /Rushes');
-  if (flags.again) throw usageError('--sync and --again cannot be used together');
+  if (flags.force) throw usageError('--sync and --force cannot be used together');
 }
 
 function assertQueueOptions(flags: UploadFlags): void {
   for (const [option, value] of [
-    ['--parallel', flags.parallel],
+    ['--transfers', flags.transfers],
     ['--limit-rate', flags.limitRate],
-    ['--reserve', flags.reserve],
+    ['--reserve-requests', flags.reserveRequests],
   ] as const)
     if (value !== undefined)
       throw usageError(
         `${option} cannot be used with --queue; set it on each worker`,
-        option === '--parallel' ? 'mediactl worker --concurrency N' : `mediactl worker ${option} ${value}`,
+        `mediactl worker ${option} ${value}`,
       );
-  if (flags.prune || (flags.until !== undefined && !flags.wait))
+  if (flags.prune || (flags.stopAt !== undefined && !flags.wait))
     throw usageError(
-      `--queue does not accept ${flags.prune ? '--prune' : '--until without --wait'}`,
+      `--queue does not accept ${flags.prune ? '--prune' : '--stop-at without --wait'}`,
       'omit one of them',
       'the workers continue after this command ends',
     );

@@ -21,9 +21,9 @@ export const upload: CommandDefinition = (command, run) => {
     'mediactl upload ./clip.mp4 --wait',
     'mediactl upload ./rushes /Campaigns/2026',
     'mediactl upload ./a.mp4 ./b.mp4 /Inbox --create-folders',
-    'mediactl sync ./rushes /Campaigns/2026 --until 06:00',
-    "mediactl upload './rushes/*.mov' --plan",
-    'mediactl upload --manifest shots.csv --manifest-out outcome.jsonl',
+    'mediactl sync ./rushes /Campaigns/2026 --stop-at 06:00',
+    "mediactl upload './rushes/*.mov' --estimate",
+    'mediactl upload --manifest shots.csv --results outcome.jsonl',
     'mediactl upload ./rushes --queue redis://queue.lan --wait',
     'mediactl upload https://example.com/clip.mp4 rclone:archive:2026/clip.mov',
     'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"',
@@ -65,12 +65,12 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
 /** Resolves workspace and folders, opens the receipts, and returns the run and the directory that it syncs. */
 async function prepareRun(context: Context, request: UploadRequest, sources: UploadSources) {
   const { inputs, folder: top, mirrorsTree, options, sync, preview } = request;
-  const { shard, manifestOut } = request.sources;
+  const { shard, resultsFile } = request.sources;
   if (request.queue) assertQueueable(sources.inputs);
   const workspace = await resolveWorkspaceUid(context);
-  const { again } = options;
-  const existing = async () => (again ? undefined : context.receiptsIfAny());
-  const receipts = await (preview ? existing() : openReceipts(context, again));
+  const { force } = options;
+  const existing = async () => (force ? undefined : context.receiptsIfAny());
+  const receipts = await (preview ? existing() : openReceipts(context, force));
   const { confirmFolders, ...folders } = await resolveTargetFolders(context, request, sources, receipts);
   // Absolute, so that the run's id does not depend on the working directory.
   const absolutePaths = sources.inputs.map((name) =>
@@ -81,11 +81,11 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     sources,
     folders,
     receipts,
-    manifestOut,
+    resultsFile,
     options: { ...options, workspace },
     rateLimit: request.rateLimit,
-    reserve: request.reserve,
-    until: request.until,
+    reserveRequests: request.reserveRequests,
+    stopAt: request.stopAt,
     progress: request.progress,
     verbose: request.verbose,
     isFlat: !mirrorsTree,
@@ -97,7 +97,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     ],
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
   };
-  if (again) return { run, target };
+  if (force) return { run, target };
   const shared = { folders, workspace, open: sources.open, isDryRun: preview !== undefined };
   const { createExistingAssetFinder } = await import('./existing-assets.ts');
   const compared = { ...shared, name: options.about.name, ignoresExisting: request.ignoresExisting };

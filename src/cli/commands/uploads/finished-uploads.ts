@@ -11,7 +11,7 @@ import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { sizeText, timeText } from '../../uploading/upload-record.ts';
 
-/** Finished upload, as printed by `uploads export` and `uploads ls --done`, and read by `uploads import`. */
+/** Finished upload, as printed by `uploads export` and `uploads ls --finished`, and read by `uploads import`. */
 type FinishedUpload = OutputRecord<'finished-upload'>;
 
 const pageSize = 500;

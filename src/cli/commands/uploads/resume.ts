@@ -19,7 +19,7 @@ import {
 import { openReceipts } from '../../uploading/receipts.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
 import { isRemote } from '../../uploading/sources.ts';
-import { defaultParallel, parseUploadOptions, parseWaitTimeout } from '../../uploading/upload-options.ts';
+import { defaultTransfers, parseUploadOptions, parseWaitTimeout } from '../../uploading/upload-options.ts';
 
 export function resume(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');
@@ -28,15 +28,15 @@ export function resume(command: Command, run: ActionWrapper): void {
     .description('Resumes unfinished uploads that were started on this machine with the profile in use.')
     .argument('[session]', 'upload id, or uid of its session or asset')
     .option('--all', 'resume all uploads of this profile')
-    .option('--again', 'upload from the beginning as a new asset')
+    .option('--force', 'upload from the beginning as a new asset')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'maximum time to wait', '30m')
     .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
-      run((context, id, { all = false, wait, timeout, again, progress }) => {
+      run((context, id, { all = false, wait, timeout, force, progress }) => {
         if (id && all) throw usageError('an id and --all cannot be used together', whichHint);
         const timeoutMs = parseWaitTimeout(wait, timeout);
-        return runResume(context, { id, all, timeoutMs, progress, options: parseUploadOptions(context, { again }) });
+        return runResume(context, { id, all, timeoutMs, progress, options: parseUploadOptions(context, { force }) });
       }),
     );
 }
@@ -75,10 +75,10 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
       ...options,
       workspace: first.metadata.workspace_uid,
       about: {},
-      parallel: defaultParallel,
+      transfers: defaultTransfers,
       timeoutMs,
     },
-    receipts: await openReceipts(context, options.again),
+    receipts: await openReceipts(context, options.force),
     identity: entries.map(({ id }) => id),
     progress,
     verbose: false,

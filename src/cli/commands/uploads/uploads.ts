@@ -39,26 +39,26 @@ function list(command: Command, run: ActionWrapper): void {
   addExamples(
     command,
     'mediactl uploads ls',
-    'mediactl uploads ls --done --jsonl > sent.jsonl',
+    'mediactl uploads ls --finished --jsonl > sent.jsonl',
     'mediactl uploads ls --queue redis://queue.lan',
   );
   command
     .alias('list')
     .summary('list unfinished uploads')
     .description(
-      'Lists the unfinished uploads of this machine or, with --done, the finished ones. With --queue, lists the uploads in a queue.',
+      'Lists the unfinished uploads of this machine or, with --finished, the finished ones. With --queue, lists the uploads in a queue.',
     )
-    .option('--done', 'list finished uploads, to any service')
+    .option('--finished', 'list finished uploads, to any service')
     .option(queueFlag, queueFlagHelp)
-    .action(run((context, { done = false, queue }) => runList(context, { done, queue })));
+    .action(run((context, { finished = false, queue }) => runList(context, { finished, queue })));
 }
 
 /** Uploads to list: unfinished or finished ones, of this machine or of a queue. */
-export type UploadListRequest = { done: boolean; queue: string | boolean | undefined };
+export type UploadListRequest = { finished: boolean; queue: string | boolean | undefined };
 
-export async function runList(context: Context, { done, queue }: UploadListRequest): Promise<Result> {
-  if (queue !== undefined) return listQueuedUploads(context, queue, done);
-  if (done) return listFinishedUploads(context);
+export async function runList(context: Context, { finished, queue }: UploadListRequest): Promise<Result> {
+  if (queue !== undefined) return listQueuedUploads(context, queue, finished);
+  if (finished) return listFinishedUploads(context);
   const entries = sortByStart(await listPendingUploads(context));
   const progress = await (await context.uploadStoreIfAny())?.listProgress();
   const rows = entries.map((entry) => toPendingUpload(entry, context.clock.now(), progress?.get(entry.id)));
@@ -76,7 +76,7 @@ function forget(command: Command, run: ActionWrapper): void {
     'mediactl uploads forget 3f2a9c1d5e6b7a80',
     'mediactl uploads forget --expired --yes',
     'mediactl uploads forget --all --yes',
-    'mediactl uploads forget --done --older 30d --queue redis://queue.lan --yes',
+    'mediactl uploads forget --finished --older-than 30d --queue redis://queue.lan --yes',
   );
   command
     .summary('forget unfinished uploads')
@@ -87,16 +87,16 @@ function forget(command: Command, run: ActionWrapper): void {
     .option('--expired', 'all uploads whose session has expired, by this machine’s clock')
     .option('--all', 'all uploads')
     .option(queueFlag, queueFlagHelp)
-    .option('--done', 'with --queue, finished uploads, so that their files can be queued again')
-    .option('--older <duration>', 'with --done, only uploads that finished this long ago, such as 30d')
+    .option('--finished', 'with --queue, finished uploads, so that their files can be queued again')
+    .option('--older-than <duration>', 'with --finished, only uploads that finished this long ago, such as 30d')
     .action(
-      run((context, id, { expired, all, queue, done, older }) => {
-        if (older !== undefined && !done) throw usageError('--older works only with --done');
+      run((context, id, { expired, all, queue, finished, olderThan }) => {
+        if (olderThan !== undefined && !finished) throw usageError('--older-than works only with --finished');
         if (queue !== undefined) {
-          const request = parseForgetRequest(context, queue, id ? [id] : [], { all, expired, done, older });
+          const request = parseForgetRequest(context, queue, id ? [id] : [], { all, expired, finished, olderThan });
           return runForgetQueued(context, request);
         }
-        if (done) throw usageError('--done works only with --queue');
+        if (finished) throw usageError('--finished works only with --queue');
         if ([id, expired, all].filter(Boolean).length > 1)
           throw usageError('an id, --expired and --all cannot be used together', whichHint);
         return runForget(context, { id, which: all ? 'all' : expired ? 'expired' : 'one' });

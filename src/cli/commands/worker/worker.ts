@@ -30,7 +30,7 @@ export const worker: CommandDefinition = (command, run) => {
   addExamples(
     command,
     'mediactl worker --queue redis://queue.lan --root /mnt/media',
-    'mediactl worker --root media=/Volumes/media --concurrency 4',
+    'mediactl worker --root media=/Volumes/media --transfers 4',
     'mediactl worker --jsonl >> done.jsonl',
   );
   command
@@ -39,10 +39,10 @@ export const worker: CommandDefinition = (command, run) => {
     )
     .option(queueFlag, 'queue: redis:// or postgres:// (MEDIACTL_QUEUE)')
     .option('--root <[name=]path>', 'directory or URL to allow files from (.); repeatable', collect, [] as string[])
-    .option('--concurrency <number>', 'number of files to upload at once', '2')
+    .option('--transfers <number>', 'number of files to upload at once', '2')
     .option('--lease <duration>', 'time without a heartbeat until others take over', '30s')
-    .option('--max-stalls <number>', 'give up on a file that crashed this many workers', '10')
-    .option('--reserve <requests>', 'requests per hour to leave for other uses (10, or 5 %)')
+    .option('--max-crashes <number>', 'give up on a file that crashed this many workers', '10')
+    .option('--reserve-requests <n>', 'requests per hour to leave for other uses (10, or 5 %)')
     .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB')
     .option('--name <name>', 'name of this worker (host name and process id)')
     .addOption(new Option('--log-format <format>', 'write a log to stderr, one line per event').choices(logFormats))
@@ -53,10 +53,10 @@ export const worker: CommandDefinition = (command, run) => {
 type WorkerFlags = {
   queue?: string | true | undefined;
   root: readonly string[];
-  concurrency: string;
+  transfers: string;
   lease: string;
-  maxStalls: string;
-  reserve?: string | undefined;
+  maxCrashes: string;
+  reserveRequests?: string | undefined;
   limitRate?: string | undefined;
   mark?: true | undefined;
   name?: string | undefined;
@@ -81,14 +81,14 @@ export type WorkerRequest = {
 export const parseWorkerRequest = (context: Context, flags: WorkerFlags): WorkerRequest => ({
   address: resolveQueue(context, flags.queue).address,
   options: {
-    concurrency: parseCount('--concurrency', flags.concurrency, 1),
+    concurrency: parseCount('--transfers', flags.transfers, 1),
     leaseMs: parseLease(flags.lease),
-    maxStalls: parseCount('--max-stalls', flags.maxStalls, 0),
+    maxCrashes: parseCount('--max-crashes', flags.maxCrashes, 0),
     name: flags.name ?? `${hostname()}:${context.host.processes.pid}`,
     idleTimeoutMs: parseUploadOptions(context, {}).idleTimeoutMs,
   },
   rateLimit: parseLimitRate(flags.limitRate),
-  reserve: parseOptionalCount('--reserve', flags.reserve, 0),
+  reserve: parseOptionalCount('--reserve-requests', flags.reserveRequests, 0),
   roots: flags.root.length > 0 ? flags.root : ['.'],
   logFormat: flags.logFormat,
   metricsPort: flags.metrics === undefined ? undefined : parseMetricsPort(flags.metrics),

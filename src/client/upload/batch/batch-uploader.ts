@@ -26,7 +26,7 @@ import type { ReadyWatch } from './ready-watch.ts';
 
 export type RunOptions = UploadOptions & {
   workspace: string;
-  parallel: number;
+  transfers: number;
   /** Priority of the run's requests. Default: interactive for one file, bulk for several. */
   lane?: Lane | undefined;
   /** Maximum time to wait until the assets are ready; undefined to not wait. */
@@ -163,7 +163,7 @@ export class BatchUploader implements BatchRun {
       return;
     }
     const { FileScheduler } = await import('./file-scheduler.ts');
-    const lanes = Math.max(1, Math.min(this.#options.parallel, files.length));
+    const lanes = Math.max(1, Math.min(this.#options.transfers, files.length));
     const isResumable = (file: UploadCandidate) => unfinished.size > 0 && this.#isUnfinished(file, unfinished);
     const scheduler = new FileScheduler(files, isResumable, lanes);
     const lane = async (_: unknown, number: number) => {

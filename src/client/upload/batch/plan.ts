@@ -104,7 +104,7 @@ export type FindUploaded = (
   files: readonly UploadCandidate[],
 ) => Promise<{ found: ReadonlyMap<UploadCandidate, FoundUpload>; requests: number; adopted: Receipt[] }>;
 
-type PlanContext = Pick<UploadOptions, 'again' | 'checksum' | 'chunkBytes' | 'requireChecksum'> & {
+type PlanContext = Pick<UploadOptions, 'force' | 'checksum' | 'chunkBytes' | 'requireChecksum'> & {
   api: Api;
   workspace: string;
   folders: FolderResolver;
@@ -121,7 +121,7 @@ export async function filesToUpload(
   context: PlanContext,
   onAlreadyUploaded: (outcome: FileOutcome, file: UploadCandidate, found: FoundUpload) => void,
 ): Promise<Map<UploadCandidate, FileToUpload>> {
-  const { api, workspace, folders, receipts, again, checksum = false, chunkBytes, signal, findUploaded = [] } = context;
+  const { api, workspace, folders, receipts, force, checksum = false, chunkBytes, signal, findUploaded = [] } = context;
   const service = api.transport.baseUrl.origin;
   const files = new Map<UploadCandidate, FileToUpload>();
   const add = (file: UploadCandidate, classification: Classification) => {
@@ -138,11 +138,11 @@ export async function filesToUpload(
   for await (const file of candidates) {
     signal?.throwIfAborted();
     const key = receiptKeyOf(file, { service, workspace, folders });
-    const classification = await classify(file, key, again ? undefined : receipts);
+    const classification = await classify(file, key, force ? undefined : receipts);
     if ('receipt' in classification) add(file, classification);
     else unmatched.set(file, classification);
   }
-  for (const find of again ? [] : findUploaded) {
+  for (const find of force ? [] : findUploaded) {
     const withoutReceipt = [...unmatched].flatMap(([file, { kind }]) => (kind === 'changed' ? [] : [file]));
     if (withoutReceipt.length === 0) break;
     const { found, requests, adopted } = await find(withoutReceipt);

@@ -15,7 +15,7 @@ const codesWithOwnHint = new Set<string>([
 export async function withNextStep(
   { job, id, path, uploaded }: FileOutcome,
   error: MediactlError,
-  { again: isFromScratch }: UploadOptions,
+  { force: isFromScratch }: UploadOptions,
   { store, spool }: RunDeps,
 ): Promise<MediactlError> {
   const isState = error.exitCode === exitCodes.state && job.identity === undefined; // its own hint is better

@@ -45,7 +45,7 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   if (job.isSingleRead || !receipts) return undefined;
   const { sizeBytes, identity } = source;
   const content = { sizeBytes, digest: () => digestOf(source) };
-  const dedupe = { same: options.same, mark: deps.maxReceiptId };
+  const dedupe = { duplicates: options.duplicates, mark: deps.maxReceiptId };
   const { match, deleted } = await matchContent({ api, receipts }, receiptKey, content, dedupe);
   if (deleted) await receipts.forgetAsset(deleted.assetUid);
   if (match?.kind === 'there')
@@ -57,7 +57,7 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
 export type ReceiptMatch = { kind: 'there'; receipt: Receipt } | { kind: 'same'; receipt: Receipt };
 
 /**
- * Finds a receipt with the same content, first for the same path and folder, then for other paths if `same` says so.
+ * Finds a receipt with the same content, first for the same path and folder, then for other paths if `duplicates` says so.
  * Calls `digest` only if a receipt has the file's size. Empty files never match.
  *
  * @param mark highest receipt id when the run started, since later receipts might be its own
@@ -67,14 +67,14 @@ export async function matchContent(
   { api, receipts }: { api: Api; receipts: Receipts },
   key: ReceiptKey,
   { sizeBytes, digest }: { sizeBytes: number; digest: () => Promise<string> },
-  { same, mark }: { same: UploadOptions['same']; mark: number },
+  { duplicates, mark }: { duplicates: UploadOptions['duplicates']; mark: number },
 ): Promise<{ match?: ReceiptMatch; deleted?: Receipt }> {
   if (sizeBytes === 0 || !(await receipts.hasSize(key, sizeBytes))) return {};
   const blake3 = await digest();
   const own = await receipts.find(key);
   if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) return { match: { kind: 'there', receipt: own } };
-  if (same === 'upload') return {};
-  const isAnywhere = same === 'skip-anywhere';
+  if (duplicates === 'upload') return {};
+  const isAnywhere = duplicates === 'skip-anywhere';
   const receipt = await receipts.findByContent(key, { sizeBytes, blake3 }, mark, isAnywhere);
   if (!receipt) return {};
   const folder = isAnywhere ? await findFolder(api, receipt) : receipt.folder;

@@ -27,11 +27,11 @@ export const labelOf = ({ path, label }: UploadJob) => label ?? (path === '-' ? 
 export type UploadOptions = {
   chunkBytes: number;
   idleTimeoutMs: number;
-  /** True to ignore receipts and unfinished uploads and create a new asset (`--again`). */
-  again: boolean;
+  /** True to ignore receipts and unfinished uploads and create a new asset (`--force`). */
+  force: boolean;
   /** Dedupe of content uploaded from another path: within the same folder, in the whole library, or not at all. */
-  same: 'skip' | 'skip-anywhere' | 'upload';
-  onExpired: 'restart' | 'fail';
+  duplicates: 'skip' | 'skip-anywhere' | 'upload';
+  onSessionExpired: 'restart' | 'fail';
   requireChecksum: boolean;
   /** True to hash each file that has a receipt, instead of comparing size and times. Default: false. */
   checksum?: boolean | undefined;
@@ -136,7 +136,7 @@ export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome
   return uploaded?.how ?? (error && isInterruption(error) ? 'left' : 'failed');
 }
 
-/** Returns true if the error means that a signal or `--until` stopped the run. */
+/** Returns true if the error means that a signal or `--stop-at` stopped the run. */
 export const isInterruption = ({ explanation: { code } }: MediactlError) => isInterruptionCode(code);
 
 export const isInterruptionCode = (code: string) => ['until', 'interrupted', 'terminated'].includes(code);

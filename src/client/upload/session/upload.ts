@@ -24,7 +24,7 @@ type Loss = 'session' | 'refused session' | 'receipt';
 type RecoveryStep = 'create' | 'ask' | 'send' | 'finish';
 
 /**
- * The recovery rule. A lost response to a creation is not in it, because the asset is always created again: no byte was
+ * The recovery rule. A lost response to a creation is not in it, because the asset is always created force: no byte was
  * sent to the first one.
  */
 export const recovery: Record<Loss, Record<Evidence, RecoveryStep>> = {
@@ -81,18 +81,18 @@ async function uploadLocked(run: UploadRun): Promise<SendResult> {
 }
 
 async function uploadFile(run: UploadRun): Promise<SendResult> {
-  const { again } = run.options;
+  const { force } = run.options;
   const foundReceipt = (uploaded: Uploaded) => ({ uploaded, persisted: Promise.resolve(undefined) });
-  // Check the receipts again, since another run might have uploaded the file after this run made its plan.
+  // Check the receipts force, since another run might have uploaded the file after this run made its plan.
   // An upload resumed by its id is unfinished, whatever receipts exist for its file.
-  const before = again || run.job.id !== undefined ? undefined : await findReceiptByPath(run);
+  const before = force || run.job.id !== undefined ? undefined : await findReceiptByPath(run);
   if (before) return foundReceipt(before);
   run.emit({ event: 'started', size_bytes: run.source.sizeBytes });
   if (run.source.sizeBytes === 0) run.notice('the file is empty');
   let found = await run.store.read(run.id);
-  const duplicate = found || again ? undefined : await findReceiptByContent(run);
+  const duplicate = found || force ? undefined : await findReceiptByContent(run);
   if (duplicate) return foundReceipt(duplicate);
-  if (!found && !again) found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
+  if (!found && !force) found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
   if (!found && run.job.identity !== undefined) await run.store.write(run.planned());
   let entry = found ? await resumeFrom(run, found) : await create(run);
@@ -105,7 +105,7 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
 async function resumeFrom(run: UploadRun, entry: UploadEntry): Promise<OpenEntry | CompleteEntry> {
   if (entry.state === 'intended') await run.recordLostCreation(entry.begunAt);
   if (entry.state === 'planned' || entry.state === 'intended') return create(run);
-  if (run.options.again) return replaceAsset(run, entry);
+  if (run.options.force) return replaceAsset(run, entry);
   run.assetUid = entry.session.assetUid;
   return entry.state === 'open' ? resumeSession(run, entry) : reuseComplete(run, entry);
 }
@@ -263,7 +263,7 @@ async function recoverFromGoneSession(
   }
   // Replace a lost session only once per run, or a service that loses every session would get endless assets.
   if (run.sessionsCreated > 1) throw sessionGone(entry, 'refused', underlying);
-  if (run.options.onExpired === 'fail') throw sessionGone(entry, 'expired', underlying);
+  if (run.options.onSessionExpired === 'fail') throw sessionGone(entry, 'expired', underlying);
   const doubt = evidence === 'unclear' ? 'unclear' : 'refused';
   if (step === 'ask') await run.deps.confirmNewAsset(sessionGone(entry, doubt, underlying), [assetUid]);
   if (evidence !== 'none') await run.recordOrphan(assetUid);
@@ -279,7 +279,7 @@ const explanations = {
   expired: {
     code: 'session_expired',
     reason: 'upload sessions expire after 24 hours; the asset stays incomplete',
-    hint: 'run the same command without --on-expired fail to start over',
+    hint: 'run the same command without --on-session-expired fail to start over',
   },
   /** The service forgot the session right after its creation. Retries would pile up assets. */
   refused: {
@@ -312,7 +312,7 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { assets } = deps.api;
   if (verified === false) {
     // The bytes of stdin are only in the spool file, which the entry names.
-    const resend = job.identity === undefined ? `upload --again '${label}'` : `uploads resume ${id} --again`;
+    const resend = job.identity === undefined ? `upload --force '${label}'` : `uploads resume ${id} --force`;
     throw checksumMismatch(label, `mediactl ${resend}`, entry);
   }
   if (job.tags && job.tags.length > 0) await assets.update(assetUid, assets.tagFields(job.tags));

@@ -122,5 +122,5 @@ export const sourceTruncated = ({ url, path }: RemoteFile, at: number) => {
 
 export const remoteFileChanged = (path: string, reason: string) =>
   fileChanged(path, reason).with({
-    hint: 'run the same command with --again once it no longer changes, to upload it as a new asset',
+    hint: 'run the same command with --force once it no longer changes, to upload it as a new asset',
   });

@@ -15,8 +15,6 @@ type RcloneFile = {
 };
 
 export type RcloneOptions = RcloneDeps & {
-  /** True to accept a directory and list all files in it. */
-  recursive: boolean;
   transport: Transport;
 };
 
@@ -34,18 +32,12 @@ export type RcloneFiles = {
  * Lists the file at `rclone:REMOTE:PATH`, or the files in it if it is a directory. Runs the installed rclone.
  *
  * @throws MediactlError `usage` (exit 2) if the remote is invalid or rclone is not installed; `no_such_file`,
- *   `not_a_file` (exit 2) if it is one and `recursive` is false; `source_failed` (exit 10) with rclone's own
- *   message; the signal's reason if it aborts
+ *   (exit 2) if nothing is there; `source_failed` (exit 10) with rclone's own message; the signal's reason if it
+ *   aborts
  */
 export async function openRclone(address: string, options: RcloneOptions): Promise<RcloneFiles> {
   const remote = parseRemote(address);
   const found = await statRemote(remote, options);
-  if (found.isDirectory && !options.recursive)
-    throw new MediactlError(`${address} is a directory`, {
-      code: 'not_a_file',
-      reason: 'only files are uploaded',
-      hint: `mediactl upload -r '${address}', to upload the files in it`,
-    });
   const files = found.isDirectory ? await listFiles(remote, options) : [found.file];
   const separator = /[:/]$/.test(address) ? '' : '/';
   const addressOf = ({ path }: RcloneFile) => (found.isDirectory ? `${address}${separator}${path}` : address);

@@ -3,7 +3,7 @@ import type { FileIdentity, ReadOptions, UploadSource } from './source.ts';
 import { untilAborted } from './spool.ts';
 
 export type StreamOptions = {
-  /** Length of the stream, given with `--size`. */
+  /** Length of the stream, given with `--stdin-size`. */
   sizeBytes: number;
   /** Size of an upload chunk, which stays buffered for a retry. */
   chunkBytes: number;
@@ -120,12 +120,12 @@ export class StreamSource implements UploadSource {
 const streamGone = (at: number, from: number) =>
   new MediactlError('stdin cannot be read twice', {
     code: 'file_gone',
-    hint: 'run the same command again with the same input; for other input, --again creates a new asset',
+    hint: 'run the same command again with the same input; for other input, --force creates a new asset',
     reason: `byte ${at} must be sent again, but only bytes from ${from} are still buffered`,
   });
 
 const sizeDiffers = (problem: string, difference: 'less' | 'more') =>
   new MediactlError(problem, {
     code: 'stdin_size_differs',
-    reason: `the command before the pipe sent ${difference} data than --size`,
+    reason: `the command before the pipe sent ${difference} data than --stdin-size`,
   });

@@ -14,15 +14,15 @@ export type PlaybackLink = {
   problem: string | null;
 };
 
-export type CheckReport = { kind: Playable['kind']; plays: boolean; links: PlaybackLink[] };
+export type ProbeReport = { kind: Playable['kind']; plays: boolean; links: PlaybackLink[] };
 
 const sampleBytes = 64 * 1024;
 
 /** Fetches a link of the chain and records it. Returns its text; undefined if it is broken. */
 type FollowLink = (link: PlaybackLink['link'], at: URL) => Promise<string | undefined>;
 
-/** Checks the chain link by link, until it reaches media bytes or a broken link. */
-export async function checkPlayback(playback: PlaybackApi, { kind, url }: Playable): Promise<CheckReport> {
+/** Requests the chain link by link, until it reaches media bytes or a broken link. */
+export async function probePlayback(playback: PlaybackApi, { kind, url }: Playable): Promise<ProbeReport> {
   const links: PlaybackLink[] = [];
   const follow: FollowLink = async (link, at) => {
     const { text, ...fetched } = await fetchLink(playback, link, at);

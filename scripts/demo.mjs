@@ -45,7 +45,7 @@ if (process.argv.includes('stop')) {
   mediactl(['ls']);
   mediactl(['play', '@last', '--probe']);
   mediactl(['play', '@last', '--url']);
-  mediactl(['sandbox', 'watch', '@last']);
+  mediactl(['sandbox', 'open', '@last']);
   process.stdout.write(`
 ${wrap('Open the m3u8 URL in VLC, mpv, Safari or ffplay, and the watch page in a browser. Both URLs work for four hours.')}
 ${wrap('To try more commands in this demo, run:')}

@@ -171,7 +171,7 @@ try {
   mediactl('upload', ...makeSounds(), '--wait', '--json');
   const [{ asset_uid }] = JSON.parse(mediactl('upload', clip, '--name', title, '--wait', '--json'));
   mediactl('assets', 'update', asset_uid, '--set-tags', 'harbour,dusk');
-  const { playback_token } = JSON.parse(mediactl('assets', 'player', asset_uid, '--show-token', '--json'));
+  const { playback_token } = JSON.parse(mediactl('assets', 'player-data', asset_uid, '--show-token', '--json'));
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox'],

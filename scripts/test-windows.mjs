@@ -161,7 +161,7 @@ const checks = {
   },
   'sync mirrors a directory, recognizes a moved file, and prunes': async () => {
     await run(['sync', 'sub', '/Sync', '--yes']);
-    assert.equal((await json('sync', 'sub', '/Sync'))[0].outcome, 'there');
+    assert.equal((await json('sync', 'sub', '/Sync'))[0].outcome, 'skipped');
     rmSync(join(home, 'sub/b.mp4'));
     assert.match((await run(['sync', 'sub', '/Sync', '--prune', '--yes'])).stderr, /moved 1 asset to the trash/);
   },

@@ -90,7 +90,7 @@ export const globalOptions = (): Option[] =>
     const option = new Option(flag.flags, flag.help).helpGroup(globalsHeading);
     const { kind, suggests }: Setting = settingTable[name];
     if (name === 'base_url') option.argParser(rejectSecond);
-    const suggestion = suggests ?? (option.required && !flag.isShadowable ? kind.choices : undefined);
+    const suggestion = suggests ?? (option.required ? kind.choices : undefined);
     return suggestion ? withSuggestions(option, suggestion) : option;
   });
 

@@ -100,7 +100,12 @@ export class Context {
 
   /** True if a user reads the result on a terminal, so that resolving names is worth a request. */
   get isHumanOutput(): boolean {
-    return Boolean(this.terminal.stdout.isTTY) && this.settings.outputOptions.format === 'human';
+    return Boolean(this.terminal.stdout.isTTY) && !this.isMachineReadable;
+  }
+
+  /** True if the user asked for a format other than `table`. The JSON of one item and of many then has one shape. */
+  get isMachineReadable(): boolean {
+    return this.settings.outputOptions.format !== 'table';
   }
 
   /** Returns the store of this machine's uploads. @throws MediactlError `state_…` (exit 14) if it cannot be opened */

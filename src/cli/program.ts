@@ -47,9 +47,9 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
 
 function requestedFormat(argv: readonly string[], { environment }: Host): string {
   const short = argv.find((word) => /^--jsonl?$/.test(word))?.slice(2);
-  const joined = argv.find((word) => word.startsWith('--output='))?.slice('--output='.length);
-  const at = argv.findIndex((word) => word === '-o' || word === '--output');
-  return short ?? joined ?? (at >= 0 ? argv[at + 1] : environment.MEDIACTL_OUTPUT) ?? 'human';
+  const joined = argv.find((word) => word.startsWith('--format='))?.slice('--format='.length);
+  const at = argv.indexOf('--format');
+  return short ?? joined ?? (at >= 0 ? argv[at + 1] : environment.MEDIACTL_FORMAT) ?? 'table';
 }
 
 /** Settings of the running command, set once they are resolved. They determine how errors are printed. */
@@ -206,12 +206,11 @@ const takesValue = (option: string) =>
   globalOptions().some(({ short, long, required }) => required && [short, long].includes(option));
 
 /**
- * Rewrites an empty argv, `-v` and `help [NOUN VERB]` to options, since Commander's own `help` command does not
+ * Rewrites an empty argv and `help [NOUN VERB]` to options, since Commander's own `help` command does not
  * load nouns. For `help TOPIC`, prints the topic and throws a `CommanderError` with exit code 0.
  */
 async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<string[]> {
   if (argv.length === 0) return ['--help'];
-  if (argv.length === 1 && argv[0] === '-v') return ['--version'];
   // `upload help`. Other commands take names and words, which can be "help".
   if (argv.length === 2 && argv[1] === 'help' && hasOwnHelpWord(argv[0] as string))
     return [argv[0] as string, '--help'];

@@ -110,7 +110,7 @@ export const errorTable = {
   unexpected_status: { exit: 'unclassified' },
   unexpected_answer: { exit: 'unreachable', hint: checkBaseUrl },
   foreign_origin: { exit: 'integrity', hint: checkBaseUrl, endsRun: true },
-  token_expired: { exit: 'unauthenticated', hint: 'mediactl assets player UID --show-token, to get a new one' },
+  token_expired: { exit: 'unauthenticated', hint: 'mediactl assets player-data UID --show-token, to get a new one' },
 
   // The network
   unreachable: { exit: 'unreachable', hint: 'check the network, then run it again' },

@@ -79,10 +79,10 @@ export class MediactlError extends Error {
       message: this.message,
       cause: reason ?? lines?.join('; ') ?? null,
       hint: hint ?? null,
-      status: status ?? null,
+      http_status: status ?? null,
       exit_code: this.exitCode,
       retryable: retryable ?? false,
-      retry_after: retryAfterSeconds ?? null,
+      retry_after_seconds: retryAfterSeconds ?? null,
       details: details ?? null,
     };
   }
@@ -94,10 +94,10 @@ export type ErrorRecord = {
   message: string;
   cause: string | null;
   hint: string | null;
-  status: number | null;
+  http_status: number | null;
   exit_code: number;
   retryable: boolean;
-  retry_after: number | null;
+  retry_after_seconds: number | null;
   details: unknown;
 };
 

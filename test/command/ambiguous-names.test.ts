@@ -42,7 +42,7 @@ beforeEach(async () => {
 });
 
 describe('a name that is not unique', () => {
-  it.each(['get', 'rm', 'download', 'assets wait', 'assets player', 'assets thumb', 'play'])(
+  it.each(['get', 'rm', 'download', 'assets wait', 'assets player-data', 'assets thumb', 'play'])(
     '%s: the candidates, with what tells them apart',
     async (verb) => {
       const { code, stderr } = await cli.run([...verb.split(' '), 'clip.mp4']);
@@ -102,7 +102,7 @@ describe('a name that is not unique', () => {
   });
 });
 
-it.each([['get'], ['assets player'], ['play'], ['download'], ['rm'], ['auth switch'], ['workspaces use']])(
+it.each([['get'], ['assets player-data'], ['play'], ['download'], ['rm'], ['auth switch'], ['workspaces use']])(
   '%s without saying which: exit 2, and no request',
   async (verb) => {
     const { code } = await cli.run(verb.split(' '));

@@ -267,7 +267,7 @@ describe('where a setting comes from: flag > variable > .mediactl.json > profile
     tags: 'root-mount',
   }, async () => {
     const project = join(cli.home, '.mediactl.json');
-    writeFileSync(project, '{"output": "json"}');
+    writeFileSync(project, '{"format": "json"}');
     const run = (environment = {}) => cli.run(['config', 'ls'], { cwd: cli.home, environment });
     const [own, none] = [await run(), await run({ MEDIACTL_PROJECT_FILE: 'none' })];
     chownSync(project, 65_534, 65_534);

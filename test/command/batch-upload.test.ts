@@ -45,7 +45,7 @@ describe('one file is one asset', () => {
     const addresses = [1, 2, 3].map((n) => `${site}/get?id=${n}`);
     expect(outcomes(await upload(...addresses))).toEqual(Array(3).fill('uploaded'));
     expect(new Set(service.completeAssets.map(({ blake3 }) => blake3)).size).toBe(3);
-    expect(outcomes(await upload(...addresses))).toEqual(Array(3).fill('there'));
+    expect(outcomes(await upload(...addresses))).toEqual(Array(3).fill('skipped'));
   });
 
   it('however it is spelled; a manifest that names it twice is refused', async () => {
@@ -79,7 +79,7 @@ describe('one file is one asset', () => {
     renameSync(path, join(folder, 'sub/a.bin'));
     await run('upload', '--flatten', folder);
     unlinkSync(join(folder, 'z.bin'));
-    expect(outcomes(await upload('--flatten', folder))).toEqual(['same']);
+    expect(outcomes(await upload('--flatten', folder))).toEqual(['duplicate']);
     expect(service.completeAssets).toHaveLength(1);
   });
 
@@ -205,7 +205,7 @@ describe('--prune', () => {
     unlinkSync(path);
     expect(await cli.json(sync(folder, '--estimate'))).toMatchObject({ gone: 1, requests: 2 });
     expect(await cli.json(sync(folder, '-n'))).toMatchObject([
-      { outcome: 'there' },
+      { outcome: 'skipped' },
       { outcome: 'gone', path, request: expect.stringMatching(/^DELETE /) },
     ]);
   });

@@ -90,7 +90,7 @@ describe('where a setting comes from', () => {
     for (const { variable = '' } of Object.values<Setting>(settingTable)) expect(stdout).toContain(variable);
     const printed = async (environment: Record<string, string>) =>
       (await cli.run(['config', 'ls'], { environment })).stdout;
-    expect(await printed({ MEDIACTL_OUTPUT: 'quiet' })).toMatch(/^profile\napi_key\n/);
+    expect(await printed({ MEDIACTL_FORMAT: 'uid' })).toMatch(/^profile\napi_key\n/);
     expect(await printed({ MEDIACTL_PROFILE: 'other' })).toMatch(/^profile\tother\n/);
     const wrong = await cli.run(['config', 'ls'], { environment: { MEDIACTL_MAX_WAIT: 'soon' } });
     expect(wrong.code).toBe(2);
@@ -132,14 +132,14 @@ describe('where a setting comes from', () => {
 
 describe('config set', () => {
   it('keeps a setting in the profile, 0600, and unset takes it out', async () => {
-    await cli.run(['config', 'set', 'output', 'json']);
+    await cli.run(['config', 'set', 'format', 'json']);
     expect(JSON.parse((await cli.run(['config', 'path'])).stdout)).toBe(configPath());
-    expect(await setting('output', {}, cli.home, ['--profile', 'other'])).toEqual([
+    expect(await setting('format', {}, cli.home, ['--profile', 'other'])).toEqual([
       'json',
-      '--output, --json, --jsonl, --csv, --tsv, --quiet',
+      '--format, --json, --jsonl, --csv, --tsv, --quiet',
     ]);
     expect(statSync(configPath()).mode & 0o777).toBe(0o600);
-    await cli.run(['config', 'unset', 'output']);
+    await cli.run(['config', 'unset', 'format']);
     expect((await cli.run(['config', 'path'])).stdout).toBe(`${configPath()}\n`);
     await cli.run(['config', 'set', 'names.folder_parent', 'parent_id']);
     expect(await setting('names.folder_parent')).toEqual(['parent_id', 'profile main']);
@@ -148,7 +148,7 @@ describe('config set', () => {
   });
 
   it.each([
-    [['output', 'xml'], 'one of human, json'],
+    [['format', 'xml'], 'one of table, json'],
     [['max_wait', 'soon'], 'a duration such as'],
     [['color', 'pink'], 'one of auto'],
     [['base_url', 'https://evil.example'], 'auth login'],
@@ -164,7 +164,7 @@ describe('config set', () => {
   });
 
   it('without a profile there is no place to keep it', async () => {
-    const { code } = await new Cli().run(['config', 'set', 'output', 'json']);
+    const { code } = await new Cli().run(['config', 'set', 'format', 'json']);
     expect(code).toBe(2);
   });
 });

@@ -65,7 +65,7 @@ describe('from the sandbox', () => {
   });
 
   it('two to one place at once: one is done, the other one leaves', async () => {
-    const path = join(world.cli.home, 'same');
+    const path = join(world.cli.home, 'duplicate');
     const waiting: ServerResponse[] = [];
     const service = await serveVideo((response) => waiting.push(response));
     const download = () =>
@@ -103,7 +103,7 @@ describe('from the sandbox', () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
     const others = `picture.jpg.${'0a1b2c3d'.repeat(2)}.part`;
-    for (const left of [join(world.cli.home, others), `${path}.orig`]) writeFileSync(left, 'left');
+    for (const left of [join(world.cli.home, others), `${path}.orig`]) writeFileSync(left, 'interrupted');
     isSlow = false;
     const environment = { MEDIACTL_BASE_URL: service };
     const { code } = await world.cli.run(['assets', 'download', assetUid, '-o', path], {

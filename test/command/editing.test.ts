@@ -80,10 +80,10 @@ describe('assets rm', () => {
   });
 
   it('-w would promise what the API cannot keep', async () => {
-    const [uid] = await make(1, 'elsewhere');
-    for (const which of [[uid as string], ['--search', 'elsewhere']])
+    const [uid] = await make(1, 'busy');
+    for (const which of [[uid as string], ['--search', 'busy']])
       expect((await world.cli.run(['assets', 'rm', ...which, '-w', 'Archive', '-y'])).code).toBe(2);
-    expect(await count('elsewhere')).toBe(1);
+    expect(await count('busy')).toBe(1);
   });
 
   it('a uid from the service that would make another request is refused', async () => {

@@ -58,7 +58,7 @@ describe('embed domains', () => {
     const kept = await cli.run(sync);
     expect(kept).toMatchObject({ code: 0, stdout: '+\tnew.example\tadded\n' });
     expect(kept.stderr).toBe(
-      '1 to add, 1 already allowed, 2 not in the file\nthe restriction is off, so every site may embed; to turn it on: mediactl embed enable\n',
+      '1 to add, 1 already allowed, 2 not in the file\nthe restriction is off, so every site may embed; to turn it on: mediactl embed restrict\n',
     );
     expect((await cli.run([...sync, '--prune'])).code).toBe(2); // no terminal to ask
     const pruned = await cli.json([...sync, '--prune', '--yes']);
@@ -77,7 +77,7 @@ describe('embed domains', () => {
   it('enabling with an empty list warns; one domain that fails is named', async () => {
     const only = (await cli.json(['embed', 'domains', 'ls'])).map(({ domain }: { domain: string }) => domain);
     if (only.length > 0) await cli.run(['embed', 'domains', 'rm', ...only]);
-    expect((await cli.run(['embed', 'enable'])).stderr).toContain('no site may embed');
+    expect((await cli.run(['embed', 'restrict'])).stderr).toContain('no site may embed');
     await cli.run(['embed', 'domains', 'add', 'here.example']);
     const { code, stdout, stderr } = await cli.run(['embed', 'domains', 'rm', 'here.example', 'not.example']);
     expect(code).toBe(11);
@@ -95,7 +95,7 @@ describe('A05 to A07: embed settings', () => {
         if (method === 'POST') settings.allowed_domains.push({ hostname: String(body.hostname) });
       }),
     );
-    expect((await cli.json(['embed', 'enable'])).restriction_enabled).toBe(true);
+    expect((await cli.json(['embed', 'restrict'])).restriction_enabled).toBe(true);
     expect((await cli.run(['embed', 'domains', 'ls', '-q'])).stdout).toBe('a.example\n');
     expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).code).toBe(0);
     expect(writes().map(({ body }) => body)).toEqual([{ restriction_enabled: true }, { hostname: 'b.example' }]);
@@ -113,7 +113,7 @@ describe('A05 to A07: embed settings', () => {
   ])('a boolean called %s may be another one, or the reverse: it is asked for, and nothing written', async (name) => {
     const settings = { [name]: true, mode: 'open', domains: [] };
     const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
-    for (const verb of ['show', 'enable', 'disable']) {
+    for (const verb of ['show', 'restrict', 'unrestrict']) {
       const { code, stderr } = await cli.run(['embed', verb]);
       expect([verb, code]).toEqual([verb, 2]);
       expect(stderr).toContain(`names.embed_enabled NAME, with one of ${name}`);
@@ -145,11 +145,11 @@ describe('A05 to A07: embed settings', () => {
     expect((await cli.run(['config', 'set', 'names.folder_parent', '!x'])).code).toBe(2);
     expect((await cli.run(['embed', 'show'])).stdout).toContain('restriction\toff: every domain');
     expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).stderr).toContain('the restriction is off');
-    const planned = await cli.json(['embed', 'enable', '--dry-run']);
+    const planned = await cli.json(['embed', 'restrict', '--dry-run']);
     expect(planned[0].body).toEqual({ unrestricted: false });
-    expect((await cli.run(['embed', 'enable'])).stdout).toContain('restriction\ton:');
+    expect((await cli.run(['embed', 'restrict'])).stdout).toContain('restriction\ton:');
     expect(settings.unrestricted).toBe(false);
-    expect((await cli.run(['embed', 'disable'])).stdout).toContain('restriction\toff:');
+    expect((await cli.run(['embed', 'unrestrict'])).stdout).toContain('restriction\toff:');
     expect(writes().map(({ body }) => body)).toEqual([
       { domain: 'b.example' },
       { unrestricted: false },
@@ -166,7 +166,7 @@ describe('A05 to A07: embed settings', () => {
             body: { detail: [{ loc: ['body', 'unrestricted'], msg: 'Field required' }] },
           },
     );
-    const { stderr } = await cli.run(['embed', 'disable']);
+    const { stderr } = await cli.run(['embed', 'unrestrict']);
     expect(stderr).toContain("names.embed_enabled unrestricted, or '!unrestricted' if true means");
   });
 
@@ -206,7 +206,7 @@ describe('A05 to A07: embed settings', () => {
   it('several candidates and no override: asks for one, exit 2, nothing written', async () => {
     const settings = { strict: false, locked: false, hosts: [], paths: [] };
     const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
-    const { code, stderr } = await cli.run(['embed', 'enable']);
+    const { code, stderr } = await cli.run(['embed', 'restrict']);
     expect(code).toBe(2);
     expect(stderr).toContain('names.embed_enabled NAME, with one of strict, locked');
     expect((await cli.run(['embed', 'domains', 'ls'])).stderr).toContain('one of hosts, paths');
@@ -218,7 +218,7 @@ describe('A05 to A07: embed settings', () => {
   it('a service that answers 200 and does nothing is found out', async () => {
     const { cli } = await startProfileCli(embedService({ enabled: false, domains: ['a.example'] }, () => {}));
     for (const [args, key] of [
-      [['enable'], 'embed_enabled'],
+      [['restrict'], 'embed_enabled'],
       [['domains', 'add', 'b.example'], 'embed_domain'],
       [['domains', 'rm', 'a.example'], 'embed_domain'],
     ] as const) {

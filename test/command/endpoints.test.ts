@@ -63,7 +63,7 @@ const collections = ['assets', 'videos'].flatMap((noun): Case[] => [
     sends: { method: 'DELETE', path: `/${noun}/${assetUid}/`, query: {}, body: null },
   },
   {
-    args: [noun, 'player', assetUid],
+    args: [noun, 'player-data', assetUid],
     sends: { method: 'GET', path: `/${noun}/${assetUid}/player/`, query: {} },
   },
 ]);
@@ -135,7 +135,7 @@ const cases: Case[] = [
     sends: { method: 'GET', path: `/workspaces/${workspaceUid}/embed-settings/`, query: {} },
   },
   {
-    args: ['embed', 'enable'],
+    args: ['embed', 'restrict'],
     sends: {
       method: 'PATCH',
       path: `/workspaces/${workspaceUid}/embed-settings/`,

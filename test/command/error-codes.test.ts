@@ -532,7 +532,7 @@ describe('playback', () => {
 
 describe('the sandbox', () => {
   it('not_running', async () => {
-    expect(await failing(['sandbox', 'watch', 'x'])).toEqual(errorInTable('not_running'));
+    expect(await failing(['sandbox', 'open', 'x'])).toEqual(errorInTable('not_running'));
   });
 
   it('not_running if there is no log', async () => {

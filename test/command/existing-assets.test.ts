@@ -36,7 +36,7 @@ describe('files that another machine has uploaded', () => {
       '5 same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them); 0 B sent',
     );
     const again = await upload('b');
-    expect(outcomes(again)).toEqual(five('not_compared'));
+    expect(outcomes(again)).toEqual(five('same_name_and_size'));
     expect(again.map(({ blake3, verified }) => [blake3, verified])).toEqual(Array(5).fill([null, null]));
   });
 
@@ -46,7 +46,7 @@ describe('files that another machine has uploaded', () => {
     writeFileSync(join(folder, 'later.bin'), 'later');
     renameSync(join(cli.home, 'saved'), join(cli.home, 'cache'));
     await upload('other'); // uploads one more file
-    expect(outcomes(await upload('cache'))).toEqual(['not_compared', ...five('there')]);
+    expect(outcomes(await upload('cache'))).toEqual(['same_name_and_size', ...five('skipped')]);
     expect(service.assets.size).toBe(6);
   });
 
@@ -54,7 +54,7 @@ describe('files that another machine has uploaded', () => {
     const { service, upload } = await start({ shows: 'size and checksum' });
     await upload('a');
     const items = await upload('b');
-    expect([outcomes(items), service.assets.size]).toEqual([five('there'), 5]);
+    expect([outcomes(items), service.assets.size]).toEqual([five('skipped'), 5]);
     expect(items.map(({ verified }) => verified)).toEqual(five('').map(() => true));
   });
 
@@ -65,7 +65,7 @@ describe('files that another machine has uploaded', () => {
     await cli.json(['uploads', 'import', '-'], { ...on('b'), stdin: stdout });
     renameSync(folder, join(cli.home, 'copy'));
     const items: Item[] = await cli.json(['sync', join(cli.home, 'copy'), '/'], on('b'));
-    expect([outcomes(items), service.assets.size]).toEqual([five('there'), 5]);
+    expect([outcomes(items), service.assets.size]).toEqual([five('skipped'), 5]);
     expect(items.every(({ blake3, verified }) => blake3 !== null && verified === null)).toBe(true);
   });
 
@@ -100,9 +100,9 @@ describe('files that another machine has uploaded', () => {
   it('are listed by --dry-run and counted by --estimate, with the requests that the comparison takes', async () => {
     const { cli, folder, on, upload } = await start();
     await upload('a');
-    expect(outcomes(await upload('b', '--dry-run'))).toEqual(five('not_compared'));
+    expect(outcomes(await upload('b', '--dry-run'))).toEqual(five('same_name_and_size'));
     const plan = await cli.json(['upload', folder, '--estimate'], on('b'));
-    expect(plan).toMatchObject({ not_compared: { files: 5, bytes: 15 }, new: { files: 0 } });
+    expect(plan).toMatchObject({ same_name_and_size: { files: 5, bytes: 15 }, new: { files: 0 } });
     expect(plan.requests).toBe(1);
     expect(await cli.json(['uploads', 'ls', '--finished'], on('b'))).toEqual([]);
   });
@@ -111,10 +111,10 @@ describe('files that another machine has uploaded', () => {
     const { service, folder, upload } = await start();
     await upload('a');
     rmSync(join(folder, 'shot 1.bin'));
-    expect(outcomes(await upload('b'))).toEqual(five('not_compared').slice(1));
+    expect(outcomes(await upload('b'))).toEqual(five('same_name_and_size').slice(1));
     writeFileSync(join(folder, 'shot 1.bin'), 'x');
     for (const asset of service.assets.values()) if (asset.name === 'shot 1.bin') asset.isTrashed = true;
-    expect(outcomes(await upload('b'))).toEqual([...five('not_compared').slice(1), 'uploaded']);
+    expect(outcomes(await upload('b'))).toEqual([...five('same_name_and_size').slice(1), 'uploaded']);
   });
 });
 
@@ -144,7 +144,7 @@ describe('the requests of a comparison', () => {
     await upload('a');
     const before = countLists(service);
     const files = ['shot 1.bin', 'shot 2.bin'].map((name) => join(folder, name));
-    expect(outcomes(await cli.json(['upload', ...files], on('b')))).toEqual(['not_compared', 'not_compared']);
+    expect(outcomes(await cli.json(['upload', ...files], on('b')))).toEqual(['same_name_and_size', 'same_name_and_size']);
     expect(countLists(service) - before).toBe(3); // the first page shows how many there are
     await cli.json(['upload', files[0] as string], on('c'));
     expect(countLists(service) - before).toBe(4);
@@ -204,13 +204,13 @@ describe('files of the sandbox', () => {
         ({ difference }: { difference: string }) => difference,
       );
     await world.run(['upload', directory, '/Checked'], other);
-    expect(await check()).toEqual(['not_compared', 'not_compared']);
+    expect(await check()).toEqual(['same_name_and_size', 'same_name_and_size']);
     expect(await check('--download')).toEqual(['different']);
     const { stdout } = await world.run(['upload', directory, '/Checked', '--json'], other);
     const items: Item[] = JSON.parse(stdout);
     expect(items.map(({ outcome, verified }) => [outcome, verified]).sort()).toEqual([
-      ['not_compared', null],
-      ['there', true],
+      ['same_name_and_size', null],
+      ['skipped', true],
     ]);
   });
 });
@@ -228,7 +228,7 @@ describe('a file whose size and modification time are unchanged', () => {
     await world.run(['upload', world.path]);
     write('# one');
     const { record: same } = await world.upload();
-    expect([same.outcome, same.bytes_sent]).toEqual(['there', 0]);
+    expect([same.outcome, same.bytes_sent]).toEqual(['skipped', 0]);
     write('# two');
     const { record: changed } = await world.upload();
     expect([changed.outcome, changed.verified]).toEqual(['uploaded', true]);
@@ -238,7 +238,7 @@ describe('a file whose size and modification time are unchanged', () => {
     write('# a text');
     await world.run(['upload', world.path]);
     const { record, stderr } = await world.upload(['--checksum', '--progress', 'json']);
-    expect([record.outcome, record.bytes_sent]).toEqual(['there', 0]);
+    expect([record.outcome, record.bytes_sent]).toEqual(['skipped', 0]);
     expect(stderr).toContain('"event":"started"'); // it was opened and read
   });
 });
@@ -269,7 +269,7 @@ describe('an asset is not taken for a file', () => {
     }
     await cli.json(['upload', one, '/'], on('a'));
     const outcomeOf = async (path: string) => (await cli.json(['upload', path, '/'], on('b')))[0].outcome;
-    expect([await outcomeOf(one), await outcomeOf(other)]).toEqual(['not_compared', 'uploaded']);
+    expect([await outcomeOf(one), await outcomeOf(other)]).toEqual(['same_name_and_size', 'uploaded']);
     expect(service.assets.size).toBe(2);
   });
 
@@ -292,7 +292,7 @@ describe('an asset is not taken for a file', () => {
     await new Receipts(database).saveDigest(key, listed, '0'.repeat(64));
     await database.close();
     utimesSync(join(folder, name), 1, 1); // as in each checkout of CI
-    expect(outcomes(await upload('b'))).toEqual([...five('not_compared').slice(1), 'uploaded']);
+    expect(outcomes(await upload('b'))).toEqual([...five('same_name_and_size').slice(1), 'uploaded']);
   });
 
   it('if the run is refused before anything is uploaded', async () => {

@@ -184,7 +184,7 @@ describe('a 422 that names the field it misses', () => {
     );
     for (const args of [
       ['embed', 'domains', 'add', 'a.example'],
-      ['embed', 'disable'],
+      ['embed', 'unrestrict'],
     ]) {
       const { code, stderr } = await cli.run(args);
       expect([code, stderr]).toEqual([6, expect.stringContaining('Field required')]);

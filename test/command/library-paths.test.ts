@@ -159,7 +159,7 @@ it('--duplicates skip-anywhere names a duplicate where it is now', async () => {
   writeFileSync(path, `${top}/A/a.txt`);
   const skip = ['upload', path, `${top}/A`, '--duplicates', 'skip-anywhere'];
   for (const args of [['-n'], []])
-    expect(await cli.json([...skip, ...args])).toMatchObject([{ outcome: 'same', duplicate_of: `${top}/B/a.txt` }]);
+    expect(await cli.json([...skip, ...args])).toMatchObject([{ outcome: 'duplicate', duplicate_of: `${top}/B/a.txt` }]);
 });
 
 describe('globs', () => {

@@ -188,7 +188,7 @@ describe('a repository’s .mediactl.json', () => {
 
   it('may set the form of output, of errors too', async () => {
     const service = await startServer((_request, response) => respond(response, 404, { error: {} }));
-    writeFileSync(join(cli.home, '.mediactl.json'), '{"output": "json"}');
+    writeFileSync(join(cli.home, '.mediactl.json'), '{"format": "json"}');
     const { stderr } = await cli.run(['assets', 'ls'], {
       environment: { MEDIACTL_BASE_URL: service },
     });

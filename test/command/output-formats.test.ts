@@ -100,7 +100,7 @@ it('wide characters keep their columns, control characters do not drive the term
 
 it('--jq over a format that was not typed: jq wins, since JSON is what it reads', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
-  const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, MEDIACTL_OUTPUT: 'csv' });
+  const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, MEDIACTL_FORMAT: 'csv' });
   expect((await cli.run(['assets', 'ls', '--jq', 'length'])).stdout).toBe('3\n');
 });
 

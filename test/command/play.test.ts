@@ -239,7 +239,7 @@ it('a playback token that the service does not accept is no matter of the key', 
   const { code, stderr } = await cli.run(args, { environment, stdin: token });
   const { error } = JSON.parse(stderr);
   expect([code, error.code]).toEqual([4, 'token_expired']);
-  expect(error.hint).toContain('assets player');
+  expect(error.hint).toContain('assets player-data');
   expect(stderr).not.toContain('auth login');
 });
 

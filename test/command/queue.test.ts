@@ -125,14 +125,14 @@ describe('a queue', { tags: 'redis-server' }, () => {
     work();
     const [first] = await json(['upload', path, '--queue', '--wait']);
     const [again] = await json(['upload', path, '--queue']);
-    expect(again).toMatchObject({ outcome: 'there', asset_uid: first.asset_uid, bytes_sent: 0 });
+    expect(again).toMatchObject({ outcome: 'skipped', asset_uid: first.asset_uid, bytes_sent: 0 });
     const [second] = await json(['upload', path, '--queue', '--wait', '--force']);
     expect(second).toMatchObject({ outcome: 'uploaded', resumed_from: null });
     expect(second.asset_uid).not.toBe(first.asset_uid);
     await json(['uploads', 'forget', '--finished', '--queue', '--yes']);
     expect(await listed('--finished')).toEqual([]);
     // This machine has a local receipt, another one has not.
-    expect((await json(['upload', path]))[0]).toMatchObject({ outcome: 'there', asset_uid: second.asset_uid });
+    expect((await json(['upload', path]))[0]).toMatchObject({ outcome: 'skipped', asset_uid: second.asset_uid });
     const other = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
     const [third] = await other.json(['upload', path, '--queue', '--wait']);
     expect(third.outcome).toBe('uploaded'); // a queue is not compared with the folder
@@ -192,7 +192,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
 
   it('a worker that fails ten files in a row in one way pauses, and continues by itself', async () => {
     const paths = Array.from({ length: 14 }, (_, n) => file(`${n}.md`));
-    const elsewhere = join(world.cli.home, 'elsewhere');
+    const elsewhere = join(world.cli.home, 'busy');
     mkdirSync(elsewhere);
     await json(['upload', ...paths, '--queue']);
     const { stop, ended } = work(['--lease', '1s'], {}, elsewhere);
@@ -208,7 +208,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
 
   it('a worker whose roots do not reach a file leaves it to another, and is named', async () => {
     const path = file('outside.md');
-    const elsewhere = join(world.cli.home, 'elsewhere');
+    const elsewhere = join(world.cli.home, 'busy');
     mkdirSync(elsewhere);
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
     work(['--name', 'station-9'], {}, elsewhere);
@@ -535,7 +535,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     }
     expect(await listed('--finished')).toHaveLength(1);
     await removed(queue, id);
-    expect((await json(['upload', path, '--queue']))[0].outcome).toBe('there');
+    expect((await json(['upload', path, '--queue']))[0].outcome).toBe('skipped');
     expect((await run(['uploads', 'forget', id, '--queue', '--yes'])).code).toBe(0);
   });
 
@@ -578,7 +578,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     file('secret.md');
     work();
     const [{ asset_uid }] = await json(['upload', '--flatten', media, '--queue', '--wait']);
-    const { playback_token } = await json(['assets', 'player', asset_uid]);
+    const { playback_token } = await json(['assets', 'player-data', asset_uid]);
     const dump = store.dump();
     expect(dump).toContain(asset_uid);
     for (const each of [world.sandbox.key, playback_token]) expect(dump).not.toContain(each);
@@ -591,7 +591,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const worker = work();
     await waitUntil(async () => (await listed('--finished')).length === 1);
     worker.stop.abort();
-    expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads gc on this machine lists it');
+    expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads cleanup on this machine lists it');
   });
 
   it('a worker of another service fails the file, and says which it is for', async () => {

@@ -187,11 +187,11 @@ describe('assets wait', () => {
   });
 });
 
-describe('assets player', () => {
+describe('assets player-data', () => {
   it('masks the token unless --show-token', async () => {
-    const hidden = await cli.json(['assets', 'player', 'clip.mp4']);
+    const hidden = await cli.json(['assets', 'player-data', 'clip.mp4']);
     expect(hidden.playback_token).toMatch(/^.{4}…..{3}$/);
-    const shown = await cli.json(['assets', 'player', 'clip.mp4', '--show-token']);
+    const shown = await cli.json(['assets', 'player-data', 'clip.mp4', '--show-token']);
     expect(shown.playback_token.length).toBeGreaterThan(60);
     expect(shown.items[0].asset.uid).toBe(uids['clip.mp4']);
   });

@@ -37,7 +37,7 @@ describe('the same files again', () => {
     const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
     service.requests = 0;
     const again: Item[] = await cli.json(['upload', '--flatten', folder], { environment });
-    expect([outcomes(again), service.requests]).toEqual([all('there'), 0]);
+    expect([outcomes(again), service.requests]).toEqual([all('skipped'), 0]);
     const uids = (items: Item[]) => items.map(({ asset_uid }) => asset_uid).sort();
     expect(uids(again)).toEqual(uids(first));
   });
@@ -45,16 +45,16 @@ describe('the same files again', () => {
   it('touched, moved or copied: nothing is sent; edited: one', async () => {
     await upload();
     utimesSync(one(), 1, 1);
-    expect([outcomes(await upload()), service.requests]).toEqual([all('there'), 0]);
+    expect([outcomes(await upload()), service.requests]).toEqual([all('skipped'), 0]);
     renameSync(folder, `${folder} of May`);
     folder = `${folder} of May`;
-    expect(outcomes(await upload())).toEqual(all('same'));
+    expect(outcomes(await upload())).toEqual(all('duplicate'));
     expect(service.counts['POST /upload/']).toBe(count);
     copyFileSync(one(), join(cli.home, 'copy.bin'));
     const copied = await cli.run(['upload', join(cli.home, 'copy.bin')]);
     expect(copied.stderr).toContain('--duplicates upload uploads it anyway');
     writeFileSync(one(), 'edited');
-    expect(outcomes(await upload('--duplicates', 'skip'))).toEqual([...Array(count - 1).fill('same'), 'uploaded']);
+    expect(outcomes(await upload('--duplicates', 'skip'))).toEqual([...Array(count - 1).fill('duplicate'), 'uploaded']);
     expect(service.assets.size).toBe(count + 1);
   });
 
@@ -77,18 +77,18 @@ describe('the same files again', () => {
     expect([code, service.completeAssets.length]).toEqual([4, count + 1]);
     service.fault = () => undefined;
     expect(outcomes(await upload('--transfers', '1'))).toEqual([
-      ...Array(count + 1).fill('there'),
+      ...Array(count + 1).fill('skipped'),
       ...Array(2).fill('uploaded'),
     ]);
     // A copy that appears after the upload is reported as `same`.
     writeFileSync(join(folder, 'same 9.bin'), 'one content');
-    expect(outcomes(await upload())).toContain('same');
+    expect(outcomes(await upload())).toContain('duplicate');
   });
 
   it('whose asset was moved to the trash from here are sent again', async () => {
     const [{ asset_uid }] = (await upload()) as [Item];
     await cli.run(['assets', 'rm', asset_uid, '--yes']);
-    expect(outcomes(await upload())).toEqual([...Array(count - 1).fill('there'), 'uploaded']);
+    expect(outcomes(await upload())).toEqual([...Array(count - 1).fill('skipped'), 'uploaded']);
   });
 });
 
@@ -125,7 +125,7 @@ describe('the store of receipts', () => {
     expect(twice).toEqual({ read: count, imported: 0 });
     service.requests = 0;
     const there = await cli.json(['upload', '--flatten', folder], { environment: other });
-    expect([outcomes(there), service.requests]).toEqual([all('there'), 0]);
+    expect([outcomes(there), service.requests]).toEqual([all('skipped'), 0]);
   });
 
   it('that was imported vouches for no check: verified is null', async () => {
@@ -138,7 +138,7 @@ describe('the store of receipts', () => {
     const items: (Item & { verified: boolean | null })[] = await cli.json(['upload', '--flatten', folder], {
       environment,
     });
-    expect(outcomes(items)).toEqual(['same', ...all('there')]);
+    expect(outcomes(items)).toEqual(['duplicate', ...all('skipped')]);
     expect(items.map(({ verified }) => verified)).toEqual(Array(count + 1).fill(null));
     const done = await cli.json(['uploads', 'ls', '--finished'], { environment });
     expect(done.map(({ verified }: { verified: null }) => verified)).toEqual(all(null));
@@ -193,26 +193,26 @@ describe('an empty asset that a lost response left', () => {
     expect(service.counts['GET /assets/']).toBe(1 + 1); // one to compare the files with the top level
   });
 
-  it('is listed by uploads gc, which trashes it once its session has expired', async () => {
+  it('is listed by uploads cleanup, which trashes it once its session has expired', async () => {
     lose();
     await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
-    const listed = await cli.json(['uploads', 'gc', '--trash', '--yes']);
+    const listed = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
     expect(listed).toMatchObject([{ asset_uid: left?.uid, trashed: false, in_use_until: expect.any(String) }]);
     if (left) left.createdAt = new Date(Date.now() - 25 * 3600_000).toISOString();
-    expect((await cli.run(['uploads', 'gc', '--trash'])).code).toBe(2);
+    expect((await cli.run(['uploads', 'cleanup', '--trash'])).code).toBe(2);
     expect(left?.isTrashed).toBe(false);
-    expect(await cli.json(['uploads', 'gc', '--trash', '--yes'])).toMatchObject([{ trashed: true }]);
+    expect(await cli.json(['uploads', 'cleanup', '--trash', '--yes'])).toMatchObject([{ trashed: true }]);
     expect(left?.isTrashed).toBe(true);
-    expect(await cli.json(['uploads', 'gc'])).toEqual([]);
+    expect(await cli.json(['uploads', 'cleanup'])).toEqual([]);
   });
 
-  it('is not listed by uploads gc if it is complete by then', async () => {
+  it('is not listed by uploads cleanup if it is complete by then', async () => {
     lose();
     await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     for (const asset of service.assets.values()) asset.completedAt ??= Date.now();
-    expect(await cli.json(['uploads', 'gc', '--trash', '--yes'])).toEqual([]);
+    expect(await cli.json(['uploads', 'cleanup', '--trash', '--yes'])).toEqual([]);
     expect([...service.assets.values()].filter(({ isTrashed }) => isTrashed)).toEqual([]);
   });
 });
@@ -241,6 +241,6 @@ it('--results gets every record, those that were there too', async () => {
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  expect(outcomes(records)).toEqual(all('there'));
+  expect(outcomes(records)).toEqual(all('skipped'));
   expect(statSync(out).mode & 0o777).toBe(0o600);
 });

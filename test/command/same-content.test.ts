@@ -62,7 +62,7 @@ async function outcomesOf(args: readonly string[]): Promise<Record<string, strin
   expect(byName(planned)).toEqual(found);
   const count = (kind: string) => items.filter(({ outcome }) => outcome === kind).length;
   expect([plan.there.files, plan.same.files, plan.new.files + plan.changed.files]).toEqual(
-    ['there', 'same', 'uploaded'].map(count),
+    ['skipped', 'duplicate', 'uploaded'].map(count),
   );
   return found;
 }
@@ -71,29 +71,29 @@ const byName = (items: readonly Item[]) =>
   Object.fromEntries(items.map(({ path, outcome }) => [path.split('/').at(-1), outcome]));
 
 describe.each(columns)('%s of', (column) => {
-  const skipped = column === 'upload' ? 'same' : 'uploaded';
+  const skipped = column === 'upload' ? 'duplicate' : 'uploaded';
   beforeEach(async () => {
     await cli.json(command(column));
     expect(library()).toEqual(['/F/day1/a.bin', '/F/day1/b.bin']);
   });
 
   it('the same path in the same folder: there, untouched or touched', async () => {
-    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'there', 'b.bin': 'there' });
+    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
     utimesSync(join(directory, 'day1/a.bin'), 1, 1);
-    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'there', 'b.bin': 'there' });
+    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
     expect(service.completeAssets).toHaveLength(2);
   });
 
   it('the same path with other bytes: uploaded', async () => {
     write('day1/a.bin', 'other content here');
-    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'there' });
+    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'skipped' });
     expect(library()).toEqual(['/F/day1/a.bin', '/F/day1/a.bin', '/F/day1/b.bin']);
   });
 
   it('the same content under another name in the same folder', async () => {
     write('day1/copy.bin', 'the content of a');
     expect(await outcomesOf(command(column))).toMatchObject({ 'copy.bin': skipped });
-    expect(service.completeAssets).toHaveLength(skipped === 'same' ? 2 : 3);
+    expect(service.completeAssets).toHaveLength(skipped === 'duplicate' ? 2 : 3);
   });
 
   it('the same paths with another --folder: uploaded', async () => {
@@ -119,14 +119,14 @@ describe.each(columns)('%s of', (column) => {
   it('a renamed directory, and the library folder renamed too', async () => {
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
     renameFolder('day1', 'day one');
-    const expected = column === '--sync' ? 'there' : skipped;
+    const expected = column === '--sync' ? 'skipped' : skipped;
     expect(await outcomesOf(command(column))).toEqual({ 'a.bin': expected, 'b.bin': expected });
     expect(service.completeAssets).toHaveLength(column === '--duplicates upload' ? 4 : 2);
   });
 });
 
 it.each([
-  ['upload', 'same', 2],
+  ['upload', 'duplicate', 2],
   ['--duplicates upload', 'uploaded', 4],
 ] as const)('%s of a renamed directory into one folder', async (column, outcome, count) => {
   const flat = (from: string) =>
@@ -151,12 +151,12 @@ describe('what is skipped', () => {
     const many = await cli.run(['upload', copy, other, '-v']);
     expect(many.stdout.match(/skipped: duplicate of \/a\.bin/g)).toHaveLength(2);
     expect(await cli.json(['upload', copy])).toMatchObject([
-      { outcome: 'same', name: 'a.bin', duplicate_of: '/a.bin', asset_uid: first?.asset_uid },
+      { outcome: 'duplicate', name: 'a.bin', duplicate_of: '/a.bin', asset_uid: first?.asset_uid },
     ]);
     expect((await cli.run(['upload', copy, '-q'])).stdout).toBe(`${first?.asset_uid}\n`);
     const dry = await cli.run(['upload', copy, '-n']);
-    expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining('same')]);
-    expect(await cli.json(['upload', copy, '-n'])).toMatchObject([{ outcome: 'same', duplicate_of: '/a.bin' }]);
+    expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining('duplicate')]);
+    expect(await cli.json(['upload', copy, '-n'])).toMatchObject([{ outcome: 'duplicate', duplicate_of: '/a.bin' }]);
     const plan = await cli.run(['upload', copy, '--estimate']);
     expect([plan.code, plan.stderr]).toEqual([0, expect.stringContaining('1 duplicate content')]);
   });
@@ -166,7 +166,7 @@ describe('what is skipped', () => {
     await cli.json(['upload', path, '/Archive/2026', '--create-folders']);
     const copy = write('copy.bin', 'the content of a');
     const skip = ['--duplicates', 'skip-anywhere'];
-    const duplicate = { outcome: 'same', duplicate_of: '/Archive/2026/a.bin' };
+    const duplicate = { outcome: 'duplicate', duplicate_of: '/Archive/2026/a.bin' };
     expect(await cli.json(['upload', copy, '-n', ...skip])).toMatchObject([duplicate]);
     expect(await cli.json(['upload', copy, ...skip])).toMatchObject([duplicate]);
     const shown = await cli.run(['upload', copy, '-v', ...skip]);
@@ -223,7 +223,7 @@ describe('--sync of a renamed directory', () => {
     expect([code, stderr]).toEqual([0, expect.not.stringMatching(/trash|of 2 files/)]);
     expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
     service.requests = 0;
-    expect(await cli.json(sync('--prune', '--yes'))).toMatchObject([{ outcome: 'there' }, { outcome: 'there' }]);
+    expect(await cli.json(sync('--prune', '--yes'))).toMatchObject([{ outcome: 'skipped' }, { outcome: 'skipped' }]);
     expect(library()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });
 
@@ -241,6 +241,6 @@ it('--sync of a directory that was renamed itself sends nothing', async () => {
   await cli.json(command('--sync'));
   renameSync(directory, `${directory} of May`);
   const again = command('--sync', '/F', `${directory} of May`);
-  expect(await outcomesOf(again)).toEqual({ 'a.bin': 'there', 'b.bin': 'there' });
+  expect(await outcomesOf(again)).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
   expect(service.completeAssets).toHaveLength(2);
 });

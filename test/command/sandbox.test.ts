@@ -63,7 +63,7 @@ it('kill -9 of the service needs no repair', async () => {
 it('players begin and look as it was started', async () => {
   await start('--auto-play', '--theme', 'light');
   await cli.json(['upload', fixturePath('still.jpg')]);
-  const { player_config } = await cli.json(['assets', 'player', '@last']);
+  const { player_config } = await cli.json(['assets', 'player-data', '@last']);
   expect(player_config).toEqual({ auto_play: true, theme: 'light' });
   expect((await cli.run(['sandbox', 'start', '--theme', 'light'])).code).toBe(0);
   const other = await cli.run(['sandbox', 'start', '--theme', 'dark']);
@@ -71,11 +71,11 @@ it('players begin and look as it was started', async () => {
 });
 
 it('watch prints the address of a page that plays', async () => {
-  expect((await cli.run(['sandbox', 'watch', 'still.jpg'])).code).toBe(3);
+  expect((await cli.run(['sandbox', 'open', 'still.jpg', '--url'])).code).toBe(3);
   await start();
   await cli.json(['upload', fixturePath('still.jpg'), '--wait']);
   for (const id of ['still.jpg', '@last']) {
-    const url = (await cli.run(['sandbox', 'watch', id])).stdout.trim();
+    const url = (await cli.run(['sandbox', 'open', id, '--url'])).stdout.trim();
     const page = await fetch(url);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('still.jpg')]);
   }
@@ -124,7 +124,7 @@ describe('a second sandbox', () => {
     expect(status).toMatchObject({ running: true, data: dataDir() });
     expect(await cli.json(['assets', 'ls', '--count', ...second])).toBe(30);
     await cli.json(['upload', fixturePath('still.jpg'), ...second]);
-    const watch = await cli.run(['sandbox', 'watch', '@last', ...second]);
+    const watch = await cli.run(['sandbox', 'open', '@last', '--url', ...second]);
     expect(watch.stdout.startsWith(`${status.url}/watch/`)).toBe(true);
     const logs = await cli.run(['sandbox', 'logs', '--lines', '100', ...second]);
     expect(logs.stdout).toContain(`listening on ${status.url}`);
@@ -156,7 +156,7 @@ describe('a second sandbox', () => {
       { stdin: 'a-key' },
     );
     for (const profile of ['prod', 'nobody'])
-      for (const verb of [['stop'], ['status'], ['logs'], ['reset', '--yes'], ['watch', '@last']])
+      for (const verb of [['stop'], ['status'], ['logs'], ['reset', '--yes'], ['open', '@last', '--url']])
         expect((await cli.run(['sandbox', ...verb, '--profile', profile])).code).toBe(2);
     expect((await cli.json(['sandbox', 'status', '--profile', 'sandbox'])).running).toBe(true);
   });

@@ -118,7 +118,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     });
     expect(code).toBe(1);
     const { record } = await world.upload();
-    expect(record).toMatchObject({ outcome: 'there', bytes_sent: 0, requests: 0 });
+    expect(record).toMatchObject({ outcome: 'skipped', bytes_sent: 0, requests: 0 });
     expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
   });
 

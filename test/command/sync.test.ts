@@ -48,7 +48,7 @@ describe('upload --sync', () => {
     expect(service.counts['GET /workspaces/:uid/folders/']).toBe(3);
     expect(service.counts['POST /workspaces/:uid/folders/']).toBe(4);
     const before = service.requests;
-    expect((await cli.json(sync())).map(({ outcome }: never) => outcome)).toEqual(Array(4).fill('there'));
+    expect((await cli.json(sync())).map(({ outcome }: never) => outcome)).toEqual(Array(4).fill('skipped'));
     expect(service.requests - before).toBe(1);
   });
 
@@ -139,7 +139,7 @@ describe('check', () => {
       environment: { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') },
     });
     const found: { difference: string }[] = JSON.parse(ran.stdout);
-    expect([ran.code, found.map(({ difference }) => difference)]).toEqual([11, Array(4).fill('not_compared')]);
+    expect([ran.code, found.map(({ difference }) => difference)]).toEqual([11, Array(4).fill('same_name_and_size')]);
     expect(errorOf(ran)).toEqual({
       code: 'differs',
       exit: 11,

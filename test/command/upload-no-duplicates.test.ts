@@ -316,7 +316,7 @@ it('a file whose asset mv has moved is in the new folder, and is uploaded again 
   await world.run(['folders', 'create', '/Archive']);
   expect((await world.run(['mv', record.asset_uid, '/Archive'])).code).toBe(0);
   expect((await world.upload(['--folder', '/Archive'])).record).toMatchObject({
-    outcome: 'there',
+    outcome: 'skipped',
     asset_uid: record.asset_uid,
   });
   expect((await world.upload()).record.outcome).toBe('uploaded');

@@ -16,7 +16,7 @@ describe('what is told', () => {
   it('what was uploaded before is told so, with its asset', async () => {
     const { record: first } = await world.upload();
     const { record, stderr } = await world.upload();
-    expect(record).toMatchObject({ outcome: 'there', verified: true, bytes_sent: 0, requests: 0 });
+    expect(record).toMatchObject({ outcome: 'skipped', verified: true, bytes_sent: 0, requests: 0 });
     expect(stderr).toContain(`already uploaded as asset ${first.asset_uid}; --force uploads it again`);
     const copy = join(world.cli.home, 'copy.bin');
     copyFileSync(world.path, copy);

@@ -4,7 +4,7 @@ import { runCheck } from '../../src/cli/commands/check/check.ts';
 import { parseWriteLimit } from '../../src/cli/commands/confirm-many.ts';
 import { runUpload } from '../../src/cli/commands/upload/upload.ts';
 import type { UploadRequest } from '../../src/cli/commands/upload/upload-request.ts';
-import { runGc } from '../../src/cli/commands/uploads/gc.ts';
+import { runCleanup } from '../../src/cli/commands/uploads/cleanup.ts';
 import { runResume } from '../../src/cli/commands/uploads/resume.ts';
 import { runForget, runList } from '../../src/cli/commands/uploads/uploads.ts';
 import type { Context } from '../../src/cli/context.ts';
@@ -59,7 +59,7 @@ it('upload returns the records of its files', async () => {
   expect(failure).toBeUndefined();
   expect(records).toMatchObject([{ path: world.path, outcome: 'uploaded', verified: true }]);
   const { records: again } = await send({ preview: 'files', verbose: true });
-  expect(again).toMatchObject([{ outcome: 'there', asset_uid: records[0].asset_uid }]);
+  expect(again).toMatchObject([{ outcome: 'skipped', asset_uid: records[0].asset_uid }]);
 });
 
 it('upload returns the error to exit with; uploads are listed, resumed and forgotten', async () => {
@@ -81,12 +81,12 @@ it('upload returns the error to exit with; uploads are listed, resumed and forgo
   expect(forgotten).toEqual({ records: [], failure: undefined });
 });
 
-it('wait returns what became of assets, and uploads gc what uploads left', async () => {
+it('wait returns what became of assets, and uploads cleanup what uploads left', async () => {
   await send();
   const waited = await withContext(async (context) => collect(await waitForUploads(context, 60_000)));
   expect(waited.records).toMatchObject([{ path: world.path, status: expect.stringMatching(/ready|failed/) }]);
   const limit = parseWriteLimit('--max-delete', undefined);
-  const left = await withContext(async (context) => collect(await runGc(context, { trash: true, limit })));
+  const left = await withContext(async (context) => collect(await runCleanup(context, { trash: true, limit })));
   expect(left).toEqual({ records: [], failure: undefined });
 });
 

@@ -295,7 +295,7 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
       expect(stderr).toContain(`asset ${left} stays incomplete`);
       expect(stderr).not.toMatch(/waiting until asset|answer was lost/);
       world.fault = () => undefined;
-      const orphans = JSON.parse((await world.run(['uploads', 'gc', '--json'])).stdout);
+      const orphans = JSON.parse((await world.run(['uploads', 'cleanup', '--json'])).stdout);
       expect(orphans).toMatchObject([{ asset_uid: left, in_use_until: null }]);
     }
     const upload = () => world.upload();
@@ -348,14 +348,14 @@ describe('a lost response to a creation', () => {
   const lose = (count: number, fault: Fault) => {
     world.fault = ({ method, nth }) => (method === 'POST' && nth <= count ? fault : undefined);
   };
-  /** Expects one whole asset, and that each other asset is named by the run and by `uploads gc`. */
+  /** Expects one whole asset, and that each other asset is named by the run and by `uploads cleanup`. */
   async function expectEmptyOnesNamed({ record, stderr }: Awaited<ReturnType<typeof world.upload>>, count: number) {
     await world.expectUploaded(record);
     const empty = (await world.findAssets()).map(({ uid }) => uid).filter((uid) => uid !== record.asset_uid);
     expect(empty).toHaveLength(count);
     for (const uid of empty)
       expect(stderr.split(`asset ${uid} may be empty, because the response to its creation was lost`)).toHaveLength(2);
-    const listed = await world.cli.json(['uploads', 'gc'], { environment: world.environment() });
+    const listed = await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() });
     expect(listed.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(empty.sort());
     for (const { in_use_until } of listed) expect(Date.parse(in_use_until)).toBeGreaterThan(Date.now());
   }
@@ -373,15 +373,15 @@ describe('a lost response to a creation', () => {
     const [pending] = await world.cli.json(['uploads', 'ls'], { environment: world.environment() });
     expect(pending).toMatchObject({ state: 'creation unknown', asset_uid: null });
     await world.expectUploaded((await world.upload()).record);
-    expect(await world.cli.json(['uploads', 'gc'], { environment: world.environment() })).toHaveLength(3);
+    expect(await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() })).toHaveLength(3);
   });
 
-  it('of an upload that is forgotten is still searched by uploads gc', async () => {
+  it('of an upload that is forgotten is still searched by uploads cleanup', async () => {
     lose(3, { dropResponse: true });
     await world.upload(['--name', 'Final']);
     const environment = world.environment();
     await world.run(['uploads', 'forget', '--all', '--yes']);
-    expect(await world.cli.json(['uploads', 'gc'], { environment })).toHaveLength(3);
+    expect(await world.cli.json(['uploads', 'cleanup'], { environment })).toHaveLength(3);
   });
 
   /** Lets the service create the asset, and replaces its response by a gateway's error. */
@@ -432,7 +432,7 @@ describe('a lost response to a creation', () => {
     lose(posts().length + 1, { dropResponse: true });
     const { stderr } = await world.upload();
     expect(stderr.match(/asset [0-9a-f-]{36} may be empty/g)).toHaveLength(1);
-    expect(await world.cli.json(['uploads', 'gc'], { environment: world.environment() })).toHaveLength(2);
+    expect(await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() })).toHaveLength(2);
   });
 
   it('that created nothing names no asset', async () => {
@@ -440,7 +440,7 @@ describe('a lost response to a creation', () => {
     await expectEmptyOnesNamed(await world.upload(), 0);
   });
 
-  it('is reported without a uid if the key may not list assets, and uploads gc searches again', async () => {
+  it('is reported without a uid if the key may not list assets, and uploads cleanup searches again', async () => {
     world.fault = ({ method, path, nth }) => {
       if (method === 'POST') return nth === 1 ? { dropResponse: true } : undefined;
       return method === 'GET' && path.includes('/assets/?') ? respondWith(403, { error: {} }) : undefined;
@@ -448,10 +448,10 @@ describe('a lost response to a creation', () => {
     const { record, stderr } = await world.upload();
     await world.expectUploaded(record);
     expect(stderr).toContain(
-      'the response to a creation was lost, and may have left an empty asset; uploads gc searches for it',
+      'the response to a creation was lost, and may have left an empty asset; uploads cleanup searches for it',
     );
     world.fault = () => undefined;
-    expect(await world.cli.json(['uploads', 'gc'], { environment: world.environment() })).toHaveLength(1);
+    expect(await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() })).toHaveLength(1);
   });
 });
 

@@ -121,10 +121,10 @@ class Day {
     }
   }
 
-  /** Returns the assets that neither a run nor `uploads gc` has named. */
+  /** Returns the assets that neither a run nor `uploads cleanup` has named. */
   async unnamed(): Promise<string[]> {
     const environment = { MEDIACTL_API_KEY: this.key, MEDIACTL_BASE_URL: this.service.url };
-    const { stdout } = await this.cli.run(['uploads', 'gc'], { clock: this.clock, environment });
+    const { stdout } = await this.cli.run(['uploads', 'cleanup'], { clock: this.clock, environment });
     const said = [...this.said, stdout].join('\n');
     return [...this.service.assets.keys()].filter((uid) => !said.includes(uid));
   }

@@ -61,7 +61,7 @@ it('folders create makes the missing folders of the request', () =>
     expect(sent()).toMatchObject([['POST', { name: 'Spring' }]]);
   }));
 
-it('embed enable turns the restriction on, and shows it', () =>
+it('embed restrict turns the restriction on, and shows it', () =>
   cli.withContext(async (context) => {
     const result = await runRestrict(context, { enabled: true });
     expect(result).toMatchObject({ kind: 'record', record: { enabled: true } });

@@ -185,7 +185,7 @@ describe('its steps', () => {
       if (!name.includes('/')) writeFileSync(join(renders, name), name);
     mkdirSync(join(renders, 'a\n'));
     symlinkSync(secret, join(renders, 'link.md'));
-    writeFileSync(join(cwd, '.mediactl.json'), '{"folder": "/Elsewhere", "output": "csv"}');
+    writeFileSync(join(cwd, '.mediactl.json'), '{"folder": "/Elsewhere", "format": "csv"}');
     const { failed, outputs, summary, log } = await run('1', sandbox.url, { paths: 'renders/*\n-n' });
     expect(failed).toEqual([expect.stringMatching(/^Upload: 2/)]);
     expect(failed[0]).toContain('-n');

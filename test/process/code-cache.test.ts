@@ -212,7 +212,7 @@ describe('a cache that another user could replace is neither read nor written', 
 it('a user does not read or write in the home of another user, as after sudo -E', { tags: 'root-mount' }, async () => {
   const home = temporaryFolder();
   mkdirSync(join(home, '.config/mediactl'), { recursive: true });
-  writeFileSync(join(home, '.config/mediactl/config.json'), '{"settings": {"output": "json"}}');
+  writeFileSync(join(home, '.config/mediactl/config.json'), '{"settings": {"format": "json"}}');
   chownSync(home, 65_534, 65_534);
   const environment = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_CACHE_HOME: join(home, '.cache') };
   const { stdout } = await startProcess(process.execPath, [mediactlPath, 'config', 'path'], environment).finished;

@@ -180,7 +180,7 @@ describe('kill -9 and faults', () => {
     service.fault = () => undefined;
     const last = await studio.start().finished;
     expect(last.code).toBe(0);
-    const left = await mediactl(['uploads', 'gc', '--jsonl'], {
+    const left = await mediactl(['uploads', 'cleanup', '--jsonl'], {
       ...service.environment,
       MEDIACTL_STATE_DIR: join(studio.home, 'state'),
     }).finished;

@@ -61,10 +61,10 @@ describe('power is lost, and the same command is run again', { tags: 'strace' },
       expect([again.code, records.size], again.stderr).toEqual([0, count]);
       for (const { path, outcome, asset_uid } of reported) {
         expect(outcome).toBe('uploaded');
-        expect(records.get(path)).toMatchObject({ outcome: 'there', asset_uid });
+        expect(records.get(path)).toMatchObject({ outcome: 'skipped', asset_uid });
       }
       expect(service.completeAssets.map(({ name, blake3 }) => [name, blake3]).sort()).toEqual([...digests].sort());
-      const named = again.stderr + (await mediactl(['uploads', 'gc', '--json'], environment).finished).stdout;
+      const named = again.stderr + (await mediactl(['uploads', 'cleanup', '--json'], environment).finished).stdout;
       for (const { uid, completedAt } of service.assets.values()) if (!completedAt) expect(named).toContain(uid);
     },
   );

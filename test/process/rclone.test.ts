@@ -35,7 +35,7 @@ beforeEach(() => {
     // Variables that users may have set for other purposes.
     RCLONE_LOG_FILE: join(home, 'rclone.log'),
     RCLONE_VERBOSE: '2',
-    RCLONE_BASEURL: 'elsewhere',
+    RCLONE_BASEURL: 'busy',
     RCLONE_NO_MODTIME: 'true',
   };
   inPlaceOfRclone(`exec ${rclone} "$@"`);

@@ -103,7 +103,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect(whole.sort()).toEqual([...digests].sort());
       const refusedByWindow = new Map(service.refusedByWindow);
       // A worker that is killed while it creates an asset leaves an empty one, which its machine can name.
-      const listed: { asset_uid: string }[] = await machines.json(['uploads', 'gc'], machine);
+      const listed: { asset_uid: string }[] = await machines.json(['uploads', 'cleanup'], machine);
       const named = listed.map(({ asset_uid }) => asset_uid);
       for (const { uid, completedAt } of service.assets.values()) if (!completedAt) expect(named).toContain(uid);
       // The stranger uses up the reserve: each worker then needs one 429 to learn that the window is empty.

@@ -24,7 +24,7 @@ export async function fetchPlaybackByToken(context: Context, assetUid: string, t
   if (!/^\S+$/.test(token))
     throw usageError(
       `no playback token in ${tokenFile}`,
-      'the file must contain one line, as printed by assets player --show-token',
+      'the file must contain one line, as printed by assets player-data --show-token',
     );
   context.terminal.redactor.add(token);
   return (await context.mediaApi()).playback.info(assetUid, token);

@@ -61,7 +61,7 @@ function recordsIn(result: Extract<PrintableResult, { kind: 'raw' }>): Printable
 async function writeRecord(context: Context, result: RecordResult, render: RenderContext): Promise<void> {
   const { terminal, settings } = context;
   const { format } = settings.outputOptions;
-  if (format === 'quiet') return terminal.write(`${escapeControls(result.id)}\n`);
+  if (format === 'uid') return terminal.write(`${escapeControls(result.id)}\n`);
   if (format === 'jsonl') return terminal.write(`${formatJsonLine(result.record, render)}\n`);
   if (format === 'json') return terminal.write(`${formatJson(result.record, render)}\n`);
   const view = result.view(render);
@@ -72,16 +72,16 @@ async function writeRecord(context: Context, result: RecordResult, render: Rende
 async function writeList(context: Context, result: ListResult, render: RenderContext): Promise<void> {
   const { terminal } = context;
   const { format: requested } = context.settings.outputOptions;
-  const format = requested === 'human' ? (result.defaultFormat ?? requested) : requested;
+  const format = requested === 'table' ? (result.defaultFormat ?? requested) : requested;
   if (format === 'json') return writeArray(terminal, result.pages, render);
-  if (format === 'human' && render.isTerminal) return writeTable(context, result, render);
+  if (format === 'table' && render.isTerminal) return writeTable(context, result, render);
   // Scripts count columns, so their order in a pipe is fixed.
   const columns = result.columns.filter(({ terminalOnly }) => !terminalOnly);
   for await (const page of result.pages)
     await terminal.write(
       page
         .map((item) => {
-          if (format === 'quiet') return result.id(item) && `${escapeControls(result.id(item))}\n`;
+          if (format === 'uid') return result.id(item) && `${escapeControls(result.id(item))}\n`;
           if (format === 'jsonl') return `${formatJsonLine(item, render)}\n`;
           return `${columns.map((column) => column.value(item, render)).join('\t')}\n`;
         })

@@ -35,7 +35,7 @@ export async function createProgress(
   requested: ProgressMode = 'auto',
   { budget, isWorker = false }: ProgressOptions = {},
 ): Promise<ProgressDisplay> {
-  const auto = settings.outputOptions.format === 'quiet' ? 'none' : terminal.canAnimate ? 'bar' : 'plain';
+  const auto = settings.outputOptions.format === 'uid' ? 'none' : terminal.canAnimate ? 'bar' : 'plain';
   const mode = requested === 'auto' ? auto : requested;
   const stats = new RunStats(clock, budget, isWorker);
   const { show, close } = await renderers[mode]({ terminal, clock, stats, isWorker });

@@ -46,7 +46,7 @@ export class RunStats {
     if (event.event === 'planned') {
       this.#files = event.files;
       this.#bytes = event.bytes;
-      this.#isBatch ||= event.files + event.there > 1;
+      this.#isBatch ||= event.files + event.skipped > 1;
     } else if (event.event !== 'overall') this.#applyToFile(event);
   }
 

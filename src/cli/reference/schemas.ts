@@ -17,10 +17,10 @@ const errorRecord = z.strictObject({
   message: text,
   cause: optionalText,
   hint: optionalText.describe('what to do next'),
-  status: optionalInteger.describe('HTTP status, if a response caused the error'),
+  http_status: optionalInteger.describe('if a response caused the error'),
   exit_code: integer.min(1).max(143),
   retryable: z.boolean(),
-  retry_after: optionalInteger.describe('seconds'),
+  retry_after_seconds: optionalInteger,
   details: z.unknown(),
 });
 const errorOrNull = errorRecord.nullable();
@@ -28,41 +28,41 @@ const errorOrNull = errorRecord.nullable();
 const uploadRecord = z.strictObject({
   path: text,
   outcome: z
-    .enum(['uploaded', 'there', 'same', 'not_compared', 'exists', 'elsewhere', 'queued', 'left', 'failed'])
+    .enum(['uploaded', 'skipped', 'duplicate', 'same_name_and_size', 'exists', 'busy', 'queued', 'interrupted', 'failed'])
     .describe(
-      'nothing was sent for: there (already uploaded), same (duplicate content; see duplicate_of), not_compared (the folder has an asset of the same name and size), exists (of the same name, with --ignore-existing), elsewhere (being uploaded by another run), queued (for a worker)',
+      'nothing was sent for: skipped (already uploaded), duplicate (the same content; see duplicate_of), same_name_and_size (as an asset in the folder), exists (an asset of that name, with --ignore-existing), busy (another run uploads it), queued (for a worker); interrupted: not finished',
     ),
-  queue_id: optionalText.describe('id of the job, if a queue was used'),
+  job_id: optionalText.describe('id in the queue, if one was used'),
   asset_uid: optionalText,
   session_uid: optionalText,
-  name: optionalText.describe('name of the asset'),
+  asset_name: optionalText,
   size_bytes: optionalInteger,
   bytes_sent: optionalInteger.describe('bytes sent in this run'),
-  resumed_from: optionalInteger.describe('offset in bytes; null for a new upload'),
-  requests: optionalInteger,
+  resumed_from_bytes: optionalInteger.describe('offset; null for a new upload'),
+  request_count: optionalInteger,
   duration_ms: optionalInteger,
   blake3: blake3.nullable(),
   verified: z.boolean().nullable().describe('null if the service returned no checksum'),
-  status: optionalText.describe('status of the asset, with --wait'),
+  asset_status: optionalText.describe('with --wait'),
   error: errorOrNull,
-  duplicate_of: optionalText.describe('folder and name of the asset with the same content, if outcome is same'),
+  duplicate_of: optionalText.describe('folder and name of the asset with the same content, if outcome is duplicate'),
 });
 
-const link = z.strictObject({
-  link: z.enum(['master playlist', 'media playlist', 'init segment', 'first segment', 'file']),
+const probeStep = z.strictObject({
+  step: z.enum(['master_playlist', 'media_playlist', 'init_segment', 'first_segment', 'file']),
   url: text,
   ok: z.boolean(),
-  status: optionalInteger,
+  http_status: optionalInteger,
   content_type: optionalText,
-  bytes: optionalInteger,
-  problem: optionalText,
+  size_bytes: optionalInteger,
+  error: optionalText,
 });
 
 /** `commands --json` leaves out what is empty. */
 const command = z.strictObject({
   path: text,
   aliases: z.array(text).optional(),
-  short: z.array(text).optional().describe('short forms of the command'),
+  shortcuts: z.array(text).optional().describe('short forms of the command'),
   summary: text,
   description: text,
   same_as: text.optional().describe('the assets command that has the same options and examples'),
@@ -70,11 +70,11 @@ const command = z.strictObject({
   arguments: z
     .array(
       z.strictObject({
-        term: text,
+        placeholder: text,
         description: text.optional(),
         choices: z.array(text).optional(),
-        values: text.optional(),
-        isVariadic: z.literal(true).optional(),
+        completes: text.optional(),
+        is_variadic: z.literal(true).optional(),
       }),
     )
     .optional(),
@@ -84,11 +84,11 @@ const command = z.strictObject({
         flags: text,
         short: text.optional(),
         long: text.optional(),
-        takesValue: z.literal(true).optional(),
+        takes_value: z.literal(true).optional(),
         choices: z.array(text).optional(),
-        values: text.optional(),
+        completes: text.optional(),
         description: text,
-        defaultValue: text.optional(),
+        default_value: text.optional(),
       }),
     )
     .optional()
@@ -99,78 +99,90 @@ const command = z.strictObject({
   },
 });
 
-const count = z.strictObject({ files: integer, bytes: integer });
+const count = z.strictObject({ file_count: integer, size_bytes: integer });
 
 /** Schemas by the name that `mediactl schema` takes. The service's records are passed through and have none. */
 export const schemas = {
   upload: z.array(uploadRecord),
   error: z.strictObject({ error: errorRecord }),
   commands: command,
-  written: z.array(z.strictObject({ uid, name: optionalText, done: z.boolean(), error: errorOrNull })),
+  changes: z.array(
+    z.strictObject({
+      uid: uid.describe('of an asset or a folder'),
+      name: optionalText,
+      outcome: z.enum(['updated', 'moved', 'deleted', 'failed']),
+      error: errorOrNull,
+    }),
+  ),
   downloads: z.array(
     z.strictObject({
       asset_uid: uid,
       path: optionalText,
       size_bytes: optionalInteger,
       verified: z.boolean().nullable(),
-      outcome: z.enum(['downloaded', 'there', 'failed']),
+      outcome: z.enum(['downloaded', 'skipped', 'failed']),
       error: errorOrNull,
     }),
   ),
-  sheet: z.strictObject({ path: text, assets: integer, missing_thumbnails: integer, size_bytes: integer }),
-  domains: z.array(
-    z.strictObject({ domain: text, change: z.enum(['added', 'removed']).nullable(), error: errorOrNull }),
+  'contact-sheet': z.strictObject({
+    path: text,
+    asset_count: integer,
+    missing_thumbnail_count: integer,
+    size_bytes: integer,
+  }),
+  'embed-domains': z.array(
+    z.strictObject({ domain: text, outcome: z.enum(['added', 'removed', 'failed']), error: errorOrNull }),
   ),
-  check: z.strictObject({
+  probe: z.strictObject({
     asset_uid: uid,
     kind: z.enum(['hls', 'file', 'image', 'document', 'embed']),
-    plays: z.boolean(),
-    links: z.array(link),
+    playable: z.boolean(),
+    steps: z.array(probeStep),
   }),
-  plan: z.array(z.strictObject({ method: text, url: uri, body: z.unknown() })),
-  'upload-plan': z.array(
+  'dry-run': z.array(z.strictObject({ method: text, url: uri, body: z.unknown() })),
+  'upload-dry-run': z.array(
     z.strictObject({
       path: text,
-      outcome: z.enum(['new', 'changed', 'there', 'same', 'not_compared', 'exists', 'gone']),
+      outcome: z.enum(['new', 'changed', 'skipped', 'duplicate', 'same_name_and_size', 'exists', 'deleted']),
       asset_uid: optionalText,
       size_bytes: optionalInteger,
-      folder: optionalText,
-      workspace: text,
+      folder_uid: optionalText,
+      workspace_uid: text,
       content_type: optionalText,
-      request: optionalText,
+      request: z.strictObject({ method: text, url: uri }).nullable(),
       duplicate_of: optionalText,
     }),
   ),
-  'plan-summary': z.strictObject({
-    there: count,
+  'upload-estimate': z.strictObject({
+    skipped: count,
     changed: count,
-    same: count,
-    not_compared: count,
+    duplicate: count,
+    same_name_and_size: count,
     exists: count,
     new: count,
-    requests: integer,
-    bytes: integer,
-    hours: z.number().nullable(),
-    limit: z.number().nullable(),
-    gone: integer,
-    outlive_sessions: integer,
+    request_count: integer,
+    size_bytes: integer,
+    estimated_hours: z.number().nullable(),
+    requests_per_hour: z.number().nullable(),
+    deleted_count: integer,
+    exceeding_session_count: integer.describe('files that may outlast their upload session'),
   }),
   'finished-upload': z.array(
     z.strictObject({
-      service: uri,
-      workspace: uid,
-      folder: optionalText,
+      base_url: uri,
+      workspace_uid: uid,
+      folder_uid: optionalText,
       path: text,
       size_bytes: integer,
-      mtime_ns: text.describe('modification time in nanoseconds; for a file on a web server, its ETag'),
+      source_version: text.describe('modification time in nanoseconds; for a file on a web server, its ETag'),
       blake3: blake3.nullable().describe('null if only name and size were compared with the asset'),
       verified: z.boolean().nullable(),
       asset_uid: uid,
       session_uid: text,
-      name: text,
-      state: z.enum(['pending', 'ready', 'failed']),
+      asset_name: text,
+      asset_state: z.enum(['unchecked', 'ready', 'failed']),
       reason: optionalText,
-      at: dateTime,
+      finished_at: dateTime,
     }),
   ),
   'queued-upload': z.array(
@@ -182,27 +194,27 @@ export const schemas = {
       offset_bytes: optionalInteger.describe('progress that the worker last reported'),
       worker: optionalText,
       attempts: integer.describe('number of attempts by workers'),
-      stalls: integer.describe('number of workers that crashed during the upload'),
+      crashes: integer.describe('number of workers that crashed during the upload'),
       asset_uid: optionalText,
       session_uid: optionalText,
-      name: optionalText,
+      asset_name: optionalText,
       bytes_sent: optionalInteger.describe('bytes sent by the worker that finished the upload'),
-      resumed_from: optionalInteger,
-      requests: optionalInteger,
+      resumed_from_bytes: optionalInteger,
+      request_count: optionalInteger,
       duration_ms: optionalInteger,
       blake3: blake3.nullable(),
       verified: z.boolean().nullable(),
       base_url: optionalText,
       queued_at: dateTime,
-      begun_at: optionalText,
-      done_at: optionalText,
+      started_at: optionalText,
+      finished_at: optionalText,
       error: errorOrNull.describe('why the upload failed or is waiting'),
     }),
   ),
-  differences: z.array(
+  check: z.array(
     z.strictObject({
       path: text,
-      difference: z.enum(['missing', 'moved', 'changed', 'failed', 'not_compared', 'different', 'extra']),
+      outcome: z.enum(['missing_remotely', 'missing_locally', 'moved', 'changed', 'failed', 'unverified', 'different']),
       asset_uid: optionalText,
     }),
   ),

@@ -1,5 +1,5 @@
-/** Output formats for stdout. All except `human` are machine-readable. */
-export const formats = ['human', 'json', 'jsonl', 'csv', 'tsv', 'quiet'] as const;
+/** Output formats for stdout. All except `table` are machine-readable. */
+export const formats = ['table', 'json', 'jsonl', 'csv', 'tsv', 'uid'] as const;
 export type Format = (typeof formats)[number];
 
 /** Output format, field selection and jq filter for a command's result. */

@@ -17,8 +17,6 @@ export type SettingFlag = {
   help: string;
   /** Value to set if the option takes no argument; `1` by default. */
   impliedValue?: string;
-  /** True if some commands have an option with the same name but another meaning, which shadows this one. */
-  isShadowable?: true;
   /** Option after which help lists this option, if that is not the option in the previous row. */
   after?: string;
 };
@@ -80,25 +78,24 @@ export const settingTable = {
     profile: true,
     what: 'upload queue that several machines share: redis://HOST or postgres://HOST/DATABASE',
   },
-  output: {
+  format: {
     kind: oneOf(formats),
     flags: [
       {
-        flags: '-o, --output <format>',
-        help: 'output format: json, jsonl, csv, tsv or quiet; each also has its own option',
-        isShadowable: true,
+        flags: '--format <format>',
+        help: 'output format: table, json, jsonl, csv, tsv or uid',
       },
       { flags: '--json', help: 'print JSON: an array for a list, an object for a record', impliedValue: 'json' },
       { flags: '--jsonl', help: 'print one JSON object per line, as pages arrive', impliedValue: 'jsonl' },
       { flags: '--csv', help: 'print comma-separated values with a header', impliedValue: 'csv' },
       { flags: '--tsv', help: 'print tab-separated values with a header', impliedValue: 'tsv' },
-      { flags: '-q, --quiet', help: 'print only uids, one per line', impliedValue: 'quiet', after: '--jq' },
+      { flags: '-q, --quiet', help: 'print only uids, one per line', impliedValue: 'uid', after: '--jq' },
     ],
-    variable: 'MEDIACTL_OUTPUT',
+    variable: 'MEDIACTL_FORMAT',
     project: true,
     profile: true,
-    fallback: 'human',
-    what: 'output format: human, json, jsonl, csv, tsv or quiet',
+    fallback: 'table',
+    what: 'output format: table, json, jsonl, csv, tsv or uid',
   },
   fields: {
     kind: text,

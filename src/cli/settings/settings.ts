@@ -43,7 +43,7 @@ export type Settings = SettingValues & {
   profileInUse: string | undefined;
   /** Base URL of the service that the key of MEDIACTL_API_KEY belongs to; undefined if only an option names a service. */
   apiKeyBaseUrl: string | undefined;
-  /** Output options, combined from `output`, `fields` and `jq`. */
+  /** Output options, combined from `format`, `fields` and `jq`. */
   outputOptions: OutputOptions;
   /** Resolver that returns the source of each setting, as for `config ls --show-origin`. */
   resolver: SettingResolver;
@@ -121,13 +121,14 @@ const conflictError = (one: string, other: string) =>
   usageError(`${one} and ${other} cannot be used together`, 'use one of them');
 
 function resolveOutputOptions(resolver: SettingResolver): OutputOptions {
-  const [output, filter] = [resolver.resolve('output'), resolver.resolve('jq')];
-  let format = settingTable.output.kind.parse(displayName('output'), output.value as string);
+  const [requested, filter] = [resolver.resolve('format'), resolver.resolve('jq')];
+  let format = settingTable.format.kind.parse(displayName('format'), requested.value as string);
   let jq = filter.value;
   // jq needs JSON. Conflicting flags are an error; otherwise, the source with the higher precedence wins.
-  if (jq !== undefined && format !== 'human' && !format.startsWith('json')) {
-    if (output.rank === filter.rank && output.rank === precedence.flag) throw conflictError('--jq', `--${format}`);
-    if (filter.rank >= output.rank) format = 'json';
+  if (jq !== undefined && format !== 'table' && !format.startsWith('json')) {
+    if (requested.rank === filter.rank && requested.rank === precedence.flag)
+      throw conflictError('--jq', `--${format}`);
+    if (filter.rank >= requested.rank) format = 'json';
     else jq = undefined;
   }
   const fields = resolver.resolve('fields').value;

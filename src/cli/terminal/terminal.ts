@@ -71,7 +71,7 @@ export class Terminal {
   configure(settings: TerminalSettings): void {
     this.#color = settings.color;
     this.#noInput = settings.noInput;
-    this.#isQuiet = settings.outputOptions.format === 'quiet';
+    this.#isQuiet = settings.outputOptions.format === 'uid';
     this.#pagerCommand = settings.pager;
   }
 

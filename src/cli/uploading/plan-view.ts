@@ -5,7 +5,7 @@ import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 
-export type PlanRecord = OutputRecord<'plan-summary'>;
+export type PlanRecord = OutputRecord<'upload-estimate'>;
 
 /**
  * Estimates the requests of a plan, and the hours that they take at the rate limit; null if the service reports none.
@@ -26,20 +26,20 @@ type PlanFormat = {
   rateLimit: RateLimit | undefined;
   now: number;
   /** Number of files whose content is already uploaded, if compared. */
-  same?: number;
+  duplicates?: number;
   /** True if files were compared by content, not only by size and mtime. */
   isExact?: boolean;
 };
 
 /** Formats a plan: "480 files: 1 already uploaded, 479 new; 21.4 GiB, 1,204 requests, about 1.2 h at 1,000 requests per hour". */
-export function formatPlan(plan: Plan, { rateLimit, now, same = 0, isExact = false }: PlanFormat): string {
-  const { there, not_compared, exists, changed, sameSize, new: fresh } = plan;
+export function formatPlan(plan: Plan, { rateLimit, now, duplicates = 0, isExact = false }: PlanFormat): string {
+  const { skipped, same_name_and_size, exists, changed, sameSize, new: fresh } = plan;
   const send = totalToSend(plan);
   const { requests, hours, limit } = estimateCost(plan, rateLimit, now);
   const counts = [
-    [there.files, 'already uploaded'],
-    [same, 'duplicate content'],
-    [not_compared.files, 'same name and size, not compared'],
+    [skipped.files, 'already uploaded'],
+    [duplicates, 'duplicate content'],
+    [same_name_and_size.files, 'same name and size, not compared'],
     [exists.files, 'same name, skipped'],
     [fresh.files, 'new'],
     [isExact ? changed.files : 0, 'changed'],
@@ -51,24 +51,24 @@ export function formatPlan(plan: Plan, { rateLimit, now, same = 0, isExact = fal
       ? `, about ${formatCount(hours)} h at ${formatCount(limit)} requests per hour`
       : '';
   const qualifier = isExact || sameSize.files + changed.files === 0 ? '' : 'at most ';
-  const files = countFiles(plan) + same;
+  const files = countFiles(plan) + duplicates;
   return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${parts.join(', ')}; ${qualifier}${formatBytes(send.bytes)}, ${formatCount(requests)} requests${time}`;
 }
 
 export type PlanRow = { kind: string } & FileTotals;
 
-export const toPlanRows = ({ there, not_compared, exists, changed, same, new: fresh, gone }: PlanRecord): PlanRow[] => [
-  { kind: 'there', ...there },
+export const toPlanRows = ({ skipped, same_name_and_size, exists, changed, duplicate, new: fresh, deleted }: PlanRecord): PlanRow[] => [
+  { kind: 'skipped', ...skipped },
   { kind: 'new', ...fresh },
   { kind: 'changed', ...changed },
-  { kind: 'same content', ...same },
-  ...(not_compared.files > 0 ? [{ kind: 'not compared', ...not_compared }] : []),
-  ...(exists.files > 0 ? [{ kind: 'same name', ...exists }] : []),
-  ...(gone > 0 ? [{ kind: 'to the trash', files: gone, bytes: 0 }] : []),
+  { kind: 'duplicate', ...duplicate },
+  ...(same_name_and_size.files > 0 ? [{ kind: 'same_name_and_size', ...same_name_and_size }] : []),
+  ...(exists.files > 0 ? [{ kind: 'exists', ...exists }] : []),
+  ...(deleted > 0 ? [{ kind: 'deleted', files: deleted, bytes: 0 }] : []),
 ];
 
 /** Texts for a terminal, where they differ from the kind. */
-const kindTexts: Record<string, string> = { there: 'already uploaded', 'same content': 'duplicate content' };
+const kindTexts: Record<string, string> = { skipped: 'already uploaded', duplicate: 'duplicate content', same_name_and_size: 'same name and size', exists: 'same name', deleted: 'to the trash' };
 
 export const planColumns: Column<PlanRow>[] = [
   { header: 'KIND', value: ({ kind }, { isTerminal }) => (isTerminal && kindTexts[kind]) || kind, noTruncate: true },

@@ -9,13 +9,13 @@ import { formatBytes, formatCount, formatDuration } from '../../contract/figures
 export class RunSummary {
   readonly #counts: Record<UploadOutcome, number> = {
     uploaded: 0,
-    there: 0,
-    same: 0,
-    not_compared: 0,
+    skipped: 0,
+    duplicate: 0,
+    same_name_and_size: 0,
     exists: 0,
-    elsewhere: 0,
+    busy: 0,
     queued: 0,
-    left: 0,
+    interrupted: 0,
     failed: 0,
   };
   readonly #failed: { error: MediactlError; label: string }[] = [];
@@ -36,7 +36,7 @@ export class RunSummary {
     const { uploaded, error, job } = outcome;
     this.#files++;
     this.#bytesSent += outcome.bytesSent ?? uploaded?.bytesSent ?? 0;
-    const isCompared = uploaded && uploaded.how !== 'not_compared' && uploaded.how !== 'exists';
+    const isCompared = uploaded && uploaded.how !== 'same_name_and_size' && uploaded.how !== 'exists';
     if (isCompared && uploaded.verified === null) this.#unverified++;
     if (error && !isInterruption(error)) {
       this.#counts.failed++;
@@ -57,23 +57,23 @@ export class RunSummary {
 
   /** True if files failed or another run is uploading them. */
   get hasUnsent(): boolean {
-    return this.#failed.length + this.#counts.elsewhere > 0;
+    return this.#failed.length + this.#counts.busy > 0;
   }
 
   /** Formats the summary, such as "437 uploaded, 12 already uploaded; 1.2 GiB in 3:20", or `nothing`. */
   format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
-    const { uploaded, there, same, not_compared, exists, elsewhere, queued, left: stopped, failed } = this.#counts;
+    const { uploaded, skipped, duplicate, same_name_and_size, exists, busy, queued, interrupted, failed } = this.#counts;
     const counts = [
       [uploaded - this.#processing, isWaited ? 'uploaded and ready' : 'uploaded'],
       [this.#processing, 'uploaded and still processing'],
-      [there, 'already uploaded'],
-      [same, 'skipped: duplicate content (-v lists them, --duplicates upload uploads them)'],
-      [not_compared, 'same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them)'],
+      [skipped, 'already uploaded'],
+      [duplicate, 'skipped: duplicate content (-v lists them, --duplicates upload uploads them)'],
+      [same_name_and_size, 'same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them)'],
       [exists, 'skipped: same name'],
-      [elsewhere, 'being uploaded by another run'],
+      [busy, 'being uploaded by another run'],
       [queued, 'queued'],
       [failed, 'failed'],
-      [left + stopped, 'not finished'],
+      [left + interrupted, 'not finished'],
     ] as const;
     const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
     if (parts.length === 0) return nothing;
@@ -88,7 +88,7 @@ export class RunSummary {
     // Each error is prefixed with its file, also the first.
     const failures = this.#failed.map(({ error, label }) => error.withSubject(label));
     const isState = stopReason?.exitCode === exitCodes.state;
-    const unfinished = remaining + this.#counts.left + (isState ? this.#notUploaded : 0);
+    const unfinished = remaining + this.#counts.interrupted + (isState ? this.#notUploaded : 0);
     const files = this.#files + remaining;
     const uploaded = `${formatCount(files - unfinished)} of ${formatCount(files)} files are uploaded`;
     if (stopReason)

@@ -211,7 +211,7 @@ async function printPlan(
   if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire');
   if (options.timeoutMs !== undefined || files > 0)
-    progress.show({ event: 'planned', files, bytes, there: countFiles(plan) - files });
+    progress.show({ event: 'planned', files, bytes, skipped: countFiles(plan) - files });
 }
 
 /** @throws MediactlError `usage` (exit 2) if there are no files, or several for an option that accepts only one */
@@ -219,9 +219,9 @@ export function assertHasFiles(
   plan: Plan,
   { failures, skipped, otherShardFiles = 0, mayBeEmpty = false }: RunRequest['sources'],
   singleFileOption: string | undefined,
-  same = 0,
+  duplicates = 0,
 ): void {
-  const total = countFiles(plan) + same;
+  const total = countFiles(plan) + duplicates;
   if (singleFileOption && total > 1)
     throw usageError(`${singleFileOption} works with a single file, but there are ${total}`);
   if (total === 0 && failures.length === 0 && otherShardFiles === 0 && !mayBeEmpty)

@@ -42,7 +42,7 @@ export function presentRun(context: Context, run: BatchRun, view: RunView) {
     kind: 'list',
     pages: presenter.pages(),
     columns: uploadColumns,
-    id: ({ asset_uid, queue_id }: UploadRecord) => asset_uid ?? queue_id ?? '',
+    id: ({ asset_uid, job_id }: UploadRecord) => asset_uid ?? job_id ?? '',
     empty: '',
     isLive: true,
   };
@@ -73,7 +73,7 @@ class RunPresenter {
 
   async *pages(): AsyncGenerator<UploadRecord[]> {
     const view = this.#view;
-    const isHuman = this.#context.settings.outputOptions.format === 'human';
+    const isHuman = this.#context.settings.outputOptions.format === 'table';
     const outcomes = this.#run.outcomes(view.files);
     const next = async () => {
       const { value, done } = await outcomes.next();
@@ -110,7 +110,7 @@ class RunPresenter {
     for (const outcome of outcomes) {
       const record = toUploadRecord(this.#context, outcome);
       const { how, folder, name } = outcome.uploaded ?? {};
-      records.push(how === 'same' ? { ...record, duplicate_of: await this.#pathOf(folder, name ?? '') } : record);
+      records.push(how === 'duplicate' ? { ...record, duplicate_of: await this.#pathOf(folder, name ?? '') } : record);
     }
     await this.#manifest?.write(records);
     return records;
@@ -145,7 +145,7 @@ class RunPresenter {
     if (!terminal.stdout.isTTY || this.#view.verbose) return records.filter(({ error }) => !(this.#only && error));
     const succeeded = records.filter(({ error }) => !error);
     if (this.#listed.length <= maxListedFiles) this.#listed.push(...succeeded.slice(0, maxListedFiles + 1));
-    const isFailed = ({ error, outcome }: UploadRecord) => error !== null && outcome !== 'left';
+    const isFailed = ({ error, outcome }: UploadRecord) => error !== null && outcome !== 'interrupted';
     return this.#only ? [] : records.filter(isFailed);
   }
 
@@ -179,8 +179,8 @@ class RunPresenter {
     if (!uploaded || uploaded.how === 'uploaded') return undefined;
     const file = labelOf(job);
     const { assetUid, name } = uploaded;
-    if (uploaded.how === 'there') return `${file}: already uploaded as asset ${assetUid}; --force uploads it again`;
-    if (uploaded.how === 'not_compared')
+    if (uploaded.how === 'skipped') return `${file}: already uploaded as asset ${assetUid}; --force uploads it again`;
+    if (uploaded.how === 'same_name_and_size')
       return `${file}: asset ${assetUid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download compares it, --force uploads the file`;
     if (uploaded.how === 'exists') return `${file}: skipped, because asset ${assetUid} has its name`;
     const duplicate = await this.#pathOf(uploaded.folder, name);

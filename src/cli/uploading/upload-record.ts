@@ -20,18 +20,18 @@ export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): Upl
   return {
     path: job.path,
     outcome: outcomeOf(outcome),
-    queue_id: queueId ?? null,
+    job_id: queueId ?? null,
     asset_uid: uploaded?.assetUid ?? assetUid ?? null,
     session_uid: uploaded?.sessionUid || null,
-    name: uploaded?.name ?? null,
+    asset_name: uploaded?.name ?? null,
     size_bytes: uploaded?.sizeBytes ?? null,
     bytes_sent: uploaded?.bytesSent ?? null,
-    resumed_from: uploaded?.resumedFrom ?? null,
+    resumed_from_bytes: uploaded?.resumedFrom ?? null,
     blake3: uploaded?.blake3 ?? null,
     verified: uploaded?.verified ?? null,
-    requests,
+    request_count: requests,
     duration_ms: durationMs,
-    status: status ?? null,
+    asset_status: status ?? null,
     error: terminal.redactor.redactRecord(error?.toJSON() ?? null),
     duplicate_of: null,
   };
@@ -48,19 +48,27 @@ export const timeText = (time: string | null, { isTerminal, now }: Shown) =>
   isTerminal ? relativeTime(time, now) : displayText(time);
 
 /** Formats how a file's upload ended, such as `uploaded, verified`. */
-export const formatResult = ({ outcome, error, verified, status, queue_id, name, duplicate_of }: UploadRecord) => {
-  if (outcome === 'queued') return `queued as ${queue_id}`;
+export const formatResult = ({
+  outcome,
+  error,
+  verified,
+  asset_status: status,
+  job_id,
+  asset_name,
+  duplicate_of,
+}: UploadRecord) => {
+  if (outcome === 'queued') return `queued as ${job_id}`;
   if (error && outcome === 'uploaded' && isInterruptionCode(error.code))
     return `uploaded, ${verified ? 'verified' : 'unverified'}, still processing`;
-  if (error) return `${outcome === 'left' ? 'not finished' : 'failed'}: ${escapeControls(error.message)}`;
+  if (error) return `${outcome === 'interrupted' ? 'not finished' : 'failed'}: ${escapeControls(error.message)}`;
   const texts: Partial<Record<UploadOutcome, string>> = {
-    there: 'already uploaded',
-    elsewhere: 'being uploaded by another run',
-    not_compared: 'same name and size, not compared',
+    skipped: 'already uploaded',
+    busy: 'being uploaded by another run',
+    same_name_and_size: 'same name and size, not compared',
     exists: 'skipped: same name',
-    same: `skipped: duplicate of ${displayText(duplicate_of ?? name)}`,
+    duplicate: `skipped: duplicate of ${displayText(duplicate_of ?? asset_name)}`,
   };
-  const check = ['elsewhere', 'not_compared', 'exists'].includes(outcome)
+  const check = ['busy', 'same_name_and_size', 'exists'].includes(outcome)
     ? undefined
     : verified
       ? 'verified'

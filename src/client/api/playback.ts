@@ -12,7 +12,7 @@ const playbackPurpose: Purpose = {
   // "authenticated by the playback token" (§4), so no API key is sent.
   statuses: {
     401: { code: 'token_expired', problem: 'the playback token is invalid or has expired' },
-    403: { hint: 'mediactl assets player UID --show-token, to get a token for this asset' },
+    403: { hint: 'mediactl assets player-data UID --show-token, to get a token for this asset' },
   },
 };
 

@@ -63,7 +63,7 @@ export async function countJobs({ queue }: Pick<QueueClient, 'queue'>) {
 
 export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({
   how: 'uploaded',
-  state: 'pending',
+  state: 'unchecked',
   sizeBytes,
   name: result.name,
   assetUid: result.asset_uid,

@@ -148,9 +148,9 @@ export class QueueRun implements BatchRun {
   #reportUploaded(queued: QueuedTask, earlier: Uploaded): void {
     const { path, task } = queued;
     const { onEvent } = this.#deps;
-    const uploaded: Uploaded = { ...earlier, how: 'there', bytesSent: 0, resumedFrom: null };
+    const uploaded: Uploaded = { ...earlier, how: 'skipped', bytesSent: 0, resumedFrom: null };
     onEvent({ path, event: 'started', size_bytes: task.sizeBytes });
-    onEvent({ path, event: 'finished', outcome: 'there', asset_uid: uploaded.assetUid });
+    onEvent({ path, event: 'finished', outcome: 'skipped', asset_uid: uploaded.assetUid });
     this.#saveReceipt(queued, uploaded);
     this.#reportOrWatch({ ...outcomeOf(queued), uploaded });
   }

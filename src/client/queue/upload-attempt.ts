@@ -120,7 +120,7 @@ export class UploadAttempt {
     const { receipts } = this.#deps;
     await receipts?.saveOrphan(service, orphan);
     const left = `it may have left an incomplete asset, ${orphan.assetUid ?? `named ${orphan.name}`}`;
-    const message = receipts ? `${left}; mediactl uploads gc on this machine lists it` : left;
+    const message = receipts ? `${left}; mediactl uploads cleanup on this machine lists it` : left;
     this.#onEvent({ path: this.#claimed.task.path, event: 'notice', message });
   }
 
@@ -136,7 +136,7 @@ export class UploadAttempt {
       () => true,
       ({ exitCode }) => exitCode !== exitCodes.notFound,
     );
-    return exists ? toUploaded(receipt, 'there') : undefined;
+    return exists ? toUploaded(receipt, 'skipped') : undefined;
   }
 
   /** Writes a local receipt. Resolves when the receipt is on disk. */

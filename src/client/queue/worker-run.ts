@@ -199,7 +199,7 @@ export class WorkerRun {
     // The totals of the progress display do not include the rest of the queue.
     this.#planned.files++;
     this.#planned.bytes += task.sizeBytes;
-    this.#deps.onPlanned({ event: 'planned', ...this.#planned, there: 0 });
+    this.#deps.onPlanned({ event: 'planned', ...this.#planned, skipped: 0 });
     const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal };
     const attempt = new UploadAttempt(this.#client, { job, task, claim, lease }, this.#options, deps);
     const { uploaded, requests } = await attempt.run();

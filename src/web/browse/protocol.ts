@@ -53,7 +53,7 @@ export type DroppedFileInfo = { name: string; relativeDir: string; folder: strin
 export type UploadState = {
   id: string;
   name: string;
-  state: 'taking' | 'sending' | 'waiting' | 'uploaded' | 'there' | 'failed';
+  state: 'taking' | 'sending' | 'waiting' | 'uploaded' | 'skipped' | 'failed';
   /** Bytes transferred so far: first from the page to the serving process, then to the service. */
   doneBytes: number;
   sizeBytes: number;
@@ -61,7 +61,7 @@ export type UploadState = {
   problem?: string;
 };
 
-export const isEnded = ({ state }: Pick<UploadState, 'state'>) => ['uploaded', 'there', 'failed'].includes(state);
+export const isEnded = ({ state }: Pick<UploadState, 'state'>) => ['uploaded', 'skipped', 'failed'].includes(state);
 
 /** Frame of a video preview. `sheet` is the index of its sprite sheet. */
 export type SpriteFrame = Omit<Sprite, 'url'> & { sheet: number };

@@ -23,7 +23,7 @@ function verbsOf(collection: Collection): Verb[] {
       async () => (await import('./remove.ts')).remove,
       'delete',
     ),
-    assetVerb('player', 'show the data for a player page', async () => (await import('./get.ts')).player),
+    assetVerb('player-data', 'show the data for a player page', async () => (await import('./get.ts')).player),
     assetVerb('thumb', 'save a thumbnail', async () => (await import('./thumb.ts')).thumb),
     assetVerb('download', 'download files', async () => (await import('./download.ts')).download),
     assetVerb('wait', 'wait until assets are ready', async () => (await import('./wait.ts')).wait),

@@ -149,17 +149,27 @@ export async function runConcurrently(
   return results.map(({ item: { uid, name }, value, error }) => ({ uid, name: asText(value?.name) ?? name, error }));
 }
 
-/** Returns a result with one row per target, and an error that lists the failed targets, if any. */
-export function bulkResult(context: Context, outcomes: readonly WriteOutcome[], done: string, noun: string) {
-  const records = outcomes.map(({ uid, name, error }) => {
-    return { uid, name, done: error === undefined, error: error?.toJSON() ?? null };
+type ChangeRecord = OutputRecord<'changes'>;
+
+/**
+ * Returns a result with one row per target, and an error that lists the failed targets, if any.
+ *
+ * @param label text for the outcome of a target that did not fail
+ */
+export function bulkResult(
+  context: Context,
+  outcomes: readonly WriteOutcome[],
+  { outcome, label, noun }: { outcome: ChangeRecord['outcome']; label: string; noun: string },
+) {
+  const records = outcomes.map(({ uid, name, error }): ChangeRecord => {
+    return { uid, name, outcome: error ? 'failed' : outcome, error: error?.toJSON() ?? null };
   });
-  const columns: Column<OutputRecord<'written'>>[] = [
+  const columns: Column<ChangeRecord>[] = [
     { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
     { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
-    { header: 'RESULT', value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : done) },
+    { header: 'RESULT', value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : label) },
   ];
-  const result = listBy(({ uid, done: isDone }) => (isDone ? uid : ''), records, columns, `no ${noun}`);
+  const result = listBy(({ uid, error }) => (error ? '' : uid), records, columns, `no ${noun}`);
   return { result, failure: failureOf(context, outcomes, noun) };
 }
 

@@ -128,9 +128,9 @@ export async function assetRecord(context: Context, asset: Asset): Promise<Resul
   return record(asset, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
 }
 
-/** Returns a record if one asset was requested, otherwise a table. */
+/** Returns a list of assets. Without a machine-readable format, a single requested asset is shown with all its fields. */
 export async function recordOrList(context: Context, assets: readonly Asset[], requestedCount: number) {
   const [only] = assets;
-  if (requestedCount !== 1) return assetList(context, [[...assets]], '');
+  if (requestedCount !== 1 || context.isMachineReadable) return assetList(context, [[...assets]], '');
   return only ? assetRecord(context, only) : noResult;
 }

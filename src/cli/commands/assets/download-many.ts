@@ -10,7 +10,7 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { resolveDownload } from '../../library/media-download.ts';
-import { type Column, listBy, noResult } from '../../output/result.ts';
+import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { type BulkTarget, failureOf, runConcurrently } from './bulk.ts';
@@ -34,7 +34,7 @@ export type DownloadOptions = {
 export type DownloadRequest = DownloadOptions & { collection: Collection; ids: readonly string[] };
 
 /** Result for one file. `path` is null if the asset could not be read, because its file name is then unknown. */
-type DownloadRecord = OutputRecord<'downloads'>;
+export type DownloadRecord = OutputRecord<'downloads'>;
 
 /**
  * Downloads assets into a directory. Skips files that are unchanged since an earlier download, and overwrites other
@@ -56,7 +56,7 @@ export async function downloadMany(
   const lookups = await runConcurrently(context, targets, lookUp, lanes);
   const files = assignPaths(assetsByUid, targets, directory);
   const progress = await createProgress(context, progressMode);
-  progress.show({ event: 'planned', files: files.size, bytes: totalBytes(assetsByUid), there: 0 });
+  progress.show({ event: 'planned', files: files.size, bytes: totalBytes(assetsByUid), skipped: 0 });
   const resultsByUid = new Map<string, DownloadResult>();
   const downloadFile = async ({ uid }: BulkTarget) => {
     const file = files.get(uid) as DownloadTarget;
@@ -76,12 +76,11 @@ export async function downloadMany(
   const records = targets.map(({ uid }) => recordOf(uid, files.get(uid), resultsByUid.get(uid), errors.get(uid)));
   if (records.length > 0) context.terminal.info(summaryOf(records));
   const outcomes = targets.map(({ uid, name }) => ({ uid, name, error: errors.get(uid) }));
-  const result = listBy(({ path }) => path ?? '', records, columns, `no ${collection}`);
-  return { result, failure: failureOf(context, outcomes, collection) };
+  return { result: downloadList(records), failure: failureOf(context, outcomes, collection) };
 }
 
 type DownloadTarget = { asset: Asset; path: string };
-type DownloadResult = Pick<DownloadRecord, 'size_bytes' | 'verified'> & { outcome: 'downloaded' | 'there' };
+type DownloadResult = Pick<DownloadRecord, 'size_bytes' | 'verified'> & { outcome: 'downloaded' | 'skipped' };
 
 /** Maps each asset's uid to the asset and to a unique path in the directory, with the folders that a glob has matched. */
 function assignPaths(
@@ -109,7 +108,7 @@ async function downloadUnlessPresent(
   const existing = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
   const createdAt = parseTimestamp(asset.created_at);
   if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
-    return { outcome: 'there', size_bytes: existing.size, verified: null };
+    return { outcome: 'skipped', size_bytes: existing.size, verified: null };
   if (existing) throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
   await makeFolder(dirname(path), '-d DIRECTORY');
   const saved = await save(context, await resolveDownload(context, asset, acceptsRendition), path, progress);
@@ -133,10 +132,14 @@ const recordOf = (
 function summaryOf(records: readonly DownloadRecord[]): string {
   const downloaded = records.filter(({ outcome }) => outcome === 'downloaded');
   const size = downloaded.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
-  const skippedCount = records.filter(({ outcome }) => outcome === 'there').length;
+  const skippedCount = records.filter(({ outcome }) => outcome === 'skipped').length;
   const summary = `${pluralize(downloaded.length, 'file')} downloaded, ${formatBytes(size)}`;
   return skippedCount > 0 ? `${summary}; ${skippedCount} already downloaded` : summary;
 }
+
+/** Returns the result for downloaded files. */
+export const downloadList = (records: readonly DownloadRecord[]): Result =>
+  listBy(({ asset_uid }) => asset_uid, records, columns, 'no assets');
 
 const columns: Column<DownloadRecord>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => escapeControls(asset_uid), uid: 'asset' },

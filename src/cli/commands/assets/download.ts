@@ -14,7 +14,7 @@ import { createProgress, type ProgressMode, progressModes } from '../../progress
 import { parseCount } from '../../settings/units.ts';
 import { type FilterOptions, parseFilters, withFilters } from '../filters.ts';
 import { resolveTargets } from './bulk.ts';
-import { type DownloadOptions, type DownloadRequest, downloadMany } from './download-many.ts';
+import { type DownloadOptions, type DownloadRequest, downloadList, downloadMany } from './download-many.ts';
 import { assetFileName } from './file-name.ts';
 import { save, savedRecord } from './save.ts';
 
@@ -96,5 +96,9 @@ async function downloadOne(context: Context, request: DownloadRequest, uid: stri
   if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`)) return noResult;
   const display = await createProgress(context, progress);
   const saved = await save(context, media, path, display).finally(() => display.close());
-  return saved ? savedRecord(saved) : noResult;
+  if (!saved) return noResult;
+  const { asset_uid, path: savedPath, size_bytes, verified = null } = saved;
+  return context.isMachineReadable
+    ? downloadList([{ asset_uid, path: savedPath, size_bytes, verified, outcome: 'downloaded', error: null }])
+    : savedRecord(saved);
 }

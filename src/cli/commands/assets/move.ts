@@ -126,7 +126,7 @@ async function runMove(context: Context, request: MoveRequest) {
 }
 
 /**
- * Moves the selected assets. Shows the record of a single asset, and otherwise one row for each.
+ * Moves the selected assets. Shows all fields of a single asset, and otherwise one row for each.
  *
  * @param folder existing folder to move to; undefined for the top level, or if it `isMissing`
  */
@@ -160,12 +160,13 @@ async function moveAssets(
     return moved;
   };
   const [only] = targets;
-  if (only && targets.length === 1 && !byFilter) {
+  if (only && targets.length === 1 && !byFilter && !context.isMachineReadable) {
     const moved = await moveOne(only);
     context.terminal.info(`moved ${displayText(moved.name)} to ${to}`);
     return assetRecord(context, moved);
   }
-  return bulkResult(context, await runConcurrently(context, targets, moveOne), `moved to ${to}`, 'assets');
+  const outcomes = await runConcurrently(context, targets, moveOne);
+  return bulkResult(context, outcomes, { outcome: 'moved', label: `moved to ${to}`, noun: 'assets' });
 }
 
 /** @throws MediactlError `usage` (exit 2) if the path of a folder to create is a glob, or looks like that of an asset */

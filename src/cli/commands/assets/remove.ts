@@ -100,7 +100,7 @@ async function runRemove(context: Context, request: RemoveRequest) {
   if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requests());
   await confirmBulk(context, collection, targets, { action: (what) => `move ${what} to the trash`, limit });
   const outcomes = await trash(context, assets, targets);
-  return bulkResult(context, outcomes, 'moved to the trash', collection);
+  return bulkResult(context, outcomes, { outcome: 'deleted', label: 'moved to the trash', noun: collection });
 }
 
 /** Adds the hint to use -r if the path of a folder was given. */
@@ -174,7 +174,7 @@ async function removeFolders(context: Context, request: RemoveRequest) {
   const remaining = [...targets.values()].filter(({ uid }) => kept.has(uid));
   const outcomes = await trash(context, assets, remaining, { isRetry: true });
   if (outcomes.every(({ error }) => !error)) outcomes.push(...(await deleteEmptied(context, workspace, deepestFirst)));
-  return bulkResult(context, outcomes, 'deleted', 'assets and folders');
+  return bulkResult(context, outcomes, { outcome: 'deleted', label: 'deleted', noun: 'assets and folders' });
 }
 
 /** Returns the folders that are still at their path. */

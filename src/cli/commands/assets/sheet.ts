@@ -80,10 +80,10 @@ function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset
   };
 }
 
-const rows = (sheet: OutputRecord<'sheet'>, { isTerminal }: RenderContext): DetailRow[] => [
+const rows = (sheet: OutputRecord<'contact-sheet'>, { isTerminal }: RenderContext): DetailRow[] => [
   ['saved', escapeControls(sheet.path)],
-  ['assets', String(sheet.assets)],
-  ['missing thumbnails', String(sheet.missing_thumbnails)],
+  ['assets', String(sheet.asset_count)],
+  ['missing thumbnails', String(sheet.missing_thumbnail_count)],
   ['size', isTerminal ? formatBytes(sheet.size_bytes) : String(sheet.size_bytes)],
 ];
 

@@ -128,13 +128,14 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
     return updated.asset;
   };
   const [only] = targets;
-  const single = only && targets.length === 1 && !byFilter ? await updateOne(only) : undefined;
+  const isSingle = targets.length === 1 && !byFilter && !context.isMachineReadable;
+  const single = only && isSingle ? await updateOne(only) : undefined;
   const outcomes = single ? [] : await runConcurrently(context, targets, updateOne);
   if (unverifiable.size > 0) {
     const names = [...unverifiable].map(escapeControls).join(', ');
     context.terminal.warn(`cannot verify the change: the service does not show ${names}`);
   }
-  return single ? assetRecord(context, single) : bulkResult(context, outcomes, 'updated', collection);
+  return single ? assetRecord(context, single) : bulkResult(context, outcomes, { outcome: 'updated', label: 'updated', noun: collection });
 }
 
 /** Change to an asset's tags: a complete new set, or slugs to add and remove. */

@@ -50,7 +50,7 @@ export type LoginRequest = {
   workspace?: string | undefined;
   withKey?: boolean | undefined;
   skipVerify?: boolean | undefined;
-  store?: 'keychain' | 'file' | undefined;
+  keyStore?: 'keychain' | 'file' | undefined;
 };
 
 function parseLoginRequest({ settings }: Context, flags: FlagsOf<typeof addLoginOptions>): LoginRequest {
@@ -188,14 +188,14 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
 
 async function saveProfile(
   { profiles, host, terminal }: Context,
-  { profile: name, store }: LoginRequest,
+  { profile: name, keyStore }: LoginRequest,
   key: string,
   profile: Omit<Profile, 'key' | 'keyStore'>,
 ) {
-  const requestedStore = store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : 'keychain');
+  const requestedStore = keyStore ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : 'keychain');
   const entry = { configDir: profiles.directory, profile: name };
   const failure = requestedStore === 'keychain' ? await storeInKeychain(entry, key) : undefined;
-  if (failure && store === 'keychain') {
+  if (failure && keyStore === 'keychain') {
     const hint = failure.kind === 'locked' ? 'unlock it, or use --key-store file' : 'use --key-store file';
     throw new MediactlError('cannot use the keychain', { code: 'keychain', ...failure, hint });
   }

@@ -28,10 +28,10 @@ import { ignoreNotFound } from '../confirm-many.ts';
 
 /**
  * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder.
- * `not_compared`: an asset has the same name, but was not uploaded from this machine. `different`: the service returns
+ * `same_name_and_size`: an asset has the same name, but was not uploaded from this machine. `different`: the service returns
  * other bytes, of another file or a rendition. `extra`: the asset has no local file.
  */
-type FileDifference = OutputRecord<'differences'>;
+type FileDifference = OutputRecord<'check'>;
 
 export const check: CommandDefinition = (command, run) => {
   addExamples(
@@ -42,7 +42,7 @@ export const check: CommandDefinition = (command, run) => {
   );
   command
     .description(
-      'Compares a directory with a folder, subdirectories included. Files uploaded from this machine are compared by content. For files uploaded from elsewhere only the name is known: they are listed as not_compared, unless --download compares them. If the service has lost an asset, the next upload sends the file again. Exit code 11 if there are differences.',
+      'Compares a directory with a folder, subdirectories included. Files uploaded from this machine are compared by content. For files uploaded from elsewhere only the name is known: they are listed as same_name_and_size, unless --download compares them. If the service has lost an asset, the next upload sends the file again. Exit code 11 if there are differences.',
     )
     .argument('<directory>', 'directory to compare')
     .argument('[folder]', `folder to compare it with: ${folderHelp}`)
@@ -87,10 +87,10 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   for await (const file of walk.files()) {
     files++;
     const found = await compareFile(file, library, { receipts, scope, hasSameBytes });
-    if (found?.difference === 'missing' && found.asset_uid !== null)
+    if (found?.outcome === 'missing_remotely' && found.asset_uid !== null)
       if (await api.assets.get(found.asset_uid).catch(ignoreNotFound))
         // In the trash, it is not found either.
-        found.difference = 'moved';
+        found.outcome = 'moved';
       else await receipts?.forgetAsset(found.asset_uid);
     if (found) differences.push(found);
   }
@@ -102,7 +102,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
     for (const { name, uid } of assets.values()) {
       const inside = joinPath(path, asText(name) ?? uid);
       if (!filter.isWanted(inside) || filter.isExcluded(inside)) continue;
-      differences.push({ path: `${top?.path ?? ''}/${inside}`, difference: 'extra', asset_uid: uid });
+      differences.push({ path: `${top?.path ?? ''}/${inside}`, outcome: 'missing_locally', asset_uid: uid });
     }
   const problem = pluralize(differences.length, 'difference');
   context.terminal.info(`${same} of ${files} files match; ${problem}`);
@@ -117,13 +117,13 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
 
 /** Returns the next step for the most frequent kind of differences that has one. */
 function nextStep({ directory, folder, download }: CheckRequest, differences: readonly FileDifference[]): string {
-  const has = (...kinds: FileDifference['difference'][]) =>
-    differences.some(({ difference }) => kinds.includes(difference));
+  const has = (...kinds: FileDifference['outcome'][]) =>
+    differences.some(({ outcome }) => kinds.includes(outcome));
   const both = `${quoteForShell(directory)} ${quoteForShell(folder)}`;
-  if (has('missing', 'changed', 'failed', 'different'))
+  if (has('missing_remotely', 'changed', 'failed', 'different'))
     return `mediactl sync ${both}, to upload missing and changed files`;
-  if (has('not_compared') && !download) return `mediactl check ${both} --download, to compare them byte by byte`;
-  if (has('not_compared')) return 'mediactl wait, then run the same command again';
+  if (has('unverified') && !download) return `mediactl check ${both} --download, to compare them byte by byte`;
+  if (has('unverified')) return 'mediactl wait, then run the same command again';
   return has('moved')
     ? 'mediactl mv ID /FOLDER moves an asset back'
     : 'mediactl rm ID moves an asset that should not be there to the trash';
@@ -168,22 +168,22 @@ async function compareFile(
   const asset = receipt?.blake3 ? assets?.get(normalizeUid(receipt.assetUid)) : undefined;
   if (receipt && asset) {
     assets?.delete(normalizeUid(asset.uid));
-    const differenceOf = (difference: FileDifference['difference']) => ({ path, difference, asset_uid: asset.uid });
+    const differenceOf = (outcome: FileDifference['outcome']) => ({ path, outcome, asset_uid: asset.uid });
     if (!(await hasSameContent(file, receipt))) return differenceOf('changed');
     if (classifyStatus(asset.status) === 'failed') return differenceOf('failed');
     const isSame = hasSameBytes ? await hasSameBytes(file, asset) : true;
-    return isSame ? undefined : differenceOf(isSame === undefined ? 'not_compared' : 'different');
+    return isSame ? undefined : differenceOf(isSame === undefined ? 'unverified' : 'different');
   }
   const names = possibleNames({ filename: path.split(/[\\/]/).at(-1) ?? path });
   const named =
     (receipt && assets?.get(normalizeUid(receipt.assetUid))) ??
     [...(assets?.values() ?? [])].find((each) => names.has(normalizeName(asText(each.name) ?? '')));
-  if (!named) return { path, difference: 'missing', asset_uid: receipt?.assetUid ?? null };
+  if (!named) return { path, outcome: 'missing_remotely', asset_uid: receipt?.assetUid ?? null };
   assets?.delete(normalizeUid(named.uid));
   // A file that this machine has uploaded keeps its own receipt.
   const isSame = await hasSameBytes?.(file, named, receipt?.blake3 ? undefined : key);
   if (isSame) return undefined;
-  return { path, difference: isSame === undefined ? 'not_compared' : 'different', asset_uid: named.uid };
+  return { path, outcome: isSame === undefined ? 'unverified' : 'different', asset_uid: named.uid };
 }
 
 type Comparison = {
@@ -237,7 +237,7 @@ async function hasSameContent(file: UploadCandidate, receipt: Receipt): Promise<
 }
 
 const columns: Column<FileDifference>[] = [
-  { header: 'DIFFERENCE', value: ({ difference }) => difference, noTruncate: true },
+  { header: 'DIFFERENCE', value: ({ outcome }) => outcome, noTruncate: true },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
 ];

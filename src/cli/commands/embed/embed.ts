@@ -16,11 +16,11 @@ import { dryRunPlan } from '../dry-run.ts';
 export const embed: CommandDefinition = [
   verb('show', 'show the embed restriction and its domains', async () => show, 'get'),
   verb(
-    'enable',
+    'restrict',
     'restrict embedding to the allowed domains',
     async () => (command, run) => restrict(command, run, true),
   ),
-  verb('disable', 'allow every domain to embed', async () => (command, run) => restrict(command, run, false)),
+  verb('unrestrict', 'allow every domain to embed', async () => (command, run) => restrict(command, run, false)),
   verb('domains', 'manage the domains that may embed', async () => domains),
 ];
 
@@ -30,7 +30,7 @@ const show: Define = (command, run) =>
     .action(run(async (context) => settingsRecord(await readSettings(context))));
 
 function restrict(command: Command, run: ActionWrapper, enabled: boolean): void {
-  addExamples(command, `mediactl embed ${enabled ? 'enable' : 'disable'}`)
+  addExamples(command, `mediactl embed ${enabled ? 'restrict' : 'unrestrict'}`)
     .description(
       enabled
         ? 'Restricts embedding in the workspace to the domains on its allow-list.'
@@ -131,7 +131,7 @@ async function runSync(context: Context, { file, prune }: { file: string; prune?
   if (prune && desired.length === 0)
     throw usageError(
       `${file} contains no domains`,
-      'mediactl embed disable to remove the restriction, or mediactl embed domains rm to remove single domains',
+      'mediactl embed unrestrict to remove the restriction, or mediactl embed domains rm to remove single domains',
       '--prune would remove every domain',
     );
   const current = read.settings.domains;
@@ -151,8 +151,8 @@ async function runSync(context: Context, { file, prune }: { file: string; prune?
 
 type DomainChanges = { added: readonly string[]; removed: readonly string[] };
 
-/** Result for one domain. `change` is null if the change failed. */
-type DomainRecord = OutputRecord<'domains'>;
+/** Result for one domain. */
+type DomainRecord = OutputRecord<'embed-domains'>;
 
 /** Adds domains before it removes any, so that no domain that stays is ever missing, and verifies the changes. */
 async function changeDomains(
@@ -172,15 +172,15 @@ async function changeDomains(
       // After a failed addition nothing is removed, because a site could lose its access.
       if (change === 'removed' && changes.added.length > 0 && failures.length > 0) throw notRemoved();
       await embeds.changeDomain(method, workspace, settings, domain);
-      records.push({ domain, change, error: null });
+      records.push({ domain, outcome: change, error: null });
     } catch (thrown) {
       const error = asMediactlError(thrown);
       failures.push(error.withSubject(domain));
-      records.push({ domain, change: null, error: error.toJSON() });
+      records.push({ domain, outcome: 'failed', error: error.toJSON() });
     }
   const count = failures.length;
   const changed = (change: keyof DomainChanges) =>
-    records.filter((each) => each.change === change).map(({ domain }) => domain);
+    records.filter(({ outcome }) => outcome === change).map(({ domain }) => domain);
   const added = changed('added');
   await embeds.verifyDomains(workspace, settings, added, changed('removed')).then(
     (respelled) => {
@@ -190,7 +190,7 @@ async function changeDomains(
     (error) => void failures.push(asMediactlError(error)),
   );
   if (added.length > 0 && settings.isOff)
-    context.terminal.info('the restriction is off, so every site may embed; to turn it on: mediactl embed enable');
+    context.terminal.info('the restriction is off, so every site may embed; to turn it on: mediactl embed restrict');
   const problem = count > 0 ? `${count} of ${steps.length} changes failed` : 'cannot confirm the changes';
   return {
     result: listBy(({ domain }) => domain, records, columns, 'nothing to change'),
@@ -210,11 +210,11 @@ const domainColumn: Column<{ domain: string }> = {
 };
 
 const columns: Column<DomainRecord>[] = [
-  { header: ' ', value: ({ change }) => (change ? { added: '+', removed: '-' }[change] : '!') },
+  { header: ' ', value: ({ outcome }) => ({ added: '+', removed: '-', failed: '!' })[outcome] },
   domainColumn,
   {
     header: 'RESULT',
-    value: ({ change, error }) => (error ? `failed: ${escapeControls(error.message)}` : (change ?? '')),
+    value: ({ outcome, error }) => (error ? `failed: ${escapeControls(error.message)}` : outcome),
   },
 ];
 

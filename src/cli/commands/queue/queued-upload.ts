@@ -18,14 +18,14 @@ export type QueuedUpload = SharedUploadFields & {
   /** Number of bytes sent, as last reported by the worker. */
   offset_bytes: number | null;
   worker: string | null;
-  /** Number of attempts started. In `stalls` of them the worker crashed or lost the queue. */
+  /** Number of attempts started. In `crashes` of them the worker crashed or lost the queue. */
   attempts: number;
-  stalls: number;
+  crashes: number;
   /** Uids of orphaned assets that were found by their upload marker and deleted. */
   base_url: string | null;
   queued_at: string;
-  begun_at: string | null;
-  done_at: string | null;
+  started_at: string | null;
+  finished_at: string | null;
 };
 
 export const stateNames: Record<JobState, QueuedUpload['state']> = {
@@ -66,28 +66,28 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     offset_bytes: isCompleted ? size : (count(progress.offset) ?? 0),
     worker: result.worker ?? text(worker),
     attempts: count(job.attemptsStarted) ?? 0,
-    stalls: count(job.stalledCounter) ?? 0,
+    crashes: count(job.stalledCounter) ?? 0,
     asset_uid,
     session_uid,
-    name,
+    asset_name: name,
     bytes_sent,
-    resumed_from,
-    requests,
+    resumed_from_bytes: resumed_from,
+    request_count: requests,
     duration_ms,
     blake3: result.blake3 || null,
     verified,
     base_url: text(data.service),
     queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
-    begun_at: isoOrNull(job.processedOn),
-    done_at: isoOrNull(job.finishedOn),
+    started_at: isoOrNull(job.processedOn),
+    finished_at: isoOrNull(job.finishedOn),
     error: reason === undefined ? null : parseFailure(reason).toJSON(),
   };
 }
 
-const formatState = ({ state, error, verified, stalls }: QueuedUpload) => {
+const formatState = ({ state, error, verified, crashes }: QueuedUpload) => {
   const label = error ? `${state}: ${escapeControls(error.message)}` : state;
   const check = state === 'uploaded' && !verified ? ', unverified' : '';
-  return `${label}${check}${stalls > 0 ? `, lost ${pluralize(stalls, 'time')}` : ''}`;
+  return `${label}${check}${crashes > 0 ? `, lost ${pluralize(crashes, 'time')}` : ''}`;
 };
 
 export const queuedColumns: Column<QueuedUpload>[] = [

@@ -26,7 +26,7 @@ export const sandbox: CommandDefinition = [
   verb('stop', 'stop the sandbox; its data is kept', async () => stop),
   verb('status', 'show whether the sandbox is running, and where', async () => status),
   verb('reset', 'stop the sandbox and delete its data', async () => reset),
-  verb('watch', 'print the URL of the watch page of an asset', async () => watch),
+  verb('open', 'open the watch page of an asset', async () => openWatchPage),
   verb('logs', 'show the log of the sandbox', async () => logs),
 ];
 
@@ -156,20 +156,23 @@ async function followLog({ clock, signal, terminal }: Context, log: LogReader): 
   });
 }
 
-const watch: Define = (command, run) =>
-  addExamples(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open')
+const openWatchPage: Define = (command, run) =>
+  addExamples(command, 'mediactl sandbox open @last', 'mediactl sandbox open @last --url')
     .description(
-      'Prints the URL of the sandbox’s watch page for an asset. Open it in a browser, or embed it in an iframe to test the embed restriction. The URL expires with its playback token.',
+      'Opens the sandbox’s watch page for an asset in the browser. Embed its URL in an iframe to test the embed restriction. The URL expires with its playback token.',
     )
     .argument('[id]', idHelp)
-    .option('--open', 'open the page in the browser')
+    .option('--url', 'print only the URL')
     .option(...newestOption)
     .option(...dataOption)
     .action(run((context, id, flags) => runWatch(context, { id, ...flags })));
 
-type WatchPageRequest = DataFlags & { id: string | undefined; open?: true | undefined; newest?: true | undefined };
+type WatchPageRequest = DataFlags & { id: string | undefined; url?: true | undefined; newest?: true | undefined };
 
-async function runWatch(context: Context, { id, open, newest, dataDir: typed }: WatchPageRequest): Promise<Result> {
+async function runWatch(
+  context: Context,
+  { id, url: isUrlOnly, newest, dataDir: typed }: WatchPageRequest,
+): Promise<Result> {
   const { dataDir, profile } = await findSandbox(context, typed);
   const running = await findRunning(context, dataDir);
   if (!running) throw new MediactlError('no sandbox is running', { code: 'not_running' });
@@ -183,7 +186,7 @@ async function runWatch(context: Context, { id, open, newest, dataDir: typed }: 
     const { playback_token } = await api.assets.player(uid);
     const url = new URL(`/watch/${uid}`, running.url);
     url.searchParams.set('token', playback_token);
-    if (!open) return text(url.href);
+    if (isUrlOnly) return text(url.href);
     if (context.isDryRun(`open ${url.origin}${url.pathname}`)) return noResult;
     return (await openWithDefault(context, url)) ? noResult : text(url.href);
   } finally {

@@ -3,6 +3,7 @@ import {
   addToPlan,
   type Classification,
   emptyPlan,
+  type FileTotals,
   type FileToUpload,
   type FoundUpload,
   filesToUpload,
@@ -38,35 +39,37 @@ import {
   splitByLocation,
 } from './prune.ts';
 
-type PlannedFile = OutputRecord<'upload-plan'>;
+type PlannedFile = OutputRecord<'upload-dry-run'>;
 
 /** Prints the totals of the files that would be sent, and the estimated cost (`--estimate`). */
 export async function printPlanTotals(context: Context, request: RunRequest, pruning?: PruneOptions) {
-  const { plan, same, outliving, prunable } = await compareFiles(context, request, pruning, () => {});
+  const { plan, duplicate, outliving, prunable } = await compareFiles(context, request, pruning, () => {});
   const gone = await listPrunable(context, pruning, prunable);
   const { transport, assets } = await context.api();
   if (!transport.connection.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
   const { requests, hours, limit } = estimateCost(plan, transport.connection.rateLimit, context.clock.now());
   const record: PlanRecord = {
-    there: plan.there,
-    not_compared: plan.not_compared,
-    exists: plan.exists,
-    changed: plan.changed,
-    same,
-    new: plan.new,
-    requests: requests + 2 * gone.length, // each asset is looked up first
-    bytes: totalToSend(plan).bytes,
-    hours,
-    limit,
-    outlive_sessions: outliving,
-    gone: gone.length,
+    skipped: toCount(plan.skipped),
+    same_name_and_size: toCount(plan.same_name_and_size),
+    exists: toCount(plan.exists),
+    changed: toCount(plan.changed),
+    duplicate: toCount(duplicate),
+    new: toCount(plan.new),
+    request_count: requests + 2 * gone.length, // each asset is looked up first
+    size_bytes: totalToSend(plan).bytes,
+    estimated_hours: hours,
+    requests_per_hour: limit,
+    exceeding_session_count: outliving,
+    deleted_count: gone.length,
   };
   const { rateLimit } = transport.connection;
-  context.terminal.info(formatPlan(plan, { rateLimit, now: context.clock.now(), same: same.files, isExact: true }));
-  if (context.settings.outputOptions.format !== 'human')
+  context.terminal.info(formatPlan(plan, { rateLimit, now: context.clock.now(), duplicates: duplicate.files, isExact: true }));
+  if (context.settings.outputOptions.format !== 'table')
     return { kind: 'record' as const, record, id: '', view: () => '' };
   return listBy(({ kind }) => kind, toPlanRows(record), planColumns, 'nothing to upload');
 }
+
+const toCount = ({ files, bytes }: FileTotals) => ({ file_count: files, size_bytes: bytes });
 
 /** Prints the planned outcome of each file (`--dry-run`). */
 export async function printDryRun(context: Context, request: RunRequest, pruning?: PruneOptions) {
@@ -84,37 +87,37 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
       outcome,
       asset_uid: 'receipt' in decision ? decision.receipt.assetUid : null,
       size_bytes: file.sizeBytes ?? null,
-      folder: request.folders.find(file) ?? null,
-      workspace,
+      folder_uid: request.folders.find(file) ?? null,
+      workspace_uid: workspace,
       content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
-      request: isSent ? `POST ${new URL(paths.upload(), baseUrl)}` : null,
+      request: isSent ? { method: 'POST', url: new URL(paths.upload(), baseUrl).href } : null,
       duplicate_of: null,
     };
     rows.push(row);
-    if (decision.kind === 'same') duplicates.set(row, decision.receipt);
+    if (decision.kind === 'duplicate') duplicates.set(row, decision.receipt);
   });
   for (const [row, { folder, name }] of duplicates) row.duplicate_of = await places.pathOf(folder, name);
   const gone = await listPrunable(context, pruning, prunable);
   for (const { path, assetUid, folder } of gone)
     rows.push({
       path,
-      outcome: 'gone',
+      outcome: 'deleted',
       asset_uid: assetUid,
       size_bytes: null,
-      folder: folder || null,
-      workspace,
+      folder_uid: folder || null,
+      workspace_uid: workspace,
       content_type: null,
-      request: `DELETE ${new URL(paths.item('assets', assetUid), baseUrl)}`,
+      request: { method: 'DELETE', url: new URL(paths.item('assets', assetUid), baseUrl).href },
       duplicate_of: null,
     });
   const { files, bytes: size } = totalToSend(plan);
   context.terminal.info(
     `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests + plan.comparisons} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
   );
-  const isHuman = context.settings.outputOptions.format === 'human' && !request.verbose;
-  const uids = rows.map(({ folder }) => folder ?? undefined);
+  const isHuman = context.settings.outputOptions.format === 'table' && !request.verbose;
+  const uids = rows.map(({ folder_uid }) => folder_uid ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
-  const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
+  const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'skipped') : rows;
   return listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload');
 }
 
@@ -143,7 +146,7 @@ async function compareFiles(
   const moved = new Set<string>();
   const plan = emptyPlan();
   const unread = emptyPlan();
-  const same = { files: 0, bytes: 0 };
+  const duplicate = { files: 0, bytes: 0 };
   let outliving = 0;
   try {
     const onUploaded = (_: unknown, file: UploadCandidate, found: FoundUpload) => {
@@ -152,13 +155,13 @@ async function compareFiles(
       if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
     };
     const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
-    const { there, not_compared, exists, comparisons, adopted } = unread;
-    Object.assign(plan, { there, not_compared, exists, comparisons, adopted });
+    const { skipped, same_name_and_size, exists, comparisons, adopted } = unread;
+    Object.assign(plan, { skipped, same_name_and_size, exists, comparisons, adopted });
     for (const [file, known] of files) {
       const decision = (await matchFile(file, tools.api, request, startMark)) ?? withoutMatch(known);
-      if (decision.kind === 'same') {
-        same.files++;
-        same.bytes += file.sizeBytes ?? 0;
+      if (decision.kind === 'duplicate') {
+        duplicate.files++;
+        duplicate.bytes += file.sizeBytes ?? 0;
       } else addToPlan(plan, decision, file, options.chunkBytes);
       const isSent = decision.kind === 'new' || decision.kind === 'changed';
       if (isSent && exceedsSessionLifetime(file.sizeBytes ?? 0, rateLimit)) outliving++;
@@ -167,12 +170,12 @@ async function compareFiles(
   } finally {
     await sources.close();
   }
-  assertHasFiles(plan, sources, singleFileOption, same.files);
+  assertHasFiles(plan, sources, singleFileOption, duplicate.files);
   await request.confirmFolders?.();
   warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
   const prunable =
     pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved, adopted: plan.adopted }));
-  return { plan, same, outliving, prunable };
+  return { plan, duplicate, outliving, prunable };
 }
 
 /** Returns the decision for a file whose content no receipt has. */
@@ -192,9 +195,9 @@ async function matchFile(
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
-  { header: 'WOULD BE', value: ({ outcome }) => outcome, noTruncate: true },
+  { header: 'OUTCOME', value: ({ outcome }) => outcome, noTruncate: true },
   { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9 },
-  { header: 'FOLDER', value: ({ folder }) => places.displayName(folder ?? undefined), minWidth: 12 },
+  { header: 'FOLDER', value: ({ folder_uid }) => places.displayName(folder_uid ?? undefined), minWidth: 12 },
   { header: 'DUPLICATE OF', value: ({ duplicate_of }) => displayText(duplicate_of), minWidth: 12, terminalOnly: true },
   { header: 'CONTENT TYPE', value: ({ content_type }) => displayText(content_type), minWidth: 12 },
 ];

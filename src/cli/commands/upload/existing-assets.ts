@@ -103,7 +103,7 @@ function formatSameName(files: readonly UploadCandidate[]): string {
  * Compares files with the assets of their folder that this machine did not upload:
  *
  * - same checksum, shown by the service or in an imported receipt (assumption A28): the file is already uploaded
- * - same name and size, without a checksum to compare: `not_compared`
+ * - same name and size, without a checksum to compare: `same_name_and_size`
  * - same name alone, or incomplete: collected in `sameName`; `exists` if it is complete and those are skipped
  */
 class FolderComparison {
@@ -198,11 +198,11 @@ class FolderComparison {
       this.#context.signal.throwIfAborted();
       if (blake3 !== digest) return 'same name';
       const verified = shownDigest === undefined ? null : true;
-      return { kind: 'there' as const, receipt: this.#receiptOf(file, folder, listed, { blake3, verified }) };
+      return { kind: 'skipped' as const, receipt: this.#receiptOf(file, folder, listed, { blake3, verified }) };
     }
     if (size !== file.sizeBytes) return 'same name';
     if (!isStored(status)) return 'incomplete';
-    return { kind: 'not_compared' as const, receipt: this.#receiptOf(file, folder, listed) };
+    return { kind: 'same_name_and_size' as const, receipt: this.#receiptOf(file, folder, listed) };
   }
 
   /** Returns true for the name of the file, and without its extension only if the record shows no other file name. */
@@ -232,7 +232,7 @@ class FolderComparison {
     return {
       ...{ service: this.#service, workspace: this.#options.workspace, folder, path, sizeBytes, mtimeNs },
       ctimeNs: ctimeNs ?? null,
-      ...{ blake3, verified, assetUid, sessionUid: '', name, state: isReady ? 'ready' : 'pending', reason: null },
+      ...{ blake3, verified, assetUid, sessionUid: '', name, state: isReady ? 'ready' : 'unchecked', reason: null },
       at: new Date(this.#context.clock.now()).toISOString(),
     };
   }

@@ -48,7 +48,7 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
       const blake3 = await digestAndClose(sync.open(file.path, file.sourceId)).catch(() => undefined);
       const same = fits.filter((receipt) => receipt.blake3 === blake3);
       const here = same.find(({ folder }) => (folder || undefined) === to);
-      if (here) moved.set(file, { kind: 'there', receipt: here });
+      if (here) moved.set(file, { kind: 'skipped', receipt: here });
       else if (same[0]) {
         for (const { assetUid } of same) sync.movedUids.add(assetUid);
         let [was, is] = [posix.join(top, same[0].syncedDir ?? ''), posix.join(top, file.relativeDir)];

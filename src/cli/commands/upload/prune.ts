@@ -172,7 +172,7 @@ export const pruneRefusal = ({ limit }: PruneOptions, { candidates, safetyError 
   findLimitError({ count: candidates.length, noun: 'assets', limit, doubt: safetyError });
 
 async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receipt) {
-  if (state !== 'pending') return state === 'ready';
+  if (state !== 'unchecked') return state === 'ready';
   const { status } = await api.assets.get(assetUid);
   if (classifyStatus(status) !== 'ready') return false;
   await receipts.saveProcessingResult(assetUid, 'ready');

@@ -23,7 +23,7 @@ export async function listFinishedUploads(context: Context): Promise<ListResult>
   const pages = async function* () {
     let page: FinishedUpload[] = [];
     for await (const receipt of receipts?.all() ?? []) {
-      isUnchecked ||= receipt.state === 'pending';
+      isUnchecked ||= receipt.state === 'unchecked';
       page.push(toFinishedUpload(receipt));
       if (page.length < pageSize) continue;
       yield page;
@@ -42,20 +42,20 @@ export async function listFinishedUploads(context: Context): Promise<ListResult>
 }
 
 const toFinishedUpload = (receipt: Receipt): FinishedUpload => ({
-  service: receipt.service,
-  workspace: receipt.workspace,
-  folder: receipt.folder || null,
+  base_url: receipt.service,
+  workspace_uid: receipt.workspace,
+  folder_uid: receipt.folder || null,
   path: receipt.path,
   size_bytes: receipt.sizeBytes,
-  mtime_ns: receipt.mtimeNs,
+  source_version: receipt.mtimeNs,
   blake3: receipt.blake3,
   verified: receipt.verified,
   asset_uid: receipt.assetUid,
   session_uid: receipt.sessionUid,
-  name: receipt.name,
-  state: receipt.state,
+  asset_name: receipt.name,
+  asset_state: receipt.state,
   reason: receipt.reason,
-  at: receipt.at,
+  finished_at: receipt.at,
 });
 
 const doneColumns: Column<FinishedUpload>[] = [
@@ -65,10 +65,10 @@ const doneColumns: Column<FinishedUpload>[] = [
   {
     header: 'STATE',
     // Only `wait` and --wait update the state of an asset.
-    value: ({ state }, { isTerminal }) => (isTerminal && state === 'pending' ? 'not checked' : state),
+    value: ({ asset_state }) => asset_state,
     noTruncate: true,
   },
-  { header: 'SENT', value: ({ at }, shown) => timeText(at, shown), dropPriority: 1 },
+  { header: 'FINISHED', value: ({ finished_at }, shown) => timeText(finished_at, shown), dropPriority: 1 },
 ];
 
 export function exportDone(command: Command, run: ActionWrapper): void {
@@ -124,19 +124,19 @@ const matches = (isValid: (text: string) => boolean) => (value: unknown) => type
 
 /** Checks of a record's fields, because another program might have written it. */
 const fieldChecks: Record<Exclude<keyof FinishedUpload, 'reason'>, (value: unknown) => boolean> = {
-  service: matches((url) => URL.canParse(url) && new URL(url).origin === url),
-  workspace: matches(isUid),
-  folder: (value) => value === null || matches(isUid)(value),
+  base_url: matches((url) => URL.canParse(url) && new URL(url).origin === url),
+  workspace_uid: matches(isUid),
+  folder_uid: (value) => value === null || matches(isUid)(value),
   path: matches((path) => path !== '' && !/\p{Cc}/u.test(path)),
   size_bytes: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
-  mtime_ns: matches((version) => version !== ''),
+  source_version: matches((version) => version !== ''),
   blake3: (value) => value === null || matches((digest) => /^[0-9a-f]{64}$/.test(digest))(value),
   verified: (value = null) => value === null || typeof value === 'boolean',
   asset_uid: matches(isUid),
   session_uid: isText,
-  name: isText,
-  state: (value) => ['pending', 'ready', 'failed'].includes(value as string),
-  at: matches((time) => !Number.isNaN(Date.parse(time))),
+  asset_name: isText,
+  asset_state: (value) => ['unchecked', 'ready', 'failed'].includes(value as string),
+  finished_at: matches((time) => !Number.isNaN(Date.parse(time))),
 };
 
 /** @throws MediactlError `usage` (exit 2) with the line number; nothing is imported */
@@ -147,21 +147,21 @@ function parseImportedReceipt(line: string, at: number): Receipt {
     if (!isValid(value[name])) throw importLineError(at, `its ${name} is invalid`);
   const done = value as FinishedUpload;
   return {
-    service: done.service,
-    workspace: done.workspace,
-    folder: done.folder ?? '',
+    service: done.base_url,
+    workspace: done.workspace_uid,
+    folder: done.folder_uid ?? '',
     path: done.path,
     sizeBytes: done.size_bytes,
-    mtimeNs: done.mtime_ns,
+    mtimeNs: done.source_version,
     blake3: done.blake3,
     ctimeNs: null,
     verified: null, // this machine has not compared the content
     assetUid: done.asset_uid,
     sessionUid: done.session_uid,
-    name: done.name,
-    state: done.state,
+    name: done.asset_name,
+    state: done.asset_state,
     reason: isText(done.reason) ? done.reason : null,
-    at: done.at,
+    at: done.finished_at,
   };
 }
 

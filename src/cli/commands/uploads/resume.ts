@@ -26,7 +26,7 @@ export function resume(command: Command, run: ActionWrapper): void {
   command
     .summary('resume unfinished uploads')
     .description('Resumes unfinished uploads that were started on this machine with the profile in use.')
-    .argument('[session]', 'upload id, or uid of its session or asset')
+    .argument('[upload]', 'upload id, or uid of its session or asset')
     .option('--all', 'resume all uploads of this profile')
     .option('--force', 'upload from the beginning as a new asset')
     .option('--wait', 'wait until the assets are ready')

@@ -20,15 +20,15 @@ import {
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
 import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
 import { listQueuedUploads, watch } from '../queue/queue-list.ts';
+import { cleanup } from './cleanup.ts';
 import { exportDone, importDone, listFinishedUploads } from './finished-uploads.ts';
-import { gc } from './gc.ts';
 import { resume } from './resume.ts';
 
 export const uploads: CommandDefinition = (noun, run) => {
   list(noun.command('ls'), run);
   resume(noun.command('resume'), run);
   forget(noun.command('forget'), run);
-  gc(noun.command('gc'), run);
+  cleanup(noun.command('cleanup'), run);
   exportDone(noun.command('export'), run);
   importDone(noun.command('import'), run);
   watch(noun.command('watch'), run);
@@ -83,7 +83,7 @@ function forget(command: Command, run: ActionWrapper): void {
     .description(
       'Forgets unfinished uploads of this machine, or removes uploads from a queue. Prints the assets that they created, and keeps them.',
     )
-    .argument('[session]', 'upload id, or uid of its session or asset')
+    .argument('[upload]', 'upload id, or uid of its session or asset')
     .option('--expired', 'all uploads whose session has expired, by this machine’s clock')
     .option('--all', 'all uploads')
     .option(queueFlag, queueFlagHelp)

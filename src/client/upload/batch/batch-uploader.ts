@@ -141,13 +141,19 @@ export class BatchUploader implements BatchRun {
       const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts }, workspaces);
       const found = await search.catch((error) => {
         if (asMediactlError(error).exitCode === exitCodes.state) throw error;
-        return []; // the files themselves are uploaded; `uploads gc` searches again, and reports the error
+        return []; // the files themselves are uploaded; `uploads cleanup` searches again, and reports the error
       });
       for (const { path, assetUid } of found)
-        notice(path, `asset ${assetUid} may be empty, because the response to its creation was lost; see uploads gc`);
+        notice(
+          path,
+          `asset ${assetUid} may be empty, because the response to its creation was lost; see uploads cleanup`,
+        );
     }
     for (const { path } of await listLost())
-      notice(path, 'the response to a creation was lost, and may have left an empty asset; uploads gc searches for it');
+      notice(
+        path,
+        'the response to a creation was lost, and may have left an empty asset; uploads cleanup searches for it',
+      );
   }
 
   async #uploadAll(files: UploadCandidate[]): Promise<void> {
@@ -208,7 +214,7 @@ export class BatchUploader implements BatchRun {
     const mayBeElsewhere = this.#isBatch && this.#options.timeoutMs === undefined;
     if (mayBeElsewhere && error?.explanation.code === 'already_uploading') {
       delete outcome.error;
-      outcome.isElsewhere = true;
+      outcome.isBusy = true;
     } else if (error) {
       const { withNextStep } = await import('../session/next-step.ts');
       outcome.error = await withNextStep(outcome, error, this.#options, this.#deps);

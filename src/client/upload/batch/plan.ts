@@ -15,9 +15,9 @@ export type FileTotals = { files: number; bytes: number };
 /** Totals of a run before it starts, for files that are already uploaded and files to send. */
 export type Plan = {
   /** Files already uploaded, according to this machine's receipts. */
-  there: FileTotals;
+  skipped: FileTotals;
   /** Files whose folder has an asset of the same name and size, which another machine uploaded. */
-  not_compared: FileTotals;
+  same_name_and_size: FileTotals;
   /** Files that are skipped because their folder has an asset of the same name (`--ignore-existing`). */
   exists: FileTotals;
   /** Files whose path was uploaded before, but whose size or modification time has changed. */
@@ -37,8 +37,8 @@ export type Plan = {
 };
 
 export const emptyPlan = (): Plan => ({
-  there: { files: 0, bytes: 0 },
-  not_compared: { files: 0, bytes: 0 },
+  skipped: { files: 0, bytes: 0 },
+  same_name_and_size: { files: 0, bytes: 0 },
   exists: { files: 0, bytes: 0 },
   changed: { files: 0, bytes: 0 },
   sameSize: { files: 0, bytes: 0 },
@@ -56,7 +56,7 @@ export type Classification = FoundUpload | FileToUpload;
 export type FileToUpload = { kind: 'changed' | 'sameSize' | 'new' };
 
 /** An asset that makes it unnecessary to upload a file. See `UploadOutcome` for the kinds. */
-export type FoundUpload = { kind: 'there' | 'not_compared' | 'exists'; receipt: Receipt };
+export type FoundUpload = { kind: 'skipped' | 'same_name_and_size' | 'exists'; receipt: Receipt };
 
 async function classify(
   file: UploadCandidate,
@@ -67,7 +67,7 @@ async function classify(
   if (!receipts || !key || sizeBytes === undefined) return { kind: 'new' };
   const receipt = await receipts.find(key);
   if (receipt && isUnchanged(receipt, { sizeBytes, mtimeNs, ctimeNs }))
-    return { kind: receipt.blake3 === null ? 'not_compared' : 'there', receipt };
+    return { kind: receipt.blake3 === null ? 'same_name_and_size' : 'skipped', receipt };
   if (receipt?.blake3) return { kind: 'changed' };
   return { kind: sizeBytes > 0 && (await receipts.hasSize(key, sizeBytes)) ? 'sameSize' : 'new' };
 }
@@ -90,7 +90,7 @@ export const totalToSend = ({ changed, sameSize, new: fresh }: Plan): FileTotals
 });
 
 export const countFiles = (plan: Plan) =>
-  plan.there.files + plan.not_compared.files + plan.exists.files + totalToSend(plan).files;
+  plan.skipped.files + plan.same_name_and_size.files + plan.exists.files + totalToSend(plan).files;
 
 export type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
 
@@ -125,7 +125,7 @@ export async function filesToUpload(
   const service = api.transport.baseUrl.origin;
   const files = new Map<UploadCandidate, FileToUpload>();
   const add = (file: UploadCandidate, classification: Classification) => {
-    const isHashed = checksum && classification.kind === 'there';
+    const isHashed = checksum && classification.kind === 'skipped';
     const decision = isHashed ? ({ kind: 'changed' } as const) : classification;
     addToPlan(plan, decision, file, chunkBytes);
     if (!('receipt' in decision)) return files.set(file, decision);

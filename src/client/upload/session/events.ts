@@ -3,7 +3,7 @@ import type { TransportNotice } from '../../http/rate-limiter.ts';
 /** Event about a run of several files. `--progress json` prints it unchanged. */
 export type RunEvent =
   /** Emitted before the first byte is sent: the totals to upload; `there` counts the files already uploaded. */
-  | { event: 'planned'; files: number; bytes: number; there: number }
+  | { event: 'planned'; files: number; bytes: number; skipped: number }
   /** Emitted about once a second. */
   | {
       event: 'overall';
@@ -38,19 +38,19 @@ export type FileEvent = { path: string } & (
 
 /**
  * Outcome of one file: `uploaded` (by this run), `there` (uploaded before from this path), `same` (the same content
- * was uploaded before), `not_compared` (the folder has an asset of the same name and size), `exists` (it has one of the
+ * was uploaded before), `same_name_and_size` (the folder has an asset of the same name and size), `exists` (it has one of the
  * same name, and `--ignore-existing` was given), `elsewhere` (another process is uploading it), `queued` (for workers),
  * `left` (not finished when the run was stopped or its time was up) or `failed`.
  */
 export type UploadOutcome =
   | 'uploaded'
-  | 'there'
-  | 'same'
-  | 'not_compared'
+  | 'skipped'
+  | 'duplicate'
+  | 'same_name_and_size'
   | 'exists'
-  | 'elsewhere'
+  | 'busy'
   | 'queued'
-  | 'left'
+  | 'interrupted'
   | 'failed';
 
 export type UploadEvent = RunEvent | FileEvent;

@@ -27,7 +27,7 @@ export const listLostCreations = async (receipts: Receipts, service: string, wor
 /**
  * Finds the empty assets that lost creations, whose response never arrived, might have made: among the newest assets,
  * those with the upload's name and no bytes yet that belong to no other upload from this machine. Records them for
- * `uploads gc`, in place of the creations, except those for which there are too many newer assets to scan all.
+ * `uploads cleanup`, in place of the creations, except those for which there are too many newer assets to scan all.
  * Full-text search is not used because it misses names without letters.
  */
 export async function findEmptyAssets(

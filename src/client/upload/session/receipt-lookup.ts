@@ -32,7 +32,7 @@ export function isUnchanged(receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs' | 'ct
 export async function findReceiptByPath(run: UploadRun): Promise<Uploaded | undefined> {
   const { deps, options, receiptKey, source } = run;
   const receipt = options.checksum ? undefined : await deps.receipts?.find(receiptKey);
-  return receipt && isUnchanged(receipt, source.identity) ? toUploaded(receipt, 'there') : undefined;
+  return receipt && isUnchanged(receipt, source.identity) ? toUploaded(receipt, 'skipped') : undefined;
 }
 
 /**
@@ -48,13 +48,13 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   const dedupe = { duplicates: options.duplicates, mark: deps.maxReceiptId };
   const { match, deleted } = await matchContent({ api, receipts }, receiptKey, content, dedupe);
   if (deleted) await receipts.forgetAsset(deleted.assetUid);
-  if (match?.kind === 'there')
+  if (match?.kind === 'skipped')
     await receipts.updatePath(receiptKey, { path: receiptKey.path, ...fileTimesOf(identity) });
   return match && toUploaded(match.receipt, match.kind);
 }
 
 /** A receipt with the content of a file: of the file itself (`there`) or of another one (`same`). */
-export type ReceiptMatch = { kind: 'there'; receipt: Receipt } | { kind: 'same'; receipt: Receipt };
+export type ReceiptMatch = { kind: 'skipped'; receipt: Receipt } | { kind: 'duplicate'; receipt: Receipt };
 
 /**
  * Finds a receipt with the same content, first for the same path and folder, then for other paths if `duplicates` says so.
@@ -72,13 +72,13 @@ export async function matchContent(
   if (sizeBytes === 0 || !(await receipts.hasSize(key, sizeBytes))) return {};
   const blake3 = await digest();
   const own = await receipts.find(key);
-  if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) return { match: { kind: 'there', receipt: own } };
+  if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) return { match: { kind: 'skipped', receipt: own } };
   if (duplicates === 'upload') return {};
   const isAnywhere = duplicates === 'skip-anywhere';
   const receipt = await receipts.findByContent(key, { sizeBytes, blake3 }, mark, isAnywhere);
   if (!receipt) return {};
   const folder = isAnywhere ? await findFolder(api, receipt) : receipt.folder;
-  return folder === undefined ? { deleted: receipt } : { match: { kind: 'same', receipt: { ...receipt, folder } } };
+  return folder === undefined ? { deleted: receipt } : { match: { kind: 'duplicate', receipt: { ...receipt, folder } } };
 }
 
 /** Returns the folder that an asset is in now, '' for the top level; undefined if the asset no longer exists. */
@@ -110,5 +110,5 @@ export function toUploaded(receipt: Receipt, how: SuccessOutcome): Uploaded {
     blake3,
     verified,
   };
-  return how === 'same' ? { ...uploaded, folder: receipt.folder } : uploaded;
+  return how === 'duplicate' ? { ...uploaded, folder: receipt.folder } : uploaded;
 }

@@ -53,7 +53,7 @@ export type UploadDeps = {
   openSource(path: string, sourceId?: string): Promise<UploadSource>;
   /** Asks the user to confirm a possible duplicate. @throws MediactlError `declined`; `refusal` without a terminal */
   confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
-  /** Records incomplete assets for `uploads gc`; undefined if they cannot be recorded. */
+  /** Records incomplete assets for `uploads cleanup`; undefined if they cannot be recorded. */
   orphans: Pick<Receipts, 'saveOrphan'> | undefined;
   /** Finds the unfinished upload of a file that was moved since; absent if moved files are not looked for. */
   findResumable?(file: PlannedEntry, source: UploadSource, notice: Notice): Promise<OpenEntry | undefined>;
@@ -62,7 +62,7 @@ export type UploadDeps = {
 type Notice = (message: string) => void;
 
 /** Outcome of a successful upload (see `UploadOutcome`). */
-export type SuccessOutcome = 'uploaded' | 'there' | 'same' | 'not_compared' | 'exists';
+export type SuccessOutcome = 'uploaded' | 'skipped' | 'duplicate' | 'same_name_and_size' | 'exists';
 
 /** A file that is complete on the service. */
 export type Uploaded = Pick<
@@ -109,7 +109,7 @@ export type FileOutcome = {
   /** Uid of the asset that this run created or resumed, also if the upload failed. */
   assetUid?: string | undefined;
   /** True if this run skips the file because another process is uploading it. */
-  isElsewhere?: boolean;
+  isBusy?: boolean;
   queueId?: string;
   requests: number;
   /** Bytes that this process has sent of the file, also if it was not completed. */
@@ -130,10 +130,10 @@ export const createOutcome = (path: string, workspace: string, result: Partial<F
 });
 
 /** Returns the outcome's name. A complete upload counts as uploaded even if a later step failed. */
-export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome): UploadOutcome {
-  if (isElsewhere) return 'elsewhere';
+export function outcomeOf({ uploaded, isBusy, queueId, error }: FileOutcome): UploadOutcome {
+  if (isBusy) return 'busy';
   if (queueId !== undefined && !uploaded && !error) return 'queued';
-  return uploaded?.how ?? (error && isInterruption(error) ? 'left' : 'failed');
+  return uploaded?.how ?? (error && isInterruption(error) ? 'interrupted' : 'failed');
 }
 
 /** Returns true if the error means that a signal or `--stop-at` stopped the run. */

@@ -62,7 +62,7 @@ export class UploadRun {
     return this.job.label ?? this.job.path;
   }
 
-  /** Records an incomplete asset for `uploads gc`. */
+  /** Records an incomplete asset for `uploads cleanup`. */
   recordOrphan(assetUid: string): Promise<void> {
     return this.#saveOrphan(assetUid, new Date(this.deps.api.transport.clock.now()).toISOString());
   }

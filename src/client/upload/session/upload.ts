@@ -319,7 +319,7 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   run.emit({ event: 'uploaded', asset_uid: assetUid, blake3, verified });
   const name = metadata.asset_name ?? metadata.filename;
   const counts = { sizeBytes: source.sizeBytes, bytesSent, resumedFrom };
-  return { how: 'uploaded', state: 'pending', assetUid, sessionUid, name, ...counts, blake3, verified };
+  return { how: 'uploaded', state: 'unchecked', assetUid, sessionUid, name, ...counts, blake3, verified };
 }
 
 /** Replaces the entry with the receipt. */

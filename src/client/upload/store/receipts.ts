@@ -8,7 +8,7 @@ import type { StateDatabase } from './state-database.ts';
 import type { Orphan } from './upload-entry.ts';
 
 /** Processing state of an asset, as last seen by this machine. */
-type ProcessingState = 'pending' | 'ready' | 'failed';
+type ProcessingState = 'unchecked' | 'ready' | 'failed';
 
 /** Local record of a finished upload. */
 export type Receipt = ReceiptKey & {
@@ -233,7 +233,7 @@ export class Receipts {
   /** Returns the receipts of assets not known to be ready or failed, oldest first. */
   async pending(service: string, workspace: string): Promise<Receipt[]> {
     const sql = `SELECT ${selectedColumns} FROM uploads
-      WHERE service = ? AND workspace = ? AND processing = 'pending' AND ${isDone} ORDER BY seq`;
+      WHERE service = ? AND workspace = ? AND processing = 'unchecked' AND ${isDone} ORDER BY seq`;
     const rows = await this.#database.select<ReceiptRow>(sql, service, workspace);
     return rows.map(receiptOf);
   }

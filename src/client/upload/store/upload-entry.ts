@@ -80,7 +80,7 @@ export type Orphan = {
   isGuessed: boolean;
 };
 
-/** Returns what an upload may have left incomplete on the service, for `uploads gc`. */
+/** Returns what an upload may have left incomplete on the service, for `uploads cleanup`. */
 export const orphanOf = (entry: UploadEntry): Orphan => ({
   assetUid: assetOf(entry) ?? null,
   workspace: entry.metadata.workspace_uid,

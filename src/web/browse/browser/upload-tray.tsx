@@ -12,7 +12,7 @@ const stateLabels: Record<UploadState['state'], string> = {
   sending: 'sending',
   waiting: 'waiting for the service',
   uploaded: 'uploaded',
-  there: 'already uploaded',
+  skipped: 'already uploaded',
   failed: 'failed',
 };
 
@@ -61,7 +61,7 @@ function UploadRow({ upload, isStopped, onOpen }: UploadRowProps) {
 }
 
 /** Maps the states of uploads to the words of the summary, in its order. Other states are `remaining`. */
-const resultNames = { uploaded: 'uploaded', there: 'already uploaded', failed: 'failed', open: 'remaining' };
+const resultNames = { uploaded: 'uploaded', skipped: 'already uploaded', failed: 'failed', open: 'remaining' };
 
 /** Returns the number of files by result: "8 files: 1 uploaded, 5 already uploaded, 1 failed, 1 remaining". */
 function summarize(states: readonly UploadState[]): string {

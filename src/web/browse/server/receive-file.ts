@@ -29,7 +29,7 @@ export async function receiveFile(
       report({ state, doneBytes: sentBytes }),
     )
     .then(
-      ({ isNew, assetUid }) => report({ state: isNew ? 'uploaded' : 'there', doneBytes: sizeBytes, assetUid }),
+      ({ isNew, assetUid }) => report({ state: isNew ? 'uploaded' : 'skipped', doneBytes: sizeBytes, assetUid }),
       (error) => {
         const { problem, reason, hint } = PageProblem.findIn(error) ?? library.toProblem(error);
         report({ state: 'failed', problem: [problem, reason, hint].filter(Boolean).join('; ') });

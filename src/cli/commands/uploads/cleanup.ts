@@ -28,8 +28,13 @@ type OrphanRow = {
   trashed: boolean;
 };
 
-export function gc(command: Command, run: ActionWrapper): void {
-  addExamples(command, 'mediactl uploads gc', 'mediactl uploads gc --trash', 'mediactl uploads gc --trash --yes');
+export function cleanup(command: Command, run: ActionWrapper): void {
+  addExamples(
+    command,
+    'mediactl uploads cleanup',
+    'mediactl uploads cleanup --trash',
+    'mediactl uploads cleanup --trash --yes',
+  );
   command
     .summary('find and trash incomplete assets')
     .description(
@@ -39,14 +44,14 @@ export function gc(command: Command, run: ActionWrapper): void {
     .option('--max-delete <number>', 'with --trash, maximum number of assets to move (100)')
     .action(
       run((context, { trash = false, maxDelete }) =>
-        runGc(context, { trash, limit: parseWriteLimit('--max-delete', maxDelete) }),
+        runCleanup(context, { trash, limit: parseWriteLimit('--max-delete', maxDelete) }),
       ),
     );
 }
 
-type GcRequest = { trash: boolean; limit: WriteLimit };
+type CleanupRequest = { trash: boolean; limit: WriteLimit };
 
-export async function runGc(context: Context, { trash, limit }: GcRequest): Promise<CommandOutcome> {
+export async function runCleanup(context: Context, { trash, limit }: CleanupRequest): Promise<CommandOutcome> {
   const api = await context.api();
   const receipts = await context.receiptsIfAny();
   const orphans = receipts ? await findIncompleteOrphans(context, api, receipts) : [];

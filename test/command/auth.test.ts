@@ -29,9 +29,7 @@ describe('auth login', () => {
     const { code, stdout, stderr } = await login('--profile', 'main', '--workspace', workspace);
     expect(code).toBe(0);
     expect(stdout).toBe(`profile\tmain\nbase_url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey_in\tfile\n`);
-    expect(stderr).toBe(
-      `API key saved in ${config} (mode 0600)\nlogged in to ${sandbox.url} as profile main\n`,
-    );
+    expect(stderr).toBe(`API key saved in ${config} (mode 0600)\nlogged in to ${sandbox.url} as profile main\n`);
     expect(statSync(config).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.main.key).toBe(sandbox.key);
   });

@@ -3,17 +3,17 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unl
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
-import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock, optionalClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
+import { after, cut, FakeService, refuse } from '../support/fake-service.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 
 type Item = { path: string; outcome: string; asset_uid: string | null; error: unknown };
 
-async function world(options: Parameters<typeof BusyService.start>[0] = {}) {
-  const service = await BusyService.start(options);
+async function world(options: Parameters<typeof FakeService.start>[0] = {}) {
+  const service = await FakeService.start(options);
   const cli = new Cli(service.environment);
   const folder = join(cli.home, 'shots');
   mkdirSync(folder);
@@ -88,7 +88,7 @@ describe('one file is one asset', () => {
     file('a empty.bin', '');
     file('b.bin');
     service.fault = ({ method }) =>
-      method === 'POST' && [...service.assets.values()].length === 0 ? 'cut after' : undefined;
+      method === 'POST' && [...service.assets.values()].length === 0 ? after(cut) : undefined;
     const { code, stderr } = await run('upload', '--flatten', folder, '--transfers', '1');
     const [lost] = service.assets.keys();
     expect([code, stderr]).toEqual([0, expect.stringContaining(`asset ${lost} may be empty`)]);
@@ -117,7 +117,7 @@ describe('folders', () => {
     service.fault = ({ method, path }) => {
       if (method !== 'POST' || !path.includes('/folders/') || isLost) return undefined;
       isLost = true;
-      return 'cut after';
+      return after(cut);
     };
     const { code } = await run('upload', '--sync', folder, '--folder', '/F', '--transfers', '2');
     expect([code, service.folders.map(({ name }) => name)]).toEqual([0, ['F']]);
@@ -131,7 +131,8 @@ describe('folders', () => {
       if (!path.includes('/folders/') || service.folders.length !== 2) return undefined;
       if (isAway) return undefined;
       isAway = true;
-      service.stop().then(() => setTimeout(() => void service.listen(), 300));
+      service.stop();
+      setTimeout(() => void service.listen(), 300);
       return undefined;
     };
     expect((await run('upload', folder, '--create-folders')).code).toBe(0);
@@ -139,7 +140,11 @@ describe('folders', () => {
   });
 
   it('are found under the names that the service keeps', async () => {
-    const { folder, file, run, service } = await world({ trimsNames: true });
+    const { folder, file, run, service } = await world({
+      onNewFolder: (folder) => {
+        folder.name = folder.name.trim();
+      },
+    });
     file('cam a /a.bin');
     for (let n = 0; n < 3; n++) expect((await run('upload', '--sync', folder, '--folder', '/F')).code).toBe(0);
     expect([service.folders.length, service.completeAssets.length]).toEqual([2, 1]);
@@ -191,7 +196,7 @@ describe('--prune', () => {
     file('stays.bin');
     await run(...sync(folder));
     for (const path of paths) unlinkSync(path);
-    service.fault = ({ method }) => (method === 'DELETE' ? { status: 403 } : undefined);
+    service.fault = ({ method }) => (method === 'DELETE' ? refuse(403) : undefined);
     const { code, stderr } = await run(...sync(folder));
     expect([code, stderr]).toEqual([5, expect.not.stringContaining('moved')]);
     expect(service.completeAssets).toHaveLength(4);
@@ -309,7 +314,7 @@ describe('a run that is stopped', () => {
     service.fault = ({ method, path }) => {
       if (method !== 'POST' || path !== '/upload/') return undefined;
       creations++;
-      return creations <= 3 ? 'cut before' : creations > 6 ? { status: 402 } : undefined;
+      return creations <= 3 ? cut : creations > 6 ? refuse(402) : undefined;
     };
     const args = ['upload', '--flatten', folder, '--json', '--transfers', '1'];
     const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(50) });
@@ -324,8 +329,8 @@ describe('a run that is stopped', () => {
     let creations = 0;
     service.fault = ({ method, path }) => {
       // Fails only the list of the newest assets, in which empty ones are searched.
-      if (method === 'GET' && path.includes('ordering=')) return { status: 503 };
-      return method === 'POST' && path === '/upload/' && ++creations <= 2 ? 'cut after' : undefined;
+      if (method === 'GET' && path.includes('ordering=')) return refuse(503);
+      return method === 'POST' && path === '/upload/' && ++creations <= 2 ? after(cut) : undefined;
     };
     const args = ['upload', '--flatten', folder, '--json', '--progress', 'json', '--max-wait', '30s'];
     const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(200) });
@@ -342,7 +347,7 @@ describe('a run that is stopped', () => {
   it('by a key that may not look ends with that code, and what was sent is sent', async () => {
     const { folder, run, service } = await world();
     writeManyFiles(folder, 4);
-    service.fault = ({ method }) => (method === 'GET' ? { status: 403 } : undefined);
+    service.fault = ({ method }) => (method === 'GET' ? refuse(403) : undefined);
     expect((await run('upload', '--flatten', folder, '--wait')).code).toBe(5);
     expect(service.completeAssets.length).toBeGreaterThan(0);
   });
@@ -373,9 +378,9 @@ it('one lane has one connection, and eight have eight', async () => {
   const { folder, upload, service } = await world();
   writeManyFiles(folder, 24);
   await upload('--flatten', folder, '--transfers', '1');
-  expect(service.connections).toBe(1);
+  expect(service.connections.size).toBe(1);
   await upload('--flatten', folder, '--force', '--transfers', '8');
-  expect(service.connections).toBeLessThanOrEqual(1 + 8);
+  expect(service.connections.size).toBeLessThanOrEqual(1 + 8);
 });
 
 it('--reserve-requests that leaves nothing is refused', async () => {

@@ -3,15 +3,25 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { numberedUid } from '../support/fake-library.ts';
+import { FakeService, type MediaResponder, sendBytes } from '../support/fake-service.ts';
 import { fixturePath, startSandbox, unlessStrict } from '../support/sandbox.ts';
-import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
 const picture = readFileSync(fixturePath('still.jpg'));
 const shown = sendBytes(picture, 'image/jpeg');
 
 const cliOf = (url: string) => new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
 
-const libraryOf = (count: number) => Array.from({ length: count }, (_, at) => ({ uid: numberedUid(at) }));
+const assetsOf = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    uid: numberedUid(at),
+    name: `asset ${at}`,
+    type: 'image',
+    thumbnail_url: `HERE/media/${at}`,
+  }));
+/** Starts a service that lists these assets, whatever the filters. */
+const serve = (assets: { uid: string }[], media: MediaResponder) =>
+  FakeService.start({ assets, media, ignoresFilters: () => true });
 
 const cardsIn = (page: string) => page.split('<li class="card">').slice(1);
 const partsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.part'));
@@ -45,9 +55,9 @@ describe('assets ls --html', () => {
   });
 
   it('has the filters in words for a title, and the assets in their order', async () => {
-    const { url } = await startThumbnailService(libraryOf(320), (name, response) => {
+    const { url } = await serve(assetsOf(320), (response, name) => {
       // The first thumbnails arrive last.
-      setTimeout(() => shown(name, response), 60 - 10 * Number(name));
+      setTimeout(() => shown(response), 60 - 10 * Number(name));
     });
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
@@ -66,11 +76,11 @@ describe('assets ls --html', () => {
   it('asks for six thumbnails at once', async () => {
     let [now, most] = [0, 0];
     const held: (() => void)[] = [];
-    const { url } = await startThumbnailService(libraryOf(20), (name, response) => {
+    const { url } = await serve(assetsOf(20), (response) => {
       most = Math.max(most, ++now);
       held.push(() => {
         now--;
-        shown(name, response);
+        shown(response);
       });
       // Responds to the first six together, after a delay in which a seventh request would arrive.
       if (most === 6) setTimeout(() => held.splice(0).forEach((answer) => void answer()), 50);
@@ -82,24 +92,24 @@ describe('assets ls --html', () => {
 
   it('takes pictures by how they begin; anything else, and what is large or gone, is missing', async () => {
     const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024)]);
-    const media: Record<string, (name: string, response: ServerResponse) => void> = {
+    const media: Record<string, (response: ServerResponse) => void> = {
       0: sendBytes(Buffer.from('89504e470d0a1a0a', 'hex'), 'text/html'),
       1: sendBytes(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), 'image/png'),
       2: sendBytes(Buffer.from('<script>alert(1)</script>'), 'image/jpeg'),
       3: sendBytes(large, 'image/jpeg'),
-      4: (_, response) => response.writeHead(404).end(),
+      4: (response) => response.writeHead(404).end(),
       5: sendBytes(Buffer.from('GIF89a...'), 'x'),
       6: sendBytes(Buffer.from('RIFF\u0001\u0002\u0003\u0004WEBPVP8 ', 'latin1'), 'x'),
       7: sendBytes(Buffer.from('\u0000\u0000\u0000\u001cftypavif', 'latin1'), 'x'),
     };
     const assets = [
-      ...libraryOf(8),
+      ...assetsOf(8),
       ...['javascript:alert(1)', 'file:///etc/passwd', { url: 1 }, null].map((thumbnail_url, at) => ({
         uid: numberedUid(100 + at),
         thumbnail_url,
       })),
     ];
-    const { url } = await startThumbnailService(assets, (name, response) => media[name]?.(name, response));
+    const { url } = await serve(assets, (response, name) => media[name]?.(response));
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
     const { stdout, stderr } = await cli.run(['assets', 'ls', '--html', path, '--json']);
@@ -116,8 +126,8 @@ describe('assets ls --html', () => {
 
   it('a service whose media are not there is not asked for all of them', async () => {
     const nowhere = 'http://127.0.0.1:9/t.jpg';
-    const assets = libraryOf(60).map((asset) => ({ ...asset, thumbnail_url: nowhere }));
-    const { url } = await startThumbnailService(assets, shown);
+    const assets = assetsOf(60).map((asset) => ({ ...asset, thumbnail_url: nowhere }));
+    const { url } = await serve(assets, shown);
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
     const { code, stderr } = await cli.run(['assets', 'ls', '--all', '--html', path, '--debug=http']);
@@ -128,12 +138,12 @@ describe('assets ls --html', () => {
 
 describe('the file of --html', () => {
   it('that is there is replaced with leave only', async () => {
-    const { url, requestedPaths } = await startThumbnailService(libraryOf(3), shown);
-    const cli = cliOf(url);
+    const service = await serve(assetsOf(3), shown);
+    const cli = cliOf(service.url);
     const path = join(cli.home, 'sheet.html');
     writeFileSync(path, 'mine');
     const refused = await cli.run(['assets', 'ls', '--html', path]);
-    expect([refused.code, readFileSync(path, 'utf8'), requestedPaths]).toEqual([2, 'mine', []]);
+    expect([refused.code, readFileSync(path, 'utf8'), service.requests]).toEqual([2, 'mine', 0]);
     expect(refused.stderr).toContain('use another path with --html, or --yes');
     expect((await cli.run(['assets', 'ls', '--html', path, '--yes'])).code).toBe(0);
     expect(readFileSync(path, 'utf8')).toContain('asset 2');
@@ -141,8 +151,8 @@ describe('the file of --html', () => {
 
   it('is whole or not there: interrupted, and where the list breaks off', async () => {
     const stop = new AbortController();
-    const slow = await startThumbnailService(libraryOf(20), (name, response) => {
-      if (Number(name) < 8) return shown(name, response);
+    const slow = await serve(assetsOf(20), (response, name) => {
+      if (Number(name) < 8) return shown(response);
       stop.abort(new Error('interrupted'));
     });
     const cli = cliOf(slow.url);
@@ -161,7 +171,7 @@ describe('the file of --html', () => {
   it.each([['-'], [''], ['HOME/folder'], ['HOME/none/sheet.html'], ['HOME/sheet.html', '--count']])(
     'not %s %s: exit 2',
     async (file, ...more) => {
-      const { url } = await startThumbnailService(libraryOf(1), shown);
+      const { url } = await serve(assetsOf(1), shown);
       const cli = cliOf(url);
       mkdirSync(join(cli.home, 'folder'));
       const args = ['assets', 'ls', '--html', file.replace('HOME', cli.home), ...more];
@@ -171,11 +181,11 @@ describe('the file of --html', () => {
   );
 
   it('is not written by --dry-run', async () => {
-    const { url, requestedPaths } = await startThumbnailService(libraryOf(1), shown);
-    const cli = cliOf(url);
+    const service = await serve(assetsOf(1), shown);
+    const cli = cliOf(service.url);
     const path = join(cli.home, 'sheet.html');
     const { code, stderr } = await cli.run(['assets', 'ls', '--html', path, '--dry-run']);
-    expect([code, existsSync(path), requestedPaths]).toEqual([0, false, []]);
+    expect([code, existsSync(path), service.requests]).toEqual([0, false, 0]);
     expect(stderr).toContain(`would write a page of thumbnails to ${path}`);
   });
 });

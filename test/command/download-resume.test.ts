@@ -1,21 +1,48 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
+import { assetUid } from '../support/fake-library.ts';
+import { serveAsset } from '../support/fake-service.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
-import { respond, startServer } from '../support/http-server.ts';
-import {
-  assetUid,
-  fileSize,
-  firstVersion,
-  fullReply,
-  type MediaReply,
-  sendReply,
-  videoHeaders,
-} from '../support/video-service.ts';
+
+const fileSize = 300_000;
+const firstVersion = someBytes(fileSize, 'the first version');
+
+/** A media response of a CDN that may drop, truncate or change the file. */
+type MediaReply = {
+  status?: number;
+  headers?: Record<string, string | number>;
+  body?: Buffer;
+  /** Drops the connection after the body, before the end of the response. */
+  dropsConnection?: boolean;
+  /** No Content-Length and no chunked encoding: the body ends when the connection closes. */
+  endsWithConnection?: boolean;
+};
+
+const videoHeaders = { etag: '"one"', 'content-type': 'video/mp4' };
+const fullReply: MediaReply = {
+  headers: { ...videoHeaders, 'content-length': fileSize },
+  body: firstVersion,
+};
+
+function sendReply(
+  response: ServerResponse,
+  { status = 200, headers = {}, body, dropsConnection, endsWithConnection }: MediaReply,
+) {
+  const sentHeaders = Object.entries(headers).filter(([, value]) => value !== '');
+  if (endsWithConnection) {
+    response.useChunkedEncodingByDefault = false;
+    response.shouldKeepAlive = false;
+  }
+  response.writeHead(status, Object.fromEntries([...sentHeaders, ['date', 'Sat, 21 Nov 2026 00:00:00 GMT']]));
+  if (dropsConnection) response.write(body ?? '', () => setTimeout(() => response.destroy(), 10));
+  else response.end(body);
+}
 
 let cli: Cli;
 beforeEach(() => {
@@ -268,23 +295,13 @@ it.each([
   ['a video of another type', 'video', 'source_url', 'video/webm', true],
   ['a sound that is the file', 'audio', 'source', 'audio/mp4', false],
 ])('%s may be a rendition, and is called one', async (_what, type, field, sent, isRendition) => {
-  const service = await startServer((request, response) => {
-    if (request.url?.startsWith('/media'))
-      return sendReply(response, {
-        headers: { 'content-type': sent, 'content-length': fileSize },
-        body: firstVersion,
-      });
-    const media = { url: `${service}/media` };
-    respond(response, 200, {
-      uid: assetUid,
-      name: 'sound',
-      playback_token: 'a.token',
-      type,
-      content_type: 'audio/mp4',
-      size: isRendition ? 7 : fileSize,
-      [field]: field === 'variants' ? [media] : field === 'url' ? media.url : media,
-    });
-  });
+  const media = { url: 'HERE/media/sound' };
+  const source = field === 'variants' ? [media] : field === 'url' ? media.url : media;
+  const size = isRendition ? 7 : fileSize;
+  const headers = { 'content-type': sent, 'content-length': fileSize };
+  const service = await serveAsset({ type, content_type: 'audio/mp4', size, [field]: source }, (response) =>
+    sendReply(response, { headers, body: firstVersion }),
+  );
   const path = join(cli.home, 'sound');
   const { code, stderr } = await cli.run(['assets', 'download', assetUid, '-o', path], {
     environment: { MEDIACTL_BASE_URL: service },
@@ -298,20 +315,12 @@ it.each([
 /** Downloads the film from a service that answers so. */
 async function download(replies: Script[], told: number | null, more: string[] = []) {
   const asked: (string | undefined)[] = [];
-  const service = await startServer((request, response) => {
-    if (!request.url?.startsWith('/media'))
-      return respond(response, 200, {
-        uid: assetUid,
-        name: 'film',
-        playback_token: 'a.token',
-        type: 'video',
-        size: told,
-        content_type: 'video/mp4',
-        source_url: { url: `${service}/media` },
-      });
-    asked.push(request.headers.range);
+  const source_url = { url: 'HERE/media/film.mp4' };
+  const service = await serveAsset({ type: 'video', size: told, content_type: 'video/mp4', source_url }, (response) => {
+    const { range } = response.req.headers;
+    asked.push(range);
     const script = replies[Math.min(asked.length, replies.length) - 1] as Script;
-    const from = Number(/\d+/.exec(request.headers.range ?? '0')?.[0]);
+    const from = Number(/\d+/.exec(range ?? '0')?.[0]);
     sendReply(response, typeof script === 'function' ? script(from) : script);
   });
   const path = join(cli.home, 'film.mp4');
@@ -344,22 +353,10 @@ it.each(table)('%s: the first version whole, or no file (%#)', async (_what, rep
 });
 
 it('a text whose record says nothing of its type is a text', async () => {
-  const service = await startServer((request, response) => {
-    if (request.url?.startsWith('/media'))
-      return sendReply(response, {
-        headers: { 'content-type': 'text/plain' },
-        body: Buffer.from('notes'),
-      });
-    respond(response, 200, {
-      uid: assetUid,
-      name: 'notes',
-      playback_token: 'a.token',
-      type: 'document',
-      size: 5,
-      content_type: 'application/octet-stream',
-      url: `${service}/media`,
-    });
-  });
+  const text = { type: 'document', size: 5, content_type: 'application/octet-stream', url: 'HERE/media/notes' };
+  const service = await serveAsset(text, (response) =>
+    sendReply(response, { headers: { 'content-type': 'text/plain' }, body: Buffer.from('notes') }),
+  );
   const path = join(cli.home, 'notes');
   const { code } = await cli.run(['assets', 'download', assetUid, '-o', path], {
     environment: { MEDIACTL_BASE_URL: service },
@@ -370,15 +367,7 @@ it('a text whose record says nothing of its type is a text', async () => {
 it('a file that is replaced while the connection is down is downloaded from its start', async () => {
   const files = await FileServer.start(firstVersion);
   files.fault = ({ nth }) => (nth === 1 ? { cutAfterBytes: 100_000 } : undefined);
-  const service = await startServer((_request, response) =>
-    respond(response, 200, {
-      uid: assetUid,
-      name: 'film',
-      playback_token: 'a.token',
-      type: 'video',
-      source_url: { url: files.url },
-    }),
-  );
+  const service = await serveAsset({ type: 'video', source_url: { url: files.url } });
   const path = join(cli.home, 'film.mp4');
   const clock = fastClock();
   const { code } = await cli.run(['assets', 'download', assetUid, '-o', path], {

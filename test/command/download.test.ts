@@ -11,19 +11,22 @@ import { Cli } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { inherited } from '../support/environment.ts';
 import { errorOf } from '../support/errors.ts';
+import { assetUid } from '../support/fake-library.ts';
+import { serveAsset } from '../support/fake-service.ts';
+import { someBytes } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
-import {
-  assetUid,
-  fileSize,
-  firstVersion,
-  fullReply,
-  sendReply,
-  serveVideo,
-  videoHeaders,
-} from '../support/video-service.ts';
 
 const { world, account } = setUpCli();
+
+const fileSize = 300_000;
+const film = someBytes(fileSize);
+const filmHeaders = { 'content-type': 'video/mp4', 'content-length': fileSize };
+const sendFilm = (response: ServerResponse) => response.writeHead(200, filmHeaders).end(film);
+
+/** Starts a service with one video; `media` handles the requests for its source file. */
+const serveVideo = (media: (response: ServerResponse) => void) =>
+  serveAsset({ name: 'film', type: 'video', size: fileSize, source_url: { url: 'HERE/media/film.mp4' } }, media);
 
 describe('from the sandbox', () => {
   it('gives back the bytes that were uploaded, 0600 and whole', async () => {
@@ -80,9 +83,9 @@ describe('from the sandbox', () => {
       exit: 6,
       hint: 'wait for it to finish, or use another path with -o',
     });
-    sendReply(waiting[0] as ServerResponse, fullReply);
+    sendFilm(waiting[0] as ServerResponse);
     expect((await slow).code).toBe(0);
-    expect(readFileSync(path).equals(firstVersion)).toBe(true);
+    expect(readFileSync(path).equals(film)).toBe(true);
   });
 
   it('what a killed download left is gone with the next one to the same place, nobody else’s is', async () => {
@@ -90,9 +93,9 @@ describe('from the sandbox', () => {
     const parts = () => readdirSync(world.cli.home).filter((name) => name.endsWith('.part'));
     let isSlow = true;
     const service = await serveVideo((response) => {
-      response.writeHead(200, { ...videoHeaders, 'content-length': fileSize });
-      response.write(firstVersion.subarray(0, 1000));
-      if (!isSlow) response.end(firstVersion.subarray(1000));
+      response.writeHead(200, filmHeaders);
+      response.write(film.subarray(0, 1000));
+      if (!isSlow) response.end(film.subarray(1000));
     });
     const { child } = mediactl(['assets', 'download', assetUid, '-o', path], {
       ...account(),
@@ -116,7 +119,7 @@ describe('from the sandbox', () => {
     const path = join(world.cli.home, 'film.mp4');
     const service = await serveVideo((response) => {
       writeFileSync(path, 'mine');
-      sendReply(response, fullReply);
+      sendFilm(response);
     });
     const environment = { MEDIACTL_BASE_URL: service };
     const { code, stderr } = await world.cli.run(['assets', 'download', assetUid, '-o', path], {
@@ -131,20 +134,20 @@ describe('from the sandbox', () => {
     const path = join(world.cli.home, 'film.mp4');
     symlinkSync('nowhere', path);
     const environment = {
-      MEDIACTL_BASE_URL: await serveVideo((response) => sendReply(response, fullReply)),
+      MEDIACTL_BASE_URL: await serveVideo(sendFilm),
     };
     const args = ['assets', 'download', assetUid, '-o', path];
     expect((await world.cli.run(args, { environment })).code).toBe(0);
-    expect(readFileSync(path).equals(firstVersion)).toBe(true);
+    expect(readFileSync(path).equals(film)).toBe(true);
   });
 
   it('two that share a place and no state folder leave each other’s bytes alone', async () => {
     const path = join(world.cli.home, 'film.mp4');
     const waiting: ServerResponse[] = [];
     const service = await serveVideo((response) => {
-      if (waiting.push(response) > 1) return sendReply(response, fullReply);
-      response.writeHead(200, { ...videoHeaders, 'content-length': fileSize });
-      response.write(firstVersion.subarray(0, 1000));
+      if (waiting.push(response) > 1) return sendFilm(response);
+      response.writeHead(200, filmHeaders);
+      response.write(film.subarray(0, 1000));
     });
     const download = (state: string) =>
       world.cli.run(['assets', 'download', assetUid, '-o', path, '--yes'], {
@@ -156,9 +159,9 @@ describe('from the sandbox', () => {
     const slow = download('one');
     while (readdirSync(world.cli.home).every((name) => !name.endsWith('.part'))) await sleep(20);
     expect((await download('two')).code).toBe(0);
-    waiting[0]?.end(firstVersion.subarray(1000));
+    waiting[0]?.end(film.subarray(1000));
     expect((await slow).code).toBe(0);
-    expect(readFileSync(path).equals(firstVersion)).toBe(true);
+    expect(readFileSync(path).equals(film)).toBe(true);
   });
 
   it('a reader that leaves ends it quietly', async () => {

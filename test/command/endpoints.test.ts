@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
+import { assetUid, createLibrary, folderUid, numberedUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { type RecordedRequest, startRecordingServer } from '../support/recording-server.ts';
 
 /*
@@ -248,7 +248,7 @@ it('§4 Upload: POST with its headers, then PATCH {location} with offset and byt
   );
   expect(transfer).toMatchObject({
     method: 'PATCH',
-    path: `${v1}/upload/s1/`,
+    path: `${v1}/upload/${numberedUid(3)}/`,
     body: 'four',
     headers: {
       'tus-resumable': '1.0.0',

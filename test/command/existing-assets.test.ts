@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
-import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
+import { FakeService, refuse } from '../support/fake-service.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
 
 type Item = { path: string; outcome: string; asset_uid: string; blake3: string | null; verified: boolean | null };
 
 /** Starts a service whose records show the size of each asset, and a machine with a directory of five files. */
-async function start(options: ConstructorParameters<typeof BusyService>[0] = {}) {
-  const service = await BusyService.start({ shows: 'size', returnsParent: true, ...options });
+async function start(options: Parameters<typeof FakeService.start>[0] = {}) {
+  const service = await FakeService.start({ shows: ['size', 'parent'], ...options });
   const cli = new Cli(service.environment);
   const folder = join(cli.home, 'rushes');
   mkdirSync(folder);
@@ -51,7 +51,7 @@ describe('files that another machine has uploaded', () => {
   });
 
   it('are already uploaded if the service shows their checksum', async () => {
-    const { service, upload } = await start({ shows: 'size and checksum' });
+    const { service, upload } = await start({ shows: ['size', 'parent', 'checksum_blake3'] });
     await upload('a');
     const items = await upload('b');
     expect([outcomes(items), service.assets.size]).toEqual([five('skipped'), 5]);
@@ -119,7 +119,7 @@ describe('files that another machine has uploaded', () => {
 });
 
 describe('the requests of a comparison', () => {
-  const countLists = (service: BusyService) => service.counts['GET /assets/'] ?? 0;
+  const countLists = (service: FakeService) => service.counts['GET /assets/'] ?? 0;
 
   it('are one for 100 assets, then one for what was created since', async () => {
     const { service, folder, upload } = await start();
@@ -157,14 +157,18 @@ describe('a folder that cannot be listed', () => {
   it.each([403, 404, 422])('with %i is said once, and the files are uploaded', async (status) => {
     const { service, cli, folder, on, upload } = await start();
     await upload('a');
-    service.fault = ({ method, path }) => (method === 'GET' && path.startsWith('/assets/?') ? { status } : undefined);
+    service.fault = ({ method, path }) =>
+      method === 'GET' && path.startsWith('/assets/?') ? refuse(status) : undefined;
     const { code, stderr } = await cli.run(['upload', folder], on('b'));
     expect([code, service.assets.size]).toEqual([0, 10]);
     expect(stderr.match(/not compared with the folder/g)).toHaveLength(1);
   });
 
   it('without the folders below it is said once, and a file of a name there is uploaded', async () => {
-    const { service, cli, folder, on, upload } = await start({ returnsParent: false, listsFoldersBelow: true });
+    const { service, cli, folder, on, upload } = await start({
+      shows: ['size'],
+      ignoresFilters: ({ parent }) => parent === 'root',
+    });
     await upload('a', '/Day 1', '--create-folders');
     const { code, stderr } = await cli.run(['upload', folder, '/'], on('b'));
     expect([code, service.assets.size]).toEqual([0, 10]);
@@ -175,7 +179,7 @@ describe('a folder that cannot be listed', () => {
     const { service, cli, folder, on, upload } = await start();
     await upload('a');
     service.fault = ({ method, path }) =>
-      method === 'GET' && path.startsWith('/assets/?') ? { status: 400 + 1 } : undefined;
+      method === 'GET' && path.startsWith('/assets/?') ? refuse(400 + 1) : undefined;
     expect((await cli.run(['upload', folder], on('b'))).code).toBe(4);
     expect(service.assets.size).toBe(5);
   });
@@ -274,8 +278,9 @@ describe('an asset is not taken for a file', () => {
   });
 
   it('if its status does not show that the service has all bytes', async () => {
-    const { service, upload } = await start({ status: 'queued' });
+    const { service, upload } = await start();
     await upload('a');
+    for (const asset of service.assets.values()) asset.fields.status = 'queued';
     expect(outcomes(await upload('b'))).toEqual(five('uploaded'));
     expect(service.assets.size).toBe(10);
   });
@@ -305,7 +310,7 @@ describe('an asset is not taken for a file', () => {
 
 it('--ignore-existing fails if the folder cannot be listed, and is refused with --prune', async () => {
   const { service, cli, folder, on } = await start();
-  service.fault = ({ path }) => (path.startsWith('/assets/?') ? { status: 403 } : undefined);
+  service.fault = ({ path }) => (path.startsWith('/assets/?') ? refuse(403) : undefined);
   expect((await cli.run(['upload', folder, '--ignore-existing'], on('b'))).code).toBe(5);
   expect(service.assets.size).toBe(0);
   const { code, stderr } = await cli.run(['sync', folder, '/', '--prune', '--yes', '--ignore-existing'], on('b'));

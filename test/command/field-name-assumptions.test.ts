@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
 import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
+import { FakeService } from '../support/fake-service.ts';
 import { createProfileCli, startProfileCli } from '../support/profile-cli.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
@@ -96,8 +96,8 @@ describe('A02, A03: folders', () => {
 });
 
 describe('A02: folders like those on disk', () => {
-  async function world(options: Parameters<typeof BusyService.start>[0]) {
-    const service = await BusyService.start(options);
+  async function world(options: Parameters<typeof FakeService.start>[0]) {
+    const service = await FakeService.start(options);
     const { cli } = createProfileCli(service.url);
     const directory = join(cli.home, 'shots');
     for (const path of ['x/y/z/1.bin', 'x/2.bin', 'q/r/3.bin', 'q/4.bin']) {
@@ -139,7 +139,9 @@ describe('A02: folders like those on disk', () => {
   it('an answer that shows another parent than was sent is not believed', async () => {
     const { service, directory, upload } = await world({
       parentFields: { taken: 'parent_uid', shown: 'parent_uid' },
-      misplacedFolder: 'z',
+      onNewFolder: (folder) => {
+        if (folder.name === 'z') folder.parent = undefined;
+      },
     });
     const { code, stderr } = await upload(directory, '--create-folders');
     expect([code, stderr]).toEqual([6, expect.stringContaining('to the new folder /z (')]);
@@ -406,7 +408,11 @@ describe('A11: the words of a status', () => {
 });
 
 it('an upload session for another number of bytes: an error before a byte is sent', async () => {
-  const { cli, writes } = await startProfileCli(createLibrary()); // its asset has 4 bytes
+  const answers = createLibrary();
+  const { cli, writes } = await startProfileCli((request) => {
+    const { body, ...response } = answers(request) ?? {};
+    return { ...response, body: request.method === 'POST' ? { ...(body as object), total_size: 4 } : body };
+  });
   const path = join(cli.home, 'five.bin');
   writeFileSync(path, '12345');
   const { code, stderr } = await cli.run(['upload', path]);

@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/client/error-table.ts';
 import { Cli } from '../support/cli.ts';
 import { optionalClock } from '../support/clock.ts';
-import { assetUid, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
+import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { Random } from '../support/random.ts';
-import { libraryWithPlayback, playbackInfos, prepareCommand, readCommands } from '../support/read-commands.ts';
+import { playbackInfos, prepareCommand, readCommands } from '../support/read-commands.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
 const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -46,7 +46,7 @@ it.each(table)('%s (seed %i): an answer of other types ends in a class and words
   const random = new Random(seed);
   const diary: string[] = [];
   let untilMutation = random.below(4);
-  const well = libraryWithPlayback(random.pick(playbackInfos));
+  const well = createLibrary({ playback: random.pick(playbackInfos) });
   const answers: Responder = (request) => {
     const answer = well(request);
     if (!answer || typeof answer.body !== 'object') return answer;

@@ -1,18 +1,19 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BusyService } from '../support/busy-service.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
+import type { LibraryOptions } from '../support/fake-library.ts';
+import { FakeService } from '../support/fake-service.ts';
 import { Interposer } from '../support/interposer.ts';
 import { createLatch } from '../support/latch.ts';
 
 /* Assets that `--sync --prune` moves to the trash, and the limits of --yes. */
 
-let service: BusyService;
+let service: FakeService;
 let cli: Cli;
 let directory: string;
 beforeEach(async () => {
-  service = await BusyService.start({ returnsParent: true });
+  service = await FakeService.start({ shows: ['parent'] });
   cli = new Cli(service.environment);
   directory = join(cli.home, 'rushes');
 });
@@ -208,8 +209,8 @@ it('while another run still sends one of the files, nothing is trashed', async (
 });
 
 it('the old assets of a renamed directory go once the new ones are ready', async () => {
-  const options = { returnsParent: true, readyAfterMs: 0 };
-  service = await BusyService.start(options);
+  const options: LibraryOptions = { shows: ['parent'], readyAfterMs: 0 };
+  service = await FakeService.start(options);
   cli = new Cli(service.environment);
   directory = join(cli.home, 'rushes');
   for (const name of ['day1/a.bin', 'day1/b.bin', 'c.bin']) write(name);

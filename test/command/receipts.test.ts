@@ -1,19 +1,19 @@
 import { copyFileSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
+import { after, cut, FakeService, refuse } from '../support/fake-service.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 
 /* Files with a receipt on this machine are neither sent nor looked up again. */
 
 const count = 6;
-let service: BusyService;
+let service: FakeService;
 let cli: Cli;
 let folder: string;
 beforeEach(async () => {
-  service = await BusyService.start();
+  service = await FakeService.start();
   cli = new Cli(service.environment);
   folder = join(cli.home, 'shots');
   writeManyFiles(folder, count);
@@ -70,9 +70,7 @@ describe('the same files again', () => {
   it('of one content, named together, are all wanted: at once, and after a kill', async () => {
     for (let n = 0; n < 3; n++) writeFileSync(join(folder, `same ${n}.bin`), 'one content');
     service.fault = ({ method, path }) =>
-      method === 'POST' && path === '/upload/' && service.completeAssets.length === count + 1
-        ? { status: 401 }
-        : undefined;
+      method === 'POST' && path === '/upload/' && service.completeAssets.length === count + 1 ? refuse(401) : undefined;
     const { code } = await cli.run(['upload', '--flatten', folder, '--transfers', '1']);
     expect([code, service.completeAssets.length]).toEqual([4, count + 1]);
     service.fault = () => undefined;
@@ -181,7 +179,7 @@ describe('the store of receipts', () => {
 describe('an empty asset that a lost response left', () => {
   const lose = () => {
     service.fault = ({ method, path }) =>
-      method === 'POST' && path === '/upload/' && service.assets.size === 2 ? 'cut after' : undefined;
+      method === 'POST' && path === '/upload/' && service.assets.size === 2 ? after(cut) : undefined;
   };
 
   it('is found by one request at the end of the run, which names it', async () => {

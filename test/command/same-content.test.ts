@@ -1,16 +1,16 @@
 import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
+import { FakeService } from '../support/fake-service.ts';
 
 /* Every cell of the table in docs/same-content.md. */
 
-let service: BusyService;
+let service: FakeService;
 let cli: Cli;
 let directory: string;
 beforeEach(async () => {
-  service = await BusyService.start();
+  service = await FakeService.start();
   cli = new Cli(service.environment);
   directory = join(cli.home, 'rushes');
   write('day1/a.bin', 'the content of a');

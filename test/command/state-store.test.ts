@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { SqlDatabase } from '../../src/contract/sqlite.ts';
-import { BusyService } from '../support/busy-service.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { errorInTable, errorOf, type SeenError } from '../support/errors.ts';
+import { FakeService } from '../support/fake-service.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { SmallDisk } from '../support/small-disk.ts';
 import { openDatabase } from '../support/sqlite.ts';
@@ -26,13 +26,13 @@ import { openDatabase } from '../support/sqlite.ts';
 /* A receipt store that cannot be written ends the run, and the next run sends nothing twice. */
 
 const count = 60;
-let service: BusyService;
+let service: FakeService;
 let cli: Cli;
 let folder: string;
 let state: string;
 let digests: Map<string, string>;
 beforeEach(async () => {
-  service = await BusyService.start();
+  service = await FakeService.start();
   cli = new Cli(service.environment);
   folder = join(cli.home, 'shots');
   state = join(cli.home, 'state');

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { fastClock } from '../support/clock.ts';
-import { FaultyService, type StoredAsset } from '../support/faulty-service.ts';
+import type { FakeAsset } from '../support/fake-library.ts';
+import { FakeService } from '../support/fake-service.ts';
 import { writeSome } from '../support/files.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
-import { Random } from '../support/random.ts';
 import { startSandbox } from '../support/sandbox.ts';
 import { changeState, databaseFile, failWrites, queryState } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
@@ -125,8 +125,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
   it('without a receipt: what the service has lost since is sent again to the same asset', async () => {
     await (await StateDatabase.open(world.stateDir)).close();
     const allowReceipts = failWrites(world.stateDir, "NEW.state = 'done'");
-    const service = await FaultyService.start(new Random(0));
-    service.recover();
+    const service = await FakeService.start();
     const run = () =>
       world.cli.run(['upload', world.path, '--json'], {
         environment: { ...world.environment(), MEDIACTL_BASE_URL: service.url },
@@ -134,11 +133,12 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     expect((await run()).code).toBe(14);
     allowReceipts();
     expect(world.storedEntry().state).toBe('open');
-    const [[uid, asset]] = [...service.assets] as [[string, StoredAsset]];
-    asset.session.stored = asset.session.stored.subarray(0, 1000);
+    const [asset] = [...service.assets.values()] as [FakeAsset];
+    asset.bytes = asset.bytes.subarray(0, 1000);
+    asset.completedAt = undefined;
     const { stdout } = await run();
-    expect(JSON.parse(stdout)[0]).toMatchObject({ asset_uid: uid, verified: true });
-    expect(service.bytesOf(uid)?.equals(world.bytes)).toBe(true);
+    expect(JSON.parse(stdout)[0]).toMatchObject({ asset_uid: asset.uid, verified: true });
+    expect(asset.bytes.equals(world.bytes)).toBe(true);
     expect(service.assets.size).toBe(1);
   });
 

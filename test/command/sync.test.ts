@@ -1,16 +1,16 @@
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
+import { FakeService, refuse } from '../support/fake-service.ts';
 
-let service: BusyService;
+let service: FakeService;
 let cli: Cli;
 let folder: string;
 beforeEach(async () => {
-  service = await BusyService.start();
+  service = await FakeService.start();
   cli = new Cli(service.environment);
   folder = join(cli.home, 'rushes');
   for (const [path, text] of Object.entries({
@@ -82,7 +82,7 @@ describe('upload --sync', () => {
     await cli.json(['upload', '--sync', folder, '--folder', '/Elsewhere']);
     unlinkSync(join(folder, 'day 1/a.bin'));
     writeFileSync(join(folder, 'new.bin'), 'new');
-    service.fault = ({ method, path }) => (method === 'POST' && path === '/upload/' ? { status: 413 } : undefined);
+    service.fault = ({ method, path }) => (method === 'POST' && path === '/upload/' ? refuse(413) : undefined);
     expect((await cli.run(sync('--prune', '--yes'))).code).not.toBe(0);
     expect(service.completeAssets).toHaveLength(8);
     service.fault = () => undefined;

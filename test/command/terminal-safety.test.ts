@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { testKey, workspaceUid } from '../support/fake-library.ts';
-import { libraryWithPlayback, playbackInfos, prepareCommand, readCommands } from '../support/read-commands.ts';
+import { createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
+import { playbackInfos, prepareCommand, readCommands } from '../support/read-commands.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
 /** Text that overwrites a prompt, clears the screen, changes the text direction, rings the bell and sets the window title. */
@@ -48,7 +48,7 @@ describe.each([
 ])('%s', (_what, refuses) => {
   it.each(asking)('%s: none drives the terminal', async (line) => {
     for (const playable of line.startsWith('play') ? playbackInfos : playbackInfos.slice(0, 1)) {
-      const { url } = await startRecordingServer(saying(libraryWithPlayback(playable), refuses));
+      const { url } = await startRecordingServer(saying(createLibrary({ playback: playable }), refuses));
       const cli = new Cli({
         MEDIACTL_API_KEY: testKey,
         MEDIACTL_BASE_URL: url,

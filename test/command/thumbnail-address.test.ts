@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
+import { assetUid } from '../support/fake-library.ts';
+import { sendBytes, serveAsset } from '../support/fake-service.ts';
 import { startServer } from '../support/http-server.ts';
 import { fixturePath } from '../support/sandbox.ts';
-import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
-const uid = numberedUid(1);
 const sendJpeg = sendBytes(readFileSync(fixturePath('still.jpg')), 'image/jpeg');
 
 const createCli = (url: string) => new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
@@ -17,7 +17,7 @@ async function startOtherServer() {
   const requestedPaths: unknown[] = [];
   const url = await startServer((request, response) => {
     requestedPaths.push(request.url);
-    sendJpeg('', response);
+    sendJpeg(response);
   });
   return { requestedPaths, port: new URL(url).port };
 }
@@ -30,12 +30,10 @@ it.each([
 ])('does not fetch a thumbnail from a private address of another host, given by %s', async (_, host, isRedirected) => {
   const other = await startOtherServer();
   const location = `http://${host}:${other.port}/t.jpg`;
-  const asset = isRedirected ? { uid } : { uid, thumbnail_url: location };
-  const { url } = await startThumbnailService([asset], (_name, response) =>
-    response.writeHead(302, { location }).end(),
-  );
+  const thumbnail_url = isRedirected ? 'HERE/media/t.jpg' : location;
+  const url = await serveAsset({ thumbnail_url }, (response) => response.writeHead(302, { location }).end());
   const cli = createCli(url);
-  const thumb = await cli.run(['assets', 'thumb', uid, '-o', join(cli.home, 'poster.jpg'), '--json']);
+  const thumb = await cli.run(['assets', 'thumb', assetUid, '-o', join(cli.home, 'poster.jpg'), '--json']);
   expect(errorOf(thumb)).toEqual(errorInTable('private_address'));
   const { stdout } = await cli.run(['assets', 'ls', '--html', join(cli.home, 'sheet.html'), '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ assets: 1, missing_thumbnails: 1 });
@@ -45,11 +43,11 @@ it.each([
 it('fetches a thumbnail from any port of the host that the service is on', async () => {
   const other = await startOtherServer();
   const thumbnail_url = `http://127.0.0.1:${other.port}/t.jpg`;
-  const { url } = await startThumbnailService([{ uid, thumbnail_url }], sendJpeg);
+  const url = await serveAsset({ thumbnail_url }, sendJpeg);
   for (const base of [url, url.replace('127.0.0.1', 'localhost')]) {
     const cli = createCli(base);
     const path = join(cli.home, 'poster.jpg');
-    expect((await cli.run(['assets', 'thumb', uid, '-o', path])).code).toBe(0);
+    expect((await cli.run(['assets', 'thumb', assetUid, '-o', path])).code).toBe(0);
     expect(readFileSync(path).equals(readFileSync(fixturePath('still.jpg')))).toBe(true);
   }
   expect(other.requestedPaths).toHaveLength(2);

@@ -4,9 +4,11 @@ import { exitCodes } from '../../src/client/error-table.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliResult } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
-import { FaultyService } from '../support/faulty-service.ts';
+import { workspaceUid } from '../support/fake-library.ts';
+import { FakeService, type ServiceFault, type ServiceRequest } from '../support/fake-service.ts';
 import { writeSome } from '../support/files.ts';
 import { Random } from '../support/random.ts';
+import { faultsOf } from '../support/service-faults.ts';
 
 const chunkBytes = 64 * 1024;
 const sizes = [1, 1000, chunkBytes, chunkBytes + 1, 3 * chunkBytes, 4 * chunkBytes + 17];
@@ -26,9 +28,11 @@ class Day {
   /** Log of events, in order. */
   readonly diary: string[] = [];
   key = 'mk_soak_first_key_0123456789';
-  service!: FaultyService;
+  service!: FakeService;
   isStdin = false;
   args: string[] = [];
+  #faultsLeft = 0;
+  #faultProbability = 0;
   #interruption = new AbortController();
   #requestsLeft = Number.POSITIVE_INFINITY;
 
@@ -38,9 +42,13 @@ class Day {
 
   async begin(): Promise<void> {
     const { random } = this;
-    this.service = await FaultyService.start(random, () => {
+    this.service = await FakeService.start({ shows: ['size'], now: this.clock.now });
+    this.service.fault = (seen) => {
       if (this.#requestsLeft-- === 0) this.#interrupt();
-    });
+      return this.#pickFault(seen);
+    };
+    this.#faultsLeft = random.below(10);
+    this.#faultProbability = 0.1 + 0.5 * random.next();
     this.isStdin = random.chance(0.2);
     const count = this.isStdin || random.chance(0.6) ? 1 : 2 + random.below(2);
     for (let n = 0; n < count; n++) {
@@ -50,9 +58,18 @@ class Day {
     this.args = [
       'upload',
       ...(this.isStdin ? ['-', '--name', 'rushes 0.bin'] : this.files.keys()),
-      ...['--json', '--workspace', '00000000-0000-4000-8000-00000000000a'],
+      ...['--json', '--workspace', workspaceUid],
       ...['--chunk-size', '64KiB', ...(random.chance(0.4) ? ['--wait'] : [])],
     ];
+  }
+
+  #pickFault(seen: ServiceRequest): ServiceFault | undefined {
+    const faults = faultsOf(seen);
+    if (faults.length === 0 || this.#faultsLeft === 0 || !this.random.chance(this.#faultProbability)) return undefined;
+    const [name, fault] = this.random.pick(faults);
+    this.#faultsLeft--;
+    this.diary.push(`${seen.method} ${seen.path}: ${name}`);
+    return fault;
   }
 
   #interrupt(): void {
@@ -83,7 +100,6 @@ class Day {
   async run(isLast: boolean, last: CliResult | undefined): Promise<CliResult> {
     const mishap = isLast ? this.#well() : this.#mishap();
     const isAsked = last?.stderr.includes('--yes') === true;
-    const before = this.service.log.length;
     const ran = await this.cli.run([...this.args, ...(isAsked ? ['--yes'] : [])], {
       clock: this.clock,
       environment: { MEDIACTL_API_KEY: this.key, MEDIACTL_BASE_URL: this.service.url },
@@ -92,12 +108,12 @@ class Day {
       ...mishap,
     });
     this.said.push(ran.stdout, ran.stderr);
-    this.diary.push(...this.service.log.slice(before), `exit ${ran.code}: ${ran.stderr.slice(0, 800)}`);
+    this.diary.push(`exit ${ran.code}: ${ran.stderr.slice(0, 800)}`);
     return ran;
   }
 
   #well() {
-    this.service.recover();
+    this.#faultsLeft = 0;
     this.#interruption = new AbortController();
     this.#requestsLeft = Number.POSITIVE_INFINITY;
     return {};
@@ -113,9 +129,9 @@ class Day {
     for (const [path, bytes] of this.files) {
       const item = this.isStdin ? items[0] : items.find((each) => each.path === path);
       const { asset_uid: uid, verified } = item as Item;
-      const stored = this.service.bytesOf(uid as string);
+      const stored = this.service.assets.get(uid as string);
       // Bytes corrupted in transit whose checksum was lost must not be reported as verified.
-      const isRight = stored?.equals(bytes) || (verified === null && this.service.isCorrupted(uid));
+      const isRight = stored?.bytes.equals(bytes) || (verified === null && stored?.isCorrupted === true);
       expect([basename(path), verified, isRight]).toEqual([basename(path), verified, true]);
       expect(verified).not.toBe(false);
     }

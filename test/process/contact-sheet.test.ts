@@ -5,9 +5,10 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser, openPage, pollUntil } from '../support/browser.ts';
 import { Cli } from '../support/cli.ts';
+import { numberedUid } from '../support/fake-library.ts';
+import { FakeService, sendBytes } from '../support/fake-service.ts';
 import { has } from '../support/has.ts';
 import { fixturePath } from '../support/sandbox.ts';
-import { numberedUid, sendBytes, startThumbnailService } from '../support/thumbnail-service.ts';
 
 const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script></title></style>\u202egpj.exe';
 
@@ -53,7 +54,11 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 async function opened(options?: Parameters<typeof openPage>[2]) {
-  const { url } = await startThumbnailService(assets, sendBytes(readFileSync(fixturePath('still.jpg')), 'image/jpeg'));
+  const { url } = await FakeService.start({
+    assets: assets.map((asset) => ({ thumbnail_url: 'HERE/media/t.jpg', ...asset })),
+    media: sendBytes(readFileSync(fixturePath('still.jpg')), 'image/jpeg'),
+    ignoresFilters: () => true,
+  });
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   const path = join(cli.home, 'sheet.html');
   const ran = await cli.run(['assets', 'ls', hostile, '--html', path]);

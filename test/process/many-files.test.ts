@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type BusyFault, BusyService } from '../support/busy-service.ts';
+import { after, cut, FakeService, refuse, type ServiceFault } from '../support/fake-service.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { Random } from '../support/random.ts';
@@ -17,9 +17,9 @@ class Studio {
   readonly home = temporaryFolder();
   readonly folder = join(this.home, 'shots');
   readonly digests: Map<string, string>;
-  readonly service: BusyService;
+  readonly service: FakeService;
 
-  constructor(service: BusyService, count: number, bytes?: number) {
+  constructor(service: FakeService, count: number, bytes?: number) {
     this.service = service;
     this.digests = writeManyFiles(this.folder, count, bytes);
   }
@@ -52,7 +52,7 @@ const outcomes = (stdout: string): Record<string, number> => {
 
 describe('requests', () => {
   it('80 files of 200 KB, waited for: at most 2.2 a file; again: none', async () => {
-    const service = await BusyService.start({ readyAfterMs: 1500 });
+    const service = await FakeService.start({ readyAfterMs: 1500 });
     const studio = new Studio(service, 80, 200_000);
     const first = await studio.start('--transfers', '6', '--wait').finished;
     expect([first.code, first.stderr]).toEqual([0, '']);
@@ -64,7 +64,7 @@ describe('requests', () => {
   });
 
   it(`${many} files waited for, ready one after another: at most 2.2 a file`, async () => {
-    const service = await BusyService.start({ readyAfterMs: isFullRun ? 60_000 : 4_000 });
+    const service = await FakeService.start({ readyAfterMs: isFullRun ? 60_000 : 4_000 });
     const studio = new Studio(service, many);
     const { code } = await studio.start('--wait').finished;
     expect(code).toBe(0);
@@ -73,7 +73,7 @@ describe('requests', () => {
 
   it('a window of requests, two processes at once: nothing fails, one 429 a window at most', async () => {
     const limit = isFullRun ? { requests: 300, windowMs: 10_000 } : { requests: 60, windowMs: 2_000 };
-    const service = await BusyService.start({ limit });
+    const service = await FakeService.start({ limit });
     const studios = [new Studio(service, many / 2), new Studio(service, many / 2)];
     const ended = await Promise.all(studios.map((studio) => studio.start().finished));
     expect(ended.map(({ code }) => code)).toEqual([0, 0]);
@@ -83,7 +83,7 @@ describe('requests', () => {
 });
 
 it('a run that is refused at its plan ends at once, with --wait too', async () => {
-  const service = await BusyService.start();
+  const service = await FakeService.start();
   const studio = new Studio(service, 3);
   const { code, stderr } = await studio.start('--wait', '--name', 'x').finished;
   expect([code, service.requests]).toEqual([2, 0]);
@@ -92,14 +92,15 @@ it('a run that is refused at its plan ends at once, with --wait too', async () =
 
 describe('an outage', () => {
   it('of some seconds in the middle: nothing failed, and each file is there once', async () => {
-    const service = await BusyService.start();
+    const service = await FakeService.start();
     const studio = new Studio(service, many);
     let isAway = false;
     const away = isFullRun ? 5_000 : 2_500;
     service.fault = ({ nth }) => {
       if (nth < many || isAway) return undefined;
       isAway = true;
-      service.stop().then(() => setTimeout(() => void service.listen(), away));
+      service.stop();
+      setTimeout(() => void service.listen(), away);
       return undefined;
     };
     const { code, stdout, stderr } = await studio.start().finished;
@@ -110,7 +111,7 @@ describe('an outage', () => {
 
 describe('two runs over the same files', () => {
   it('at once: no second asset, and no failure', async () => {
-    const service = await BusyService.start({ latencyMs: 5 });
+    const service = await FakeService.start({ latencyMs: 5 });
     const studio = new Studio(service, many);
     const first = studio.start();
     while (service.completeAssets.length < many / 3) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -123,7 +124,7 @@ describe('two runs over the same files', () => {
 
   const processes = isFullRun ? 24 : 6;
   it(`${processes} at once, into a folder that they make: all end well, and each file is there once`, async () => {
-    const service = await BusyService.start({ latencyMs: 20 });
+    const service = await FakeService.start({ latencyMs: 20 });
     const studio = new Studio(service, isFullRun ? 200 : 60);
     const start = () => studio.start('--folder', '/rushes', '--create-folders').finished;
     const ended = await Promise.all(Array.from({ length: processes }, start));
@@ -140,7 +141,7 @@ describe('kill -9 and faults', () => {
     `seed %i: ${kills} kills, and then a run to the end: each file is one whole asset`,
     async (seed) => {
       const random = new Random(seed);
-      const service = await BusyService.start();
+      const service = await FakeService.start();
       const studio = new Studio(service, isFullRun ? 300 : 60);
       let said = '';
       for (let killed = 0; killed < kills; killed++) {
@@ -164,9 +165,9 @@ describe('kill -9 and faults', () => {
 
   it('at random moments, begun again each time: each file is one asset, or is named', async () => {
     const random = new Random(7);
-    const service = await BusyService.start();
+    const service = await FakeService.start();
     const studio = new Studio(service, many);
-    const kinds: BusyFault[] = ['cut before', 'cut after', { status: 500 }, { status: 502 }];
+    const kinds: ServiceFault[] = [cut, after(cut), refuse(500), refuse(502)];
     service.fault = ({ nth }) => (nth % 10 === 0 ? random.pick(kinds) : undefined);
     let said = '';
     for (let round = 0; round < (isFullRun ? 10 : 3); round++) {
@@ -190,7 +191,7 @@ describe('kill -9 and faults', () => {
 
 describe('memory', () => {
   it('of many files is that of a few', { tags: 'Linux', timeout: 180_000 }, async () => {
-    const service = await BusyService.start();
+    const service = await FakeService.start();
     const studio = new Studio(service, isFullRun ? 10_000 : 600, 500);
     let peakMiB = 0;
     const started = studio.start();

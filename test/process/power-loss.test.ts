@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BusyService } from '../support/busy-service.ts';
+import { after, cut, FakeService } from '../support/fake-service.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { Random } from '../support/random.ts';
@@ -30,7 +30,7 @@ describe('power is lost, and the same command is run again', { tags: 'strace' },
     'seed %i: what was reported is known, and no file is sent twice without being named',
     async (seed) => {
       const random = new Random(seed);
-      const service = await BusyService.start();
+      const service = await FakeService.start();
       const home = temporaryFolder();
       const state = join(home, 'state');
       const log = join(home, 'trace');
@@ -46,7 +46,7 @@ describe('power is lost, and the same command is run again', { tags: 'strace' },
       const endsAt = 1 + random.below(2 * count);
       service.fault = ({ nth }) => {
         if (nth === endsAt) child.kill('SIGKILL');
-        return nth >= endsAt ? (random.chance(0.5) ? 'cut after' : 'cut before') : undefined;
+        return nth >= endsAt ? (random.chance(0.5) ? after(cut) : cut) : undefined;
       };
       const reported = recordsOf((await finished).stdout);
       service.fault = () => undefined;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
 import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { systemClock } from '../../src/contract/clock.ts';
-import { BusyService } from './busy-service.ts';
+import { FakeService } from './fake-service.ts';
 import { writeSome } from './files.ts';
 import { isFullRun } from './full-run.ts';
 import { has } from './has.ts';
@@ -63,7 +63,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
 
     it(`${many} files, three workers and a stranger on the key, a kill -9 after every fifth of them: each is one asset, byte for byte, and nothing passes the budget`, async () => {
       const limit = { requests: 0.6 * many, windowMs: 2_000 };
-      const service = await BusyService.start({ limit, latencyMs: 20 });
+      const service = await FakeService.start({ limit, latencyMs: 20 });
       const folder = join(temporaryFolder(), 'shots');
       const digests = writeManyFiles(folder, many, 60_000);
       const machines = new Machines(service.environment, queue(), folder);
@@ -299,7 +299,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     });
 
     it('a worker with a wrong directory or clock says so before it takes a file, and does no harm', async () => {
-      const service = await BusyService.start({ latencyMs: 20 });
+      const service = await FakeService.start({ latencyMs: 20 });
       const base = temporaryFolder();
       const folderOf = (name: string) => join(base, name);
       const folder = folderOf('shots');
@@ -423,7 +423,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     // Longer than the lease. BullMQ backs off differently on each store. Redis, the more common one, gets the longer test.
     const [away, times] = kind === 'redis' ? [3_000, [0.2, 0.6]] : [2_000, [0.4]];
     it(`a store that is killed ${times.length} times for ${away / 1000} s: nothing twice, nothing lost`, async () => {
-      const service = await BusyService.start({ latencyMs: 100 });
+      const service = await FakeService.start({ latencyMs: 100 });
       const folder = join(temporaryFolder(), 'shots');
       const digests = writeManyFiles(folder, 60, 20_000);
       const machines = new Machines(service.environment, queue(), folder);

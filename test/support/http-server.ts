@@ -5,19 +5,21 @@ import { onTestFinished } from 'vitest';
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 /**
- * Starts an HTTP server on a free loopback port.
+ * Starts an HTTP server on a loopback port.
  *
  * @param onEnd registers what closes the server: by default, when the test ends
+ * @param port a free one by default
  * @returns its origin
  */
 export async function startServer(
   handler: Handler,
   onEnd: (close: () => void) => unknown = onTestFinished,
+  port = 0,
 ): Promise<string> {
   const server = createServer((request, response) => {
     Promise.resolve(handler(request, response)).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   onEnd(() => {
     server.closeAllConnections();
     server.close();

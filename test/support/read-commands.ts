@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assetUid, createLibrary } from './fake-library.ts';
-import type { Responder } from './recording-server.ts';
+import { assetUid } from './fake-library.ts';
 
 /**
  * Commands that together parse every kind of response, in the forms that read most fields. HOME stands for
@@ -80,14 +79,4 @@ export function prepareCommand(line: string, home: string): string[] {
   writeFileSync(join(home, 'file.txt'), 'four');
   writeFileSync(join(home, 'domains.txt'), 'news.example\n');
   return line.replaceAll('HOME', home).split(' ');
-}
-
-/** Creates the small library with the given playback info. */
-export function libraryWithPlayback(playable: object): Responder {
-  const others = createLibrary();
-  return (request) => {
-    if (!request.path.endsWith('/playback/info/')) return others(request);
-    const text = JSON.stringify(playable).replaceAll('HERE', `http://${request.headers.host}`);
-    return { body: JSON.parse(text) };
-  };
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { type Handler, respond, startServer } from './http-server.ts';
 
 export type RecordedRequest = {
@@ -7,6 +8,8 @@ export type RecordedRequest = {
   headers: Record<string, string | string[] | undefined>;
   /** Parsed JSON, text if it is not JSON, null if empty. */
   body: unknown;
+  /** The body as sent. */
+  bytes: Buffer;
 };
 
 export type StubResponse = { status?: number; body?: unknown; headers?: Record<string, string> };
@@ -20,22 +23,28 @@ export async function startRecordingServer(
 ): Promise<{ url: string; requests: RecordedRequest[] }> {
   const requests: RecordedRequest[] = [];
   const handler: Handler = async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const text = Buffer.concat(parts).toString();
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
-    const recorded: RecordedRequest = {
-      method: request.method ?? '',
-      path: pathname,
-      query: Object.fromEntries(searchParams),
-      headers: request.headers,
-      body: text === '' ? null : parseBody(text),
-    };
+    const recorded = await readRequest(request);
     requests.push(recorded);
     const { status = 200, body, headers } = responder(recorded) ?? { status: 404, body: {} };
     respond(response, status, body, headers);
   };
   return { url: await startServer(handler), requests };
+}
+
+/** Receives a request with its body. */
+export async function readRequest(request: IncomingMessage): Promise<RecordedRequest> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const bytes = Buffer.concat(parts);
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+  return {
+    method: request.method ?? '',
+    path: pathname,
+    query: Object.fromEntries(searchParams),
+    headers: request.headers,
+    body: bytes.length === 0 ? null : parseBody(bytes.toString()),
+    bytes,
+  };
 }
 
 function parseBody(text: string): unknown {

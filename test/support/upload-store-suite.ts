@@ -14,9 +14,9 @@ import type { Receipts } from '../../src/client/upload/store/receipts.ts';
 import type { OpenEntry, Orphan, UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
 import type { Clock } from '../../src/contract/clock.ts';
-import { BusyService } from './busy-service.ts';
 import { fastClock } from './clock.ts';
 import { errorInTable, seenError } from './errors.ts';
+import { FakeService } from './fake-service.ts';
 import { writeSome } from './files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -60,7 +60,7 @@ type TestUpload = {
 
 const fileName = 'day 1.mov';
 
-function createFile(service: BusyService, size: number): TestFile {
+function createFile(service: FakeService, size: number): TestFile {
   const path = join(realpathSync(temporaryFolder()), fileName);
   const bytes = writeSome(path, size, path);
   const id = uploadIdOf({ path, workspace, identity: path }, new URL(service.url));
@@ -69,7 +69,7 @@ function createFile(service: BusyService, size: number): TestFile {
 
 /** Uploads a file once, as one of several files or as a worker does. Never throws. */
 async function uploadOnce(
-  service: BusyService,
+  service: FakeService,
   { path, id }: Pick<TestFile, 'path' | 'id'>,
   { store, receipts }: StoreProcess,
 ): Promise<TestUpload> {
@@ -295,7 +295,7 @@ export function testUploadStore(
   };
   /** Runs one upload in a process of its own, which ends as a kill does. */
   const uploadAndEnd = async (
-    service: BusyService,
+    service: FakeService,
     file: TestFile,
     wrap = (store: UploadStore): Pick<MortalStore, 'store' | 'settle'> => ({ store, settle: async () => {} }),
   ) => {
@@ -306,7 +306,7 @@ export function testUploadStore(
     await kill(process);
     return result;
   };
-  const uploadAndDie = async (service: BusyService, file: TestFile, n: number, moment: Moment) => {
+  const uploadAndDie = async (service: FakeService, file: TestFile, n: number, moment: Moment) => {
     let mortal: MortalStore | undefined;
     const result = await uploadAndEnd(service, file, (store) => {
       mortal = dieAt(store, n, moment);
@@ -314,15 +314,15 @@ export function testUploadStore(
     });
     return { ...result, calls: mortal?.calls, isDead: mortal?.isDead };
   };
-  const incompleteOf = (service: BusyService) =>
+  const incompleteOf = (service: FakeService) =>
     [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined).map(({ uid }) => uid);
   /** Expects that a run has named each incomplete asset. A worker only reports that there may be one. */
-  const expectNamed = (service: BusyService, { orphans, emptyAssets }: TestUpload) => {
+  const expectNamed = (service: FakeService, { orphans, emptyAssets }: TestUpload) => {
     const incomplete = incompleteOf(service);
     if (incomplete.length > 0) expect(orphans).toMatchObject([{ name: fileName, assetUid: null }]);
     if (!adapter.isQueue) expect(emptyAssets.map(({ assetUid }) => assetUid)).toEqual(incomplete);
   };
-  const expectOneComplete = (service: BusyService, file: TestFile) =>
+  const expectOneComplete = (service: FakeService, file: TestFile) =>
     expect(service.completeAssets).toMatchObject([{ blake3: file.blake3, size: file.bytes.length }]);
 
   describe('an entry', () => {
@@ -389,7 +389,7 @@ export function testUploadStore(
 
   describe('a crash', () => {
     it.each(sizes)('of an upload of %s can happen at %i writes', async (_what, writes, size) => {
-      const service = await BusyService.start();
+      const service = await FakeService.start();
       const file = createFile(service, size);
       const { error, calls, isDead } = await uploadAndDie(service, file, writes + 1, 'before');
       expect({ error, calls, isDead }).toEqual({ error: undefined, calls: writes, isDead: false });
@@ -397,7 +397,7 @@ export function testUploadStore(
     });
 
     it.each(crashes)('of an upload of %s that died %s write %i leaves one asset', async (_what, moment, n, size) => {
-      const service = await BusyService.start();
+      const service = await FakeService.start();
       const file = createFile(service, size);
       const first = await uploadAndDie(service, file, n, moment);
       expect(first.isDead).toBe(true);
@@ -424,7 +424,7 @@ export function testUploadStore(
     });
 
     it('of one process after the other leaves one asset', async () => {
-      const service = await BusyService.start();
+      const service = await FakeService.start();
       const file = createFile(service, 4 * chunkBytes + 1000);
       let runs = 0;
       let result: TestUpload | undefined;
@@ -440,7 +440,7 @@ export function testUploadStore(
 
   describe('two processes', () => {
     it.each(writesOf)('that upload %s, one from write %i of the other on, make one asset', async (_what, n, size) => {
-      const service = await BusyService.start();
+      const service = await FakeService.start();
       const file = createFile(service, size);
       let starting: ReturnType<typeof uploadAndEnd> | undefined;
       const first = await uploadAndEnd(service, file, (store) => ({

@@ -1,0 +1,97 @@
+import { type FakeAsset, offsetOf } from './fake-library.ts';
+import { after, cut, refuse, type ServiceFault, type ServiceRequest } from './fake-service.ts';
+import type { StubResponse } from './recording-server.ts';
+
+type Faults = Record<string, ServiceFault>;
+
+const showHtml = (status: number) => (): StubResponse => ({
+  status,
+  body: '<html><body><h1>Bad gateway</h1></body></html>',
+  headers: { 'content-type': 'text/html' },
+});
+const badGateway = showHtml(502);
+const respondAssetUid = ({ body, ...response }: StubResponse): StubResponse => ({
+  ...response,
+  body: { asset_uid: (body as { asset_uid: string }).asset_uid },
+});
+/** Creates a fault that acknowledges the received bytes with other headers. */
+const acknowledge = (headersOf: (asset: FakeAsset) => Record<string, string>): ServiceFault =>
+  after((_, { asset }) => ({ status: 204, headers: headersOf(asset) }));
+const rateLimit = refuse(429, { 'retry-after': '2' });
+const firstHalf = (bytes: Buffer) => bytes.subarray(0, Math.ceil(bytes.length / 2));
+const flipFirstBit = (bytes: Buffer) => Buffer.from(bytes.map((byte, at) => (at === 0 ? byte ^ 1 : byte)));
+
+const unavailable: Faults = { cut, gateway: badGateway, 'a defect': refuse(500) };
+const unavailableAsset: Faults = { ...unavailable, 'rate limit': rateLimit, 'not known for a moment': refuse(404) };
+
+/** Faults by operation and name. Each occurs with some real service, gateway or network. */
+const faults: Record<'create' | 'look' | 'send' | 'list' | 'get', Faults> = {
+  create: {
+    'storage is away': () => ({ status: 503, body: 'storage is not configured' }),
+    'cut before': cut,
+    'cut after': after(cut),
+    'gateway before': badGateway,
+    'gateway after': after(badGateway),
+    'a defect before': refuse(500),
+    'a defect after': after(() => ({ status: 500, body: { detail: 'a defect' } })),
+    'rate limit': rateLimit,
+    'key refused': refuse(401),
+    'header alone': after(respondAssetUid),
+    'no location': after((reply) => ({ ...respondAssetUid(reply), headers: {} })),
+    'forgotten at once': after((reply, { service }) => {
+      service.sessions.clear();
+      return reply;
+    }),
+  },
+  look: {
+    ...unavailableAsset,
+    'no offset': () => ({ status: 200 }),
+    'offset that is none': () => ({ headers: { 'upload-offset': '0x10' } }),
+    'offset twice': ({ asset: { bytes } }) => ({ headers: { 'upload-offset': `${bytes.length}, ${bytes.length}` } }),
+    'bytes are lost': ({ act, asset }) => {
+      asset.bytes = asset.bytes.subarray(0, Math.floor(asset.bytes.length / 2));
+      asset.completedAt = undefined;
+      return act();
+    },
+  },
+  send: {
+    'cut before': cut,
+    'cut amid': async ({ act }) => void (await act(firstHalf)),
+    'cut after': after(cut),
+    'gateway after': after(badGateway),
+    'a defect before': refuse(500),
+    'a defect after': after(() => ({ status: 503, body: { error: 'busy' } })),
+    'locked by a dead line': refuse(423),
+    'too early': refuse(425),
+    'checksum of the part': refuse(460),
+    'rate limit': rateLimit,
+    'key refused': refuse(401),
+    'quota ends': refuse(402),
+    'another offset': ({ asset }) => ({ status: 409, headers: offsetOf(asset) }),
+    'forgotten before': ({ service }) => {
+      service.sessions.clear();
+      return refuse(404)();
+    },
+    'forgotten after': after((_, { service }) => void service.sessions.clear()),
+    'no offset': acknowledge(() => ({})),
+    'an offset of bytes that were never sent': acknowledge(({ size }) => ({ 'upload-offset': String(size + 1) })),
+    'no checksum': acknowledge(offsetOf),
+    'a checksum that is none': acknowledge((asset) => ({ ...offsetOf(asset), 'x-checksum-blake3': 'pending' })),
+    'a byte changed on the way': async ({ act, asset }) => {
+      const reply = await act(flipFirstBit);
+      asset.isCorrupted ||= reply.status === 204;
+      return reply;
+    },
+  },
+  list: { ...unavailable, captive: showHtml(200) },
+  get: unavailableAsset,
+};
+
+/** Returns the faults that a request may have, with their names. */
+export function faultsOf({ method, path, asset }: ServiceRequest): [name: string, fault: ServiceFault][] {
+  const [, collection, uid] = path.split('/');
+  if (collection === 'assets') return Object.entries(uid?.includes('-') ? faults.get : faults.list);
+  if (collection !== 'upload') return [];
+  if (method === 'POST') return Object.entries(faults.create);
+  return asset ? Object.entries(method === 'HEAD' ? faults.look : faults.send) : [];
+}

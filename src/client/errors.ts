@@ -54,9 +54,9 @@ export class MediactlError extends Error {
       exitCode: isFailure(record.exit_code) ? record.exit_code : exitCodes.unclassified,
       reason: text(record.cause),
       hint: text(record.hint),
-      status: number(record.status),
+      status: number(record.http_status),
       retryable: record.retryable === true,
-      retryAfterSeconds: number(record.retry_after),
+      retryAfterSeconds: number(record.retry_after_seconds),
       details: record.details ?? undefined,
     });
   }

@@ -23,7 +23,7 @@ const receipt: Receipt = {
     sessionUid: 'session',
     name: 'a',
   },
-  ...{ state: 'pending', reason: null, at: '2026-01-01T00:00:00.000Z' },
+  ...{ state: 'unchecked', reason: null, at: '2026-01-01T00:00:00.000Z' },
 };
 
 it('what a run finishes is later than its start, although the newest upload was forgotten meanwhile', async () => {

@@ -230,7 +230,7 @@ const receipt = {
     reason: null,
   },
   ...{ assetUid: openEntry.session.assetUid, sessionUid: openEntry.session.uid, at: openEntry.begunAt },
-  state: 'pending' as const,
+  state: 'unchecked' as const,
 };
 
 describe.each([

@@ -62,7 +62,7 @@ const namesByPlaceholder: Record<string, CompletionSource> = {
   folder: 'folders',
   parent: 'folders',
   id: 'assets',
-  session: 'uploads',
+  upload: 'uploads',
   file: 'files',
   dir: 'files',
 };

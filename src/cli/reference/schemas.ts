@@ -28,7 +28,17 @@ const errorOrNull = errorRecord.nullable();
 const uploadRecord = z.strictObject({
   path: text,
   outcome: z
-    .enum(['uploaded', 'skipped', 'duplicate', 'same_name_and_size', 'exists', 'busy', 'queued', 'interrupted', 'failed'])
+    .enum([
+      'uploaded',
+      'skipped',
+      'duplicate',
+      'same_name_and_size',
+      'exists',
+      'busy',
+      'queued',
+      'interrupted',
+      'failed',
+    ])
     .describe(
       'nothing was sent for: skipped (already uploaded), duplicate (the same content; see duplicate_of), same_name_and_size (as an asset in the folder), exists (an asset of that name, with --ignore-existing), busy (another run uploads it), queued (for a worker); interrupted: not finished',
     ),
@@ -58,23 +68,20 @@ const probeStep = z.strictObject({
   error: optionalText,
 });
 
-/** `commands --json` leaves out what is empty. */
+/** Empty fields are left out. */
 const command = z.strictObject({
   path: text,
   aliases: z.array(text).optional(),
-  shortcuts: z.array(text).optional().describe('short forms of the command'),
+  shortcuts: z.array(text).optional(),
   summary: text,
   description: text,
-  same_as: text.optional().describe('the assets command that has the same options and examples'),
-  without: z.array(text).optional().describe('options of that command that this one lacks'),
   arguments: z
     .array(
       z.strictObject({
         placeholder: text,
         description: text.optional(),
         choices: z.array(text).optional(),
-        completes: text.optional(),
-        is_variadic: z.literal(true).optional(),
+        completes: text.optional().describe('kind of names that Tab completes'),
       }),
     )
     .optional(),
@@ -82,17 +89,14 @@ const command = z.strictObject({
     .array(
       z.strictObject({
         flags: text,
-        short: text.optional(),
-        long: text.optional(),
-        takes_value: z.literal(true).optional(),
+        description: text,
         choices: z.array(text).optional(),
         completes: text.optional(),
-        description: text,
         default_value: text.optional(),
       }),
     )
     .optional()
-    .describe('options of this command only; the root lists those of every command'),
+    .describe('options of this command only'),
   examples: z.array(text).optional(),
   get children() {
     return z.array(command).optional();
@@ -105,7 +109,8 @@ const count = z.strictObject({ file_count: integer, size_bytes: integer });
 export const schemas = {
   upload: z.array(uploadRecord),
   error: z.strictObject({ error: errorRecord }),
-  commands: command,
+  commands: z.array(z.strictObject({ path: text, shortcuts: z.array(text).optional(), summary: text })),
+  command,
   changes: z.array(
     z.strictObject({
       uid: uid.describe('of an asset or a folder'),

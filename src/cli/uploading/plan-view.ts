@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../client/http/rate-limit-headers.ts';
-import { countFiles, type FileTotals, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { formatBytes, formatCount } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
@@ -55,23 +55,37 @@ export function formatPlan(plan: Plan, { rateLimit, now, duplicates = 0, isExact
   return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${parts.join(', ')}; ${qualifier}${formatBytes(send.bytes)}, ${formatCount(requests)} requests${time}`;
 }
 
-export type PlanRow = { kind: string } & FileTotals;
+/** A row of the table that `--estimate` prints. */
+export type PlanRow = PlanRecord['new'] & { outcome: string };
 
-export const toPlanRows = ({ skipped, same_name_and_size, exists, changed, duplicate, new: fresh, deleted }: PlanRecord): PlanRow[] => [
-  { kind: 'skipped', ...skipped },
-  { kind: 'new', ...fresh },
-  { kind: 'changed', ...changed },
-  { kind: 'duplicate', ...duplicate },
-  ...(same_name_and_size.files > 0 ? [{ kind: 'same_name_and_size', ...same_name_and_size }] : []),
-  ...(exists.files > 0 ? [{ kind: 'exists', ...exists }] : []),
-  ...(deleted > 0 ? [{ kind: 'deleted', files: deleted, bytes: 0 }] : []),
-];
+export function toPlanRows(record: PlanRecord): PlanRow[] {
+  const { skipped, new: fresh, changed, duplicate, same_name_and_size, exists, deleted_count } = record;
+  return [
+    { outcome: 'skipped', ...skipped },
+    { outcome: 'new', ...fresh },
+    { outcome: 'changed', ...changed },
+    { outcome: 'duplicate', ...duplicate },
+    ...(same_name_and_size.file_count > 0 ? [{ outcome: 'same_name_and_size', ...same_name_and_size }] : []),
+    ...(exists.file_count > 0 ? [{ outcome: 'exists', ...exists }] : []),
+    ...(deleted_count > 0 ? [{ outcome: 'deleted', file_count: deleted_count, size_bytes: 0 }] : []),
+  ];
+}
 
-/** Texts for a terminal, where they differ from the kind. */
-const kindTexts: Record<string, string> = { skipped: 'already uploaded', duplicate: 'duplicate content', same_name_and_size: 'same name and size', exists: 'same name', deleted: 'to the trash' };
+/** Maps outcomes to texts for a terminal, where they differ. */
+const outcomeTexts: Record<string, string> = {
+  skipped: 'already uploaded',
+  duplicate: 'duplicate content',
+  same_name_and_size: 'same name and size',
+  exists: 'same name',
+  deleted: 'to the trash',
+};
 
 export const planColumns: Column<PlanRow>[] = [
-  { header: 'KIND', value: ({ kind }, { isTerminal }) => (isTerminal && kindTexts[kind]) || kind, noTruncate: true },
-  { header: 'FILES', value: ({ files }, { isTerminal }) => (isTerminal ? formatCount(files) : String(files)) },
-  { header: 'SIZE', value: ({ bytes: size }, { isTerminal }) => (isTerminal ? formatBytes(size) : String(size)) },
+  {
+    header: 'OUTCOME',
+    value: ({ outcome }, { isTerminal }) => (isTerminal && outcomeTexts[outcome]) || outcome,
+    noTruncate: true,
+  },
+  { header: 'FILES', value: ({ file_count }, { isTerminal }) => (isTerminal ? formatCount : String)(file_count) },
+  { header: 'SIZE', value: ({ size_bytes }, { isTerminal }) => (isTerminal ? formatBytes : String)(size_bytes) },
 ];

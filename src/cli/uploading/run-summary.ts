@@ -62,13 +62,17 @@ export class RunSummary {
 
   /** Formats the summary, such as "437 uploaded, 12 already uploaded; 1.2 GiB in 3:20", or `nothing`. */
   format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
-    const { uploaded, skipped, duplicate, same_name_and_size, exists, busy, queued, interrupted, failed } = this.#counts;
+    const { uploaded, skipped, duplicate, same_name_and_size, exists, busy, queued, interrupted, failed } =
+      this.#counts;
     const counts = [
       [uploaded - this.#processing, isWaited ? 'uploaded and ready' : 'uploaded'],
       [this.#processing, 'uploaded and still processing'],
       [skipped, 'already uploaded'],
       [duplicate, 'skipped: duplicate content (-v lists them, --duplicates upload uploads them)'],
-      [same_name_and_size, 'same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them)'],
+      [
+        same_name_and_size,
+        'same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them)',
+      ],
       [exists, 'skipped: same name'],
       [busy, 'being uploaded by another run'],
       [queued, 'queued'],

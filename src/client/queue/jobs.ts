@@ -65,24 +65,24 @@ export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploa
   how: 'uploaded',
   state: 'unchecked',
   sizeBytes,
-  name: result.name,
+  name: result.asset_name,
   assetUid: result.asset_uid,
   sessionUid: result.session_uid,
   bytesSent: result.bytes_sent,
-  resumedFrom: result.resumed_from,
+  resumedFrom: result.resumed_from_bytes,
   blake3: result.blake3,
   verified: result.verified,
 });
 
 export const toTaskResult = (
   uploaded: Uploaded,
-  more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms'>,
+  more: Pick<TaskResult, 'worker' | 'request_count' | 'duration_ms'>,
 ): TaskResult => ({
   asset_uid: uploaded.assetUid,
   session_uid: uploaded.sessionUid,
-  name: uploaded.name,
+  asset_name: uploaded.name,
   bytes_sent: uploaded.bytesSent,
-  resumed_from: uploaded.resumedFrom,
+  resumed_from_bytes: uploaded.resumedFrom,
   blake3: uploaded.blake3 ?? '',
   verified: uploaded.verified,
   ...more,
@@ -90,19 +90,19 @@ export const toTaskResult = (
 
 /** Parses a job's result from the store. Returns undefined if the result is not valid. */
 export function parseTaskResult(value: unknown): TaskResult | undefined {
-  const { asset_uid, session_uid, name, blake3, worker, ...fields } = asObject(value);
+  const { asset_uid, session_uid, asset_name, blake3, worker, ...fields } = asObject(value);
   const [assetUid, sessionUid] = [asText(asset_uid), asText(session_uid)];
   if (assetUid === undefined || sessionUid === undefined) return undefined;
   return {
     asset_uid: assetUid,
     session_uid: sessionUid,
-    name: asText(name) ?? '',
+    asset_name: asText(asset_name) ?? '',
     bytes_sent: asNumber(fields.bytes_sent) ?? 0,
-    resumed_from: asNumber(fields.resumed_from) ?? null,
+    resumed_from_bytes: asNumber(fields.resumed_from_bytes) ?? null,
     blake3: asText(blake3) ?? '',
     verified: typeof fields.verified === 'boolean' ? fields.verified : null,
     worker: asText(worker) ?? '',
-    requests: asNumber(fields.requests) ?? 0,
+    request_count: asNumber(fields.request_count) ?? 0,
     duration_ms: asNumber(fields.duration_ms) ?? 0,
   };
 }

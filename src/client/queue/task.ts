@@ -40,13 +40,13 @@ export type UploadTask = {
 export type TaskResult = {
   asset_uid: string;
   session_uid: string;
-  name: string;
+  asset_name: string;
   bytes_sent: number;
-  resumed_from: number | null;
+  resumed_from_bytes: number | null;
   blake3: string;
   verified: boolean | null;
   worker: string;
-  requests: number;
+  request_count: number;
   duration_ms: number;
 };
 

@@ -204,7 +204,11 @@ export class WorkerRun {
     const attempt = new UploadAttempt(this.#client, { job, task, claim, lease }, this.#options, deps);
     const { uploaded, requests } = await attempt.run();
     const durationMs = this.#clock.now() - startedAt;
-    const result = toTaskResult(uploaded, { worker: this.#options.name, requests, duration_ms: durationMs });
+    const result = toTaskResult(uploaded, {
+      worker: this.#options.name,
+      request_count: requests,
+      duration_ms: durationMs,
+    });
     const receipt = JSON.stringify(result);
     recent.add(id, receipt);
     if (!lease.isHeld || !(await store.finish(id, claim.fence, receipt))) {

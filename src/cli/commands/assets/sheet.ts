@@ -39,7 +39,7 @@ export async function writeSheet(
     if (footer) terminal.info(footer);
     if (found.length > maxAssetsWithoutNotice)
       terminal.info(`${formatCount(found.length)} assets; fetching their thumbnails`);
-    let [size_bytes, missing_thumbnails] = [0, 0];
+    let [size_bytes, missing_thumbnail_count] = [0, 0];
     const write = async (text: string) => {
       const chunk = Buffer.from(text);
       size_bytes += chunk.length;
@@ -52,15 +52,15 @@ export async function writeSheet(
     const urls = found.map(({ url }) => url);
     let next = 0;
     for await (const thumbnail of fetchThumbnails(context, urls)) {
-      if (!thumbnail) missing_thumbnails++;
+      if (!thumbnail) missing_thumbnail_count++;
       await write(sheet.card((found[next++] as (typeof found)[number]).card, thumbnail));
     }
     await write(sheet.foot);
-    return { path, assets: found.length, missing_thumbnails, size_bytes };
+    return { path, asset_count: found.length, missing_thumbnail_count, size_bytes };
   });
-  const missing = written.missing_thumbnails;
+  const missing = written.missing_thumbnail_count;
   if (missing > 0)
-    terminal.info(`${formatCount(missing)} of ${pluralize(written.assets, 'asset')} without a thumbnail`);
+    terminal.info(`${formatCount(missing)} of ${pluralize(written.asset_count, 'asset')} without a thumbnail`);
   return record(written, path, rows);
 }
 

@@ -135,7 +135,9 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
     const names = [...unverifiable].map(escapeControls).join(', ');
     context.terminal.warn(`cannot verify the change: the service does not show ${names}`);
   }
-  return single ? assetRecord(context, single) : bulkResult(context, outcomes, { outcome: 'updated', label: 'updated', noun: collection });
+  return single
+    ? assetRecord(context, single)
+    : bulkResult(context, outcomes, { outcome: 'updated', label: 'updated', noun: collection });
 }
 
 /** Change to an asset's tags: a complete new set, or slugs to add and remove. */

@@ -117,8 +117,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
 
 /** Returns the next step for the most frequent kind of differences that has one. */
 function nextStep({ directory, folder, download }: CheckRequest, differences: readonly FileDifference[]): string {
-  const has = (...kinds: FileDifference['outcome'][]) =>
-    differences.some(({ outcome }) => kinds.includes(outcome));
+  const has = (...kinds: FileDifference['outcome'][]) => differences.some(({ outcome }) => kinds.includes(outcome));
   const both = `${quoteForShell(directory)} ${quoteForShell(folder)}`;
   if (has('missing_remotely', 'changed', 'failed', 'different'))
     return `mediactl sync ${both}, to upload missing and changed files`;

@@ -117,14 +117,14 @@ async function resolveSource(
 async function probeResult(context: Context, uid: string, playable: Playable) {
   const { playback } = await context.mediaApi();
   const report = { asset_uid: uid, ...(await probePlayback(playback, playable)) };
-  const broken = report.links.find(({ ok }) => !ok);
+  const broken = report.steps.find(({ ok }) => !ok);
   return {
     result: record(report, uid, probeRows),
     failure:
       broken &&
-      new MediactlError(`asset ${uid} cannot be played: the ${broken.link} is broken`, {
+      new MediactlError(`asset ${uid} cannot be played: the ${broken.step.replaceAll('_', ' ')} is broken`, {
         code: 'playback_broken',
-        reason: broken.problem ?? undefined,
+        reason: broken.error ?? undefined,
         hint: `mediactl get ${uid}, to see its status`,
         details: broken,
       }),

@@ -5,7 +5,7 @@ import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import type { Playable } from '../../library/playables.ts';
 import type { DetailRow, RenderContext } from '../../output/result.ts';
-import type { PlaybackLink, ProbeReport } from './probe.ts';
+import type { ProbeReport, ProbeStep } from './probe.ts';
 
 const urlText = (url: string, { isTerminal }: RenderContext) =>
   isTerminal ? shortenUrl(escapeControls(url)) : escapeControls(url);
@@ -72,12 +72,12 @@ export function playbackRows(info: PlaybackInfo, found: readonly Playable[], ren
   return [['type', displayText(info.type)], ...rows, ...details, ...(render.isTerminal ? [next] : [])];
 }
 
-export const probeRows = ({ plays, kind, links }: ProbeReport, render: RenderContext): DetailRow[] => [
-  ...links.map((link): DetailRow => [link.link, linkText(link, render)]),
-  ['plays', plays ? render.colors.green(`yes, ${kind}`) : render.colors.red('no')],
+export const probeRows = ({ playable, kind, steps }: ProbeReport, render: RenderContext): DetailRow[] => [
+  ...steps.map((step): DetailRow => [step.step.replaceAll('_', ' '), stepText(step, render)]),
+  ['playable', playable ? render.colors.green(`yes, ${kind}`) : render.colors.red('no')],
 ];
 
-function linkText({ ok, content_type, bytes: count, problem, url }: PlaybackLink, { colors }: RenderContext): string {
-  if (!ok) return `${colors.red('broken:')} ${escapeControls(problem ?? '')} at ${escapeControls(url)}`;
-  return `${colors.green('ok')}  ${escapeControls(content_type ?? '')}, ${formatBytes(count ?? 0)}`;
+function stepText({ ok, content_type, size_bytes, error, url }: ProbeStep, { colors }: RenderContext): string {
+  if (!ok) return `${colors.red('broken:')} ${escapeControls(error ?? '')} at ${escapeControls(url)}`;
+  return `${colors.green('ok')}  ${escapeControls(content_type ?? '')}, ${formatBytes(size_bytes ?? 0)}`;
 }

@@ -3,44 +3,44 @@ import { asMediactlError } from '../../../client/errors.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Playable } from '../../library/playables.ts';
 
-/** Link in the chain of requests from playback info to media bytes. */
-export type PlaybackLink = {
-  link: 'master playlist' | 'media playlist' | 'init segment' | 'first segment' | 'file';
+/** Step in the chain of requests from playback info to media bytes. */
+export type ProbeStep = {
+  step: 'master_playlist' | 'media_playlist' | 'init_segment' | 'first_segment' | 'file';
   url: string;
   ok: boolean;
-  status: number | null;
+  http_status: number | null;
   content_type: string | null;
-  bytes: number | null;
-  problem: string | null;
+  size_bytes: number | null;
+  error: string | null;
 };
 
-export type ProbeReport = { kind: Playable['kind']; plays: boolean; links: PlaybackLink[] };
+export type ProbeReport = { kind: Playable['kind']; playable: boolean; steps: ProbeStep[] };
 
 const sampleBytes = 64 * 1024;
 
-/** Fetches a link of the chain and records it. Returns its text; undefined if it is broken. */
-type FollowLink = (link: PlaybackLink['link'], at: URL) => Promise<string | undefined>;
+/** Fetches the next file of the chain and records the step. Returns its text; undefined if it failed. */
+type FetchStep = (step: ProbeStep['step'], at: URL) => Promise<string | undefined>;
 
-/** Requests the chain link by link, until it reaches media bytes or a broken link. */
+/** Requests the chain step by step, until it reaches media bytes or a step fails. */
 export async function probePlayback(playback: PlaybackApi, { kind, url }: Playable): Promise<ProbeReport> {
-  const links: PlaybackLink[] = [];
-  const follow: FollowLink = async (link, at) => {
-    const { text, ...fetched } = await fetchLink(playback, link, at);
-    links.push({ link, url: at.href, ...fetched });
+  const steps: ProbeStep[] = [];
+  const follow: FetchStep = async (step, at) => {
+    const { text, ...fetched } = await fetchStep(playback, step, at);
+    steps.push({ step, url: at.href, ...fetched });
     return fetched.ok ? text : undefined;
   };
   let problem: string | undefined;
   if (kind === 'hls') problem = await followHls(url, follow);
   else await follow('file', url);
-  const last = links.at(-1);
-  if (last && problem !== undefined) Object.assign(last, { ok: false, problem });
-  return { kind, plays: links.every(({ ok }) => ok), links };
+  const last = steps.at(-1);
+  if (last && problem !== undefined) Object.assign(last, { ok: false, error: problem });
+  return { kind, playable: steps.every(({ ok }) => ok), steps };
 }
 
-/** Follows an HLS stream to its first segment. Returns the problem if a playlist names no next link. */
-async function followHls(url: URL, follow: FollowLink): Promise<string | undefined> {
+/** Follows an HLS stream to its first segment. Returns the problem if a playlist names no next file. */
+async function followHls(url: URL, follow: FetchStep): Promise<string | undefined> {
   let at = url;
-  let playlist = await follow('master playlist', at);
+  let playlist = await follow('master_playlist', at);
   if (playlist === undefined) return undefined;
   if (/^#EXT-X-STREAM-INF/m.test(playlist)) {
     const [variant] = urisIn(playlist);
@@ -48,17 +48,17 @@ async function followHls(url: URL, follow: FollowLink): Promise<string | undefin
     const media = resolveUri(variant, at);
     if (!media) return `the master playlist contains ${variant}, which is not a URL`;
     at = media;
-    playlist = await follow('media playlist', at);
+    playlist = await follow('media_playlist', at);
     if (playlist === undefined) return undefined;
   }
   const init = /^#EXT-X-MAP:.*\bURI="([^"]+)"/m.exec(playlist)?.[1];
   const [segment] = urisIn(playlist);
   if (!segment) return 'the media playlist lists no segments';
-  const parts = { ...(init && { 'init segment': init }), 'first segment': segment };
-  for (const [link, uri] of Object.entries(parts)) {
+  const parts = { ...(init && { init_segment: init }), first_segment: segment };
+  for (const [step, uri] of Object.entries(parts)) {
     const part = resolveUri(uri, at);
     if (!part) return `the media playlist contains ${uri}, which is not a URL`;
-    if ((await follow(link as keyof typeof parts, part)) === undefined) return undefined;
+    if ((await follow(step as keyof typeof parts, part)) === undefined) return undefined;
   }
   return undefined;
 }
@@ -74,17 +74,22 @@ const urisIn = (playlist: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
 
-async function fetchLink(playback: PlaybackApi, link: PlaybackLink['link'], url: URL) {
-  const isPlaylist = link.endsWith('playlist');
+async function fetchStep(playback: PlaybackApi, step: ProbeStep['step'], url: URL) {
+  const isPlaylist = step.endsWith('playlist');
   try {
-    const { status, headers, bytes, text } = await playback.fetchMedia(url, isPlaylist ? undefined : sampleBytes);
-    const problem = problemOf(status, bytes.length, isPlaylist ? text : undefined);
+    const {
+      status: http_status,
+      headers,
+      bytes,
+      text,
+    } = await playback.fetchMedia(url, isPlaylist ? undefined : sampleBytes);
+    const problem = problemOf(http_status, bytes.length, isPlaylist ? text : undefined);
     const content_type = headers['content-type'] ?? null;
-    return { ok: problem === null, status, content_type, bytes: bytes.length, problem, text };
+    return { ok: problem === null, http_status, content_type, size_bytes: bytes.length, error: problem, text };
   } catch (error) {
     const { message, explanation } = asMediactlError(error);
     const problem = [message, explanation.reason].filter(Boolean).join(': ');
-    return { ok: false, status: null, content_type: null, bytes: null, problem, text: '' };
+    return { ok: false, http_status: null, content_type: null, size_bytes: null, error: problem, text: '' };
   }
 }
 

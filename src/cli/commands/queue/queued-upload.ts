@@ -9,7 +9,7 @@ import { formatProgress } from '../../uploading/pending-uploads.ts';
 import type { UploadRecord } from '../../uploading/upload-record.ts';
 
 /** Fields that `upload --json` and `uploads ls --queue --json` have in common. */
-type SharedUploadFields = Omit<UploadRecord, 'outcome' | 'queue_id' | 'duplicate_of' | 'status'>;
+type SharedUploadFields = Omit<UploadRecord, 'outcome' | 'job_id' | 'duplicate_of' | 'asset_status'>;
 
 /** File in a queue, as `uploads ls` prints it. `error` is why it failed or will be retried. */
 export type QueuedUpload = SharedUploadFields & {
@@ -48,8 +48,14 @@ const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as numbe
 export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
   const data = asObject(job.data);
   const result: Partial<TaskResult> = parseTaskResult(job.returnvalue) ?? {};
-  const { asset_uid = null, session_uid = null, name = null, bytes_sent = null, resumed_from = null } = result;
-  const { requests = null, duration_ms = null, verified = null } = result;
+  const {
+    asset_uid = null,
+    session_uid = null,
+    asset_name = null,
+    bytes_sent = null,
+    resumed_from_bytes = null,
+  } = result;
+  const { request_count = null, duration_ms = null, verified = null } = result;
   const progress = asObject(job.progress);
   const isCompleted = state === 'completed';
   const isActive = state === 'active';
@@ -69,10 +75,10 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     crashes: count(job.stalledCounter) ?? 0,
     asset_uid,
     session_uid,
-    asset_name: name,
+    asset_name,
     bytes_sent,
-    resumed_from_bytes: resumed_from,
-    request_count: requests,
+    resumed_from_bytes,
+    request_count,
     duration_ms,
     blake3: result.blake3 || null,
     verified,

@@ -63,10 +63,12 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
     deleted_count: gone.length,
   };
   const { rateLimit } = transport.connection;
-  context.terminal.info(formatPlan(plan, { rateLimit, now: context.clock.now(), duplicates: duplicate.files, isExact: true }));
+  context.terminal.info(
+    formatPlan(plan, { rateLimit, now: context.clock.now(), duplicates: duplicate.files, isExact: true }),
+  );
   if (context.settings.outputOptions.format !== 'table')
     return { kind: 'record' as const, record, id: '', view: () => '' };
-  return listBy(({ kind }) => kind, toPlanRows(record), planColumns, 'nothing to upload');
+  return listBy(({ outcome }) => outcome, toPlanRows(record), planColumns, 'nothing to upload');
 }
 
 const toCount = ({ files, bytes }: FileTotals) => ({ file_count: files, size_bytes: bytes });

@@ -1,41 +1,55 @@
+import { usageError } from '../../../client/errors.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import { record } from '../../output/result.ts';
-import { allNodes, type CommandNode, leaves, twinOf } from '../command-node.ts';
+import { expandShortcut } from '../../shortcuts.ts';
+import { allNodes, type CommandNode, leaves } from '../command-node.ts';
 import { describeCommand } from '../command-tree.ts';
 
-/** Shortens the commands of `videos` to a reference to those of `assets`, and the options that they lack. */
-const withTwins = (node: CommandNode, tree: CommandNode): unknown => {
-  const { path, summary, description, options, children } = node;
-  const twin = allNodes(tree).find((each) => each.path === twinOf(node));
-  if (!twin) return { ...node, children: children.map((child) => withTwins(child, tree)) };
-  const own = new Set(options.map(({ flags }) => flags));
-  const without = twin.options.flatMap(({ flags }) => (own.has(flags) ? [] : [flags]));
-  return { path, summary, description, same_as: twin.path, without };
-};
+/** Converts a command and its subcommands to the records of `commands NOUN --json`. */
+const toRecord = ({ path, aliases, short, summary, description, ...node }: CommandNode): unknown => ({
+  path,
+  aliases,
+  shortcuts: short,
+  summary,
+  description,
+  arguments: node.arguments.map(({ term, description: text, choices, values }) => {
+    return { placeholder: term, description: text, choices, completes: values };
+  }),
+  options: node.options.map(({ flags, description: text, choices, values, defaultValue }) => {
+    return { flags, description: text, choices, completes: values, default_value: defaultValue };
+  }),
+  examples: node.examples,
+  children: node.children.map(toRecord),
+});
 
 /** Removes empty properties, since AI agents that read the tree pay for each token. */
 const removeEmpty = (tree: unknown): unknown =>
   JSON.parse(
     JSON.stringify(tree, (_key, value: unknown) =>
-      value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0)
-        ? undefined
-        : value,
+      value === null || value === '' || (Array.isArray(value) && value.length === 0) ? undefined : value,
     ),
   );
 
 export const commands: CommandDefinition = (command, run) => {
-  addExamples(command, 'mediactl commands', 'mediactl commands --json');
+  addExamples(command, 'mediactl commands', 'mediactl commands --json', 'mediactl commands upload --json');
   command
     .description(
-      'Lists all commands, one per line. With --json, prints the whole tree with arguments, options and examples.',
+      'Lists all commands, one per line, or those of one command. With --json, prints an index; for one command, its arguments, options and examples. Without a command, the options of every command are in mediactl help options.',
     )
+    .argument('[command...]', 'command, such as assets ls')
     .action(
-      run(async (context) => {
+      run(async (context, words) => {
         const tree = describeCommand(await context.commandTree());
-        const all = leaves(tree);
-        const width = Math.max(...all.map(({ path }) => path.length));
-        return record(removeEmpty(withTwins(tree, tree)), 'mediactl', () =>
-          all.map(({ path, summary }) => `${path.padEnd(width)}  ${summary}\n`).join(''),
+        const path = ['mediactl', ...expandShortcut(words, () => false).filter((word) => !word.startsWith('-'))].join(
+          ' ',
+        );
+        const node = allNodes(tree).find((each) => each.path === path);
+        if (!node) throw usageError(`${words.join(' ')} is not a command`, 'mediactl commands');
+        const listed = leaves(node);
+        const index = leaves(tree).map((each) => ({ path: each.path, shortcuts: each.short, summary: each.summary }));
+        const width = Math.max(...listed.map((each) => each.path.length));
+        return record(removeEmpty(words.length === 0 ? index : toRecord(node)), node.path, () =>
+          listed.map((each) => `${each.path.padEnd(width)}  ${each.summary}\n`).join(''),
         );
       }),
     );

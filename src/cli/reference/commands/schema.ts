@@ -7,6 +7,7 @@ const summaries: Record<keyof typeof schemas, string> = {
   upload: 'upload, uploads resume, uploads watch, worker',
   error: 'the line on stderr with --json',
   commands: 'commands --json',
+  command: 'commands COMMAND --json',
   changes: 'assets update, tag, mv and rm',
   downloads: 'assets download',
   'contact-sheet': 'assets ls --html',

@@ -78,7 +78,9 @@ export async function matchContent(
   const receipt = await receipts.findByContent(key, { sizeBytes, blake3 }, mark, isAnywhere);
   if (!receipt) return {};
   const folder = isAnywhere ? await findFolder(api, receipt) : receipt.folder;
-  return folder === undefined ? { deleted: receipt } : { match: { kind: 'duplicate', receipt: { ...receipt, folder } } };
+  return folder === undefined
+    ? { deleted: receipt }
+    : { match: { kind: 'duplicate', receipt: { ...receipt, folder } } };
 }
 
 /** Returns the folder that an asset is in now, '' for the top level; undefined if the asset no longer exists. */

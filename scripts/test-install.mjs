@@ -106,11 +106,11 @@ class Install {
     const native = JSON.parse(this.mediactl(['doctor', '--json'])).find(({ check }) => check === 'native parts');
     assert.equal(native.found, removes.length === 0 ? 'complete' : native.found);
     assert.equal(native.found.startsWith('without'), removes.length > 0);
-    this.without('jq-web', () => assert.match(this.error(['ls', '--jq', '.'], 'not_installed').message, /jq-web/));
+    this.without('jq-web', () => assert.match(this.error(['ls', '--jq', '.'], 'incomplete_install').message, /jq-web/));
     const hasSqlite = this.run(this.node, '-p', "require('module').isBuiltin('node:sqlite')").stdout === 'true\n';
     this.without('libsql', () => {
       if (hasSqlite) assert.match(this.mediactl(['upload', './clip.mp4']), /already uploaded/);
-      else assert.match(this.error(['upload', './clip.mp4'], 'not_installed').message, /libsql/);
+      else assert.match(this.error(['upload', './clip.mp4'], 'incomplete_install').message, /libsql/);
     });
     this.newerState();
     this.install(); // an upgrade keeps what there is

@@ -270,7 +270,7 @@ export class Context {
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
 
-  /** @throws MediactlError `no_such_profile` if the requested profile does not exist */
+  /** @throws MediactlError `profile_not_found` if the requested profile does not exist */
   async profileInUse(): Promise<ProfileInUse> {
     return profileInUse(this.settings, this.#config);
   }

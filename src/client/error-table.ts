@@ -68,31 +68,31 @@ export const errorTable = {
   interrupted: { exit: 'interrupted' },
   terminated: { exit: 'terminated' },
   unclassified: { exit: 'unclassified', hint: 'run it again with --debug, and report the bug' },
-  some_failed: { exit: 'partial' },
-  not_tried: { exit: 'partial' },
+  partial_failure: { exit: 'partial' },
+  skipped: { exit: 'partial' },
   list_changed: { exit: 'partial', hint: 'run it again once others have stopped deleting' },
-  differs: { exit: 'partial', hint: 'mediactl sync DIR /FOLDER, to upload missing and changed files' },
-  output: { exit: 'unclassified', hint: 'free some disk space, or choose another path' },
-  cannot_listen: { exit: 'unclassified' },
-  folder: { exit: 'usage' },
-  folder_failed: { exit: 'unclassified' },
-  not_installed: { exit: 'unclassified', hint: 'install the package again, with npm install --include=optional' },
+  check_failed: { exit: 'partial', hint: 'mediactl sync DIR /FOLDER, to upload missing and changed files' },
+  write_failed: { exit: 'unclassified', hint: 'free some disk space, or choose another path' },
+  port_unavailable: { exit: 'unclassified' },
+  invalid_folder: { exit: 'usage' },
+  mkdir_failed: { exit: 'unclassified' },
+  incomplete_install: { exit: 'unclassified', hint: 'install the package again, with npm install --include=optional' },
 
   // Accounts and settings
   no_base_url: { exit: 'unauthenticated', hint: 'set MEDIACTL_BASE_URL, for example to https://media.example.com' },
   no_key: { exit: 'unauthenticated', hint: 'mediactl auth login --profile NAME' },
   no_profile: { exit: 'unauthenticated', hint: 'mediactl auth switch NAME, or --profile NAME' },
-  no_such_profile: { exit: 'usage', hint: 'mediactl auth ls, or mediactl auth login --profile NAME' },
-  foreign_base_url: {
+  profile_not_found: { exit: 'usage', hint: 'mediactl auth ls, or mediactl auth login --profile NAME' },
+  key_origin_mismatch: {
     exit: 'unauthenticated',
     hint: 'set MEDIACTL_API_KEY and MEDIACTL_BASE_URL, or mediactl auth login --profile NAME --base-url URL',
   },
-  keychain: {
+  keychain_unavailable: {
     exit: 'unauthenticated',
     hint: 'unlock the keychain, or mediactl auth login --profile NAME --key-store file',
   },
-  config_corrupt: { exit: 'usage', hint: 'fix it, or move it out of the way' },
-  config_mode: { exit: 'unclassified', hint: 'chmod 600 FILE' },
+  invalid_config: { exit: 'usage', hint: 'fix it, or move it out of the way' },
+  insecure_config: { exit: 'unclassified', hint: 'chmod 600 FILE' },
   clock_skew: { exit: 'usage', hint: 'set this machine’s clock' },
 
   // Answers of the service (§7)
@@ -103,38 +103,42 @@ export const errorTable = {
   not_found: { exit: 'notFound' },
   conflict: { exit: 'rejected' },
   too_large: { exit: 'rejected' },
-  invalid: { exit: 'rejected', hint: 'run the same command with --help to see what it accepts' },
+  validation_failed: { exit: 'rejected', hint: 'run the same command with --help to see what it accepts' },
   rate_limited: { exit: 'rateLimited', hint: 'run it again later, or allow a longer wait with --max-wait' },
   storage_full: { exit: 'quota', hint: 'free or buy storage, then run the same command again' },
   server_error: { exit: 'unreachable', hint: rerunSoon },
   unexpected_status: { exit: 'unclassified' },
-  unexpected_answer: { exit: 'unreachable', hint: checkBaseUrl },
-  foreign_origin: { exit: 'integrity', hint: checkBaseUrl, endsRun: true },
+  invalid_response: { exit: 'unreachable', hint: checkBaseUrl },
+  origin_mismatch: { exit: 'integrity', hint: checkBaseUrl, endsRun: true },
   token_expired: { exit: 'unauthenticated', hint: 'mediactl assets player-data UID --show-token, to get a new one' },
 
   // The network
   unreachable: { exit: 'unreachable', hint: 'check the network, then run it again' },
-  refused: { exit: 'unreachable', hint: 'check the network and the base URL: mediactl auth status', endsRun: true },
-  proxy: { exit: 'unreachable', hint: 'check HTTPS_PROXY and NO_PROXY', endsRun: true },
-  tls: {
+  connection_refused: {
+    exit: 'unreachable',
+    hint: 'check the network and the base URL: mediactl auth status',
+    endsRun: true,
+  },
+  proxy_failed: { exit: 'unreachable', hint: 'check HTTPS_PROXY and NO_PROXY', endsRun: true },
+  tls_failed: {
     exit: 'unreachable',
     hint: 'check the URL, this machine’s clock and NODE_EXTRA_CA_CERTS',
     endsRun: true,
   },
   timeout: { exit: 'unreachable', hint: 'run it again, or allow more time with --request-timeout' },
   private_address: { exit: 'rejected', hint: 'mediactl get ID, to see the URLs that the service returned' },
-  reserve: { exit: 'usage', hint: 'use a smaller --reserve-requests', endsRun: true },
-  until: { exit: 'rateLimited' },
+  reserve_too_large: { exit: 'usage', hint: 'use a smaller --reserve-requests', endsRun: true },
+  stopped_at_limit: { exit: 'rateLimited' },
 
   // Assets, folders and playback
-  exists: { exit: 'rejected', hint: 'use -p to accept an existing folder' },
+  already_exists: { exit: 'rejected', hint: 'use -p to accept an existing folder' },
   write_ignored: {
     exit: 'rejected',
     hint: 'mediactl help assumptions: the service may use another name for the field',
   },
   filter_ignored: { exit: 'rejected', hint: 'pass ids instead: mediactl ls … -q | mediactl assets VERB -' },
   tags_unknown: { exit: 'rejected', hint: 'mediactl update ID --set-tags SLUGS, to replace all tags' },
-  settings_unclear: { exit: 'rejected', hint: 'mediactl config set names.embed_list NAME' },
+  settings_unclear: { exit: 'rejected', hint: 'mediactl config set field_names.embed_domains NAME' },
   nothing_to_play: { exit: 'unplayable', hint: 'mediactl wait ID, if it is not ready yet' },
   playback_broken: { exit: 'unplayable', hint: assetStatus },
   download_changed: {
@@ -149,15 +153,15 @@ export const errorTable = {
   },
 
   // Sources of an upload
-  no_such_file: { exit: 'usage', hint: 'check the path' },
+  file_not_found: { exit: 'usage', hint: 'check the path' },
   not_a_file: { exit: 'usage', hint: 'mediactl upload - --name NAME < FILE, to spool it to disk first' },
   unreadable_file: { exit: 'usage', hint: 'check the path and the disk' },
-  file_gone: { exit: 'unclassified', hint: 'restore it, then run the same command again' },
+  file_missing: { exit: 'unclassified', hint: 'restore it, then run the same command again' },
   file_changed: {
     exit: 'integrity',
     hint: 'mediactl upload --force FILE once it no longer changes, to upload it as a new asset',
   },
-  source_refused: {
+  source_forbidden: {
     exit: 'usage',
     hint: 'run the same command with a newly signed URL to resume',
   },
@@ -169,11 +173,11 @@ export const errorTable = {
   },
 
   // An upload
-  already_uploading: {
+  upload_in_progress: {
     exit: 'rejected',
     hint: 'wait for it to finish, or stop it and run the same command again to continue',
   },
-  broken_session: {
+  session_broken: {
     exit: 'unreachable',
     hint: 'run the same command again; if it fails again, mediactl upload --force starts over',
   },
@@ -193,7 +197,7 @@ export const errorTable = {
   state_full: { exit: 'state', hint: 'free some space on that disk, then run the same command again' },
   state_read_only: { exit: 'state', hint: allowState },
   state_damaged: { exit: 'state', hint: restoreState },
-  state_emptied: { exit: 'state', hint: restoreState },
+  state_missing: { exit: 'state', hint: restoreState },
   state_locked: { exit: 'state', hint: 'stop that program, then run the same command again' },
   state_newer: { exit: 'state', hint: 'install the latest mediactl' },
   state_file_system: {
@@ -215,12 +219,12 @@ export const errorTable = {
   queue_paused: { exit: 'unclassified' },
   worker_paused: { exit: 'rejected' },
   lease_lost: { exit: 'rejected' },
-  given_up: { exit: 'unclassified', hint: 'mediactl uploads retry ID --queue, once the cause is fixed' },
-  foreign_service: { exit: 'usage', hint: 'use one queue per service: append #NAME to the queue URL' },
-  newer_task: { exit: 'usage', hint: 'install the same version on every machine, then start this worker again' },
-  unknown_task: { exit: 'usage', hint: 'mediactl uploads forget ID --queue' },
+  attempts_exhausted: { exit: 'unclassified', hint: 'mediactl uploads retry ID --queue, once the cause is fixed' },
+  queue_service_mismatch: { exit: 'usage', hint: 'use one queue per service: append #NAME to the queue URL' },
+  unsupported_job: { exit: 'usage', hint: 'install the same version on every machine, then start this worker again' },
+  invalid_job: { exit: 'usage', hint: 'mediactl uploads forget ID --queue' },
   outside_roots: { exit: 'usage', hint: 'start a worker with --root NAME=DIR' },
-  root_gone: { exit: 'usage', hint: 'mount the disk' },
+  root_missing: { exit: 'usage', hint: 'mount the disk' },
   root_mismatch: {
     exit: 'usage',
     hint: 'mount the disk, or start the worker with another --root; if the files were deleted: mediactl uploads forget ID --queue',

@@ -112,7 +112,7 @@ export function partialFailure(problem: string, failures: readonly MediactlError
   if (failures.length > maxListedFailures) lines.push(`and ${failures.length - maxListedFailures} more`);
   const hints = new Set(failures.map(({ explanation }) => explanation.hint));
   return new MediactlError(problem, {
-    code: 'some_failed',
+    code: 'partial_failure',
     lines,
     hint: hint ?? (hints.size === 1 ? [...hints][0] : undefined),
     details: failures.map((failure) => failure.toJSON()),

@@ -8,18 +8,18 @@ import { MediactlError } from './errors.ts';
 import { stateError, stateFailure } from './state-error.ts';
 import { createEmptyFile, makeFolder, makeStateFolder } from './state-files.ts';
 
-/** Loads a package that is installed beside mediactl. @throws MediactlError `not_installed` (exit 1) if it is missing */
+/** Loads a package that is installed beside mediactl. @throws MediactlError `incomplete_install` (exit 1) if it is missing */
 export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
     const [reason] = (error as Error).message.split('\n');
-    const explanation = { code: 'not_installed', reason, underlying: error } as const;
+    const explanation = { code: 'incomplete_install', reason, underlying: error } as const;
     throw new MediactlError(`mediactl is not fully installed: cannot load ${name}`, explanation);
   }
 }
 
-/** Loads SQLite. @throws MediactlError `not_installed` (exit 1) if Node.js has none and libsql is missing */
+/** Loads SQLite. @throws MediactlError `incomplete_install` (exit 1) if Node.js has none and libsql is missing */
 export const openSqlite = async (path: string): Promise<SqlDatabase> => (await loadPackage('libsql', loadSqlite))(path);
 
 /** An acquired lock. It is held until `release` is called or the process ends for any reason. */
@@ -147,7 +147,7 @@ export class NamedLocks {
    * Acquires a lock.
    *
    * @returns a function that releases the lock, or undefined if the lock is already held, even by this process
-   * @throws MediactlError `folder` (exit 1 or 2) if the folder cannot be created, or `state_…` (exit 14) if the
+   * @throws MediactlError `invalid_folder` (exit 1 or 2) if the folder cannot be created, or `state_…` (exit 14) if the
    *   lock file cannot be used
    */
   async acquire(name: string): Promise<(() => Promise<void>) | undefined> {

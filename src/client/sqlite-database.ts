@@ -148,9 +148,9 @@ export class SqliteDatabase {
     if (!this.#file) return;
     const found = statSync(this.path, { throwIfNoEntry: false });
     if (!found?.size || found.ino !== this.#file.ino || found.dev !== this.#file.dev)
-      throw stateFailure('state_emptied', `${this.path} was deleted or replaced while in use`);
+      throw stateFailure('state_missing', `${this.path} was deleted or replaced while in use`);
     if (this.#log !== undefined && fstatSync(this.#log).nlink === 0)
-      throw stateFailure('state_emptied', `${this.path}-wal was deleted while in use`);
+      throw stateFailure('state_missing', `${this.path}-wal was deleted while in use`);
   }
 
   /**

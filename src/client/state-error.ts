@@ -7,7 +7,7 @@ const stateProblems = {
   state_full: 'not enough disk space to record uploads',
   state_read_only: 'cannot record uploads: no write permission',
   state_damaged: 'the upload history is damaged',
-  state_emptied: 'the upload history is missing',
+  state_missing: 'the upload history is missing',
   state_locked: 'another program has locked the upload history',
   state_newer: 'the upload history was created by a newer mediactl',
   state_file_system: 'the upload history cannot be stored on this file system',
@@ -40,7 +40,7 @@ export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: 
 
 /** Converts an error of a state file to a `state_…` error. MediactlErrors other than `folder` are returned unchanged. */
 export function stateError(error: unknown, path: string): MediactlError {
-  const isFolder = error instanceof MediactlError && ['folder', 'folder_failed'].includes(error.explanation.code);
+  const isFolder = error instanceof MediactlError && ['invalid_folder', 'mkdir_failed'].includes(error.explanation.code);
   if (error instanceof MediactlError && !isFolder) return error;
   const cause = (isFolder ? error.explanation.underlying : error) as NodeJS.ErrnoException;
   const kind = kindOf(cause);

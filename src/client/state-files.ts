@@ -9,7 +9,7 @@ import { MediactlError } from './errors.ts';
  * once instead of using `mkdir` with `recursive`, which never returns on file systems such as /proc that report
  * ENOENT for an existing folder.
  *
- * @throws MediactlError `folder` (exit 2), or `folder_failed` (exit 1) if another path would not help, with the system's reason and
+ * @throws MediactlError `invalid_folder` (exit 2), or `mkdir_failed` (exit 1) if another path would not help, with the system's reason and
  *   `hint`
  */
 export async function makeFolder(path: string, hint?: string): Promise<void> {
@@ -18,7 +18,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new MediactlError(`cannot create the directory ${path}`, {
-      code: resourceErrnos.includes(code) ? 'folder_failed' : 'folder',
+      code: resourceErrnos.includes(code) ? 'mkdir_failed' : 'invalid_folder',
       reason: message,
       hint,
       underlying: error,
@@ -26,7 +26,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   }
 }
 
-/** Creates a folder for state files. @throws MediactlError `folder` or `folder_failed` if it cannot be created */
+/** Creates a folder for state files. @throws MediactlError `invalid_folder` or `mkdir_failed` if it cannot be created */
 export const makeStateFolder = (path: string) => makeFolder(path, 'set MEDIACTL_STATE_DIR');
 
 /** Creates an empty file with mode 0600 for SQLite, which would make it readable by others. */

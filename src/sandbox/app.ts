@@ -49,7 +49,7 @@ export function createApp(service: Service): App {
   for (const routes of allRoutes) routes(app, service);
   app.get('/health', (c) => {
     const { pid, tools, missingFeatures, faults } = service;
-    return c.json({ status: 'ok', pid, tools, left_out: missingFeatures, faults: faults.listActive() });
+    return c.json({ status: 'ok', pid, tools, unavailable_features: missingFeatures, faults: faults.listActive() });
   });
   app.notFound((c) => respondWithError(c, service, new ServiceError(404, `no endpoint at ${c.req.path}`)));
   app.onError((error, c) => {

@@ -22,7 +22,7 @@ describe('short words do what they say', () => {
     [['search', 'quay', '-q'], assetUid],
     [['rm', assetUid, '-n', '-q'], `/api/external/v1/assets/${assetUid}/`],
     [['--json', 'whoami'], '"profile": "environment"'],
-    [['whoami', '--jq', '.key_accepted'], 'true'],
+    [['whoami', '--jq', '.authenticated'], 'true'],
     [['download', assetUid, '-n', '--json'], ''],
   ])('%j', async (args, shown) => {
     const { code, stdout } = await cli.run(args as string[]);

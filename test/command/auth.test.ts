@@ -86,7 +86,7 @@ describe('auth login of a profile that is there', () => {
     const other = await startSandbox();
     try {
       await login('--profile', 'main', '--workspace', sandbox.workspace);
-      await cli.run(['config', 'set', 'names.page_total', 'n']);
+      await cli.run(['config', 'set', 'field_names.page_total', 'n']);
       const args = ['auth', 'login', '--profile', 'main', '--base-url', other.url, '--with-key'];
       for (const more of [[], ['--skip-verify']]) {
         const { code, stderr } = await cli.run([...args, ...more], { stdin: other.key });
@@ -102,7 +102,7 @@ describe('auth login of a profile that is there', () => {
 
   it('with the same one and another key: what was chosen stays', async () => {
     await login('--profile', 'main', '--workspace', sandbox.workspace);
-    await cli.run(['config', 'set', 'names.page_total', 'n']);
+    await cli.run(['config', 'set', 'field_names.page_total', 'n']);
     await login('--profile', 'main');
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.main).toMatchObject({
       workspace: sandbox.workspace,
@@ -165,7 +165,7 @@ describe('auth status', () => {
     expect(found).toMatchObject({
       profile: 'main',
       base_url: sandbox.url,
-      key_accepted: true,
+      authenticated: true,
       problem: null,
       rate_limit: { limit: 1000, remaining: expect.any(Number) },
     });
@@ -177,7 +177,7 @@ describe('auth status', () => {
       environment: { MEDIACTL_API_KEY: 'revoked-key-123456', MEDIACTL_BASE_URL: sandbox.url },
     });
     expect(code).toBe(4);
-    expect(JSON.parse(stdout)).toMatchObject({ key_accepted: false, profile: 'environment' });
+    expect(JSON.parse(stdout)).toMatchObject({ authenticated: false, profile: 'environment' });
     expect(JSON.parse(stderr).error.code).toBe('unauthenticated');
   });
 });

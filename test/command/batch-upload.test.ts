@@ -297,7 +297,7 @@ describe('--results', () => {
     writeManyFiles(folder, 20);
     const ran = await run('upload', '--flatten', folder, '--results', '/dev/full', '--json');
     expect(errorOf(ran)).toEqual({
-      code: 'output',
+      code: 'write_failed',
       exit: 1,
       hint: 'free some disk space, then run the same command again; it uploads nothing twice',
     });
@@ -320,7 +320,7 @@ describe('a run that is stopped', () => {
     const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(50) });
     expect(code).toBe(7);
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
-    expect(JSON.parse(stdout).length + error.details.files_left).toBe(12);
+    expect(JSON.parse(stdout).length + error.details.files_remaining_count).toBe(12);
   });
 
   it('by an outage while empty assets are searched still tells of every file, in the records and in the events', async () => {
@@ -340,7 +340,7 @@ describe('a run that is stopped', () => {
       .flatMap((line) => (line.startsWith('{"event') || line.startsWith('{"path') ? [JSON.parse(line)] : []));
     const finished = events.filter(({ event }) => event === 'finished');
     expect(finished.map(({ outcome }) => outcome)).toEqual(Array(6).fill('uploaded'));
-    const notices = events.flatMap(({ event, message }) => (event === 'notice' ? [message] : []));
+    const notices = events.flatMap(({ event, message }) => (event === 'warning' ? [message] : []));
     expect(notices.filter((message) => message.includes('may have left an empty asset'))).toHaveLength(2);
   });
 

@@ -59,7 +59,7 @@ describe('where a setting comes from', () => {
     make(configPath());
     const { stderr } = await cli.run(['config', 'ls', '--json']);
     expect(JSON.parse(stderr).error).toMatchObject({
-      code: 'config_corrupt',
+      code: 'invalid_config',
       cause: expect.stringContaining('is not a file'),
     });
   });
@@ -141,10 +141,10 @@ describe('config set', () => {
     expect(statSync(configPath()).mode & 0o777).toBe(0o600);
     await cli.run(['config', 'unset', 'format']);
     expect((await cli.run(['config', 'path'])).stdout).toBe(`${configPath()}\n`);
-    await cli.run(['config', 'set', 'names.folder_parent', 'parent_id']);
-    expect(await setting('names.folder_parent')).toEqual(['parent_id', 'profile main']);
-    await cli.run(['config', 'unset', 'names.folder_parent']);
-    expect((await setting('names.folder_parent'))[1]).toBe('assumed');
+    await cli.run(['config', 'set', 'field_names.folder_parent', 'parent_id']);
+    expect(await setting('field_names.folder_parent')).toEqual(['parent_id', 'profile main']);
+    await cli.run(['config', 'unset', 'field_names.folder_parent']);
+    expect((await setting('field_names.folder_parent'))[1]).toBe('assumed');
   });
 
   it.each([
@@ -153,9 +153,9 @@ describe('config set', () => {
     [['color', 'pink'], 'one of auto'],
     [['base_url', 'https://evil.example'], 'auth login'],
     [['api_key', 'x'], 'auth login'],
-    [['names.nonsense', 'x'], 'names.folder_parent'],
-    [['names.folder_parent', '{"$ne": 1}'], 'is not a valid field name'],
-    [['nonsense', 'x'], 'names.KEY'],
+    [['names.nonsense', 'x'], 'field_names.folder_parent'],
+    [['field_names.folder_parent', '{"$ne": 1}'], 'is not a valid field name'],
+    [['nonsense', 'x'], 'field_names.KEY'],
   ])('%j is refused, and the file stays as it is', async (args, words) => {
     const before = readFileSync(configPath(), 'utf8');
     const { code, stderr } = await cli.run(['config', 'set', ...args]);

@@ -116,7 +116,7 @@ describe('A05 to A07: embed settings', () => {
     for (const verb of ['show', 'restrict', 'unrestrict']) {
       const { code, stderr } = await cli.run(['embed', verb]);
       expect([verb, code]).toEqual([verb, 2]);
-      expect(stderr).toContain(`names.embed_enabled NAME, with one of ${name}`);
+      expect(stderr).toContain(`field_names.embed_enabled NAME, with one of ${name}`);
       expect(stderr).toContain("or '!NAME' if true means that every site may embed");
     }
     expect(writes()).toEqual([]);
@@ -140,9 +140,9 @@ describe('A05 to A07: embed settings', () => {
         else Object.assign(settings, body);
       }),
     );
-    expect((await cli.run(['config', 'set', 'names.embed_enabled', '!unrestricted'])).code).toBe(0);
+    expect((await cli.run(['config', 'set', 'field_names.embed_enabled', '!unrestricted'])).code).toBe(0);
     expect(kept()).toEqual({ embed_enabled: '!unrestricted' });
-    expect((await cli.run(['config', 'set', 'names.folder_parent', '!x'])).code).toBe(2);
+    expect((await cli.run(['config', 'set', 'field_names.folder_parent', '!x'])).code).toBe(2);
     expect((await cli.run(['embed', 'show'])).stdout).toContain('restriction\toff: every domain');
     expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).stderr).toContain('the restriction is off');
     const planned = await cli.json(['embed', 'restrict', '--dry-run']);
@@ -167,7 +167,7 @@ describe('A05 to A07: embed settings', () => {
           },
     );
     const { stderr } = await cli.run(['embed', 'unrestrict']);
-    expect(stderr).toContain("names.embed_enabled unrestricted, or '!unrestricted' if true means");
+    expect(stderr).toContain("field_names.embed_enabled unrestricted, or '!unrestricted' if true means");
   });
 
   it('a switch that is not clear does not stand in the way of the allow-list', async () => {
@@ -195,7 +195,7 @@ describe('A05 to A07: embed settings', () => {
     for (const args of [['ls'], ['add', 'c.example'], ['rm', 'bob.example']]) {
       const { code, stdout, stderr } = await cli.run(['embed', 'domains', ...args]);
       expect([code, stdout]).toEqual([6, expect.not.stringContaining('added')]);
-      expect(stderr).toContain('mediactl config set names.embed_domains NAME');
+      expect(stderr).toContain('mediactl config set field_names.embed_domains NAME');
     }
     expect(writes()).toEqual([]);
     // The name of the switch is unambiguous.
@@ -208,10 +208,10 @@ describe('A05 to A07: embed settings', () => {
     const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
     const { code, stderr } = await cli.run(['embed', 'restrict']);
     expect(code).toBe(2);
-    expect(stderr).toContain('names.embed_enabled NAME, with one of strict, locked');
+    expect(stderr).toContain('field_names.embed_enabled NAME, with one of strict, locked');
     expect((await cli.run(['embed', 'domains', 'ls'])).stderr).toContain('one of hosts, paths');
     expect(writes()).toEqual([]);
-    await cli.run(['config', 'set', 'names.embed_domains', 'hosts']);
+    await cli.run(['config', 'set', 'field_names.embed_domains', 'hosts']);
     expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
   });
 
@@ -224,7 +224,7 @@ describe('A05 to A07: embed settings', () => {
     ] as const) {
       const { code, stderr } = await cli.run(['embed', ...args]);
       expect([args, code]).toEqual([args, 6]);
-      expect(stderr).toContain(`names.${key} NAME`);
+      expect(stderr).toContain(`field_names.${key} NAME`);
     }
   });
 });
@@ -306,7 +306,7 @@ describe('embed domains that are spelled otherwise', () => {
     expect(code).toBe(11);
     const [added, removed] = JSON.parse(stdout).map(({ error }: { error: ErrorRecord }) => recordedError(error));
     expect(added).toMatchObject({ code: 'server_error' });
-    expect(removed).toEqual(errorInTable('not_tried'));
+    expect(removed).toEqual(errorInTable('skipped'));
     expect(writes().map(({ method }) => method)).toEqual(['POST']);
   });
 });

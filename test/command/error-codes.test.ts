@@ -55,9 +55,9 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls'])).toMatchObject({ hint: 'mediactl auth switch NAME, or --profile NAME' });
   });
 
-  it('no_such_profile', async () => {
+  it('profile_not_found', async () => {
     expect(await failing(['assets', 'ls', '--profile', 'two'])).toEqual({
-      code: 'no_such_profile',
+      code: 'profile_not_found',
       exit: 2,
       hint: 'mediactl auth ls, or mediactl auth login --profile two',
     });
@@ -100,10 +100,10 @@ describe('the account', () => {
     });
   });
 
-  it('foreign_base_url', async () => {
+  it('key_origin_mismatch', async () => {
     writeProfiles({ one: profile }, 'one');
     expect(await failing(['assets', 'ls', '--base-url', 'https://other.example'])).toEqual({
-      code: 'foreign_base_url',
+      code: 'key_origin_mismatch',
       exit: 4,
       hint: 'mediactl auth login --profile NAME --base-url https://other.example, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
     });
@@ -112,7 +112,7 @@ describe('the account', () => {
   it('keychain', async () => {
     writeProfiles({ one: { ...profile, key: undefined, keyStore: 'keychain' } }, 'one');
     expect(await failing(['assets', 'ls'])).toEqual({
-      code: 'keychain',
+      code: 'keychain_unavailable',
       exit: 4,
       hint: 'set MEDIACTL_API_KEY, or mediactl auth login --profile one --key-store file',
     });
@@ -124,27 +124,27 @@ describe('the account', () => {
     expect(
       await failing(['auth', 'login', '--with-key', '--base-url', url, '--key-store', 'keychain'], options),
     ).toEqual({
-      code: 'keychain',
+      code: 'keychain_unavailable',
       exit: 4,
       hint: 'use --key-store file',
     });
   });
 
-  it('config_corrupt', async () => {
+  it('invalid_config', async () => {
     mkdirSync(join(cli.home, 'config'));
     const path = join(cli.home, 'config/config.json');
     writeFileSync(path, '{');
     expect(await failing(['assets', 'ls'])).toEqual({
-      code: 'config_corrupt',
+      code: 'invalid_config',
       exit: 2,
       hint: `fix it, or move it out of the way: mv '${path}' '${path}.bad'`,
     });
   });
 
-  it('config_corrupt if the project file is invalid', async () => {
+  it('invalid_config if the project file is invalid', async () => {
     writeFileSync(join(cli.home, '.mediactl.json'), '{"base_url":"https://evil.example"}');
     expect(await failing(['assets', 'ls'])).toEqual({
-      code: 'config_corrupt',
+      code: 'invalid_config',
       exit: 2,
       hint: expect.stringMatching(/^use a JSON object with any of profile, workspace/),
     });
@@ -160,11 +160,11 @@ describe('doctor', () => {
     return recordedError((found as { error: ErrorRecord }).error);
   }
 
-  it('config_mode', async () => {
+  it('insecure_config', async () => {
     mkdirSync(join(cli.home, 'config'));
     const path = join(cli.home, 'config/config.json');
     writeFileSync(path, '{"profiles":{}}', { mode: 0o644 });
-    expect(await finding('config file')).toEqual({ code: 'config_mode', exit: 1, hint: `chmod 600 '${path}'` });
+    expect(await finding('config file')).toEqual({ code: 'insecure_config', exit: 1, hint: `chmod 600 '${path}'` });
   });
 
   it('clock_skew', async () => {
@@ -193,14 +193,18 @@ describe('doctor', () => {
 describe('the state folder', () => {
   it('folder', async () => {
     const args = ['sandbox', 'start', '--port', '0', '--data-dir', '/proc/nope'];
-    expect(await failing(args)).toEqual({ code: 'folder', exit: 2, hint: 'use another directory: --data-dir DIR' });
+    expect(await failing(args)).toEqual({
+      code: 'invalid_folder',
+      exit: 2,
+      hint: 'use another directory: --data-dir DIR',
+    });
   });
 
-  it('folder_failed', { tags: 'root-mount' }, async () => {
+  it('mkdir_failed', { tags: 'root-mount' }, async () => {
     const disk = new SmallDisk('nr_inodes=1');
     const args = ['sandbox', 'start', '--port', '0', '--data-dir', join(disk.path, 'data')];
     expect(await failing(args)).toEqual({
-      code: 'folder_failed',
+      code: 'mkdir_failed',
       exit: 1,
       hint: 'use another directory: --data-dir DIR',
     });
@@ -228,7 +232,7 @@ describe('the result', () => {
   it('output', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, stdoutError: 'ENOSPC' } as const;
-    expect(await failing(['assets', 'ls'], options)).toEqual(errorInTable('output'));
+    expect(await failing(['assets', 'ls'], options)).toEqual(errorInTable('write_failed'));
   });
 
   it('unclassified', async () => {
@@ -269,14 +273,14 @@ describe('statuses of the service (§7)', () => {
     [412, errorInTable('conflict')],
     [413, errorInTable('too_large')],
     [418, errorInTable('unexpected_status')],
-    [422, errorInTable('invalid')],
+    [422, errorInTable('validation_failed')],
     [423, { code: 'conflict', exit: 6, hint: 'run it again in a moment' }],
     [425, errorInTable('server_error')],
     [429, errorInTable('rate_limited')],
     [431, { code: 'too_large', exit: 6, hint: 'shorten the name or the description, which are sent in a header' }],
     [460, { code: 'checksum_mismatch', exit: 13, hint: 'run the same command again' }],
     [500, errorInTable('server_error')],
-    [501, errorInTable('unexpected_answer')],
+    [501, errorInTable('invalid_response')],
     [507, errorInTable('storage_full')],
   ];
   it.each(statuses)('%i', async (status, error) => {
@@ -287,19 +291,19 @@ describe('statuses of the service (§7)', () => {
 
   it('a redirect of a write', async () => {
     const url = await startServer((_, response) => respond(response, 307, undefined, { location: '/elsewhere/' }));
-    expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual(errorInTable('unexpected_answer'));
+    expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual(errorInTable('invalid_response'));
   });
 
   it('a redirect of a read to another origin', async () => {
     const url = await startServer((_, response) =>
       respond(response, 302, undefined, { location: 'http://127.0.0.1:9/' }),
     );
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('foreign_origin'));
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('origin_mismatch'));
   });
 
   it('an answer that is not of the API', async () => {
     const url = await startServer((_, response) => respond(response, 200, { answer: 42 }));
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('unexpected_answer'));
+    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('invalid_response'));
   });
 });
 
@@ -318,7 +322,7 @@ describe('the network', () => {
 
   it('refused', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'])).toEqual({
-      code: 'refused',
+      code: 'connection_refused',
       exit: 10,
       hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
     });
@@ -338,7 +342,7 @@ describe('the network', () => {
   it('tls', async () => {
     const url = await listening(() => {});
     expect(await failingAt(url.replace('http:', 'https:'), ['assets', 'ls'])).toEqual({
-      code: 'tls',
+      code: 'tls_failed',
       exit: 10,
       hint: `if it uses plain http, set the base URL to ${url}`,
     });
@@ -349,7 +353,7 @@ describe('the network', () => {
       server.on('connect', (_, client) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n')),
     );
     expect(await failingAt('http://media.example.test', ['assets', 'ls'], { HTTP_PROXY: url })).toEqual(
-      errorInTable('proxy'),
+      errorInTable('proxy_failed'),
     );
   });
 });
@@ -363,13 +367,13 @@ describe('assets and folders', () => {
 
   it('exists', async () => {
     const url = await library(() => undefined);
-    expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual(errorInTable('exists'));
+    expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual(errorInTable('already_exists'));
   });
 
-  it('unexpected_answer if the service reports no total', async () => {
+  it('invalid_response if the service reports no total', async () => {
     const url = await library(({ path }) => (path.endsWith('/assets/') ? { body: [{ uid: assetUid }] } : undefined));
     expect(await failingAt(url, ['assets', 'ls', '--count'])).toEqual({
-      code: 'unexpected_answer',
+      code: 'invalid_response',
       exit: 10,
       hint: 'count them: mediactl ls --all -q | wc -l',
     });
@@ -465,7 +469,7 @@ describe('writes that the service does not do', () => {
     expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
       code: 'settings_unclear',
       exit: 6,
-      hint: 'mediactl config set names.embed_domains NAME, with one of first, second',
+      hint: 'mediactl config set field_names.embed_domains NAME, with one of first, second',
     });
   });
 
@@ -474,7 +478,7 @@ describe('writes that the service does not do', () => {
     expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
       code: 'settings_unclear',
       exit: 6,
-      hint: 'mediactl config set names.embed_domain NAME',
+      hint: 'mediactl config set field_names.embed_domain NAME',
     });
   });
 });
@@ -549,8 +553,8 @@ describe('the sandbox', () => {
 });
 
 describe('files', () => {
-  it('no_such_file', async () => {
-    expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual(errorInTable('no_such_file'));
+  it('file_not_found', async () => {
+    expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual(errorInTable('file_not_found'));
   });
 
   it('not_a_file', async () => {

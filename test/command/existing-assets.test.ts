@@ -144,7 +144,10 @@ describe('the requests of a comparison', () => {
     await upload('a');
     const before = countLists(service);
     const files = ['shot 1.bin', 'shot 2.bin'].map((name) => join(folder, name));
-    expect(outcomes(await cli.json(['upload', ...files], on('b')))).toEqual(['same_name_and_size', 'same_name_and_size']);
+    expect(outcomes(await cli.json(['upload', ...files], on('b')))).toEqual([
+      'same_name_and_size',
+      'same_name_and_size',
+    ]);
     expect(countLists(service) - before).toBe(3); // the first page shows how many there are
     await cli.json(['upload', files[0] as string], on('c'));
     expect(countLists(service) - before).toBe(4);

@@ -76,11 +76,11 @@ describe('A02, A03: folders', () => {
     const failed = await cli.run(['folders', 'create', '/Top/New']);
     expect(failed.code).toBe(6);
     expect(failed.stderr).toContain(`did not apply parent to the new folder /New (${made})`);
-    expect(failed.stderr).toContain('mediactl config set names.folder_parent NAME');
+    expect(failed.stderr).toContain('mediactl config set field_names.folder_parent NAME');
     expect(writes()).toHaveLength(1);
     const moved = await cli.run(['folders', 'mv', '/Top/Below', '/']);
     expect([moved.code, moved.stdout]).toEqual([6, '']);
-    expect((await cli.run(['config', 'set', 'names.folder_parent', 'inside'])).code).toBe(0);
+    expect((await cli.run(['config', 'set', 'field_names.folder_parent', 'inside'])).code).toBe(0);
     expect((await cli.json(['folders', 'mv', '/Top/Below', '/'])).path).toBe('/Below');
   });
 
@@ -89,8 +89,8 @@ describe('A02, A03: folders', () => {
     const { cli } = await startProfileCli(folderService(names), {});
     const failed = await cli.run(['folders', 'create', '/New']);
     expect(failed.code).toBe(6);
-    expect(failed.stderr).toContain('mediactl config set names.folder_name NAME');
-    await cli.run(['config', 'set', 'names.folder_name', 'title']);
+    expect(failed.stderr).toContain('mediactl config set field_names.folder_name NAME');
+    await cli.run(['config', 'set', 'field_names.folder_name', 'title']);
     expect((await cli.json(['folders', 'rename', '/Top', 'Other'])).path).toBe('/Other');
   });
 });
@@ -125,13 +125,13 @@ describe('A02: folders like those on disk', () => {
       const wrong = service.folders.at(-1);
       expect([code, error.code, error.exit_code]).toEqual([6, 'write_ignored', 6]);
       expect(error.message).toBe(`the service did not apply parent to the new folder /${wrong?.name} (${wrong?.uid})`);
-      expect(error.hint).toContain('mediactl config set names.folder_parent NAME');
+      expect(error.hint).toContain('mediactl config set field_names.folder_parent NAME');
       // One correct folder at the top level, and one misplaced folder.
       expect(service.folders.length - before).toBe(before === 0 ? 2 : 1);
       expect(service.paths).toEqual([]);
       expect(service.assets.size).toBe(0);
     }
-    await cli.run(['config', 'set', 'names.folder_parent', parentFields.taken]);
+    await cli.run(['config', 'set', 'field_names.folder_parent', parentFields.taken]);
     expect((await upload(directory, '--create-folders')).code).toBe(0);
     expect(service.paths).toEqual(everywhere);
   });
@@ -204,7 +204,7 @@ describe('a 422 that names the field it misses', () => {
     );
     const { code, stderr } = await cli.run(['embed', 'domains', 'add', 'a.example']);
     expect(code).toBe(6);
-    expect(stderr).toContain('try:   mediactl config set names.embed_domain fqdn');
+    expect(stderr).toContain('try:   mediactl config set field_names.embed_domain fqdn');
   });
 
   it('of a folder: name or parent', async () => {
@@ -214,7 +214,7 @@ describe('a 422 that names the field it misses', () => {
         : { status: 422, body: { detail: [{ loc: ['body', 'title'], msg: 'Field required' }] } },
     );
     const { stderr } = await cli.run(['folders', 'create', '/New']);
-    expect(stderr).toContain('try:   mediactl config set names.folder_name title');
+    expect(stderr).toContain('try:   mediactl config set field_names.folder_name title');
   });
 });
 
@@ -231,7 +231,7 @@ describe('A08: editable fields', () => {
     const { code, stderr, stdout } = await cli.run(args);
     expect([code, stdout]).toEqual([6, '']);
     expect(stderr).toContain('did not apply tags to the asset');
-    expect(stderr).toContain('names.asset_tags NAME');
+    expect(stderr).toContain('field_names.asset_tags NAME');
   });
 
   it.each([
@@ -245,7 +245,7 @@ describe('A08: editable fields', () => {
     expect([code, writes()[0]?.body]).toEqual([0, body]);
   });
 
-  it('names.asset_tags says what tags are called', async () => {
+  it('field_names.asset_tags says what tags are called', async () => {
     const { cli, writes } = await startProfileCli(patched, { asset_tags: 'labels' });
     expect((await cli.run(['assets', 'update', top as string, '--set-tags', 'b'])).code).toBe(0);
     expect(writes()[0]?.body).toEqual({ labels: ['b'] });
@@ -452,12 +452,12 @@ describe('A01: the page envelope', () => {
     expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');
   });
 
-  it('--count without a total says so, and names.page_total mends it', async () => {
+  it('--count without a total says so, and field_names.page_total mends it', async () => {
     const { cli } = await startProfileCli(({ query }) => ({
       body: { items: page(query), n: 250 },
     }));
     expect((await cli.run(['assets', 'ls', '--count'])).code).toBe(10);
-    await cli.run(['config', 'set', 'names.page_total', 'n']);
+    await cli.run(['config', 'set', 'field_names.page_total', 'n']);
     expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');
   });
 
@@ -497,7 +497,7 @@ describe('A13: errors', () => {
   });
 });
 
-it('MEDIACTL_NAMES overrides field names without a profile, and rejects an unknown key', async () => {
+it('MEDIACTL_FIELD_NAMES overrides field names without a profile, and rejects an unknown key', async () => {
   const folderUid = '00000000-0000-4000-8000-0000000000f1';
   const { url, requests } = await startRecordingServer(({ method, path }) =>
     path.endsWith('/folders/')
@@ -505,7 +505,7 @@ it('MEDIACTL_NAMES overrides field names without a profile, and rejects an unkno
       : { body: { uid: assetUid, name: 'a', container: method === 'PATCH' ? folderUid : null } },
   );
   const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid });
-  const move = (names: string) => cli.run(['mv', assetUid, '/In'], { environment: { MEDIACTL_NAMES: names } });
+  const move = (names: string) => cli.run(['mv', assetUid, '/In'], { environment: { MEDIACTL_FIELD_NAMES: names } });
   expect((await move('asset_parent=container')).code).toBe(0);
   expect(requests.find(({ method }) => method === 'PATCH')?.body).toEqual({ container: folderUid });
   for (const wrong of ['parent=x', 'asset_parent', 'asset_parent=a b']) expect((await move(wrong)).code).toBe(2);

@@ -75,7 +75,7 @@ it('commands --json names the options of assets commands that the videos command
 it('help assumptions lists every assumption and every name that can be set, in 80 columns', async () => {
   const { stdout } = await cli.run(['help', 'assumptions'], { columns: 80 });
   expect(stdout.match(/^A\d\d {2}/gm)).toHaveLength(assumptions.length);
-  for (const name of nameKeys) expect(stdout).toContain(`names.${name}`);
+  for (const name of nameKeys) expect(stdout).toContain(`field_names.${name}`);
   expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
 

@@ -159,7 +159,9 @@ it('--duplicates skip-anywhere names a duplicate where it is now', async () => {
   writeFileSync(path, `${top}/A/a.txt`);
   const skip = ['upload', path, `${top}/A`, '--duplicates', 'skip-anywhere'];
   for (const args of [['-n'], []])
-    expect(await cli.json([...skip, ...args])).toMatchObject([{ outcome: 'duplicate', duplicate_of: `${top}/B/a.txt` }]);
+    expect(await cli.json([...skip, ...args])).toMatchObject([
+      { outcome: 'duplicate', duplicate_of: `${top}/B/a.txt` },
+    ]);
 });
 
 describe('globs', () => {
@@ -391,12 +393,14 @@ describe('mv', () => {
   it('where the service refuses, it says so once', async () => {
     await fill('a.txt', 'b.txt');
     const strict = await Interposer.start(sandbox.url, ({ method }) =>
-      method === 'PATCH' ? respondWith(422, { error: { code: 'invalid', message: 'unknown field' } }) : undefined,
+      method === 'PATCH'
+        ? respondWith(422, { error: { code: 'validation_failed', message: 'unknown field' } })
+        : undefined,
     );
     const environment = { MEDIACTL_BASE_URL: strict.url };
     const one = await cli.run(['mv', `${top}/a.txt`, '/'], { environment });
     expect([one.code, one.stderr]).toEqual([6, expect.stringContaining('the service refused to move a.txt')]);
-    expect(one.stderr).toContain('names.asset_parent');
+    expect(one.stderr).toContain('field_names.asset_parent');
     const many = await cli.run(['mv', `${top}/*`, '/', '--yes', '--json'], { environment });
     expect(many.code).not.toBe(0);
     expect(strict.methods.filter((method) => method === 'PATCH').length).toBeLessThanOrEqual(1 + 2);

@@ -36,7 +36,7 @@ describe('answers of the wrong shape end 10, never with a stack trace', () => {
     });
     const { code, stderr } = await cli.run([...args, '--json'], at(service));
     expect(code).toBe(10);
-    expect(JSON.parse(stderr).error.code).toBe('unexpected_answer');
+    expect(JSON.parse(stderr).error.code).toBe('invalid_response');
   });
 
   it('what is no HTTP', async () => {

@@ -203,7 +203,7 @@ it('auth status tells a key that is refused from a service that does not answer'
       clock: fastClock(),
       environment: { MEDIACTL_BASE_URL: service },
     });
-    return [ran.code, JSON.parse(ran.stdout).key_accepted];
+    return [ran.code, JSON.parse(ran.stdout).authenticated];
   };
   expect(await status(401)).toEqual([4, false]);
   expect(await status(403)).toEqual([5, true]);

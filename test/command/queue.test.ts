@@ -156,7 +156,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => (await listed()).every(({ state }: { state: string }) => state === 'failed'));
     const failed = await listed();
     expect(failed.map(({ error }: { error: { code: string } }) => error.code).sort()).toEqual([
-      ...['file_changed', 'no_such_file'],
+      ...['file_changed', 'file_not_found'],
     ]);
     const table = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
     expect(table.stdout).toMatch(/failed: .*written\.md changed since it was queued/);
@@ -300,7 +300,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
       await run(['upload', foreign, '--workspace', '00000000-0000-4000-8000-00000000000a', '--queue', '--wait']);
       const { text } = await get(output, '/metrics');
       expect(value(text, 'mediactl_files_total{outcome="uploaded"}')).toBe(1);
-      expect(value(text, 'mediactl_sent_bytes_total')).toBe(statSync(path).size);
+      expect(value(text, 'mediactl_bytes_sent_total')).toBe(statSync(path).size);
       expect(value(text, 'mediactl_queue_up')).toBe(1);
       expect(value(text, 'mediactl_queue_files{state="waiting"}')).toBe(0);
       expect(value(text, 'mediactl_rate_limit_remaining')).toBeGreaterThan(0);
@@ -345,7 +345,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
       const { text } = await get(output, '/metrics');
       expect(value(text, 'mediactl_worker_paused{code="root_mismatch"}')).toBe(1);
       expect(value(text, 'mediactl_queue_files{state="waiting"}')).toBe(4);
-      expect(value(text, 'mediactl_queue_oldest_seconds')).toBeGreaterThan(0);
+      expect(value(text, 'mediactl_queue_oldest_age_seconds')).toBeGreaterThan(0);
       const health = await get(output, '/healthz');
       expect([health.status, JSON.parse(health.text)]).toEqual([
         503,
@@ -507,7 +507,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
 
   it('two that queue the same failed files at once both succeed', async () => {
     const names = Array.from({ length: 40 }, (_, n) => file(`twice-${n}.md`));
-    const refusal = { error: { code: 'invalid', message: 'refused' } };
+    const refusal = { error: { code: 'validation_failed', message: 'refused' } };
     const line = await Interposer.start(account().MEDIACTL_BASE_URL as string, ({ method }) =>
       method === 'POST' ? respondWith(422, refusal) : undefined,
     );
@@ -601,7 +601,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     });
     await waitUntil(async () => (await listed())[0]?.state === 'failed');
     const [{ error }] = await listed();
-    expect(recordedError(error)).toEqual(errorInTable('foreign_service'));
+    expect(recordedError(error)).toEqual(errorInTable('queue_service_mismatch'));
     expect(error.message).toBe(`it is queued for ${world.sandbox.url}`);
   });
 

@@ -197,7 +197,7 @@ describe('an empty asset that a lost response left', () => {
     const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     const listed = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
-    expect(listed).toMatchObject([{ asset_uid: left?.uid, trashed: false, in_use_until: expect.any(String) }]);
+    expect(listed).toMatchObject([{ asset_uid: left?.uid, trashed: false, protected_until: expect.any(String) }]);
     if (left) left.createdAt = new Date(Date.now() - 25 * 3600_000).toISOString();
     expect((await cli.run(['uploads', 'cleanup', '--trash'])).code).toBe(2);
     expect(left?.isTrashed).toBe(false);
@@ -221,11 +221,11 @@ it('--stop-at stops at its time, exit 9, and run the same command again to conti
   const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: fastClock(20) });
   expect(code).toBe(9);
   const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
-  expect(error).toMatchObject({ code: 'until', details: { failures: [] } });
+  expect(error).toMatchObject({ code: 'stopped_at_limit', details: { failures: [] } });
   // Files in flight may be complete on the service although the response was lost.
   const notWhole = 40 - service.completeAssets.length;
-  expect(error.details.files_left).toBeGreaterThanOrEqual(notWhole);
-  expect(error.details.files_left).toBeLessThanOrEqual(notWhole + 8);
+  expect(error.details.files_remaining_count).toBeGreaterThanOrEqual(notWhole);
+  expect(error.details.files_remaining_count).toBeLessThanOrEqual(notWhole + 8);
   expect(error.hint).toContain('run the same command again to continue');
   await upload();
   expect(service.completeAssets).toHaveLength(40);

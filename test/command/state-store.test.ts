@@ -172,12 +172,12 @@ describe('a store', () => {
   };
   const nextStep = 'restore it from a backup, or start over: upload --force uploads everything again';
   const errors: Record<string, SeenError> = {
-    state_emptied: { code: 'state_emptied', exit: 14, hint: nextStep },
+    state_missing: { code: 'state_missing', exit: 14, hint: nextStep },
     state_damaged: { code: 'state_damaged', exit: 14, hint: nextStep },
   };
   const kinds: [string, string, () => void][] = [
-    ['of no bytes', 'state_emptied', () => truncateSync(store(), 0)],
-    ['that is gone', 'state_emptied', () => rmSync(store())],
+    ['of no bytes', 'state_missing', () => truncateSync(store(), 0)],
+    ['that is gone', 'state_missing', () => rmSync(store())],
     ['of words', 'state_damaged', () => writeFileSync(store(), 'words '.repeat(2000))],
     ['cut in half', 'state_damaged', () => truncateSync(store(), statSync(store()).size / 2)],
     ['with NUL pages', 'state_damaged', () => flip(store(), 4096, Buffer.alloc(8192))],
@@ -189,7 +189,7 @@ describe('a store', () => {
     ],
     [
       'that another one took the place of',
-      'state_emptied',
+      'state_missing',
       () => {
         rmSync(store());
         open((db) => db.exec('CREATE TABLE x (a)'));
@@ -213,7 +213,7 @@ describe('a store', () => {
       expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
       const isLeft = existsSync(`${store()}.unusable-1`);
       expect([isLeft, again.stderr.includes('receipts.db.unusable-1')]).toEqual(
-        code === 'state_emptied' && _what === 'that is gone' ? [false, false] : [true, true],
+        code === 'state_missing' && _what === 'that is gone' ? [false, false] : [true, true],
       );
       expect((await upload()).records.map(({ outcome }: never) => outcome)).toEqual(Array(count).fill('skipped'));
     },
@@ -249,7 +249,7 @@ describe('a store', () => {
     expect((await upload()).records[0].outcome).toBe('skipped');
     expect(statSync(join(state, 'receipts.id')).mode & 0o777).toBe(0o600);
     rmSync(store());
-    expect((await upload()).error.code).toBe('state_emptied');
+    expect((await upload()).error.code).toBe('state_missing');
   });
 
   it.each(['last-upload', 'receipts.db-reserve', 'runs.lock'])(
@@ -307,7 +307,7 @@ const inTheMiddle = (work: () => void) => {
 it.each([
   [
     'removed',
-    'state_emptied',
+    'state_missing',
     () => {
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${store()}${suffix}`, { force: true });
     },
@@ -325,7 +325,7 @@ it.each([
 it('a store whose write-ahead log is removed in the middle ends the run', async () => {
   inTheMiddle(() => rmSync(`${store()}-wal`));
   const ended = await upload();
-  expect([ended.code, ended.error.code]).toEqual([14, 'state_emptied']);
+  expect([ended.code, ended.error.code]).toEqual([14, 'state_missing']);
   expect(service.assets.size).toBeLessThan(count);
 });
 

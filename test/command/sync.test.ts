@@ -141,7 +141,7 @@ describe('check', () => {
     const found: { difference: string }[] = JSON.parse(ran.stdout);
     expect([ran.code, found.map(({ difference }) => difference)]).toEqual([11, Array(4).fill('same_name_and_size')]);
     expect(errorOf(ran)).toEqual({
-      code: 'differs',
+      code: 'check_failed',
       exit: 11,
       hint: `mediactl check ${folder} /Rushes --download, to compare them byte by byte`,
     });

@@ -51,7 +51,7 @@ describe('a file that changes under the upload', () => {
       method === 'PATCH' && nth === 2 ? { beforeResponse: () => change() } : undefined;
     const { code, record } = await world.upload();
     expect(code).toBe(exit);
-    expect(record.error.code).toBe(exit === 1 ? 'file_gone' : 'file_changed');
+    expect(record.error.code).toBe(exit === 1 ? 'file_missing' : 'file_changed');
     expect((await world.findAssets()).map(({ status }) => status)).toEqual(['uploading']);
   });
 
@@ -307,7 +307,7 @@ describe('the checksum', () => {
           ? { headers: (told) => ({ ...told, 'upload-offset': '1000' }) }
           : undefined;
     const { code, record } = await world.upload();
-    expect([code, record.error.code]).toEqual([10, 'broken_session']);
+    expect([code, record.error.code]).toEqual([10, 'session_broken']);
     expect(world.storedEntry().state).toBe('open');
     world.fault = () => undefined;
     const again = await world.upload();

@@ -38,9 +38,9 @@ describe('the file', () => {
     });
   });
 
-  it('file_gone', async () => {
+  it('file_missing', async () => {
     changing(() => rmSync(world.path));
-    expect(await failing()).toEqual(errorInTable('file_gone'));
+    expect(await failing()).toEqual(errorInTable('file_missing'));
   });
 
   it('unreadable_file for a name that is not UTF-8', async () => {
@@ -55,11 +55,11 @@ describe('the file', () => {
     });
   });
 
-  it('source_refused', async () => {
+  it('source_forbidden', async () => {
     const files = await FileServer.start(Buffer.alloc(10_000));
     files.fault = () => ({ respond: (response) => response.writeHead(403).end() });
     const upload = () => world.run(['upload', files.url, '--json', '--max-wait', '0s']);
-    expect(errorOf(await upload())).toEqual(errorInTable('source_refused'));
+    expect(errorOf(await upload())).toEqual(errorInTable('source_forbidden'));
   });
 
   it('source_failed', async () => {
@@ -114,7 +114,7 @@ describe('stdin', () => {
   it('output if stdin cannot be spooled', { tags: 'root-mount' }, async () => {
     const environment = { MEDIACTL_STATE_DIR: join(new SmallDisk().path, 'state') };
     expect(errorOf(await world.run(stdinArgs, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
-      code: 'output',
+      code: 'write_failed',
       exit: 1,
       hint: 'free some disk space, set MEDIACTL_STATE_DIR, or upload a file instead',
     });
@@ -122,7 +122,7 @@ describe('stdin', () => {
 });
 
 describe('the session', () => {
-  it('already_uploading', async () => {
+  it('upload_in_progress', async () => {
     let other: unknown;
     world.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2
@@ -133,7 +133,7 @@ describe('the session', () => {
           }
         : undefined;
     await world.upload();
-    expect(other).toEqual(errorInTable('already_uploading'));
+    expect(other).toEqual(errorInTable('upload_in_progress'));
   });
 
   it('session_unknown', async () => {
@@ -152,10 +152,10 @@ describe('the session', () => {
     });
   });
 
-  it('broken_session', async () => {
+  it('session_broken', async () => {
     world.fault = ({ method }) =>
       method === 'PATCH' ? { headers: ({ 'upload-offset': _, ...others }) => others } : undefined;
-    expect(await failing()).toEqual(errorInTable('broken_session'));
+    expect(await failing()).toEqual(errorInTable('session_broken'));
   });
 
   it('session_mismatch', async () => {
@@ -206,13 +206,13 @@ describe('the session', () => {
     expect(await failing(['--require-checksum'])).toEqual(errorInTable('unverified'));
   });
 
-  it('broken_session if the service lost bytes', async () => {
+  it('session_broken if the service lost bytes', async () => {
     world.fault = (request) =>
       request.method === 'HEAD'
         ? { headers: (told) => ({ ...told, 'upload-offset': '1000' }) }
         : withoutChecksum(request);
     expect(await failing()).toEqual({
-      code: 'broken_session',
+      code: 'session_broken',
       exit: 10,
       hint: 'run the same command again',
     });
@@ -236,12 +236,12 @@ describe('the session', () => {
 });
 
 describe('the run', () => {
-  it('some_failed', async () => {
+  it('partial_failure', async () => {
     const path = join(world.cli.home, 'no-media.mp4');
     writeFileSync(path, 'no media');
     const ran = await world.run(['upload', world.path, path, '--wait', '--json']);
     expect(errorOf(ran)).toEqual({
-      code: 'some_failed',
+      code: 'partial_failure',
       exit: 11,
       hint: 'check that the file plays on your machine, then upload it again with upload --force',
     });
@@ -255,7 +255,7 @@ describe('the run', () => {
     world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? { beforeResponse: time.open } : undefined);
     const upload = () => world.upload(['--stop-at', '1h'], { clock: { ...clock, sleep } });
     expect(errorOf(await upload())).toEqual({
-      code: 'until',
+      code: 'stopped_at_limit',
       exit: 9,
       hint: expect.stringMatching(/^run the same command again, or mediactl uploads/),
     });
@@ -270,7 +270,7 @@ describe('the run', () => {
     const other = join(world.cli.home, 'other.bin');
     writeFileSync(other, 'other');
     const ran = await world.run(['upload', world.path, other, '--json', '--reserve-requests', '100000']);
-    expect(errorOf(ran)).toMatchObject(errorInTable('reserve'));
+    expect(errorOf(ran)).toMatchObject(errorInTable('reserve_too_large'));
   });
 
   it('processing_failed', async () => {

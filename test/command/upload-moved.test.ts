@@ -156,7 +156,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const { record } = await uploadAt(moved);
     expect(record).toMatchObject({ verified: true, resumed_from: null });
     released.open();
-    expect((await first).record.error.code).toBe('file_gone');
+    expect((await first).record.error.code).toBe('file_missing');
     expect(posts()).toHaveLength(2);
   });
 });

@@ -265,7 +265,7 @@ describe('the stored upload', () => {
     truncateSync(world.path, size);
     const environment = world.environment(service);
     const first = await world.upload(['--chunk-size', '50MiB'], { environment });
-    expect([first.code, first.record.error.code]).toEqual([14, 'state_emptied']);
+    expect([first.code, first.record.error.code]).toEqual([14, 'state_missing']);
     renameSync(elsewhere, path);
     refusesFrom = Number.POSITIVE_INFINITY;
     const again = await world.upload(['--chunk-size', '50MiB'], { environment });

@@ -203,7 +203,7 @@ describe('what came on stdin', () => {
     const later = fastClock();
     later.advance(3_600_000);
     const listed = await world.run(['uploads', 'ls', '--json'], { clock: later });
-    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'not begun' }]);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'planned' }]);
     for (const which of [id as string, '--all']) {
       const { stderr } = await world.run(['uploads', 'resume', which], { clock: later });
       expect(stderr).toContain(`mediactl upload '${join(world.cli.home, 'state/spool', id as string)}'`);

@@ -74,7 +74,7 @@ describe('location', () => {
     telling((real) => foreign.url + real);
     const { code, record } = await world.upload();
     expect(code).toBe(13);
-    expect(record.error.code).toBe('foreign_origin');
+    expect(record.error.code).toBe('origin_mismatch');
     expect(record.error.details.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
     expect(foreign.requests).toEqual([]);
     expect(world.patchRequests()).toEqual([]);
@@ -296,7 +296,7 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
       expect(stderr).not.toMatch(/waiting until asset|answer was lost/);
       world.fault = () => undefined;
       const orphans = JSON.parse((await world.run(['uploads', 'cleanup', '--json'])).stdout);
-      expect(orphans).toMatchObject([{ asset_uid: left, in_use_until: null }]);
+      expect(orphans).toMatchObject([{ asset_uid: left, protected_until: null }]);
     }
     const upload = () => world.upload();
 
@@ -357,7 +357,7 @@ describe('a lost response to a creation', () => {
       expect(stderr.split(`asset ${uid} may be empty, because the response to its creation was lost`)).toHaveLength(2);
     const listed = await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() });
     expect(listed.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(empty.sort());
-    for (const { in_use_until } of listed) expect(Date.parse(in_use_until)).toBeGreaterThan(Date.now());
+    for (const { protected_until } of listed) expect(Date.parse(protected_until)).toBeGreaterThan(Date.now());
   }
 
   it('makes the run create the asset again, and name the one that may be empty', async () => {
@@ -371,7 +371,7 @@ describe('a lost response to a creation', () => {
     const first = await world.upload();
     expect([first.code, world.storedEntry().state]).toEqual([10, 'intended']);
     const [pending] = await world.cli.json(['uploads', 'ls'], { environment: world.environment() });
-    expect(pending).toMatchObject({ state: 'creation unknown', asset_uid: null });
+    expect(pending).toMatchObject({ state: 'unconfirmed', asset_uid: null });
     await world.expectUploaded((await world.upload()).record);
     expect(await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() })).toHaveLength(3);
   });

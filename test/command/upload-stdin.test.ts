@@ -61,7 +61,7 @@ describe('stdin', () => {
     const { id, identity } = world.storedEntry();
     const database = await StateDatabase.open(world.stateDir);
     const store = new LocalUploadStore(database, process.pid);
-    const held = new MediactlError('another process is uploading it', { code: 'already_uploading' });
+    const held = new MediactlError('another process is uploading it', { code: 'upload_in_progress' });
     const deps = { store, spool: new Spool(world.stateDir) } as unknown as RunDeps;
     const [copy = ''] = readdirSync(spool());
     const job = { path: '-', workspace: '', identity };

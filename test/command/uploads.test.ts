@@ -111,7 +111,7 @@ it('uploads ls shows what is being uploaded, by which process and how far; after
   const abort = new AbortController();
   const running = cli.run(['upload', path, '--limit-rate', '200KB'], { signal: abort.signal });
   const pending = async () => (await cli.json(['uploads', 'ls']))[0] ?? {};
-  await waitUntil(async () => (await pending()).sent_bytes > 0);
+  await waitUntil(async () => (await pending()).bytes_sent > 0);
   const shown = await pending();
   expect(shown).toMatchObject({ state: 'uploading', pid: process.pid, offset_bytes: 0, size_bytes: 600_000 });
   expect((await cli.run(['uploads', 'ls'])).stdout).toContain(`uploading (pid ${process.pid})`);
@@ -119,7 +119,7 @@ it('uploads ls shows what is being uploaded, by which process and how far; after
   expect((await running).code).toBe(130);
   const stopped = await pending();
   expect(stopped).toMatchObject({ state: 'resumable', pid: null });
-  expect(stopped.sent_bytes).toBeGreaterThanOrEqual(shown.sent_bytes);
+  expect(stopped.bytes_sent).toBeGreaterThanOrEqual(shown.bytes_sent);
 });
 
 describe('several files', () => {
@@ -142,7 +142,7 @@ describe('several files', () => {
     expect(code).toBe(exit);
     const records: { error: unknown }[] = JSON.parse(stdout);
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
-    expect(error.details.files_left).toBe(20 - records.length);
+    expect(error.details.files_remaining_count).toBe(20 - records.length);
     const later = await cli.json(['upload', ...files]);
     expect(later.filter(({ error: one }: { error: unknown }) => one === null)).toHaveLength(20);
   });

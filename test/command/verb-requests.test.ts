@@ -76,7 +76,7 @@ it('uploads import keeps the receipts of the request, and says how many are new'
       folder: null,
       path: '/media/a.mov',
       size_bytes: 3,
-      mtime_ns: '1',
+      source_version: '1',
       blake3: 'a'.repeat(64),
       verified: true,
       asset_uid: assetUid,

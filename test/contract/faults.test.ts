@@ -23,7 +23,7 @@ describe('cut-after', () => {
     const location = await session(bytes.length);
     await expect(patch(location, 0, bytes)).rejects.toThrow();
     expect(await offsetOf(location)).toBe(300_000);
-    expect(await active()).toEqual([{ fault: 'cut-after=300000,times=2', times_left: 1 }]);
+    expect(await active()).toEqual([{ fault: 'cut-after=300000,times=2', remaining_count: 1 }]);
     await expect(patch(location, 300_000, bytes.subarray(300_000))).rejects.toThrow();
     expect(await offsetOf(location)).toBe(600_000);
     expect((await patch(location, 600_000, bytes.subarray(600_000))).status).toBe(204);

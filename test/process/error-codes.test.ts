@@ -28,11 +28,11 @@ async function failing(program: readonly string[], ...args: string[]) {
 it('unreachable: a machine without a network', { tags: 'user-namespaces' }, async () => {
   const error = await failing(['unshare', '-rn'], 'assets', 'ls');
   // The executable's runtime has one code for all connections that fail.
-  if (executable) return expect(error).toMatchObject({ code: 'refused', exit: 10 });
+  if (executable) return expect(error).toMatchObject({ code: 'connection_refused', exit: 10 });
   expect(error).toEqual(errorInTable('unreachable'));
 });
 
-it('cannot_listen: a system out of buffers', { tags: 'strace' }, async () => {
+it('port_unavailable: a system out of buffers', { tags: 'strace' }, async () => {
   const refusing = [
     'strace',
     '-f',
@@ -44,5 +44,5 @@ it('cannot_listen: a system out of buffers', { tags: 'strace' }, async () => {
     '-e',
     'inject=listen:error=ENOBUFS',
   ];
-  expect(await failing(refusing, 'browse', '--no-open')).toEqual(errorInTable('cannot_listen'));
+  expect(await failing(refusing, 'browse', '--no-open')).toEqual(errorInTable('port_unavailable'));
 });

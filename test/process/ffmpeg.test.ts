@@ -38,7 +38,7 @@ it('status tells which tools help: those on PATH', async () => {
   const poppler = program('pdftoppm', pdftoppmVersion);
   expect((await start({ PATH: `${folder}:${poppler.folder}` })).code).toBe(0);
   const { stdout } = await sandbox(['status', '--json']);
-  const tools = { ffmpeg: path, pdftoppm: poppler.path, left_out: [] };
+  const tools = { ffmpeg: path, pdftoppm: poppler.path, unavailable_features: [] };
   expect(JSON.parse(stdout)).toMatchObject(tools);
 });
 
@@ -47,7 +47,7 @@ it('MEDIACTL_FFMPEG=none switches it off', async () => {
   expect((await start({ PATH: folder, MEDIACTL_FFMPEG: 'none' })).code).toBe(0);
   const status = JSON.parse((await sandbox(['status', '--json'])).stdout);
   expect(status).toMatchObject({ ffmpeg: null, pdftoppm: null });
-  expect(status.left_out).toContain('PDF page thumbnails');
+  expect(status.unavailable_features).toContain('PDF page thumbnails');
 });
 
 it('or the one that MEDIACTL_FFMPEG names, by its path or as found on PATH', async () => {
@@ -64,10 +64,10 @@ it('without one, status and the log tell what is left out', async () => {
   expect((await start({ PATH: folder })).code).toBe(0);
   const status = JSON.parse((await sandbox(['status', '--json'])).stdout);
   expect(status.ffmpeg).toBeNull();
-  expect(status.left_out).toContain('thumbnails');
+  expect(status.unavailable_features).toContain('thumbnails');
   const { stdout } = await sandbox(['status']);
   expect(stdout).toMatch(/^ffmpeg\s+not found$/m);
-  expect(stdout).toContain(status.left_out.join(', '));
+  expect(stdout).toContain(status.unavailable_features.join(', '));
   const { stdout: log } = await sandbox(['logs']);
   expect(log.match(/ffmpeg not found, so assets do not get thumbnails, /g)).toHaveLength(1);
 });

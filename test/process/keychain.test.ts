@@ -89,7 +89,7 @@ describe('a keychain', { tags: 'gnome-keyring' }, () => {
       return { code, ...JSON.parse(stderr.split('\n').at(-1) ?? '').error };
     };
     expect(await errorOf('mediactl ls')).toMatchObject({
-      code: 'keychain',
+      code: 'keychain_unavailable',
       exit_code: 4,
       cause: 'it is locked',
       hint: expect.stringMatching(/^unlock the keychain, then run the same command again; or .* --key-store file$/),
@@ -99,7 +99,7 @@ describe('a keychain', { tags: 'gnome-keyring' }, () => {
       hint: 'unlock the keychain, then mediactl auth logout default',
     });
     expect(await errorOf(`${login} --key-store keychain`)).toMatchObject({
-      code: 'keychain',
+      code: 'keychain_unavailable',
       cause: 'it is locked',
       hint: 'unlock it, or use --key-store file',
     });

@@ -27,7 +27,7 @@ it('an upload works without libsql where Node.js has SQLite; elsewhere it says w
   // Node.js 22.13 and later have SQLite themselves, so that the upload gets as far as the service, which is not there.
   if (isBuiltin('node:sqlite')) expect(error.code).toBe('refused');
   else {
-    expect(recordedError(error)).toEqual(errorInTable('not_installed'));
+    expect(recordedError(error)).toEqual(errorInTable('incomplete_install'));
     expect(error.message).toBe('mediactl is not fully installed: cannot load libsql');
     expect(error.cause).toBe("Cannot find module 'libsql'");
   }

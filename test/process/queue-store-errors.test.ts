@@ -250,7 +250,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     const { code } = await run(queue, 'uploads', 'watch', '--queue');
     expect(code).toBe(2);
     expect(await json(queue, 'uploads', 'ls', '--queue')).toMatchObject([
-      { id, state: 'failed', error: { code: 'unknown_task' } },
+      { id, state: 'failed', error: { code: 'invalid_job' } },
     ]);
     await json(queue, 'uploads', 'forget', id, '--queue', '--yes');
     expect(await json(queue, 'uploads', 'ls', '--queue')).toEqual([]);

@@ -151,7 +151,7 @@ describe('files of a remote', { tags: 'rclone' }, () => {
 
   it.each<[string, string, () => void]>([
     ['written to', 'file_changed', () => put('clip.mp4', someBytes(10, 'other'))],
-    ['deleted', 'file_gone', () => rmSync(join(folder, 'clip.mp4'))],
+    ['deleted', 'file_missing', () => rmSync(join(folder, 'clip.mp4'))],
   ])('that are %s meanwhile are found out, whatever rclone’s server remembers', async (_what, code, change) => {
     put('clip.mp4', someBytes(10));
     const source = await firstOf(await open('rclone:far:clip.mp4'));
@@ -163,7 +163,7 @@ describe('files of a remote', { tags: 'rclone' }, () => {
 
 describe('what cannot be read', { tags: 'rclone' }, () => {
   it.each([
-    ['rclone:far:nowhere', { code: 'no_such_file', cause: /directory not found/ }],
+    ['rclone:far:nowhere', { code: 'file_not_found', cause: /directory not found/ }],
     ['rclone:near:clip.mp4', { code: 'usage', cause: /didn't find section/ }],
     ['rclone:clip.mp4', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
     ['rclone:--config=/etc/passwd:', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],

@@ -248,7 +248,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(11);
       const outcomes = parseJsonLines(stdout).map(({ outcome, error }) => error?.code ?? outcome);
-      expect(outcomes.sort()).toEqual(['given_up', 'uploaded', 'uploaded', 'uploaded']);
+      expect(outcomes.sort()).toEqual(['attempts_exhausted', 'uploaded', 'uploaded', 'uploaded']);
       worker.child.kill('SIGTERM');
       await worker.finished;
       isPoison = false;

@@ -102,7 +102,7 @@ async function uploadOnce(
       profile: 'none',
       maxReceiptId: 0,
       onEvent: (event) => {
-        if (event.event === 'notice') notices.push(event.message);
+        if (event.event === 'warning') notices.push(event.message);
       },
       openSource: (from) => FileSource.open(from),
       orphans: {
@@ -455,7 +455,7 @@ export function testUploadStore(
       const failures = [first, second].map(({ error }) => error && seenError(error));
       const lost = errorInTable('lease_lost');
       expect(failures).toEqual(
-        adapter.isQueue ? [lost, undefined] : [undefined, expect.objectContaining({ code: 'already_uploading' })],
+        adapter.isQueue ? [lost, undefined] : [undefined, expect.objectContaining({ code: 'upload_in_progress' })],
       );
       expectOneComplete(service, file);
       expect(service.assets.size).toBe(adapter.isQueue && n === 2 ? 2 : 1);

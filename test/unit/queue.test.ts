@@ -74,21 +74,21 @@ describe('what a failure means', () => {
     [failing(exitCodes.unauthenticated), 'workerFault'],
     [failing(exitCodes.forbidden), 'workerFault'],
     [failing(exitCodes.usage, 'queue_unusable'), 'workerFault'],
-    [failing(exitCodes.usage, 'root_gone'), 'pauseWorker'],
-    [failing(exitCodes.usage, 'newer_task'), 'pauseWorker'],
-    [failing(exitCodes.unreachable, 'tls'), 'workerFault'],
-    [failing(exitCodes.integrity, 'foreign_origin'), 'workerFault'],
+    [failing(exitCodes.usage, 'root_missing'), 'pauseWorker'],
+    [failing(exitCodes.usage, 'unsupported_job'), 'pauseWorker'],
+    [failing(exitCodes.unreachable, 'tls_failed'), 'workerFault'],
+    [failing(exitCodes.integrity, 'origin_mismatch'), 'workerFault'],
     [failing(exitCodes.quota), 'pauseQueue'],
     [failing(exitCodes.unreachable), 'retry'],
-    [failing(exitCodes.unreachable, 'refused'), 'retry'],
+    [failing(exitCodes.unreachable, 'connection_refused'), 'retry'],
     [failing(exitCodes.rateLimited), 'retry'],
     [failing(exitCodes.unclassified), 'retry'],
     [failing(exitCodes.rejected, 'conflict', true), 'retry'],
-    [failing(exitCodes.usage, 'no_such_file'), 'retryElsewhere'],
-    [failing(exitCodes.usage, 'foreign_service'), 'retryElsewhere'],
+    [failing(exitCodes.usage, 'file_not_found'), 'retryElsewhere'],
+    [failing(exitCodes.usage, 'queue_service_mismatch'), 'retryElsewhere'],
     [failing(exitCodes.usage, 'unreadable_file'), 'retry'],
     [failing(exitCodes.usage, 'outside_roots', true), 'retryElsewhere'],
-    [failing(exitCodes.unclassified, 'file_gone'), 'retryElsewhere'],
+    [failing(exitCodes.unclassified, 'file_missing'), 'retryElsewhere'],
     [failing(exitCodes.rejected), 'permanent'],
     [failing(exitCodes.integrity, 'file_changed'), 'retryElsewhere'],
     [failing(exitCodes.notFound), 'permanent'],
@@ -131,7 +131,7 @@ describe('what a failure means', () => {
   it('of words of its own is named after them', () => {
     const nextStep = 'mediactl uploads retry ID --queue, once the cause is fixed';
     expect(seenError(parseFailure('job stalled more than allowable limit'))).toEqual({
-      code: 'given_up',
+      code: 'attempts_exhausted',
       exit: 1,
       hint: nextStep,
     });
@@ -164,12 +164,12 @@ describe('a job of the queue', () => {
       { ...task(), folder: 7 },
     ],
   ])('is looked at before it is believed: %o', (data) => {
-    expect(failureOf(() => parseTask(data))).toEqual(errorInTable('unknown_task'));
+    expect(failureOf(() => parseTask(data))).toEqual(errorInTable('invalid_job'));
   });
 
   it('of a later version is a newer mediactl’s, whatever else it holds', () => {
     for (const data of [{ ...task(), version: 2 }, { version: 3 }])
-      expect(failureOf(() => parseTask(data))).toEqual(errorInTable('newer_task'));
+      expect(failureOf(() => parseTask(data))).toEqual(errorInTable('unsupported_job'));
   });
 });
 
@@ -233,8 +233,8 @@ describe('roots', () => {
   it('a file that is not there is no file; where nothing is, the disk is not there', async () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
     const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, notCalled).catch(seenError);
-    expect(await missing('media/b.mov')).toMatchObject({ code: 'no_such_file' });
-    expect(await missing('empty/b.mov')).toEqual(errorInTable('root_gone'));
+    expect(await missing('media/b.mov')).toMatchObject({ code: 'file_not_found' });
+    expect(await missing('empty/b.mov')).toEqual(errorInTable('root_missing'));
   });
 
   it('one that lacks more than half of what is queued is another directory', async () => {

@@ -315,8 +315,8 @@ describe('a file that becomes another', () => {
   });
 
   it.each([
-    [404, { code: 'file_gone', exit_code: 1, status: null }],
-    [403, { code: 'source_refused', exit_code: 2, status: null }],
+    [404, { code: 'file_missing', exit_code: 1, status: null }],
+    [403, { code: 'source_forbidden', exit_code: 2, status: null }],
   ])('and is answered %d is told as what it is, not as an upload session that is gone', async (status, expected) => {
     const { server, source } = await servedAndOpened();
     server.fault = later(answering(status));
@@ -348,10 +348,10 @@ describe('a server that cannot be read from', () => {
   });
 
   it.each([
-    [404, 'no_such_file', 2],
-    [410, 'no_such_file', 2],
-    [401, 'source_refused', 2],
-    [403, 'source_refused', 2],
+    [404, 'file_not_found', 2],
+    [410, 'file_not_found', 2],
+    [401, 'source_forbidden', 2],
+    [403, 'source_forbidden', 2],
     [400, 'source_failed', 10],
     [503, 'source_failed', 10],
   ])('since it answers %d', async (status, code, exitCode) => {
@@ -364,7 +364,7 @@ describe('a server that cannot be read from', () => {
 
   it('since it is not there', async () => {
     const error = await failureOf(open('http://127.0.0.1:9/a.mp4'));
-    expect(error).toMatchObject({ code: 'refused', exit_code: 10, hint: /check the URL/ });
+    expect(error).toMatchObject({ code: 'connection_refused', exit_code: 10, hint: /check the URL/ });
   });
 
   it.each([

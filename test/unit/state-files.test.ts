@@ -36,6 +36,6 @@ it.each([
   await expect(makeFolder(path, '--data-dir DIR')).rejects.toMatchObject({
     message: `cannot create the directory ${path}`,
     exitCode: 2,
-    explanation: { code: 'folder', reason: expect.stringContaining(code), hint: '--data-dir DIR' },
+    explanation: { code: 'invalid_folder', reason: expect.stringContaining(code), hint: '--data-dir DIR' },
   });
 });

@@ -67,7 +67,7 @@ describe('stdin of a known length', () => {
     }
     const { error } = await readAll(source, chunkBytes + 6, 2 * chunkBytes);
     expect(recordedError(error as ErrorRecord)).toEqual({
-      code: 'file_gone',
+      code: 'file_missing',
       exit: 1,
       hint: 'run the same command again with the same input; for other input, --force creates a new asset',
     });
@@ -90,7 +90,7 @@ describe('stdin of a known length', () => {
     const { bytes } = await readAll(source, 2 * chunkBytes, 3 * chunkBytes);
     expect(bytes.equals(whole.subarray(2 * chunkBytes, 3 * chunkBytes))).toBe(true);
     expect((await readAll(source, 0, 1)).error).toMatchObject({
-      code: 'file_gone',
+      code: 'file_missing',
       hint: expect.stringContaining('run the same command again with the same input'),
     });
   });

@@ -146,7 +146,7 @@ it('no byte of the last chunk is sent before a slow store has recorded that the 
   const onEvent = (event: FileEvent) => {
     const entry = store.entries.get('given-by-others');
     if (event.event !== 'progress' || entry?.state !== 'open') return;
-    if (event.sent_bytes > 350 * MiB && !entry.mayBeWhole) unrecorded.push(event.sent_bytes);
+    if (event.bytes_sent > 350 * MiB && !entry.mayBeWhole) unrecorded.push(event.bytes_sent);
   };
   const { outcomes } = await upload(store, 400 * MiB, { onEvent });
   expect(outcomes[0]?.error).toBeUndefined();

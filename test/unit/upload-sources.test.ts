@@ -140,7 +140,7 @@ it('a source that is gone is not taken for an upload session that is gone', asyn
   const server = await FileServer.start(bytes);
   server.fault = ({ nth }) => (nth > 5 ? { respond: (response) => response.writeHead(404).end() } : undefined);
   const uploading = upload((transport) => RangeSource.open(server.url, transport));
-  await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_gone' } });
+  await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_missing' } });
   expect(line.methods.filter((method) => method === 'POST')).toEqual(['POST']);
 });
 
@@ -179,7 +179,7 @@ it('stdin that comes again whole is not uploaded twice; other bytes are not take
   expect(again).toMatchObject({ assetUid: first.assetUid, bytesSent: 0 });
   const other = Buffer.concat([bytes.subarray(1), Buffer.from('x')]);
   await expect(upload(streamed(other))).rejects.toMatchObject({
-    explanation: { code: 'file_gone' },
+    explanation: { code: 'file_missing' },
   });
 });
 

@@ -127,7 +127,7 @@ function testLocal(): void {
     onTestFinished(end);
     return { ...opened, end };
   };
-  const held = { code: 'already_uploading', exit: 6 };
+  const held = { code: 'upload_in_progress', exit: 6 };
 
   it('one that a process has locked is locked for every other until it is released', async () => {
     const [first, second] = [await open(11), await open(12)];

@@ -27,7 +27,7 @@ export const firstRunNotice = 'for Tab completion: mediactl completion install';
 
 export const isWithoutProfiles = ({ profiles }: ProfileConfig) => Object.keys(profiles).length === 0;
 
-/** @throws MediactlError `no_such_profile` (exit 2) if the requested profile does not exist */
+/** @throws MediactlError `profile_not_found` (exit 2) if the requested profile does not exist */
 export function profileInUse(settings: Settings, { profiles }: ProfileConfig): ProfileInUse {
   const { profile: requested, profileInUse: name } = settings;
   const profile = name === undefined ? undefined : profiles[name];
@@ -45,7 +45,7 @@ export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse):
   return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
 }
 
-/** Resolves the account and reads its key. @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … (exit 4) */
+/** Resolves the account and reads its key. @throws MediactlError `no_profile`, `no_key`, `key_origin_mismatch` … (exit 4) */
 export async function resolveAccount(settings: Settings, inUse: ProfileInUse, configDir: string): Promise<Account> {
   const baseUrl = baseUrlOf(settings, inUse);
   const { name = 'environment', profile } = inUse;
@@ -62,7 +62,7 @@ export async function resolveAccount(settings: Settings, inUse: ProfileInUse, co
     baseUrl,
     apiKey: apiKey ?? (await readProfileKey(inUse, baseUrl, configDir)),
     workspace: settings.workspace,
-    names: { ...profile?.names, ...settings.names },
+    names: { ...profile?.names, ...settings.fieldNames },
   };
 }
 
@@ -74,7 +74,7 @@ function assertOwnService(key: string, ownUrl: string | undefined, { origin }: U
   const own = ownUrl === undefined ? origin : parseBaseUrl(ownUrl).origin;
   if (own === origin) return;
   const reason = `it belongs to ${own}`;
-  throw new MediactlError(`${key} cannot be used with ${origin}`, { code: 'foreign_base_url', reason, hint });
+  throw new MediactlError(`${key} cannot be used with ${origin}`, { code: 'key_origin_mismatch', reason, hint });
 }
 
 /** Returns a profile's key, but only for the profile's own service. */
@@ -95,7 +95,7 @@ export function assertKey(key: string): void {
   });
 }
 
-/** @throws MediactlError `no_key` or `keychain` (exit 4) if the profile's key cannot be read */
+/** @throws MediactlError `no_key` or `keychain_unavailable` (exit 4) if the profile's key cannot be read */
 export async function readApiKey({ keyStore, key }: Profile, entry: KeychainEntry): Promise<string> {
   if (keyStore === 'keychain') return readFromKeychain(entry);
   if (key) return key;
@@ -122,7 +122,7 @@ const noBaseUrl = () =>
 
 export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
   new MediactlError(`profile ${name} does not exist`, {
-    code: 'no_such_profile',
+    code: 'profile_not_found',
     reason: `existing profiles: ${Object.keys(profiles).join(', ') || 'none'}`,
     hint: `mediactl auth ls, or mediactl auth login --profile ${name}`,
   });

@@ -54,14 +54,14 @@ export async function storeInKeychain(entry: KeychainEntry, key: string): Promis
   }
 }
 
-/** @throws MediactlError `keychain` (exit 4) if the keychain fails or does not respond */
+/** @throws MediactlError `keychain_unavailable` (exit 4) if the keychain fails or does not respond */
 export async function deleteFromKeychain(entry: KeychainEntry): Promise<void> {
   await withKeychain(entry, (item, signal) => item.deleteCredential(signal)).catch((error) => {
     throw keychainError(entry.profile, error, 'remove');
   });
 }
 
-/** @throws MediactlError `keychain` (exit 4) if the keychain fails, does not respond or has no such entry */
+/** @throws MediactlError `keychain_unavailable` (exit 4) if the keychain fails, does not respond or has no such entry */
 export async function readFromKeychain(entry: KeychainEntry): Promise<string> {
   try {
     const key = await withKeychain(entry, (item, signal) => item.getPassword(signal));
@@ -87,7 +87,7 @@ function keychainError(profile: string, error: unknown, action: 'read' | 'remove
     },
   };
   return new MediactlError(`cannot ${action} the key of profile ${profile} from the keychain`, {
-    code: 'keychain',
+    code: 'keychain_unavailable',
     reason,
     hint: hints[action][kind],
     underlying,

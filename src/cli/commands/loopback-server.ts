@@ -35,4 +35,4 @@ export async function serveOnLoopback(listener: RequestListener, port: number, h
 const cannotListen = (port: number, hint: string, { code, message }: NodeJS.ErrnoException) =>
   port > maxPort || code === 'EADDRINUSE' || code === 'EACCES'
     ? usageError(`port ${port} is not available`, hint)
-    : new MediactlError('the page cannot be served', { code: 'cannot_listen', reason: message });
+    : new MediactlError('the page cannot be served', { code: 'port_unavailable', reason: message });

@@ -43,14 +43,14 @@ export function assertMovable(moving: FolderNode, target: FolderNode): void {
   );
 }
 
-/** @throws MediactlError `exists` (exit 6) if the parent already has a folder of that name */
+/** @throws MediactlError `already_exists` (exit 6) if the parent already has a folder of that name */
 export function assertNoTwin({ tree, placed }: PlacedFolder, { parent, name = placed.name }: FolderChange): void {
   const above = parent === undefined ? placed.parent : parent === null ? undefined : tree.find(parent);
   const siblings = above ? above.children : parent ? [] : tree.roots;
   const twin = siblings.find((each) => each !== placed && each.name === name);
   if (!twin) return;
   throw new MediactlError(`${twin.path} already exists`, {
-    code: 'exists',
+    code: 'already_exists',
     hint: `mediactl rename ${quoteForShell(twin.path)} NAME renames it`,
   });
 }

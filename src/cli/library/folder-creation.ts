@@ -50,14 +50,14 @@ export const createFolderPath = (context: Context, names: readonly string[], wit
  * Returns the deepest existing folder of a path and the missing names below it. Without `withParents`, the parent
  * must exist, and the folder itself must not exist.
  *
- * @throws MediactlError `not_found` (exit 3) if the parent is missing, `exists` (exit 6) if the folder exists,
+ * @throws MediactlError `not_found` (exit 3) if the parent is missing, `already_exists` (exit 6) if the folder exists,
  *   `usage` (exit 2) if two folders have the same path
  */
 function findMissingFolders(tree: WorkspaceFolderTree, names: readonly string[], withParents: boolean) {
   const { missing, above } = walkPath(tree, names);
   if (!withParents && missing.length === 0)
     throw new MediactlError(`/${names.join('/')} already exists`, {
-      code: 'exists',
+      code: 'already_exists',
       reason: `its uid is ${above?.folder.uid}`,
     });
   if (!withParents && missing.length > 1)

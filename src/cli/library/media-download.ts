@@ -93,7 +93,7 @@ export async function digestOfDownload(context: Context, asset: Asset, progress:
 export function progressOf(progress: ProgressDisplay, path: string, { sizeBytes: size_bytes = 0 }: ExpectedFile) {
   progress.show({ path, event: 'started', size_bytes });
   return (received: number, total = size_bytes) => {
-    const bytes = { size_bytes: total, acknowledged_bytes: received, sent_bytes: received };
+    const bytes = { size_bytes: total, offset_bytes: received, bytes_sent: received };
     progress.show({ path, event: 'progress', ...bytes });
   };
 }

@@ -43,7 +43,7 @@ export async function createProgress(
     isQuiet: mode === 'json' || mode === 'none',
     show: (event) => {
       stats.apply(event);
-      if (event.event !== 'overall' && (event.event !== 'planned' || stats.isBatch)) show(event);
+      if (event.event !== 'totals' && (event.event !== 'planned' || stats.isBatch)) show(event);
     },
     close,
   };
@@ -74,8 +74,8 @@ async function createLiveRenderer({ terminal, stats }: RendererDeps): Promise<Re
   return {
     close,
     show: (event) => {
-      if (event.event === 'notice') return terminal.warn(formatNotice(event, stats));
-      if (event.event === 'planned') return event.files > 0 ? open() : undefined;
+      if (event.event === 'warning') return terminal.warn(formatNotice(event, stats));
+      if (event.event === 'planned') return event.files_total > 0 ? open() : undefined;
       if (stats.isBatch) return;
       const eventLine = formatEvent(event);
       if (eventLine) terminal.emit(eventLine);
@@ -96,7 +96,7 @@ function createPlainRenderer({ terminal, clock, stats }: RendererDeps): Renderer
     show: (event) => {
       if (event.event === 'planned') return;
       const { path } = event;
-      if (event.event === 'notice') terminal.warn(formatNotice(event, stats));
+      if (event.event === 'warning') terminal.warn(formatNotice(event, stats));
       if (stats.isBatch) {
         warnOfWait(event);
         return isDue() ? terminal.emit(stats.summaryLine()) : undefined;
@@ -138,7 +138,7 @@ function createQuietRenderer({ terminal, clock, stats, isWorker }: RendererDeps)
     show: (event) => {
       if (event.event === 'planned') return;
       if (!isWorker) warnOfWait(event);
-      if (event.event === 'notice') terminal.warn(formatNotice(event, stats));
+      if (event.event === 'warning') terminal.warn(formatNotice(event, stats));
       if (event.event === 'uploaded' && event.verified === null && !stats.isBatch)
         terminal.warn(`${escapeControls(event.path)}: ${unverified}`);
     },
@@ -166,15 +166,15 @@ function createTimer(clock: Clock, intervalMs: number): () => boolean {
 function createWaitWarner(terminal: Terminal, clock: Clock): (event: FileEvent) => void {
   let warned = '';
   return (event) => {
-    if (event.event === 'going_on') warned = '';
+    if (event.event === 'wait_ended') warned = '';
     if (event.event !== 'waiting') return;
-    const wait = event.why === 'rate-limited' ? event.until : event.why;
+    const wait = event.kind === 'rate_limited' ? event.until : event.kind;
     if (wait !== warned) terminal.warn(formatWait(event, clock.now()));
     warned = wait;
   };
 }
 
-const formatNotice = ({ path, message }: FileEvent & { event: 'notice' }, { isBatch }: RunStats) =>
+const formatNotice = ({ path, message }: FileEvent & { event: 'warning' }, { isBatch }: RunStats) =>
   `${isBatch ? `${escapeControls(path)}: ` : ''}${escapeControls(message)}`;
 
 const unverified = 'unverified: the service returned no usable checksum';
@@ -183,7 +183,7 @@ const unverified = 'unverified: the service returned no usable checksum';
 function formatEvent(event: FileEvent): string | undefined {
   const name = escapeControls(event.path);
   switch (event.event) {
-    case 'rehashing':
+    case 'verifying':
       return `${name}: checking ${formatBytes(event.offset_bytes)} uploaded earlier`;
     case 'resumed':
       return `${name}: resuming at ${formatBytes(event.offset_bytes)}, asset ${event.asset_uid}`;

@@ -44,10 +44,10 @@ export class RunStats {
 
   apply(event: UploadEvent): void {
     if (event.event === 'planned') {
-      this.#files = event.files;
-      this.#bytes = event.bytes;
-      this.#isBatch ||= event.files + event.skipped > 1;
-    } else if (event.event !== 'overall') this.#applyToFile(event);
+      this.#files = event.files_total;
+      this.#bytes = event.bytes_total;
+      this.#isBatch ||= event.files_total + event.files_skipped > 1;
+    } else if (event.event !== 'totals') this.#applyToFile(event);
   }
 
   #applyToFile(event: FileEvent): void {
@@ -58,11 +58,11 @@ export class RunStats {
       case 'started':
         this.#inFlight.set(path, { size: event.size_bytes, isRehashing: false });
         break;
-      case 'rehashing':
+      case 'verifying':
         if (file) file.isRehashing = true;
         break;
       case 'progress': {
-        const { acknowledged_bytes: acknowledged, sent_bytes: sent, size_bytes: size } = event;
+        const { offset_bytes: acknowledged, bytes_sent: sent, size_bytes: size } = event;
         if (!file) break;
         this.#sent += Math.max(0, sent - (file.progress?.sent ?? 0));
         this.#inFlight.set(path, { size, progress: { acknowledged, sent }, isRehashing: false });
@@ -73,7 +73,7 @@ export class RunStats {
         this.#wait = { reason: waitReason(event), until: Date.parse(event.until) };
         this.#rate.reset();
         break;
-      case 'going_on':
+      case 'wait_ended':
         this.#wait.until = 0;
         break;
       case 'uploaded':
@@ -96,21 +96,21 @@ export class RunStats {
     }
   }
 
-  overall(): RunEvent & { event: 'overall' } {
+  overall(): RunEvent & { event: 'totals' } {
     const budget = this.#budget();
     const rate = this.#rate.bytesPerSecond(this.#clock.now());
     const left = this.#secondsLeft();
     return {
-      event: 'overall',
+      event: 'totals',
       files_done: this.#done,
-      files: this.#files,
+      files_total: this.#files,
       files_failed: this.#failed,
       bytes_done: this.#bytesSoFar(),
-      bytes: this.#bytes,
+      bytes_total: this.#bytes,
       bytes_per_second: rate === undefined ? null : Math.round(rate),
-      seconds_left: left === undefined ? null : Math.round(left),
-      requests_left: budget?.left ?? null,
-      renews_at: budget ? new Date(budget.resetAt).toISOString() : null,
+      eta_seconds: left === undefined ? null : Math.round(left),
+      requests_remaining: budget?.left ?? null,
+      resets_at: budget ? new Date(budget.resetAt).toISOString() : null,
     };
   }
 
@@ -210,8 +210,8 @@ const amountOf = (soFar: number, total: number) =>
 type WaitingEvent = Omit<FileEvent & { event: 'waiting' }, 'path'>;
 
 /** Returns the reason why a transfer waits, which is the rate limit or a failure before a retry. */
-const waitReason = ({ why, reason }: WaitingEvent) =>
-  why === 'rate-limited' ? 'rate limit reached' : escapeControls(reason);
+const waitReason = ({ kind, reason }: WaitingEvent) =>
+  kind === 'rate_limited' ? 'rate limit reached' : escapeControls(reason);
 
 /** Formats a wait, as in `rate limit reached; waiting 50:00, until 14:07`. */
 export function formatWait(event: WaitingEvent, now: number): string {

@@ -70,7 +70,7 @@ const optionTable = (options: readonly OptionNode[]) =>
 export const assumptionsPage = () =>
   [
     `${generatedNote}# Assumptions\n`,
-    'The specification marks some names as "not shown". This page lists what mediactl assumes. To override a name, run\n`mediactl config set names.KEY NAME` with a key from the last column, or set `MEDIACTL_NAMES=KEY=NAME`.\n',
+    'The specification marks some names as "not shown". This page lists what mediactl assumes. To override a name, run\n`mediactl config set field_names.KEY NAME` with a key from the last column, or set `MEDIACTL_FIELD_NAMES=KEY=NAME`.\n',
     markdownTable(
       ['#', 'where', 'not shown', 'assumed', 'also accepted', 'keys'],
       assumptions.map((row) => [

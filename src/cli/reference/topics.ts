@@ -37,7 +37,7 @@ function alignRows(rows: readonly (readonly [string, string])[]): string {
 }
 
 const assumptionText = ({ id, section, topic, assumed, tolerated, names = {} }: Assumption) => {
-  const settings = Object.keys(names).map((key) => `names.${key}`);
+  const settings = Object.keys(names).map((key) => `field_names.${key}`);
   return [
     `${id}  ${section}: ${topic}\n`,
     `     assumed:   ${assumed}\n`,
@@ -112,7 +112,7 @@ export const topics: Record<string, { summary: string; text(): string }> = {
     text: () =>
       joinParagraphs(
         'The API specification does not define every name and value. mediactl makes these assumptions, and also accepts the alternatives. If a service uses another name, set it:',
-        '  mediactl config set names.KEY NAME\n  MEDIACTL_NAMES=KEY=NAME,KEY=NAME, without a profile',
+        '  mediactl config set field_names.KEY NAME\n  MEDIACTL_FIELD_NAMES=KEY=NAME,KEY=NAME, without a profile',
         assumptions.map(assumptionText).join('\n'),
       ),
   },

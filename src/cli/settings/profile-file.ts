@@ -47,7 +47,7 @@ export class ProfileFile {
   /**
    * Reads all profiles; empty if the file does not exist.
    *
-   * @throws MediactlError `config_corrupt` (exit 2) if the file cannot be read or is invalid
+   * @throws MediactlError `invalid_config` (exit 2) if the file cannot be read or is invalid
    */
   async read(): Promise<ProfileConfig> {
     let config: unknown;
@@ -90,7 +90,7 @@ export class ProfileFile {
 
   #configError(reason: string, underlying?: unknown): MediactlError {
     return new MediactlError(`cannot use the config file ${this.path}`, {
-      code: 'config_corrupt',
+      code: 'invalid_config',
       reason: `${reason}; it was not changed`,
       hint: `fix it, or move it out of the way: mv '${this.path}' '${this.path}.bad'`,
       underlying,

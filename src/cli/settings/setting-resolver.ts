@@ -67,7 +67,7 @@ export type ProjectSearch = { cwd: string; uid: number | undefined; warn(message
  * Finds and parses `.mediactl.json` in this folder or the nearest parent; undefined if there is none. The file of
  * another user, except root, is ignored with a warning, since anyone can put one into a shared folder such as /tmp.
  *
- * @throws MediactlError `config_corrupt` (exit 2) if the file cannot be read or is invalid
+ * @throws MediactlError `invalid_config` (exit 2) if the file cannot be read or is invalid
  */
 export function findProjectFile({ cwd, uid, warn }: ProjectSearch): ProjectFile | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
@@ -87,7 +87,7 @@ class ForeignFileError extends Error {}
 
 const projectFileError = (path: string, reason: string) =>
   new MediactlError(`cannot use ${path}`, {
-    code: 'config_corrupt',
+    code: 'invalid_config',
     reason,
     hint: `use a JSON object with any of ${projectSettings.join(', ')}`,
   });

@@ -67,9 +67,9 @@ export const settingTable = {
     what: 'workspace, by uid or name',
   },
   folder: { kind: text, variable: 'MEDIACTL_FOLDER', project: true, profile: true, what: 'default folder for uploads' },
-  names: {
+  field_names: {
     kind: fieldNames,
-    variable: 'MEDIACTL_NAMES',
+    variable: 'MEDIACTL_FIELD_NAMES',
     what: 'names of the service’s fields, such as asset_parent=folder; see help assumptions',
   },
   queue: {
@@ -173,7 +173,7 @@ export type RawSettings = Partial<Record<SettingName, string>>;
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
-/** Settings that `config set` can store in a profile. It can also store `names.*`, which are not settings. */
+/** Settings that `config set` can store in a profile. It can also store `field_names.*`, which are not settings. */
 export const profileSettings = settingNames.filter((name) => 'profile' in settingTable[name]);
 
 export const projectSettings = settingNames.filter((name) => 'project' in settingTable[name]);

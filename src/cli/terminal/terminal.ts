@@ -187,7 +187,11 @@ export class Terminal {
     const error = this.#stdoutError;
     if (error?.code === 'EPIPE' || error?.code === 'ERR_STREAM_DESTROYED') throw new OutputClosed();
     if (error)
-      throw new MediactlError('cannot write the result', { code: 'output', reason: error.message, underlying: error });
+      throw new MediactlError('cannot write the result', {
+        code: 'write_failed',
+        reason: error.message,
+        underlying: error,
+      });
   }
 
   /**

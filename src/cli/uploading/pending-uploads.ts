@@ -20,14 +20,14 @@ export type PendingUpload = {
   /** Bytes that the service has acknowledged. */
   offset_bytes: number | null;
   /** Bytes that were sent, as far as it is known; the service might not have received all of them. */
-  sent_bytes: number | null;
+  bytes_sent: number | null;
   /** Id of the process that is uploading the file; null if none is. */
   pid: number | null;
   base_url: string | null;
   profile: string | null;
-  begun_at: string | null;
+  started_at: string | null;
   expires_at: string | null;
-  state: 'uploading' | 'not begun' | 'creation unknown' | 'resumable' | 'expired' | 'uploaded';
+  state: 'uploading' | 'planned' | 'unconfirmed' | 'resumable' | 'expired' | 'uploaded';
 };
 
 /** Copy of stdin whose upload was not recorded, because the process was killed right after it had read stdin. */
@@ -50,20 +50,20 @@ export function toPendingUpload(
     session_uid: session?.uid ?? null,
     size_bytes: entry?.file.sizeBytes ?? null,
     offset_bytes: entry ? acknowledged(entry) : null,
-    sent_bytes: entry ? Math.max(sentBytes, acknowledged(entry)) : null,
+    bytes_sent: entry ? Math.max(sentBytes, acknowledged(entry)) : null,
     pid,
     base_url: entry?.baseUrl ?? null,
     profile: entry?.profile ?? null,
-    begun_at: entry?.begunAt ?? null,
+    started_at: entry?.begunAt ?? null,
     expires_at: session?.expiresAt ?? null,
     state: pid === null ? stateOf(upload, now) : 'uploading',
   };
 }
 
 const stateNames = {
-  spooled: 'not begun',
-  planned: 'not begun',
-  intended: 'creation unknown',
+  spooled: 'planned',
+  planned: 'planned',
+  intended: 'unconfirmed',
   whole: 'uploaded',
 } as const;
 
@@ -105,7 +105,7 @@ export function formatProgress(
 export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'ID', value: ({ id }) => id, noTruncate: true },
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
-  { header: 'SENT', value: ({ size_bytes, sent_bytes }, shown) => formatProgress(size_bytes, sent_bytes, shown) },
+  { header: 'SENT', value: ({ size_bytes, bytes_sent }, shown) => formatProgress(size_bytes, bytes_sent, shown) },
   { header: 'STATE', value: ({ state, pid }) => (pid === null ? state : `${state} (pid ${pid})`), noTruncate: true },
   { header: 'EXPIRES', value: ({ expires_at }, shown) => timeText(expires_at, shown), dropPriority: 1 },
 ];
@@ -142,8 +142,8 @@ export async function chooseUploadId(context: Context, id: string | undefined, h
   if (entries.length === 0) throw usageError('no upload given', hint);
   const now = context.clock.now();
   const rows = entries.map((entry) => {
-    const { path, state, begun_at } = toPendingUpload(entry, now);
-    return [escapeControls(path), state, relativeTime(begun_at, now), entry.id];
+    const { path, state, started_at } = toPendingUpload(entry, now);
+    return [escapeControls(path), state, relativeTime(started_at, now), entry.id];
   });
   return (await choose(context.terminal, 'Which upload?', entries, rows)).id;
 }

@@ -105,7 +105,7 @@ export class RunSummary {
         ]
           .filter(Boolean)
           .join('; '),
-        details: { files_left: unfinished, failures: failures.map((failure) => failure.toJSON()) },
+        details: { files_remaining_count: unfinished, failures: failures.map((failure) => failure.toJSON()) },
       });
     if (!first) return undefined;
     return partialFailure(

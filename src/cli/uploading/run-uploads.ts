@@ -170,7 +170,11 @@ function createLastUploadSaver(context: Context) {
 function runSignal({ clock, signal }: Context, stopAt: RunRequest['stopAt'], finished: AbortSignal): AbortSignal {
   const controller = new AbortController();
   if (stopAt) {
-    const explanation = { code: 'until', reason: 'the --stop-at time was reached', retryable: true } as const;
+    const explanation = {
+      code: 'stopped_at_limit',
+      reason: 'the --stop-at time was reached',
+      retryable: true,
+    } as const;
     clock.sleep(Math.max(0, stopAt.time - clock.now()), finished).then(
       () =>
         controller.abort(
@@ -211,7 +215,12 @@ async function printPlan(
   if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire');
   if (options.timeoutMs !== undefined || files > 0)
-    progress.show({ event: 'planned', files, bytes, skipped: countFiles(plan) - files });
+    progress.show({
+      event: 'planned',
+      files_total: files,
+      bytes_total: bytes,
+      files_skipped: countFiles(plan) - files,
+    });
 }
 
 /** @throws MediactlError `usage` (exit 2) if there are no files, or several for an option that accepts only one */

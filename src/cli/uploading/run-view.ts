@@ -207,7 +207,7 @@ class ManifestWriter {
     } catch (error) {
       const { message } = error as Error;
       const hint = 'free some disk space, then run the same command again; it uploads nothing twice';
-      const explanation = { code: 'output', reason: message, hint, underlying: error } as const;
+      const explanation = { code: 'write_failed', reason: message, hint, underlying: error } as const;
       this.failure = new MediactlError(`${this.#path} is incomplete`, explanation);
     }
   }

@@ -57,7 +57,7 @@ export class WorkspaceEmbedSettings {
       throw new MediactlError('the allow-list contains an entry that is not a domain', {
         code: 'settings_unclear',
         reason,
-        hint: 'mediactl config set names.embed_domain NAME',
+        hint: 'mediactl config set field_names.embed_domain NAME',
       });
     });
   }

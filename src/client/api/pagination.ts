@@ -20,7 +20,7 @@ export function totalOf(page: PageEnvelope<unknown>, names: NameOverrides): numb
   return totals.length > 0 ? Math.max(...totals) : undefined;
 }
 
-/** Returns the items of a page or plain array. @throws MediactlError `unexpected_answer` (exit 10) if it is neither */
+/** Returns the items of a page or plain array. @throws MediactlError `invalid_response` (exit 10) if it is neither */
 export function itemsOf<T extends JsonObject>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : asObject(answer).items;
   if (Array.isArray(items) && items.every(isJsonObject)) return items as T[];
@@ -70,7 +70,7 @@ type FetchedPage<T> = {
  * moved to offsets that were already read: a complete list is then read again.
  *
  * @param maxInFlight returns the maximum number of concurrent requests, and is called before new requests
- * @throws MediactlError `unexpected_answer` (exit 10) if the service ignores the offset; `list_changed` (exit 11) if the
+ * @throws MediactlError `invalid_response` (exit 10) if the service ignores the offset; `list_changed` (exit 11) if the
  *   list shrinks each time it is read
  */
 export async function* fetchPages<T extends JsonObject>(

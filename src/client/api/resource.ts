@@ -41,7 +41,7 @@ const isIdentifier = (uid: unknown): uid is string => typeof uid === 'string' &&
  * Validates an identifier before it is used in a URL path ("Identifiers named uid are UUID strings.", §1). A
  * service might send any value, and with `..`, for example, a DELETE would hit another resource.
  *
- * @throws MediactlError `unexpected_answer` (exit 10) if the identifier is not safe
+ * @throws MediactlError `invalid_response` (exit 10) if the identifier is not safe
  */
 export function parseIdentifier(uid: unknown): string {
   const text = asText(uid);
@@ -51,7 +51,7 @@ export function parseIdentifier(uid: unknown): string {
   });
 }
 
-/** Validates a record. @throws MediactlError `unexpected_answer` (exit 10) if it is no object or its uid is not safe */
+/** Validates a record. @throws MediactlError `invalid_response` (exit 10) if it is no object or its uid is not safe */
 export function parseRecord<T extends JsonObject>(value: unknown): T & { uid: string } {
   if (!isJsonObject(value)) throw unexpectedResponse('the response is not an API record');
   parseIdentifier(value.uid);

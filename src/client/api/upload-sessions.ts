@@ -39,7 +39,7 @@ export class UploadSessionsApi extends Resource {
    * Creates an upload session. The POST is not retried here after a lost response, because it might have created an
    * asset. It is retried after a 429, which guarantees that nothing was created.
    *
-   * @throws MediactlError for an error status, `foreign_origin` (exit 13) if the session URL is on another origin,
+   * @throws MediactlError for an error status, `origin_mismatch` (exit 13) if the session URL is on another origin,
    *   or `session_mismatch` (exit 13) if the session is for another number of bytes
    */
   async create(lengthBytes: number, metadata: UploadMetadata, signal?: AbortSignal): Promise<CreatedSession> {

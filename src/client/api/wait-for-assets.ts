@@ -229,7 +229,7 @@ const isOutage = (error: unknown) =>
   error instanceof MediactlError &&
   error.exitCode === exitCodes.unreachable &&
   error.explanation.retryable === true &&
-  error.explanation.code !== 'refused';
+  error.explanation.code !== 'connection_refused';
 
 /** Maximum number of failed assets per poll whose full record is fetched to find the reason. An error lists no more. */
 const maxReasonsRead = 10;

@@ -48,7 +48,7 @@ export const otherNameHint = (key: NameKey) => `if this service uses another nam
 
 /** Returns the hint that shows how to configure a field name. For `embed_enabled`, it also shows how to invert the flag. */
 export const nameHint = (key: NameKey, name: string, choice = '') =>
-  `mediactl config set names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
+  `mediactl config set field_names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
 
 const areSameSet = (requested: readonly unknown[], actual: readonly unknown[]) =>
   requested.every((each) => actual.some((other) => isApplied(each, other))) &&

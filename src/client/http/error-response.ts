@@ -21,7 +21,7 @@ const statusMeanings: Record<number, StatusMeaning> = {
   410: { code: 'not_found', problem: 'it no longer exists' },
   412: { code: 'conflict', problem: 'the service does not support this version of the upload protocol' },
   413: { code: 'too_large', problem: 'the upload exceeds the maximum allowed size' },
-  422: { code: 'invalid', problem: 'the service rejected the request as invalid' },
+  422: { code: 'validation_failed', problem: 'the service rejected the request as invalid' },
   423: { code: 'conflict', problem: 'it is locked by another request', hint: rerunSoon, retryable: true },
   425: { code: 'server_error', problem: 'the service is not ready for the request', retryable: true },
   429: { code: 'rate_limited', problem: 'rate limit exceeded', retryable: true },
@@ -36,7 +36,7 @@ const statusMeanings: Record<number, StatusMeaning> = {
     hint: 'run the same command again',
     retryable: true,
   },
-  501: { code: 'unexpected_answer', problem: 'the service does not support this' },
+  501: { code: 'invalid_response', problem: 'the service does not support this' },
   507: { code: 'storage_full', problem: 'insufficient storage space' },
 };
 
@@ -47,7 +47,7 @@ const meaningOf = (status: number): StatusMeaning => {
   const failure = isUnavailable ? 'the service is unavailable' : 'the service had an internal error';
   if (status >= 500) return { code: 'server_error', problem: failure, retryable: true };
   if (status >= 300 && status < 400)
-    return { code: 'unexpected_answer', problem: 'the service sent a redirect, which mediactl does not follow' };
+    return { code: 'invalid_response', problem: 'the service sent a redirect, which mediactl does not follow' };
   return { code: 'unexpected_status', problem: 'unexpected response from the service' };
 };
 
@@ -91,7 +91,7 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
 
 /** Creates the error for a response that does not match the API, which usually means that the base URL is wrong. */
 export const unexpectedResponse = (problem: string, explanation: Partial<Explanation> = {}) =>
-  new MediactlError(problem, { code: 'unexpected_answer', ...explanation });
+  new MediactlError(problem, { code: 'invalid_response', ...explanation });
 export const isGone = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && (error.explanation.status === 404 || error.explanation.status === 410);
 

@@ -9,7 +9,7 @@ const maxJsonDepth = 2_000;
 /**
  * Parses a JSON response, which must be an object or an array.
  *
- * @throws MediactlError `unexpected_answer` (exit 10) if the body is anything else or is nested too deeply
+ * @throws MediactlError `invalid_response` (exit 10) if the body is anything else or is nested too deeply
  */
 export function parseJsonResponse(response: ApiResponse): object {
   const { text, url, headers, status } = response;

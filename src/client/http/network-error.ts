@@ -3,7 +3,7 @@ import { type Explanation, MediactlError } from '../errors.ts';
 /** Creates the error for a redirect or an upload session URL that points to another origin. */
 export const foreignOrigin = (what: string, target: URL) =>
   new MediactlError(`the service pointed to another origin: ${target.origin}`, {
-    code: 'foreign_origin',
+    code: 'origin_mismatch',
     reason: `${what} points away from the origin of your API key; following it would leak the key`,
   });
 
@@ -24,18 +24,18 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
   const { problem, ...explanation } = refusal
     ? {
         problem: `the proxy refused the connection to ${url.origin}`,
-        code: 'proxy' as const,
+        code: 'proxy_failed' as const,
         reason: `it returned ${refusal}`,
       }
     : (describeTlsError(code, message, url) ?? describeSocketError(code, message, url, idleTimeoutMs));
-  const retryable = explanation.code !== 'proxy' && explanation.code !== 'tls';
+  const retryable = explanation.code !== 'proxy_failed' && explanation.code !== 'tls_failed';
   return new MediactlError(problem, { ...explanation, retryable, underlying: error });
 }
 
 type NetworkError = Pick<Explanation, 'code' | 'reason' | 'hint'> & { problem: string };
 
 function describeTlsError(code: string, message: string, { origin }: URL): NetworkError | undefined {
-  const failure = { problem: `cannot connect securely to ${origin}`, code: 'tls' } as const;
+  const failure = { problem: `cannot connect securely to ${origin}`, code: 'tls_failed' } as const;
   if (/wrong.version.number|packet.length.too.long/i.test(message)) {
     const hint = `if it uses plain http, set the base URL to ${origin.replace('https:', 'http:')}`;
     return { ...failure, reason: 'it does not use https on that port', hint };
@@ -53,7 +53,7 @@ function describeSocketError(code: string, message: string, url: URL, idleTimeou
     const hint = ['127.0.0.1', 'localhost'].includes(hostname)
       ? 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles'
       : undefined;
-    return { problem, code: 'refused', reason, hint };
+    return { problem, code: 'connection_refused', reason, hint };
   }
   if (/TIMEOUT/.test(code)) {
     const isConnecting = code === 'UND_ERR_CONNECT_TIMEOUT';
@@ -66,7 +66,7 @@ function describeSocketError(code: string, message: string, url: URL, idleTimeou
 /** Returns true if the request was certainly not sent, because no connection was established. */
 export function wasNotSent(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
-  return ['refused', 'proxy'].includes(error.explanation.code) || isBeforeSending(error.cause);
+  return ['connection_refused', 'proxy_failed'].includes(error.explanation.code) || isBeforeSending(error.cause);
 }
 
 /** Returns true if the DNS lookup, the connection or the TLS handshake failed. */

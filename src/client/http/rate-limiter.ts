@@ -83,7 +83,7 @@ export class ClientRateLimiter {
    * Waits until a request can be sent. The caller must then call `onResponse` or `onAbandoned`.
    *
    * @param onNotice called when a wait of at least one second begins, and when it is over
-   * @throws the signal's reason if the signal aborts, or MediactlError `reserve` (exit 2) if the reserve leaves no
+   * @throws the signal's reason if the signal aborts, or MediactlError `reserve_too_large` (exit 2) if the reserve leaves no
    *   requests
    */
   async acquire(lane: Lane, signal: AbortSignal, onNotice: (notice: TransportNotice) => void): Promise<void> {
@@ -186,12 +186,12 @@ export class ClientRateLimiter {
     return this.#inFlight < window.remaining - this.#reserveOf(window) ? undefined : end;
   }
 
-  /** Asserts that the reserve leaves requests for bulk work. @throws MediactlError `reserve` (exit 2) if not */
+  /** Asserts that the reserve leaves requests for bulk work. @throws MediactlError `reserve_too_large` (exit 2) if not */
   #assertReserve(lane: Lane): void {
     const { reserve } = this;
     if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
     const problem = `--reserve-requests ${reserve} allows no requests: the rate limit is ${this.#limit}`;
-    throw new MediactlError(problem, { code: 'reserve' });
+    throw new MediactlError(problem, { code: 'reserve_too_large' });
   }
 
   #reserveOf({ limit }: RateLimit): number {

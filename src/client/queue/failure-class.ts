@@ -10,7 +10,13 @@ const transientExitCodes: number[] = [exitCodes.unreachable, exitCodes.rateLimit
 const maxStandbyMs = 1_000;
 
 /** Codes of errors whose cause might be this machine's disk, roots or account. */
-const machineSpecificCodes = ['no_such_file', 'file_gone', 'file_changed', 'outside_roots', 'foreign_service'];
+const machineSpecificCodes = [
+  'file_not_found',
+  'file_missing',
+  'file_changed',
+  'outside_roots',
+  'queue_service_mismatch',
+];
 
 /**
  * Returns the class of a failed attempt, which determines how the worker handles it:
@@ -31,11 +37,11 @@ export function classifyFailure(error: MediactlError) {
   if (isInterruption(error) || code === 'worker_paused') return 'requeue';
   if (exitCode === exitCodes.quota) return 'pauseQueue';
   if (code === 'queue_unusable') return 'workerFault';
-  if (['root_gone', 'newer_task'].includes(code)) return 'pauseWorker';
+  if (['root_missing', 'unsupported_job'].includes(code)) return 'pauseWorker';
   if (machineSpecificCodes.includes(code)) return 'retryElsewhere';
   if (code === 'unreadable_file') return 'retry'; // another machine might have the permission
   // A service that refuses connections is down for all workers, so retry until it is up.
-  if (transientExitCodes.includes(exitCode) && !['tls', 'proxy'].includes(code)) return 'retry';
+  if (transientExitCodes.includes(exitCode) && !['tls_failed', 'proxy_failed'].includes(code)) return 'retry';
   if (endsTheRun(error)) return 'workerFault';
   return retryable ? 'retry' : 'permanent';
 }

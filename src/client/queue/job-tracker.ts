@@ -94,7 +94,7 @@ export class JobTracker {
     events.on('stalled', ({ jobId }) => {
       const message = 'its worker sent no heartbeat for longer than its --lease; another worker takes over';
       const file = this.#tracked.get(jobId);
-      if (file) this.#deps.onEvent({ path: file.path, event: 'notice', message });
+      if (file) this.#deps.onEvent({ path: file.path, event: 'warning', message });
     });
     events.on('added', ({ jobId }) => reportUntracked(jobId));
     events.on('waiting', ({ jobId }) => {
@@ -120,10 +120,10 @@ export class JobTracker {
     if (!file || bytes === undefined) return;
     const { path, sizeBytes: size_bytes } = file;
     const { onEvent } = this.#deps;
-    onEvent({ path, event: 'progress', acknowledged_bytes: bytes, sent_bytes: bytes, size_bytes });
+    onEvent({ path, event: 'progress', offset_bytes: bytes, bytes_sent: bytes, size_bytes });
     if (error === undefined) return;
     const { message } = parseFailure(JSON.stringify(error));
-    onEvent({ path, event: 'notice', message: `${asText(worker) ?? 'a worker'}: ${message}` });
+    onEvent({ path, event: 'warning', message: `${asText(worker) ?? 'a worker'}: ${message}` });
   }
 
   #onCompleted(id: string, result: TaskResult | undefined): void {

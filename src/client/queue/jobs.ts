@@ -117,9 +117,9 @@ export function parseFailure(reason: string): MediactlError {
   if (typeof record.message === 'string' && typeof record.code === 'string') return MediactlError.from(record);
   const isStalled = /stalled more than/.test(reason);
   return new MediactlError(isStalled ? 'it crashed too many workers' : 'the upload failed', {
-    code: isStalled ? 'given_up' : 'unclassified',
+    code: isStalled ? 'attempts_exhausted' : 'unclassified',
     reason: isStalled ? 'every worker that uploaded it crashed, or lost the queue for too long' : reason || undefined,
-    hint: errorTable.given_up.hint,
+    hint: errorTable.attempts_exhausted.hint,
   });
 }
 

@@ -198,7 +198,7 @@ export class QueueRun implements BatchRun {
     receipts
       ?.save({ ...key, ...uploaded, mtimeNs: task.fileVersion, ctimeNs: null, reason: null, at })
       .catch(({ message }: Error) =>
-        onEvent({ path, event: 'notice', message: `cannot save the receipt: ${message}` }),
+        onEvent({ path, event: 'warning', message: `cannot save the receipt: ${message}` }),
       );
   }
 

@@ -75,7 +75,7 @@ export class Roots {
    * Opens a queued file.
    *
    * @param openAddress opens an allowed URL; follows a redirect only if `mayFollow` allows its target
-   * @throws MediactlError `outside_roots` (exit 2) if the file is not below a root; `root_gone` (exit 2) if the
+   * @throws MediactlError `outside_roots` (exit 2) if the file is not below a root; `root_missing` (exit 2) if the
    *   disk is not mounted; as `FileSource.open`
    */
   async open(source: TaskSource, openAddress: OpenUrl): Promise<UploadSource> {
@@ -110,7 +110,7 @@ export class Roots {
   /**
    * Checks a sample of the queued files, which should exist in the directories with the queued size.
    *
-   * @throws MediactlError `root_gone` (exit 2) if none exists and the directory is empty; `root_mismatch` (exit 2)
+   * @throws MediactlError `root_missing` (exit 2) if none exists and the directory is empty; `root_mismatch` (exit 2)
    *   if less than half of the sample exists
    */
   async assertFilesExist(tasks: readonly UploadTask[]): Promise<void> {
@@ -166,12 +166,12 @@ function isInsideDirectory(directory: string, path: string): boolean {
   );
 }
 
-/** @throws MediactlError `root_gone` (exit 2) if a directory is empty or missing, as when its disk is not mounted */
+/** @throws MediactlError `root_missing` (exit 2) if a directory is empty or missing, as when its disk is not mounted */
 async function assertNotEmpty({ path }: ReadableDirectory): Promise<void> {
   const names = await readdir(path).catch(() => []);
   if (names.length > 0) return;
   throw new MediactlError(`${path} is empty`, {
-    code: 'root_gone',
+    code: 'root_missing',
     reason: 'the queue has files from there, so its disk may not be mounted',
   });
 }

@@ -80,7 +80,7 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as num
 /**
  * Validates a job's data, because anyone with access to the store can write it.
  *
- * @throws MediactlError `newer_task` (exit 2) if a newer version queued the job; `unknown_task` (exit 2) if the
+ * @throws MediactlError `unsupported_job` (exit 2) if a newer version queued the job; `invalid_job` (exit 2) if the
  *   data is not valid
  */
 export function parseTask(data: unknown): UploadTask {
@@ -100,12 +100,12 @@ export function parseTask(data: unknown): UploadTask {
   if (isTask) return task;
   if (isCount(task.version) && task.version > 1)
     throw new MediactlError('a newer mediactl queued files that this version cannot read', {
-      code: 'newer_task',
+      code: 'unsupported_job',
       reason: `they use version ${task.version} of the job format, and this mediactl supports version 1`,
       retryable: true,
     });
   throw new MediactlError('the queue contains a job that is not an upload', {
-    code: 'unknown_task',
+    code: 'invalid_job',
     reason: 'another program added it',
   });
 }

@@ -72,7 +72,7 @@ export class UploadAttempt {
     await persisted;
     await this.#saveLocalReceipt(uploaded).catch(({ message }: Error) => {
       const { path } = this.#claimed.task;
-      this.#onEvent({ path, event: 'notice', message: `cannot save the receipt: ${message}` });
+      this.#onEvent({ path, event: 'warning', message: `cannot save the receipt: ${message}` });
     });
     return uploaded;
   }
@@ -121,7 +121,7 @@ export class UploadAttempt {
     await receipts?.saveOrphan(service, orphan);
     const left = `it may have left an incomplete asset, ${orphan.assetUid ?? `named ${orphan.name}`}`;
     const message = receipts ? `${left}; mediactl uploads cleanup on this machine lists it` : left;
-    this.#onEvent({ path: this.#claimed.task.path, event: 'notice', message });
+    this.#onEvent({ path: this.#claimed.task.path, event: 'warning', message });
   }
 
   /** Returns the upload of this file from the local receipts, if the file is unchanged and its asset still exists. */
@@ -180,7 +180,7 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
   const own = transport.baseUrl.origin;
   if (service === own) return;
   throw new MediactlError(`it is queued for ${service}`, {
-    code: 'foreign_service',
+    code: 'queue_service_mismatch',
     reason: `this worker's account is on ${own}`,
   });
 }

@@ -86,7 +86,12 @@ export class WatchRun implements BatchRun {
     if (isNew) {
       planned.files++;
       planned.bytes += bytes;
-      this.#deps.onPlanned({ event: 'planned', ...planned, skipped: 0 });
+      this.#deps.onPlanned({
+        event: 'planned',
+        files_total: planned.files,
+        bytes_total: planned.bytes,
+        files_skipped: 0,
+      });
     }
     const progress = { worker: '', offset: 0, ...asObject(job.progress) } as TaskProgress;
     const file = { path: displayPathOf(job), workspace: asText(workspace) ?? '', sizeBytes: bytes };

@@ -114,7 +114,7 @@ export class WorkerHealth {
   }
 }
 
-/** @throws MediactlError `clock_skew` or `newer_task` (exit 2); as `Roots.assertFilesExist`; errors of the store */
+/** @throws MediactlError `clock_skew` or `unsupported_job` (exit 2); as `Roots.assertFilesExist`; errors of the store */
 export async function runSelfCheck(client: QueueClient, deps: WorkerHealthDeps): Promise<void> {
   await assertClock(client, deps);
   await client.store.claim(probeId);
@@ -143,7 +143,7 @@ async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDe
   });
 }
 
-/** Samples jobs that were never started. @throws MediactlError `newer_task` (exit 2) if a newer version queued one */
+/** Samples jobs that were never started. @throws MediactlError `unsupported_job` (exit 2) if a newer version queued one */
 async function sampleTasks({ queue, withRetry }: QueueClient): Promise<UploadTask[]> {
   const { waiting = 0 } = await withRetry(() => queue.getJobCounts('waiting'));
   const pages = sampleOffsets.map((share) => {
@@ -156,7 +156,7 @@ async function sampleTasks({ queue, withRetry }: QueueClient): Promise<UploadTas
       const task = parseTask(job?.data);
       return job.attemptsStarted === 0 ? [task] : [];
     } catch (error) {
-      if ((error as MediactlError).explanation.code === 'newer_task') throw error;
+      if ((error as MediactlError).explanation.code === 'unsupported_job') throw error;
       return [];
     }
   });

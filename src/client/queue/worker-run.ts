@@ -199,7 +199,8 @@ export class WorkerRun {
     // The totals of the progress display do not include the rest of the queue.
     this.#planned.files++;
     this.#planned.bytes += task.sizeBytes;
-    this.#deps.onPlanned({ event: 'planned', ...this.#planned, skipped: 0 });
+    const { files, bytes } = this.#planned;
+    this.#deps.onPlanned({ event: 'planned', files_total: files, bytes_total: bytes, files_skipped: 0 });
     const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal };
     const attempt = new UploadAttempt(this.#client, { job, task, claim, lease }, this.#options, deps);
     const { uploaded, requests } = await attempt.run();
@@ -279,7 +280,7 @@ export class WorkerRun {
   }
 
   #notice({ path }: { path: string }, message: string): void {
-    this.#deps.onEvent({ path, event: 'notice', message });
+    this.#deps.onEvent({ path, event: 'warning', message });
   }
 
   /** Returns a listener that forwards a job's events, and writes its progress to the queue at most once a second. */
@@ -291,7 +292,7 @@ export class WorkerRun {
       this.#deps.onEvent(event);
       if (event.event !== 'progress' || clock.now() - reportedAt < progressIntervalMs) return;
       reportedAt = clock.now();
-      const progress: TaskProgress = { worker, offset: event.sent_bytes };
+      const progress: TaskProgress = { worker, offset: event.bytes_sent };
       job.updateProgress(progress).catch(() => {}); // the next update includes it
     };
   }

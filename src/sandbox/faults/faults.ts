@@ -26,10 +26,10 @@ export class Faults {
     this.#log = log;
   }
 
-  /** Lists the faults as `/health` reports them. `times_left` is null if a fault can fire without limit. */
+  /** Lists the faults as `/health` reports them. `remaining_count` is null if a fault can fire without limit. */
   listActive() {
     const active = [...this.#remaining].filter(([, left]) => left > 0);
-    return active.map(([{ spec }, left]) => ({ fault: spec, times_left: Number.isFinite(left) ? left : null }));
+    return active.map(([{ spec }, left]) => ({ fault: spec, remaining_count: Number.isFinite(left) ? left : null }));
   }
 
   /** Returns the first fault with a name that matches the request and can still fire. */

@@ -56,7 +56,7 @@ export async function downloadMany(
   const lookups = await runConcurrently(context, targets, lookUp, lanes);
   const files = assignPaths(assetsByUid, targets, directory);
   const progress = await createProgress(context, progressMode);
-  progress.show({ event: 'planned', files: files.size, bytes: totalBytes(assetsByUid), skipped: 0 });
+  progress.show({ event: 'planned', files_total: files.size, bytes_total: totalBytes(assetsByUid), files_skipped: 0 });
   const resultsByUid = new Map<string, DownloadResult>();
   const downloadFile = async ({ uid }: BulkTarget) => {
     const file = files.get(uid) as DownloadTarget;

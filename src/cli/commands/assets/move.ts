@@ -187,7 +187,7 @@ function throwRefusal(error: unknown, name: string): never {
   if (status !== 400 && status !== 422) throw error; // only this asset, such as a conflict
   throw new MediactlError(`the service refused to move ${name}`, {
     ...error.explanation,
-    hint: 'if it has another name for the folder of an asset: mediactl config set names.asset_parent NAME',
+    hint: 'if it has another name for the folder of an asset: mediactl config set field_names.asset_parent NAME',
     endsRun: true,
   });
 }

@@ -186,5 +186,5 @@ const throwCannotReplace = ({ path }: OutputFile) =>
 const throwOutputError =
   (message: string, hint: string) =>
   (error: Error): never => {
-    throw new MediactlError(message, { code: 'output', reason: error.message, hint, underlying: error });
+    throw new MediactlError(message, { code: 'write_failed', reason: error.message, hint, underlying: error });
   };

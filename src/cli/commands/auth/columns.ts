@@ -26,7 +26,7 @@ export const profileColumns: Column<ProfileRecord>[] = [
   { header: 'PROFILE', value: ({ name }) => escapeControls(name), noTruncate: true },
   { header: 'BASE URL', value: ({ base_url }) => escapeControls(base_url) },
   { header: 'WORKSPACE', value: workspaceText },
-  { header: 'KEY IN', value: ({ key_store }) => key_store },
+  { header: 'KEY STORE', value: ({ key_store }) => key_store },
 ];
 
 const profileRows = (profile: ProfileRecord, render: RenderContext): DetailRow[] => [

@@ -197,7 +197,7 @@ async function saveProfile(
   const failure = requestedStore === 'keychain' ? await storeInKeychain(entry, key) : undefined;
   if (failure && keyStore === 'keychain') {
     const hint = failure.kind === 'locked' ? 'unlock it, or use --key-store file' : 'use --key-store file';
-    throw new MediactlError('cannot use the keychain', { code: 'keychain', ...failure, hint });
+    throw new MediactlError('cannot use the keychain', { code: 'keychain_unavailable', ...failure, hint });
   }
   const inKeychain = requestedStore === 'keychain' && !failure;
   const config = await profiles.update((current) => {

@@ -75,9 +75,9 @@ function toStatus(
     base_url: baseUrl.origin,
     workspace: workspace ?? null,
     workspace_name: asText(chosen?.name) ?? null,
-    key_accepted: isKeyAccepted(failure),
+    authenticated: isKeyAccepted(failure),
     rate_limit: resetAt === undefined ? null : { limit, remaining, resets_at: new Date(resetAt).toISOString() },
-    problem: failure?.message ?? null,
+    error: failure?.toJSON() ?? null,
   };
 }
 
@@ -95,9 +95,10 @@ const rateLimitText = ({ rate_limit }: AuthStatus, now: number) =>
     ? `${formatCount(rate_limit.remaining)} of ${formatCount(rate_limit.limit)} requests remaining, resets ${relativeTime(rate_limit.resets_at, now)}`
     : '';
 
-const keyText = ({ key_accepted, problem }: AuthStatus) => {
-  if (!key_accepted) return `${key_accepted === null ? 'unknown' : 'not accepted'}: ${escapeControls(problem ?? '')}`;
-  return problem ? `accepted, but ${escapeControls(problem)}` : 'accepted';
+const keyText = ({ authenticated, error }: AuthStatus) => {
+  if (!authenticated)
+    return `${authenticated === null ? 'unknown' : 'not accepted'}: ${escapeControls(error?.message ?? '')}`;
+  return error ? `accepted, but ${escapeControls(error.message)}` : 'accepted';
 };
 
 const rows = (status: AuthStatus, render: RenderContext): DetailRow[] => [
@@ -105,12 +106,12 @@ const rows = (status: AuthStatus, render: RenderContext): DetailRow[] => [
   ['base url', status.base_url],
   ['workspace', workspaceText(status, render)],
   ['key', keyText(status)],
-  [render.isTerminal ? 'rate limit' : 'window', rateLimitText(status, render.now)],
+  ['rate limit', rateLimitText(status, render.now)],
 ];
 
 const columns: Column<AuthStatus>[] = [
   { header: 'PROFILE', value: ({ profile }) => escapeControls(profile), noTruncate: true },
   { header: 'BASE URL', value: ({ base_url }) => base_url },
   { header: 'KEY', value: keyText },
-  { header: 'WINDOW', value: (status, { now }) => rateLimitText(status, now), dropPriority: 1 },
+  { header: 'RATE LIMIT', value: (status, { now }) => rateLimitText(status, now), dropPriority: 1 },
 ];

@@ -112,9 +112,9 @@ async function* toBuffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buff
 function toProgress(onProgress: (sending: TransferProgress) => void) {
   let sentBytes = 0;
   return (event: FileEvent | RunEvent) => {
-    if (event.event === 'progress') ({ sent_bytes: sentBytes } = event);
+    if (event.event === 'progress') ({ bytes_sent: sentBytes } = event);
     if (event.event === 'waiting') onProgress({ state: 'waiting', sentBytes });
-    else if (['started', 'progress', 'going_on'].includes(event.event)) onProgress({ state: 'sending', sentBytes });
+    else if (['started', 'progress', 'wait_ended'].includes(event.event)) onProgress({ state: 'sending', sentBytes });
   };
 }
 

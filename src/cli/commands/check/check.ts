@@ -110,7 +110,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
     result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
     failure:
       differences.length + walk.failures.length > 0
-        ? new MediactlError(problem, { code: 'differs', hint: nextStep(request, differences) })
+        ? new MediactlError(problem, { code: 'check_failed', hint: nextStep(request, differences) })
         : undefined,
   };
 }

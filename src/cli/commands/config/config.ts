@@ -45,14 +45,17 @@ async function runList(context: Context, { showOrigin, all }: ListFlags): Promis
   ];
   if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => displayText(origin) });
   const every = await listSettings(context);
-  const shown = all || !context.isHumanOutput ? every : every.filter(({ origin }) => origin !== assumedOrigin);
+  const shown =
+    all || !context.isHumanOutput
+      ? every
+      : every.filter(({ key, origin }) => origin !== defaultOrigin || !key.startsWith('field_names.'));
   return listBy(({ key }) => key, shown, columns, 'no settings');
 }
 
 type ConfigRow = { key: string; value: string | null; origin: string };
 
-/** Origin shown for a field name that is not configured. */
-const assumedOrigin = 'assumed';
+/** Origin of a value that is not configured. */
+const defaultOrigin = 'default';
 
 /** Returns every setting with its value and origin. Keys and other secrets are masked. */
 async function listSettings(context: Context): Promise<ConfigRow[]> {
@@ -72,9 +75,9 @@ async function listSettings(context: Context): Promise<ConfigRow[]> {
     return { key, value: value === undefined ? null : withoutSecrets(key, value), origin };
   });
   const names = nameKeys.map((name): ConfigRow => {
-    const [key, value] = [`names.${name}`, profile?.names?.[name]];
+    const [key, value] = [`field_names.${name}`, profile?.names?.[name]];
     if (value !== undefined) return { key, value, origin: profileOrigin };
-    return { key, value: fieldNamesFor(name).join(', '), origin: assumedOrigin };
+    return { key, value: fieldNamesFor(name).join(', '), origin: defaultOrigin };
   });
   return [...settings, ...names];
 }
@@ -100,17 +103,17 @@ const path: Define = (command, run) =>
     .description('Prints the path of the config file, which contains the profiles.')
     .action(run(async ({ profiles }) => text(profiles.path)));
 
-const keyHelp = [...profileSettings, 'names.KEY'].join(', ');
+const keyHelp = [...profileSettings, 'field_names.KEY'].join(', ');
 
 const set: Define = (command, run) =>
   addExamples(
     command,
     'mediactl config set output json',
-    'mediactl config set names.folder_parent parent_id',
+    'mediactl config set field_names.folder_parent parent_id',
     'mediactl config set queue - < queue-url.txt',
   )
     .description(
-      'Saves a setting in the profile in use. names.KEY sets the name of a field that the API specification does not define; mediactl help assumptions lists the keys.',
+      'Saves a setting in the profile in use. field_names.KEY sets the name of a field that the API specification does not define; mediactl help assumptions lists the keys.',
     )
     .addArgument(withSuggestions(new Argument('<key>', keyHelp), profileSettings))
     .argument('<value>', 'new value; - to read it from stdin')
@@ -169,10 +172,10 @@ async function parseChange(context: Context, key: string, value: string): Promis
 }
 
 function parseNameKey(key: string): NameKey | undefined {
-  if (!key.startsWith('names.')) return undefined;
-  const name = nameKeys.find((each) => key === `names.${each}`);
+  if (!key.startsWith('field_names.')) return undefined;
+  const name = nameKeys.find((each) => key === `field_names.${each}`);
   if (name) return name;
-  throw usageError(`setting ${key} does not exist`, nameKeys.map((each) => `names.${each}`).join(', '));
+  throw usageError(`setting ${key} does not exist`, nameKeys.map((each) => `field_names.${each}`).join(', '));
 }
 
 function parseProfileSetting(key: string): SettingName {

@@ -63,7 +63,7 @@ export const checks: Record<string, Check> = {
     return `accepts the key, responds in ${context.clock.now() - startedAt} ms`;
   },
 
-  'rate limit': async (context) => {
+  rate_limit: async (context) => {
     const { rateLimit } = (await context.api()).transport.connection;
     if (!rateLimit) return 'the service does not report one';
     const resets = relativeTime(new Date(rateLimit.resetAt).toISOString(), context.clock.now());
@@ -77,7 +77,7 @@ export const checks: Record<string, Check> = {
     return `${asText(name) ?? ''} ${uid}`.trim();
   },
 
-  names: async (context) => {
+  field_names: async (context) => {
     const { names } = await context.account();
     const set = Object.entries(names).map(([key, name]) => `${key}=${name}`);
     return set.length > 0 ? set.join(', ') : 'defaults (mediactl help assumptions)';
@@ -138,11 +138,11 @@ export const checks: Record<string, Check> = {
 
 /** Maps a check to its prerequisite. If that failed, the check is skipped, because it would repeat the problem. */
 export const dependsOn: Record<string, string> = {
-  disk: 'state folder',
-  receipts: 'state folder',
+  disk: 'state_folder',
+  receipts: 'state_folder',
   uploads: 'receipts',
   service: 'account',
-  names: 'account',
-  'rate limit': 'service',
+  field_names: 'account',
+  rate_limit: 'service',
   workspace: 'service',
 };

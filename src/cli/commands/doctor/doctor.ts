@@ -5,18 +5,23 @@ import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { checks, dependsOn } from './checks.ts';
 
-/** Result of a check. `ok` is null if it was skipped because a prerequisite failed. */
-type Finding = { check: string; ok: boolean | null; found: string | null; error: ErrorRecord | null };
+/** Result of a check. It is skipped if a check that it depends on did not pass. */
+type Finding = {
+  check: string;
+  status: 'passed' | 'failed' | 'skipped';
+  detail: string | null;
+  error: ErrorRecord | null;
+};
 
 const columns: Column<Finding>[] = [
-  { header: 'CHECK', value: ({ check }) => check, noTruncate: true },
+  { header: 'CHECK', value: ({ check }) => check.replaceAll('_', ' '), noTruncate: true },
   {
     header: '',
-    value: ({ ok }, { colors: { dim, green, red } }) =>
-      ok === null ? dim('skipped') : ok ? green('ok') : red('wrong'),
+    value: ({ status }, { colors: { dim, green, red } }) =>
+      ({ passed: green, failed: red, skipped: dim })[status](status),
     noTruncate: true,
   },
-  { header: 'FOUND', value: ({ found, error }) => (error ? errorText(error) : displayText(found)) },
+  { header: 'DETAIL', value: ({ detail, error }) => (error ? errorText(error) : displayText(detail)) },
 ];
 
 const errorText = ({ message, cause, hint }: ErrorRecord) =>
@@ -35,16 +40,16 @@ async function runChecks(context: Context) {
   const facts = {};
   for (const [check, perform] of Object.entries(checks)) {
     const prerequisite = findings.find((each) => each.check === dependsOn[check]);
-    if (prerequisite && prerequisite.ok !== true) {
-      findings.push({ check, ok: null, found: null, error: null });
+    if (prerequisite && prerequisite.status !== 'passed') {
+      findings.push({ check, status: 'skipped', detail: null, error: null });
       continue;
     }
     try {
-      findings.push({ check, ok: true, found: await perform(context, facts), error: null });
+      findings.push({ check, status: 'passed', detail: await perform(context, facts), error: null });
     } catch (thrown) {
       const error = asMediactlError(thrown);
       errors.push(error);
-      findings.push({ check, ok: false, found: null, error: error.toJSON() });
+      findings.push({ check, status: 'failed', detail: null, error: error.toJSON() });
     }
   }
   const failure = combineFailures(errors.length, `${errors.length} checks failed`, errors);

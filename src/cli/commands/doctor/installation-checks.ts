@@ -26,21 +26,21 @@ const minFreeBytes = 64 * 1024 * 1024;
 export const installationChecks: Record<string, Check> = {
   version: async ({ host }) => `mediactl ${host.version}`,
 
-  'config file': async ({ profiles }) => {
+  config_file: async ({ profiles }) => {
     const found = await stat(profiles.path).catch(() => undefined);
     if (!found) return `none yet; it will be ${profiles.path}`;
     const { profiles: all } = await profiles.read();
     if (!isWindows && (found.mode & 0o077) !== 0)
       throw failure(
         'other users can read the config file',
-        'config_mode',
+        'insecure_config',
         `chmod 600 '${profiles.path}'`,
         `its mode is ${(found.mode & 0o777).toString(8)}, and it may contain API keys`,
       );
     return `${profiles.path}, ${pluralize(Object.keys(all).length, 'profile')}`;
   },
 
-  'native parts': async () => {
+  native_parts: async () => {
     (await openSqlite(':memory:')).close();
     await loadPackage('jq-web', () => import('../../output/jq.lazy.ts'));
     const effects = {
@@ -64,7 +64,7 @@ export const installationChecks: Record<string, Check> = {
     return problem ? `none: ${problem.reason}; keys are stored in the config file` : 'available';
   },
 
-  'state folder': async (context) => {
+  state_folder: async (context) => {
     const { stateDir, host } = context;
     await makeStateFolder(stateDir);
     const path = join(stateDir, `doctor-${host.processes.pid}`);

@@ -201,7 +201,7 @@ async function changeDomains(
 const methods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', removed: 'DELETE' };
 
 const notRemoved = () =>
-  new MediactlError('not removed', { code: 'not_tried', reason: 'a domain could not be added, so none are removed' });
+  new MediactlError('not removed', { code: 'skipped', reason: 'a domain could not be added, so none are removed' });
 
 const domainColumn: Column<{ domain: string }> = {
   header: 'DOMAIN',

@@ -118,7 +118,7 @@ async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload 
   const state = await job?.getState();
   if (state === 'active')
     throw new MediactlError('a worker is uploading it', {
-      code: 'already_uploading',
+      code: 'upload_in_progress',
       hint: 'stop that worker, then run the same command again',
       retryable: true,
     });

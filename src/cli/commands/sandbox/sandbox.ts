@@ -64,11 +64,11 @@ const toStatus = (dataDir: string, running: (RunningSandbox & SandboxHealth) | u
   url: running?.url ?? null,
   pid: running?.pid ?? null,
   started_at: running?.started_at ?? null,
-  data: dataDir,
-  faults: (running?.faults ?? []).map(({ fault, times_left: n }) => (n === null ? fault : `${fault} (${n} left)`)),
+  data_dir: dataDir,
+  faults: running?.faults ?? [],
   ffmpeg: running?.tools?.ffmpeg ?? null,
   pdftoppm: running?.tools?.pdftoppm ?? null,
-  left_out: running?.left_out ?? [],
+  unavailable_features: running?.unavailable_features ?? [],
 });
 
 const statusRows = (shown: ReturnType<typeof toStatus>): DetailRow[] => [
@@ -76,11 +76,16 @@ const statusRows = (shown: ReturnType<typeof toStatus>): DetailRow[] => [
   ['url', shown.url ?? ''],
   ['pid', shown.pid === null ? '' : String(shown.pid)],
   ['since', shown.started_at ?? ''],
-  ['data', shown.data],
-  ...shown.faults.map((fault): DetailRow => ['fault', escapeControls(fault)]),
+  ['data dir', shown.data_dir],
+  ...shown.faults.map(
+    ({ fault, remaining_count: count }): DetailRow => [
+      'fault',
+      escapeControls(count === null ? fault : `${fault} (${count} remaining)`),
+    ],
+  ),
   ['ffmpeg', shown.running ? (shown.ffmpeg ?? 'not found') : ''],
   ['pdftoppm', shown.running ? (shown.pdftoppm ?? 'not found') : ''],
-  ['left out', shown.left_out.join(', ')],
+  ['unavailable', shown.unavailable_features.join(', ')],
 ];
 
 const reset: Define = (command, run) =>

@@ -20,11 +20,11 @@ export type RunningSandbox = {
 
 export type SandboxHealth = {
   pid: number;
-  faults?: { fault: string; times_left: number | null }[];
+  faults?: { fault: string; remaining_count: number | null }[];
   /** Paths of the programs used for processing; null if not found. Missing in older sandboxes. */
   tools?: { ffmpeg: string | null; pdftoppm?: string | null };
   /** Asset features that are missing because these programs were not found. */
-  left_out?: string[];
+  unavailable_features?: string[];
 };
 
 /** Returns the sandbox that runs on a data folder, if any. Its /health must return its pid. */

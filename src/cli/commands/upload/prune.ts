@@ -179,7 +179,7 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
   return true;
 }
 
-/** @throws the same errors as `confirmMany`; `some_failed` (exit 11) if assets were not moved */
+/** @throws the same errors as `confirmMany`; `partial_failure` (exit 11) if assets were not moved */
 export async function pruneMissing(
   context: Context,
   pruning: PruneOptions,

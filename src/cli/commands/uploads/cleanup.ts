@@ -17,15 +17,15 @@ import { ignoreNotFound, parseWriteLimit, trashAssets, type WriteLimit } from '.
 
 type OrphanRow = {
   asset_uid: string;
-  name: string;
+  asset_name: string;
   path: string;
-  at: string;
+  created_at: string;
   /**
    * Time (ISO 8601) when the upload session ends at the latest. Until then, another user might still be uploading
    * the asset, because it was matched by name only. Null if this machine created it.
    */
-  in_use_until: string | null;
-  trashed: boolean;
+  protected_until: string | null;
+  deleted: boolean;
 };
 
 export function cleanup(command: Command, run: ActionWrapper): void {
@@ -57,12 +57,12 @@ export async function runCleanup(context: Context, { trash, limit }: CleanupRequ
   const orphans = receipts ? await findIncompleteOrphans(context, api, receipts) : [];
   let failures: MediactlError[] = [];
   if (receipts && trash && !context.isDryRun(`move ${orphans.length} assets to the trash`)) {
-    const unused = orphans.filter(({ in_use_until }) => in_use_until === null);
-    const assets = unused.map((row) => ({ assetUid: row.asset_uid, label: row.name, row }));
+    const unused = orphans.filter(({ protected_until }) => protected_until === null);
+    const assets = unused.map((row) => ({ assetUid: row.asset_uid, label: row.asset_name, row }));
     const service = api.transport.baseUrl.origin;
     ({ failures } = await trashAssets(context, assets, { limit }, async ({ assetUid, row }) => {
-      await receipts.forgetOrphan(service, { ...row, assetUid });
-      row.trashed = true;
+      await receipts.forgetOrphan(service, { assetUid, path: row.path, at: row.created_at });
+      row.deleted = true;
     }));
   }
   const problem = `${failures.length} of ${orphans.length} assets were not moved to the trash`;
@@ -90,8 +90,8 @@ async function findIncompleteOrphans(context: Context, api: Api, receipts: Recei
     }
     const until = (parseTimestamp(asset.created_at) ?? Date.parse(at)) + sessionLifetimeMs;
     const isInUse = (isGuessed && until > now) || !isAwaitingUpload(asset.status);
-    const in_use_until = isInUse ? new Date(until).toISOString() : null;
-    left.push({ asset_uid: assetUid, name, path, at, in_use_until, trashed: false });
+    const protected_until = isInUse ? new Date(until).toISOString() : null;
+    left.push({ asset_uid: assetUid, asset_name: name, path, created_at: at, protected_until, deleted: false });
   }
   return left;
 }
@@ -119,12 +119,12 @@ function ignoreRefusal(error: unknown): undefined {
 
 const columns: Column<OrphanRow>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'NAME', value: ({ name }) => escapeControls(name), minWidth: 12, isFirst: true },
+  { header: 'NAME', value: ({ asset_name }) => escapeControls(asset_name), minWidth: 12, isFirst: true },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 12, dropPriority: 2 },
-  { header: 'SINCE', value: ({ at }, shown) => timeText(at, shown), dropPriority: 1 },
+  { header: 'CREATED', value: ({ created_at }, shown) => timeText(created_at, shown), dropPriority: 1 },
   {
-    header: 'NOW',
-    value: ({ trashed: isGone, in_use_until: until }, { isTerminal, now }) => {
+    header: 'STATUS',
+    value: ({ deleted: isGone, protected_until: until }, { isTerminal, now }) => {
       if (isGone) return 'in the trash';
       if (until === null) return 'unfinished';
       return isTerminal ? `perhaps in use, check again ${relativeTime(until, now)}` : 'perhaps in use';

@@ -53,7 +53,7 @@ function stepOf(event: FileEvent, now: number): LogEntry | undefined {
     }
     case 'waiting':
       return { level: 'warn', message: formatWait(event, now) };
-    case 'notice':
+    case 'warning':
       return { level: 'warn', message: event.message };
     default:
       return undefined;
@@ -62,7 +62,7 @@ function stepOf(event: FileEvent, now: number): LogEntry | undefined {
 
 const formatters: Record<LogFormat, (time: string, worker: string, entry: LogEntry) => string> = {
   json: (time, worker, { level, path, message, ...fields }) =>
-    JSON.stringify({ time, level, worker, file: path || null, message, ...fields }),
+    JSON.stringify({ time, level, worker, path: path || null, message, ...fields }),
   text: (time, worker, { level, path, message, asset_uid, error }) => {
     const { cause, hint } = (error ?? {}) as { cause?: string | null; hint?: string | null };
     const parts = [message, asset_uid, cause && `cause: ${cause}`, hint && `try: ${hint}`];

@@ -47,7 +47,7 @@ export async function createMetrics({ host, clock, terminal }: Context): Promise
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers });
   const files = counter('mediactl_files_total', 'Files that this worker has finished', 'outcome');
-  const bytes = counter('mediactl_sent_bytes_total', 'Bytes that this worker has sent of the files it has uploaded');
+  const bytes = counter('mediactl_bytes_sent_total', 'Bytes that this worker has sent of the files it has uploaded');
   const failures = counter('mediactl_failed_attempts_total', 'Failed attempts of this worker, by error code', 'code');
   for (const outcome of ['uploaded', 'failed']) files.inc({ outcome }, 0);
   const info = gauge('mediactl_worker_info', 'Version of this worker', 'version');
@@ -56,7 +56,7 @@ export async function createMetrics({ host, clock, terminal }: Context): Promise
   const storeUp = gauge('mediactl_queue_up', '1 while the store of the queue responds');
   const queued = gauge('mediactl_queue_files', 'Unfinished and failed files in the queue', 'state');
   const queuePaused = gauge('mediactl_queue_paused', '1 while the queue is paused for all workers');
-  const oldest = gauge('mediactl_queue_oldest_seconds', 'Age of the oldest waiting file; 0 if none waits');
+  const oldest = gauge('mediactl_queue_oldest_age_seconds', 'Age of the oldest waiting file; 0 if none waits');
   const remaining = gauge('mediactl_rate_limit_remaining', 'Requests left in the rate limit window of the API key');
   const limit = gauge('mediactl_rate_limit', 'Requests per rate limit window of the API key');
 

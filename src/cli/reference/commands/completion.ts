@@ -98,7 +98,7 @@ async function runInstall(context: Context, { shell }: { shell: ShellName }): Pr
   await makeFolder(dirname(path));
   // Only this user may change a script that the shell runs.
   await writeFile(path, script, { mode: 0o644 }).catch((error: Error) => {
-    throw new MediactlError(`cannot write ${path}`, { code: 'output', reason: error.message, underlying: error });
+    throw new MediactlError(`cannot write ${path}`, { code: 'write_failed', reason: error.message, underlying: error });
   });
   context.terminal.info(next ?? `open a new ${shell} to use it`);
   return record({ shell, path, next: next ?? null }, path, () => [

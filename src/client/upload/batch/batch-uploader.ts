@@ -136,7 +136,7 @@ export class BatchUploader implements BatchRun {
     const workspaces = [this.#options.workspace];
     const listLost = () => listLostCreations(receipts, api.transport.baseUrl.origin, workspaces);
     if ((await listLost()).length === 0) return;
-    const notice = (path: string, message: string) => onEvent({ path, event: 'notice', message });
+    const notice = (path: string, message: string) => onEvent({ path, event: 'warning', message });
     if (!this.#isOver) {
       const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts }, workspaces);
       const found = await search.catch((error) => {
@@ -212,7 +212,7 @@ export class BatchUploader implements BatchRun {
     this.#stopIfFatal(error);
     // A run that waits for the assets cannot succeed without those that another run uploads.
     const mayBeElsewhere = this.#isBatch && this.#options.timeoutMs === undefined;
-    if (mayBeElsewhere && error?.explanation.code === 'already_uploading') {
+    if (mayBeElsewhere && error?.explanation.code === 'upload_in_progress') {
       delete outcome.error;
       outcome.isBusy = true;
     } else if (error) {
@@ -244,7 +244,7 @@ export class BatchUploader implements BatchRun {
     const service = this.#deps.api.transport.baseUrl.origin;
     const key = isBatch ? undefined : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
     const previousReceipt = key && (await receipts?.find(key)); // whatever content the file had then
-    const notice = (message: string) => this.#deps.onEvent({ path: labelOf(job), event: 'notice', message });
+    const notice = (message: string) => this.#deps.onEvent({ path: labelOf(job), event: 'warning', message });
     const api = this.#deps.api.withObserver({
       lane: this.#options.lane ?? (isBatch ? 'bulk' : 'interactive'),
       onNotice: (wait) => this.#deps.onEvent({ path: labelOf(job), ...toWaitingEvent(wait) }),

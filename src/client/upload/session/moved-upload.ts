@@ -57,7 +57,7 @@ async function findMatching(source: UploadSource, entries: readonly OpenEntry[])
 }
 
 function ignoreAlreadyUploading(error: unknown): undefined {
-  if (asMediactlError(error).explanation.code !== 'already_uploading') throw error;
+  if (asMediactlError(error).explanation.code !== 'upload_in_progress') throw error;
 }
 
 const isFile = ({ realPath, identity }: UploadEntry) => isAbsolute(realPath) && !identity;

@@ -4,9 +4,9 @@ import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
 
 /** Errors after which the same command would fail again until the user has followed their own hint. */
 const codesWithOwnHint = new Set<string>([
-  'already_uploading',
-  'broken_session',
-  'file_gone',
+  'upload_in_progress',
+  'session_broken',
+  'file_missing',
   'session_expired',
   'stdin_size_differs',
 ]);

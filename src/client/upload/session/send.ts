@@ -48,7 +48,7 @@ export async function send(run: UploadRun, entry: OpenEntry): Promise<CompleteEn
   const { clock } = api.transport;
   const digest = await PrefixDigest.open(run.source, entry.prefix);
   const sender = new Sender(run, entry, digest);
-  if (run.resumedFrom !== null && entry.prefix) run.emit({ event: 'rehashing', offset_bytes: entry.prefix.offset });
+  if (run.resumedFrom !== null && entry.prefix) run.emit({ event: 'verifying', offset_bytes: entry.prefix.offset });
   let acknowledged = -1;
   let failures = 0;
   await retryUntil(signal, () => runTus(run, entry.session.url, sender), {
@@ -271,7 +271,7 @@ class Sender implements HttpStack {
     return offset;
   }
 
-  /** Counts responses without progress. @throws MediactlError `broken_session` (exit 10) after too many */
+  /** Counts responses without progress. @throws MediactlError `session_broken` (exit 10) after too many */
   #countStalls(offset: number, response: ApiResponse, chunk: Chunk | undefined): void {
     // If the offset went back, reaching the same offset again does not count as progress.
     const minBytes = Math.min(minProgressBytes, chunk?.size ?? 1);
@@ -306,10 +306,10 @@ class Sender implements HttpStack {
   #emitProgress(at: number): void {
     const { offset } = this.#entry;
     const size_bytes = this.#run.source.sizeBytes;
-    this.#run.emit({ event: 'progress', acknowledged_bytes: offset, sent_bytes: Math.max(at, offset), size_bytes });
+    this.#run.emit({ event: 'progress', offset_bytes: offset, bytes_sent: Math.max(at, offset), size_bytes });
   }
 
-  #brokenSession(problem: string, { status }: ApiResponse, code: ErrorCode = 'broken_session'): MediactlError {
+  #brokenSession(problem: string, { status }: ApiResponse, code: ErrorCode = 'session_broken'): MediactlError {
     const reason = `the upload session of asset ${this.#entry.session.assetUid} violates the protocol`;
     return new MediactlError(problem, { code, status, reason });
   }

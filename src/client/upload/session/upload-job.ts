@@ -139,4 +139,4 @@ export function outcomeOf({ uploaded, isBusy, queueId, error }: FileOutcome): Up
 /** Returns true if the error means that a signal or `--stop-at` stopped the run. */
 export const isInterruption = ({ explanation: { code } }: MediactlError) => isInterruptionCode(code);
 
-export const isInterruptionCode = (code: string) => ['until', 'interrupted', 'terminated'].includes(code);
+export const isInterruptionCode = (code: string) => ['stopped_at_limit', 'interrupted', 'terminated'].includes(code);

@@ -78,7 +78,7 @@ export class UploadRun {
   }
 
   notice(message: string): void {
-    this.emit({ event: 'notice', message });
+    this.emit({ event: 'warning', message });
   }
 
   emit(event: WithoutPath<FileEvent>): void {

@@ -18,7 +18,7 @@ type SentFile = {
  * Converts the entry of an upload whose bytes are all acknowledged. If the service has sent no checksum yet, asks it
  * for one. Writes the entry unless a receipt replaces it at once.
  *
- * @throws MediactlError `broken_session` (exit 10) if the session has fewer bytes than it acknowledged
+ * @throws MediactlError `session_broken` (exit 10) if the session has fewer bytes than it acknowledged
  */
 export async function completeEntry(run: UploadRun, entry: OpenEntry, sent: SentFile): Promise<CompleteEntry> {
   const { blake3, verdict: first, lastChunkStart } = sent;
@@ -71,7 +71,7 @@ export async function compareChecksum(
  * Looks for a checksum in the session's HEAD response and the asset's fields, though the API specification promises
  * neither. A field that differs is ignored, since it might be a checksum of something else.
  *
- * @throws MediactlError `broken_session` (exit 10) if the session has fewer bytes than it acknowledged
+ * @throws MediactlError `session_broken` (exit 10) if the session has fewer bytes than it acknowledged
  */
 async function verifyAgain(
   { source, deps }: UploadRun,
@@ -84,7 +84,7 @@ async function verifyAgain(
   const offset = parseUploadOffset(headers?.['upload-offset']);
   if (offset !== undefined && offset < source.sizeBytes)
     throw new MediactlError(`the service lost bytes of asset ${assetUid}`, {
-      code: 'broken_session',
+      code: 'session_broken',
       hint: 'run the same command again',
       retryable: true,
       details: { asset_uid: assetUid },

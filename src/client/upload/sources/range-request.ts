@@ -95,9 +95,9 @@ export function toSourceError({ url, path }: RemoteFile, response: ApiResponse):
   const { status } = response;
   const reason = `its server returned ${status}`;
   if (status === 404 || status === 410)
-    return new MediactlError(`no such file: ${path}`, { code: 'no_such_file', reason, hint: 'check the URL' });
+    return new MediactlError(`no such file: ${path}`, { code: 'file_not_found', reason, hint: 'check the URL' });
   if (status === 401 || status === 403)
-    return new MediactlError(`access to ${path} is denied`, { code: 'source_refused', reason });
+    return new MediactlError(`access to ${path} is denied`, { code: 'source_forbidden', reason });
   const { retryable, retryAfterSeconds } = errorFrom(response, purpose).explanation;
   const failure = sourceFailed(`${url.host} did not return ${path}`, `it returned ${status}`, networkHint);
   return failure.with({ retryable, retryAfterSeconds });

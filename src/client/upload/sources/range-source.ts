@@ -72,7 +72,7 @@ export class RangeSource implements UploadSource {
   /**
    * @param transport transport without an API key; none is sent in any case
    * @throws MediactlError `usage` (exit 2) if the URL is invalid, or if the server does not support ranges or sends
-   *   no length or version; `no_such_file`, `source_refused` (exit 2); network errors
+   *   no length or version; `file_not_found`, `source_forbidden` (exit 2); network errors
    */
   static async open(address: string, transport: Transport, options: RangeOptions = {}): Promise<RangeSource> {
     const { label, headers, signal, mayFollow, checkOriginal } = options;
@@ -105,7 +105,7 @@ export class RangeSource implements UploadSource {
    * Yields the bytes [start, end) as they arrive, and resumes after a dropped connection. Before the last buffer it
    * checks the version, so a changed file never completes a chunk.
    *
-   * @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1), `source_refused` (exit 2); a network
+   * @throws MediactlError `file_changed` (exit 13), `file_missing` (exit 1), `source_forbidden` (exit 2); a network
    *   error after a few retries without progress
    */
   async *read(
@@ -179,7 +179,7 @@ export class RangeSource implements UploadSource {
     }
   }
 
-  /** Checks the version with a new request. @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1) */
+  /** Checks the version with a new request. @throws MediactlError `file_changed` (exit 13), `file_missing` (exit 1) */
   async assertUnchanged(): Promise<void> {
     if (this.#checkOriginal) return this.#checkOriginal();
     const answer = await requestFirstByte(this.#remote, this.#conditionalHeaders);

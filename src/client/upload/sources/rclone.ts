@@ -31,7 +31,7 @@ export type RcloneFiles = {
 /**
  * Lists the file at `rclone:REMOTE:PATH`, or the files in it if it is a directory. Runs the installed rclone.
  *
- * @throws MediactlError `usage` (exit 2) if the remote is invalid or rclone is not installed; `no_such_file`,
+ * @throws MediactlError `usage` (exit 2) if the remote is invalid or rclone is not installed; `file_not_found`,
  *   (exit 2) if nothing is there; `source_failed` (exit 10) with rclone's own message; the signal's reason if it
  *   aborts
  */
@@ -94,13 +94,13 @@ async function openSource(
   return source;
 }
 
-/** Returns the file's current listing entry. @throws MediactlError `file_gone` (exit 1) if it no longer exists */
+/** Returns the file's current listing entry. @throws MediactlError `file_missing` (exit 1) if it no longer exists */
 async function statAgain(address: string, deps: RcloneDeps): Promise<RcloneFile> {
   try {
     const found = await statRemote(parseRemote(address), deps);
     if (!found.isDirectory) return found.file; // object stores report a missing path as a directory
   } catch (error) {
-    if (!(error instanceof MediactlError) || error.explanation.code !== 'no_such_file') throw error;
+    if (!(error instanceof MediactlError) || error.explanation.code !== 'file_not_found') throw error;
   }
   throw fileGone(address);
 }

@@ -101,7 +101,7 @@ export class FileSource {
    * Yields the bytes [start, end) in buffers of 2 MiB and prefetches the next buffer. Before the last buffer it
    * checks that the file is unchanged, so a changed file never completes a chunk.
    *
-   * @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1)
+   * @throws MediactlError `file_changed` (exit 13), `file_missing` (exit 1)
    */
   async *read(
     start: number,
@@ -155,7 +155,7 @@ export class FileSource {
    *
    * @param assertSameContent called if only the inode change time differs: the mode or name changed, or the file was
    *   written to and its modification time restored. By default such a file counts as unchanged.
-   * @throws MediactlError `file_changed` (exit 13), `file_gone` (exit 1)
+   * @throws MediactlError `file_changed` (exit 13), `file_missing` (exit 1)
    */
   async assertUnchanged(assertSameContent = async () => {}): Promise<void> {
     // Synchronous, because the inode of a file just read is cached and the thread pool would be slower.
@@ -193,7 +193,7 @@ export type ReadOptions = {
   assertUnchanged?: () => Promise<void>;
 };
 
-/** @throws MediactlError `file_gone` (exit 1) if the path does not exist */
+/** @throws MediactlError `file_missing` (exit 1) if the path does not exist */
 function statPath(path: string): BigIntStats {
   try {
     return statSync(path, { bigint: true });
@@ -225,7 +225,7 @@ export const fileChanged = (path: string, reason: string, since = 'its upload be
 
 export const fileGone = (path: string) =>
   new MediactlError(`${path} no longer exists`, {
-    code: 'file_gone',
+    code: 'file_missing',
     reason: 'it was deleted or renamed during the upload',
   });
 

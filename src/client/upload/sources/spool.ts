@@ -22,7 +22,7 @@ export class Spool {
   /**
    * @param lock locks the file to be written. If this process is killed, the file is removed.
    * @returns its size, its checksum, and a function that moves it to its final name
-   * @throws MediactlError `usage` (exit 2) if stdin is empty, `output` (exit 1) if it cannot be written
+   * @throws MediactlError `usage` (exit 2) if stdin is empty, `write_failed` (exit 1) if it cannot be written
    */
   async write(input: AsyncIterable<Buffer | string>, lock: LockSpoolFile, signal?: AbortSignal) {
     await makeStateFolder(this.#directory);
@@ -74,7 +74,7 @@ async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, 
   const fail = (underlying: Error): never => {
     const reason = `${path}: ${underlying.message}`;
     const hint = 'free some disk space, set MEDIACTL_STATE_DIR, or upload a file instead';
-    throw new MediactlError('cannot spool stdin to disk', { code: 'output', reason, hint, underlying });
+    throw new MediactlError('cannot spool stdin to disk', { code: 'write_failed', reason, hint, underlying });
   };
   const handle = await open(path, 'wx', 0o600).catch(fail);
   try {

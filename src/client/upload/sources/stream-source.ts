@@ -52,7 +52,7 @@ export class StreamSource implements UploadSource {
   /**
    * Yields the bytes [start, end) as they arrive. A range longer than a chunk is not buffered for a retry.
    *
-   * @throws MediactlError `file_gone` (exit 1) if `start` is before the buffered bytes; `stdin_size_differs` (exit 2)
+   * @throws MediactlError `file_missing` (exit 1) if `start` is before the buffered bytes; `stdin_size_differs` (exit 2)
    *   if the stream is shorter or longer than its size; the signal's reason if it aborts
    */
   async *read(start: number, end: number, { onRead = () => {} }: ReadOptions = {}): AsyncGenerator<Buffer> {
@@ -119,7 +119,7 @@ export class StreamSource implements UploadSource {
 
 const streamGone = (at: number, from: number) =>
   new MediactlError('stdin cannot be read twice', {
-    code: 'file_gone',
+    code: 'file_missing',
     hint: 'run the same command again with the same input; for other input, --force creates a new asset',
     reason: `byte ${at} must be sent again, but only bytes from ${from} are still buffered`,
   });

@@ -155,7 +155,7 @@ export function unreadableFile(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new MediactlError(`no such file: ${path}`, {
-      code: 'no_such_file',
+      code: 'file_not_found',
       hint: path === 'help' ? 'mediactl upload --help' : hintForMissing(path),
       underlying: error,
     });

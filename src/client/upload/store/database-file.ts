@@ -47,7 +47,7 @@ export function assertLocalFileSystem(stateDir: string, { type } = statfsSync(st
  * Creates the database if it never existed. It is created under a temporary name first, so that it appears
  * atomically.
  *
- * @throws MediactlError `state_unusable`, `state_emptied` (exit 14); system errors
+ * @throws MediactlError `state_unusable`, `state_missing` (exit 14); system errors
  */
 export async function ensureDatabaseFile(path: string): Promise<void> {
   const idPath = idPathOf(path);
@@ -55,11 +55,11 @@ export async function ensureDatabaseFile(path: string): Promise<void> {
     if (statIfExists(each)?.isFile() === false)
       throw stateFailure('state_unusable', `${each} is ${describeKind(each)}`, undefined, moveAside);
   const { size } = statIfExists(path) ?? {};
-  if (size === 0) throw stateFailure('state_emptied', `${path} is empty`);
+  if (size === 0) throw stateFailure('state_missing', `${path} is empty`);
   if (size !== undefined) return;
   if (lstatSync(path, { throwIfNoEntry: false }) || statIfExists(idPath) || statIfExists(`${path}-wal`)?.size) {
     if (statIfExists(path)?.size) return; // another process has created it meanwhile
-    throw stateFailure('state_emptied', `${path} is missing`);
+    throw stateFailure('state_missing', `${path} is missing`);
   }
   const temporary = `${path}.${randomUUID()}`;
   try {
@@ -87,7 +87,7 @@ const pragma = (database: SqlDatabase, name: string) =>
  * Checks the version, id and schema of an open database. Creates the id file if it is missing, as for a new database.
  *
  * @param hasIntegrityCheck true to run SQLite's integrity check too
- * @throws MediactlError `state_newer`, `state_emptied`, `state_damaged` (exit 14); SQLite and system errors
+ * @throws MediactlError `state_newer`, `state_missing`, `state_damaged` (exit 14); SQLite and system errors
  */
 export async function assertDatabase(path: string, database: SqlDatabase, hasIntegrityCheck: boolean): Promise<void> {
   const foundVersion = Number(pragma(database, 'user_version'));
@@ -97,7 +97,7 @@ export async function assertDatabase(path: string, database: SqlDatabase, hasInt
   const id = (statIfExists(idPath) && Number.parseInt(readFileSync(idPath, 'utf8'), 10)) || undefined;
   if (foundVersion === 0 && !id) throw stateFailure('state_damaged', `${path} has no receipts`);
   if (foundVersion === 0 || (id && id !== pragma(database, 'application_id')))
-    throw stateFailure('state_emptied', `${path} was replaced by another database`);
+    throw stateFailure('state_missing', `${path} was replaced by another database`);
   const isSmall = (statIfExists(path)?.size ?? 0) <= maxCheckedBytes;
   const fault = hasIntegrityCheck && isSmall ? pragma(database, 'quick_check') : 'ok';
   if (fault !== 'ok') throw stateFailure('state_damaged', `${path}: ${fault}`);

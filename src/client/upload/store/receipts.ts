@@ -48,7 +48,7 @@ const columnOf: Record<keyof Receipt, string> = {
   folder: 'folder',
   path: 'path',
   sizeBytes: 'size',
-  mtimeNs: 'mtime_ns',
+  mtimeNs: 'source_version',
   ctimeNs: 'ctime_ns',
   blake3: 'blake3',
   verified: 'verified',
@@ -129,7 +129,7 @@ export class Receipts {
 
   /** Updates path and times of a receipt, after the file was moved or touched. */
   async updatePath(key: ReceiptKey, to: Pick<Receipt, 'path' | 'mtimeNs' | 'ctimeNs'>): Promise<void> {
-    const sql = `UPDATE OR IGNORE uploads SET path = ?, mtime_ns = ?, ctime_ns = ? WHERE ${byKey} AND ${isDone}`;
+    const sql = `UPDATE OR IGNORE uploads SET path = ?, source_version = ?, ctime_ns = ? WHERE ${byKey} AND ${isDone}`;
     await this.#database.execute(sql, to.path, to.mtimeNs, to.ctimeNs, ...keyOf(key));
   }
 

@@ -21,7 +21,7 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  */
 export const tables = {
   uploads: `seq INTEGER PRIMARY KEY, id TEXT, state TEXT NOT NULL,
-    service TEXT, workspace TEXT, folder TEXT, path TEXT, size INTEGER, mtime_ns TEXT, ctime_ns TEXT,
+    service TEXT, workspace TEXT, folder TEXT, path TEXT, size INTEGER, source_version TEXT, ctime_ns TEXT,
     blake3 TEXT, verified INTEGER, asset TEXT, session TEXT, name TEXT, processing TEXT, reason TEXT, at TEXT,
     imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, run TEXT, pid INTEGER, sent INTEGER,
     entry TEXT`,

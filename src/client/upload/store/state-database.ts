@@ -61,7 +61,7 @@ export class StateDatabase extends SqliteDatabase {
       return await withLock({ path: lock, waitMs: maxBusyWaitMs, busy }, () =>
         openDatabase().catch((error) => {
           const failure = stateError(error, path);
-          if (!['state_damaged', 'state_emptied'].includes(failure.explanation.code)) throw error;
+          if (!['state_damaged', 'state_missing'].includes(failure.explanation.code)) throw error;
           const aside = setDatabaseAside(path);
           const note = aside ? `; the old one is now ${aside}` : '';
           options.warn?.(`${failure.message}; created a new one${note}`);

@@ -23,7 +23,7 @@ export type UploadStore = {
    *
    * @param path temporary file to remove if this process is killed before it unlocks
    * @returns a function that unlocks it
-   * @throws MediactlError `already_uploading` (exit 6)
+   * @throws MediactlError `upload_in_progress` (exit 6)
    */
   lock(id: string, path?: string): Promise<() => Promise<void>>;
   read(id: string): Promise<UploadEntry | undefined>;
@@ -183,7 +183,7 @@ export class LocalUploadStore implements ListableUploadStore {
 
 const alreadyUploading = (pid: number) =>
   new MediactlError(`already uploading (pid ${pid})`, {
-    code: 'already_uploading',
+    code: 'upload_in_progress',
     reason: 'another mediactl process is uploading this file',
     retryable: true,
   });

@@ -55,8 +55,8 @@ export async function createWorld(): Promise<World> {
   };
   for (const name of assets) owner.createFiles({ [`library/${name}`]: clipWith(name) });
   owner.createFiles({ 'interview.mp4': clipWith('interview') });
-  await type('mediactl upload -r library --folder / --create-folders --wait');
-  const uid = await type('mediactl upload interview.mp4 --wait -q');
+  await type('mediactl upload -r library --folder / --create-folders');
+  const uid = await type('mediactl upload interview.mp4 -q');
   const token = await type('mediactl assets player @last --reveal --jq .playback_token');
   await owner.end();
   return { ...world, library: owner.service.dataDir, uid, token };

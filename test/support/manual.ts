@@ -21,9 +21,10 @@ export const userPages = [
 /** A command line, or a whole script. */
 export type PageCommand = {
   text: string;
-  isInline: boolean;
-  /** Number of the block of the page that contains it; undefined if inline. */
-  block?: number;
+  /** A block of a page, its inline code, or the help of a command. */
+  from: 'block' | 'inline' | 'help';
+  /** This line, and those before it in its block. */
+  lines: string;
 };
 
 const fence = /^ *```(\w*)\n(.*?)^ *```$/gms;
@@ -35,15 +36,17 @@ const fence = /^ *```(\w*)\n(.*?)^ *```$/gms;
 export function commandsIn(markdown: string): PageCommand[] {
   const commands: PageCommand[] = [];
   let end = 0;
+  const addLines = (lines: string[], from: PageCommand['from']) =>
+    commands.push(...lines.map((text, at) => ({ text, from, lines: lines.slice(0, at + 1).join('\n') })));
   const addInline = (text: string) => {
     for (const [, code = ''] of text.matchAll(/`([^`\n]+)`/g))
-      if (/(?:^|\| )mediactl \S/.test(code)) commands.push({ text: code.replaceAll('\\|', '|'), isInline: true });
+      if (/(?:^|\| )mediactl \S/.test(code)) addLines([code.replaceAll('\\|', '|')], 'inline');
   };
   for (const block of markdown.matchAll(fence)) {
     const [whole, language = '', content = ''] = block;
     addInline(markdown.slice(end, block.index));
     end = block.index + whole.length;
-    commands.push(...commandsInBlock(language, content).map((text) => ({ text, isInline: false, block: block.index })));
+    addLines(commandsInBlock(language, content), 'block');
   }
   addInline(markdown.slice(end));
   return commands;

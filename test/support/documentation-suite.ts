@@ -28,8 +28,8 @@ const elsewhere: Record<string, string> = {
   'mediactl upload --queue': 'only names an option: test/process/fleet-redis.test.ts',
   'npm i express bullmq@6 ioredis @bull-board/express': 'asks the network',
   'node -e …': 'needs those packages',
-  'mediactl upload rclone:s3:my-bucket/rushes /Moved --create-folders -r': 'test/process/rclone.test.ts',
-  'mediactl upload rclone:archive:2026/ /Inbox -r': 'test/process/rclone.test.ts',
+  'mediactl upload rclone:s3:my-bucket/rushes /Moved --create-folders': 'test/process/rclone.test.ts',
+  'mediactl upload rclone:archive:2026/ /Inbox': 'test/process/rclone.test.ts',
   'mediactl upload https://example.com/clip.mp4 rclone:archive:2026/clip.mov': 'test/process/rclone.test.ts',
 };
 
@@ -43,8 +43,8 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl assets thumb ID -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
   'mediactl assets thumb interview.mp4 -o poster.jpg': { code: 3, why: 'the same' },
   'mediactl assets thumb @last -o poster.jpg': { code: 3, why: 'the same' },
-  'mediactl assets thumb @last --show': { code: 2, why: 'no terminal is there' },
-  'mediactl sandbox open @last': { code: 3, why: 'no sandbox of this user runs' },
+  'mediactl sandbox open @last --url': { code: 3, why: 'no sandbox of this user runs' },
+  'mediactl sandbox open @last': { code: 3, why: 'the same' },
   'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait': { code: 3, why: 'no such upload' },
   'mediactl uploads forget 3f2a9c1d5e6b7a80': { code: 3, why: 'the same' },
   'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan': { code: 3, why: 'the same' },

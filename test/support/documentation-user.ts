@@ -55,7 +55,7 @@ export async function createWorld(): Promise<World> {
   };
   for (const name of assets) owner.createFiles({ [`library/${name}`]: clipWith(name) });
   owner.createFiles({ 'interview.mp4': clipWith('interview') });
-  await type('mediactl upload -r library --folder / --create-folders');
+  await type('mediactl upload library --folder / --create-folders');
   const uid = await type('mediactl upload interview.mp4 -q');
   const token = await type('mediactl assets player-data @last --show-token --jq .playback_token');
   await owner.end();

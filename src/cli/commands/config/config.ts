@@ -108,7 +108,7 @@ const keyHelp = [...profileSettings, 'field_names.KEY'].join(', ');
 const set: Define = (command, run) =>
   addExamples(
     command,
-    'mediactl config set output json',
+    'mediactl config set format json',
     'mediactl config set field_names.folder_parent parent_id',
     'mediactl config set queue - < queue-url.txt',
   )
@@ -131,7 +131,7 @@ async function runSet(context: Context, key: string, given: string): Promise<Res
 }
 
 const unset: Define = (command, run) =>
-  addExamples(command, 'mediactl config unset output')
+  addExamples(command, 'mediactl config unset format')
     .description('Removes a setting from the profile in use, so that its default applies.')
     .addArgument(withSuggestions(new Argument('<key>', keyHelp), profileSettings))
     .action(run(runUnset));

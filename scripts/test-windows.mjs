@@ -180,8 +180,8 @@ const checks = {
     await sleep(4_000);
     child.kill('SIGKILL');
     await ended;
-    const [{ resumed_from, verified }] = await json(...args.slice(0, -1));
-    assert.ok(resumed_from > 0 && verified, `resumed from ${resumed_from}`);
+    const [{ resumed_from_bytes, verified }] = await json(...args.slice(0, -1));
+    assert.ok(resumed_from_bytes > 0 && verified, `resumed from ${resumed_from_bytes}`);
   },
   '100 uploads in ten processes at once': async () => {
     const files = Array.from({ length: 100 }, (_, at) => `many-${at}.bin`);

@@ -99,7 +99,7 @@ describe('answers without an end', () => {
       more();
     });
     expect(await cli.json(['play', uid, '--probe'], at(service))).toMatchObject({
-      plays: true,
+      playable: true,
       links: [{ bytes: 65536 }],
     });
     expect(sent).toBeLessThan(100 * 1024 * 1024);

@@ -112,7 +112,7 @@ describe('failing reads', () => {
     expect(patient.stderr).toBe('warning: rate limit reached; waiting 30 s\n');
     const hasty = await list(service, { MEDIACTL_MAX_WAIT: '10s' });
     expect(hasty.code).toBe(9);
-    expect(JSON.parse(hasty.stderr).error).toMatchObject({ retry_after: 30, exit_code: 9 });
+    expect(JSON.parse(hasty.stderr).error).toMatchObject({ retry_after_seconds: 30, exit_code: 9 });
   });
 });
 

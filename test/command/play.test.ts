@@ -122,10 +122,10 @@ describe('--probe for every type', () => {
   ])('%s: what is there plays, what is gone exits 12 and is named', async (_type, info, kind) => {
     const whole = await playing(info);
     const report = JSON.parse((await whole.run('--probe', '--json')).stdout);
-    expect(report).toMatchObject({ asset_uid: uid, kind, plays: true });
+    expect(report).toMatchObject({ asset_uid: uid, kind, playable: true });
     const gone = await playing(info, () => ({ status: 404, body: 'gone' }));
     const { code, stdout, stderr } = await gone.run('--probe', '--json');
-    expect([code, JSON.parse(stdout).plays]).toEqual([12, false]);
+    expect([code, JSON.parse(stdout).playable]).toEqual([12, false]);
     expect(JSON.parse(stderr).error).toMatchObject({ code: 'playback_broken', cause: 'HTTP 404' });
   });
 

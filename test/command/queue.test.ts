@@ -90,7 +90,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const waiting = await run(['uploads', 'ls', '--queue', '--json']);
     expect(waiting.stderr).toContain('no worker is connected; start one');
     expect(JSON.parse(waiting.stdout)).toMatchObject(
-      queued.map(({ queue_id }) => ({ id: queue_id, state: 'waiting', worker: null })),
+      queued.map(({ job_id }) => ({ id: job_id, state: 'waiting', worker: null })),
     );
     work(['--name', 'station-3']);
     const records = await json(['upload', ...paths, ...args, '--queue', '--wait']);
@@ -127,7 +127,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const [again] = await json(['upload', path, '--queue']);
     expect(again).toMatchObject({ outcome: 'skipped', asset_uid: first.asset_uid, bytes_sent: 0 });
     const [second] = await json(['upload', path, '--queue', '--wait', '--force']);
-    expect(second).toMatchObject({ outcome: 'uploaded', resumed_from: null });
+    expect(second).toMatchObject({ outcome: 'uploaded', resumed_from_bytes: null });
     expect(second.asset_uid).not.toBe(first.asset_uid);
     await json(['uploads', 'forget', '--finished', '--queue', '--yes']);
     expect(await listed('--finished')).toEqual([]);
@@ -378,7 +378,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
   it('a file that a worker has in hand is not forgotten', async () => {
     const path = file('large.bin', someBytes(3_000_000, 'large'));
     const held = work(['--limit-rate', '200KB']);
-    const [{ queue_id: id }] = await json(['upload', path, '--queue']);
+    const [{ job_id: id }] = await json(['upload', path, '--queue']);
     await waitUntil(async () => (await listed())[0]?.state === 'uploading');
     await waitUntil(async () => (await listed())[0]?.offset_bytes > 0);
     const { code, stderr } = await run(['uploads', 'forget', id, '--queue', '--yes']);
@@ -541,7 +541,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
 
   it('whatever stands in the store, lists are lists, and a failure is none of success', async () => {
     const path = file('odd.md');
-    const [{ queue_id: id }] = await json(['upload', path, '--queue']);
+    const [{ job_id: id }] = await json(['upload', path, '--queue']);
     const odd: Record<string, string>[] = [
       {
         progress: '{"offset":"\\u001b[31mzz","worker":7,"error":{"exit_code":0}}',
@@ -586,7 +586,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
 
   it('a worker that takes over a lost creation creates the asset again, and says so', async () => {
     const path = file('lost.md');
-    const [{ queue_id: id }] = await json(['upload', path, '--queue']);
+    const [{ job_id: id }] = await json(['upload', path, '--queue']);
     await intendedBefore(queue, id, path);
     const worker = work();
     await waitUntil(async () => (await listed('--finished')).length === 1);

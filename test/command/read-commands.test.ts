@@ -222,21 +222,21 @@ describe('play', () => {
 
   it('--probe follows the chain to the first segment', async () => {
     const report = await cli.json(['play', 'clip.mp4', '--probe']);
-    expect(report.plays).toBe(true);
+    expect(report.playable).toBe(true);
     expect(report.links.map(({ link }: { link: string }) => link)).toEqual([
-      'master playlist',
-      'media playlist',
-      'init segment',
-      'first segment',
+      'master_playlist',
+      'media_playlist',
+      'init_segment',
+      'first_segment',
     ]);
     expect((await cli.json(['play', 'still.jpg', '--probe'])).links).toMatchObject([{ link: 'file', ok: true }]);
   });
 
   it.each([
-    ['master', 'master playlist'],
-    ['playlist', 'media playlist'],
-    ['init', 'init segment'],
-    ['segment', 'first segment'],
+    ['master', 'master_playlist'],
+    ['playlist', 'media_playlist'],
+    ['init', 'init_segment'],
+    ['segment', 'first_segment'],
   ])('--probe says which link broke: %s', async (broken, link) => {
     const files: Record<string, string> = {
       '/master': '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nplaylist\n',

@@ -49,7 +49,7 @@ it('start, first upload, stop, start again: everything is still there', async ()
   const second = await start();
   expect(second.pid).not.toBe(running.pid);
   expect((await cli.json(['assets', 'get', '@last'])).uid).toBe(record.asset_uid);
-  expect((await cli.json(['play', '@last', '--probe'])).plays).toBe(true);
+  expect((await cli.json(['play', '@last', '--probe'])).playable).toBe(true);
 });
 
 it('kill -9 of the service needs no repair', async () => {

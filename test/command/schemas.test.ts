@@ -68,13 +68,13 @@ describe('schema', () => {
     expect(stdout).toContain('mediactl embed domains sync  ');
   });
 
-  it('written', async () => {
+  it('changes', async () => {
     const { asset_uid } = await (await create(5, { asset_name: 'goes' })).json();
-    await fits('written', ['assets', 'rm', asset_uid, unknownUid, '--yes']);
+    await fits('changes', ['assets', 'rm', asset_uid, unknownUid, '--yes']);
   });
 
-  it('sheet', async () => {
-    await fits('sheet', ['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
+  it('contact-sheet', async () => {
+    await fits('contact-sheet', ['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
   });
 
   it('domains', () => fits('domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
@@ -86,10 +86,10 @@ describe('schema', () => {
 
   it('plan', () => fits('plan', ['folders', 'create', '-p', '/a/b', '--dry-run']));
 
-  it('upload-plan', async () => {
-    await fits('upload-plan', ['upload', fixturePath('clip.mp4'), '--dry-run']);
-    await fits('plan-summary', ['upload', fixturePath('clip.mp4'), '--estimate']);
-    await fits('upload-plan', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
+  it('upload-dry-run', async () => {
+    await fits('upload-dry-run', ['upload', fixturePath('clip.mp4'), '--dry-run']);
+    await fits('upload-estimate', ['upload', fixturePath('clip.mp4'), '--estimate']);
+    await fits('upload-dry-run', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
   });
 
   it('a validator that sees: another shape does not fit', async () => {

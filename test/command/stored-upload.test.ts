@@ -253,7 +253,7 @@ describe('a stored upload', () => {
     const runs = join(world.stateDir, 'runs');
     writeFileSync(join(runs, `${killed}.lock`), '');
     const { record } = await world.upload();
-    expect(record.resumed_from).toBe(2 * chunkBytes);
+    expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
     await world.expectUploaded(record);
     expect([readdirSync(runs), existsSync(part)]).toEqual([[], false]);
     expect(queryState(world.stateDir, 'SELECT state, run FROM uploads')).toEqual([{ state: 'done', run: null }]);

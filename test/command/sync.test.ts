@@ -160,12 +160,12 @@ describe('what is to be sent', () => {
       changed: { files: 0 },
       requests: 6 + 2, // to compare: the list of the folder, and one to see that the service filters by folder
       bytes: 3,
-      outlive_sessions: 0,
+      exceeding_session_count: 0,
     });
     expect(service.assets.size).toBe(1);
     const slow = ['upload', '--flatten', folder, '--estimate', '--limit-rate', '1'];
     writeFileSync(join(folder, 'long.bin'), Buffer.alloc(90_000));
-    expect(await cli.json(slow)).toMatchObject({ outlive_sessions: 1 });
+    expect(await cli.json(slow)).toMatchObject({ exceeding_session_count: 1 });
   });
 
   it('--estimate and --dry-run of --force tell of files as --force sends them: all anew', async () => {

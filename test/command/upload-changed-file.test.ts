@@ -141,7 +141,7 @@ describe('a file that changes under the upload', () => {
     await world.interruptAfterTwoChunks();
     utimesSync(world.path, 1, 1);
     const { record } = await world.upload();
-    expect(record.resumed_from).toBe(2 * chunkBytes);
+    expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
     await world.expectUploaded(record);
   });
 
@@ -180,7 +180,7 @@ describe('a file that changes under the upload', () => {
     ])('%s: the content is what counts', async (_what, change) => {
       change();
       const { record } = await world.upload();
-      expect(record.resumed_from).toBe(2 * chunkBytes + 20_000);
+      expect(record.resumed_from_bytes).toBe(2 * chunkBytes + 20_000);
       await world.expectUploaded(record);
       expect(world.interposer.methods).not.toContain('POST');
     });
@@ -190,7 +190,7 @@ describe('a file that changes under the upload', () => {
       const older = { offset: chunkBytes, mayBeWhole: false, prefix: undefined };
       changeEntry(world.stateDir, id, (entry) => ({ ...entry, ...older }));
       const { record } = await world.upload();
-      expect(record.resumed_from).toBe(2 * chunkBytes + 20_000);
+      expect(record.resumed_from_bytes).toBe(2 * chunkBytes + 20_000);
       await world.expectUploaded(record);
       expect(world.interposer.methods).not.toContain('POST');
     });

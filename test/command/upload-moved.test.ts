@@ -31,7 +31,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const { record, stderr } = await uploadAt(moved);
     expect(record).toMatchObject({
       asset_uid: session.assetUid,
-      resumed_from: 2 * chunkBytes,
+      resumed_from_bytes: 2 * chunkBytes,
       path: moved,
     });
     expect(stderr).toContain(`resuming asset ${session.assetUid}, started as ${old}`);
@@ -50,7 +50,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     expect(world.storedEntry()).toMatchObject({ offset: 3 * chunkBytes, realPath: moved });
     world.fault = () => undefined;
     const { record } = await world.upload();
-    expect(record.resumed_from).toBe(3 * chunkBytes);
+    expect(record.resumed_from_bytes).toBe(3 * chunkBytes);
     await world.expectUploaded(record);
     expect(posts()).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const moved = elsewhere('checkout-2');
     move(moved);
     const { code, record, stderr } = await uploadAt(moved);
-    expect([code, record.verified, record.resumed_from]).toEqual([0, true, null]);
+    expect([code, record.verified, record.resumed_from_bytes]).toEqual([0, true, null]);
     expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(stderr).toContain(`not resumed: asset ${session.assetUid} of ${old}; see mediactl uploads ls`);
     expect(world.storedEntry()).toMatchObject({ session, realPath: old });
@@ -87,7 +87,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const moved = elsewhere('checkout-2');
     renameSync(world.path, moved);
     const { record, stderr } = await uploadAt(moved);
-    expect(record).toMatchObject({ verified: true, resumed_from: null });
+    expect(record).toMatchObject({ verified: true, resumed_from_bytes: null });
     expect(stderr).toContain(`not resumed: asset ${session.assetUid}`);
   });
 
@@ -103,7 +103,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     renameSync(first, moved);
     rmSync(copy);
     const { record, stderr } = await uploadAt(moved);
-    expect(record).toMatchObject({ verified: true, resumed_from: null });
+    expect(record).toMatchObject({ verified: true, resumed_from_bytes: null });
     for (const uid of left) expect(stderr).toContain(`not resumed: asset ${uid}`);
     expect(left).toHaveLength(2);
   });
@@ -116,7 +116,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const moved = elsewhere('checkout-2');
     renameSync(world.path, moved);
     const { code, record, stderr } = await uploadAt(moved, args);
-    expect([code, record.verified, record.resumed_from]).toEqual([0, true, null]);
+    expect([code, record.verified, record.resumed_from_bytes]).toEqual([0, true, null]);
     expect(stderr).not.toContain('continue');
     expect(world.unfinishedIds()).toHaveLength(1);
   });
@@ -129,7 +129,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const run = (path: string) =>
       world.run(['upload', path, '--json', '--chunk-size', '64KiB', '--duplicates', 'upload']);
     const records = (await Promise.all(paths.map(run))).map(({ stdout }) => JSON.parse(stdout)[0]);
-    expect(records.map(({ resumed_from: from }) => from).sort()).toEqual([2 * chunkBytes, null]);
+    expect(records.map(({ resumed_from_bytes: from }) => from).sort()).toEqual([2 * chunkBytes, null]);
     expect(new Set(records.map(({ asset_uid: uid }) => uid)).size).toBe(2);
     for (const record of records) expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(posts()).toHaveLength(1);
@@ -154,7 +154,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     const moved = elsewhere('checkout-2');
     renameSync(old, moved);
     const { record } = await uploadAt(moved);
-    expect(record).toMatchObject({ verified: true, resumed_from: null });
+    expect(record).toMatchObject({ verified: true, resumed_from_bytes: null });
     released.open();
     expect((await first).record.error.code).toBe('file_missing');
     expect(posts()).toHaveLength(2);

@@ -212,7 +212,7 @@ describe('one file, one asset', () => {
     renameSync(world.path, moved);
     symlinkSync(moved, world.path);
     const [record] = JSON.parse((await world.run(['uploads', 'resume', id, '--json'])).stdout);
-    expect(record).toMatchObject({ verified: true, resumed_from: 2 * 64 * 1024 });
+    expect(record).toMatchObject({ verified: true, resumed_from_bytes: 2 * 64 * 1024 });
     expect(world.interposer.methods).not.toContain('POST');
     expect(world.unfinishedIds()).toEqual([]);
   });
@@ -270,7 +270,7 @@ describe('the stored upload', () => {
     refusesFrom = Number.POSITIVE_INFINITY;
     const again = await world.upload(['--chunk-size', '50MiB'], { environment });
     expect(again.record).toMatchObject({ error: null, verified: null });
-    expect([50, 100].map((MiB) => MiB * 1024 * 1024)).toContain(again.record.resumed_from);
+    expect([50, 100].map((MiB) => MiB * 1024 * 1024)).toContain(again.record.resumed_from_bytes);
   });
 });
 
@@ -306,7 +306,7 @@ it('an upload ends before its last chunk if that cannot be recorded; the next ru
   world.fault = () => undefined;
   const { record } = await world.upload();
   await world.expectUploaded(record);
-  expect(record.resumed_from).toBe(4 * chunkBytes);
+  expect(record.resumed_from_bytes).toBe(4 * chunkBytes);
   expect(await world.findAssets()).toHaveLength(1);
   expect((await world.run(['uploads', 'resume', '--all', '--json'])).stdout.trim()).toBe('[]');
 });

@@ -121,7 +121,7 @@ describe('refusals in mid-upload', () => {
     expect(record.error.hint.match(/run the same command/g)).toHaveLength(1);
     world.fault = () => undefined;
     const second = await world.upload();
-    expect(second.record.resumed_from).toBe(2 * chunkBytes);
+    expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
     await world.expectUploaded(second.record);
   });
 
@@ -129,7 +129,7 @@ describe('refusals in mid-upload', () => {
     await world.interruptAfterTwoChunks();
     const environment = { MEDIACTL_API_KEY: world.sandbox.createKey('rotated') };
     const { record } = await world.upload([], { environment });
-    expect(record.resumed_from).toBe(2 * chunkBytes);
+    expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
     await world.expectUploaded(record);
     expect(posts()).toEqual([]);
   });
@@ -152,7 +152,7 @@ describe('sessions that are gone', () => {
     const { record, stderr } = await world.upload();
     expect(stderr).toContain(`asset ${session.assetUid} stays incomplete`);
     expect(record.asset_uid).not.toBe(session.assetUid);
-    expect(record.resumed_from).toBeNull();
+    expect(record.resumed_from_bytes).toBeNull();
     await world.expectUploaded(record);
   });
 
@@ -172,7 +172,7 @@ describe('sessions that are gone', () => {
       const ahead = { ...fast, now: () => fast.now() + 25 * 3_600_000 };
       const { record } = await world.upload([], clock ? { clock: ahead } : {});
       expect(world.interposer.methods).toContain('HEAD');
-      expect(record.resumed_from).toBe(2 * chunkBytes);
+      expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
       await world.expectUploaded(record);
       expect(posts()).toEqual([]);
     },

@@ -97,7 +97,7 @@ describe('stdin', () => {
     expect((await pipe()).code).toBe(7);
     world.fault = () => undefined;
     const { record } = await pipe();
-    expect(record.resumed_from).toBe(2 * chunkBytes);
+    expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
     await world.expectUploaded(record);
     expect(readdirSync(spool())).toEqual([]);
   });

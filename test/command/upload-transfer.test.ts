@@ -15,7 +15,7 @@ describe('a fresh upload', () => {
     expect(record).toMatchObject({
       requests: 6,
       bytes_sent: world.bytes.length,
-      resumed_from: null,
+      resumed_from_bytes: null,
       size_bytes: world.bytes.length,
     });
     await world.expectUploaded(record);
@@ -67,12 +67,12 @@ describe('rate limit', () => {
     expect(record.error).toMatchObject({
       code: 'rate_limited',
       retryable: true,
-      retry_after: 3600,
+      retry_after_seconds: 3600,
     });
     expect(world.unfinishedIds()).toHaveLength(1);
     world.fault = () => undefined;
     const second = await world.upload();
-    expect(second.record.resumed_from).toBe(2 * chunkBytes);
+    expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
     await world.expectUploaded(second.record);
   });
 });
@@ -106,7 +106,7 @@ describe('broken lines and failing servers', () => {
     expect(clock.sleptMs.map((delay) => Math.ceil(delay / 1000))).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
     world.fault = () => undefined;
     const second = await world.upload();
-    expect(second.record.resumed_from).toBe(chunkBytes);
+    expect(second.record.resumed_from_bytes).toBe(chunkBytes);
     await world.expectUploaded(second.record);
   });
 
@@ -222,7 +222,7 @@ describe('offsets', () => {
     expect(first.code).toBe(1);
     expect(world.storedEntry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
     const second = await world.upload();
-    expect(second.record.resumed_from).toBe(3 * chunkBytes);
+    expect(second.record.resumed_from_bytes).toBe(3 * chunkBytes);
     await world.expectUploaded(second.record);
   });
 });

@@ -53,7 +53,7 @@ describe('uploads', () => {
         state: 'resumable',
       });
       const [record] = await cli.json(['uploads', 'resume', pending[name]]);
-      expect(record).toMatchObject({ verified: true, resumed_from: 1000, bytes_sent: 2000 });
+      expect(record).toMatchObject({ verified: true, resumed_from_bytes: 1000, bytes_sent: 2000 });
       expect(await cli.json(['uploads', 'ls'])).toEqual([]);
     }
   });
@@ -68,7 +68,7 @@ describe('uploads', () => {
     expect(refused.stderr).toContain('belongs to another service');
     const rotated = { MEDIACTL_API_KEY: sandbox.createKey('other') };
     const [record] = await cli.json(['uploads', 'resume', '--all'], { environment: rotated });
-    expect(record).toMatchObject({ resumed_from: 1000, verified: true });
+    expect(record).toMatchObject({ resumed_from_bytes: 1000, verified: true });
   });
 
   it('forget asks where it could still be finished', async () => {
@@ -97,7 +97,7 @@ describe('uploads', () => {
     await interrupt(['-', '--name', 'Piped'], bytes);
     expect(readdirSync(spool)).toHaveLength(1);
     const [record] = await cli.json(['uploads', 'resume', '--all']);
-    expect(record).toMatchObject({ verified: true, resumed_from: 1000, name: 'Piped' });
+    expect(record).toMatchObject({ verified: true, resumed_from_bytes: 1000, name: 'Piped' });
     expect(readdirSync(spool)).toEqual([]);
     await interrupt(['-', '--name', 'Piped', '--force'], bytes);
     const [{ id }] = await cli.json(['uploads', 'ls']);

@@ -132,7 +132,7 @@ it('a file of 6 chunks, killed twice, is uploaded in one session, and each kill 
   const { code, record } = await upload('--chunk-size', `${chunk}`);
   expect(code).toBe(0);
   expect(record).toMatchObject({ verified: true, size_bytes: size });
-  expect(record.bytes_sent + record.resumed_from).toBe(size);
+  expect(record.bytes_sent + record.resumed_from_bytes).toBe(size);
   expect(sent).toBe(Math.ceil(record.bytes_sent / chunk));
   expect(line.methods.filter((method) => method === 'POST')).toHaveLength(1);
   // 6 chunks, and one more per kill.
@@ -173,7 +173,7 @@ describe('Ctrl-C', () => {
     expect(error.hint).toContain('mediactl uploads resume');
     fault = () => undefined;
     const second = await upload('--chunk-size', '1MiB');
-    expect(second.record).toMatchObject({ verified: true, resumed_from: MiB });
+    expect(second.record).toMatchObject({ verified: true, resumed_from_bytes: MiB });
   });
 
   it('a second one leaves at once', async () => {

@@ -243,7 +243,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
 
   it('a job whose data is no JSON is listed, fails, lets a watch end, and is forgotten', async () => {
     const queue = named(store.address);
-    const [{ queue_id: id }] = await json(queue, 'upload', ...files(1, 'json'), '--queue');
+    const [{ job_id: id }] = await json(queue, 'upload', ...files(1, 'json'), '--queue');
     cli(store, 'HSET', `bull:${queue.split('#')[1]}:${id}`, 'data', '{not json');
     expect(await json(queue, 'uploads', 'ls', '--queue')).toMatchObject([{ id, state: 'waiting' }]);
     work(queue);

@@ -58,7 +58,7 @@ describe('a clock that is wrong', { tags: 'faketime' }, () => {
     line.requests.length = 0;
     const second = await upload('faketime', '-f', after);
     expect([second.code, second.stderr]).toEqual([0, expect.anything()]);
-    expect(second.record).toMatchObject({ verified: true, resumed_from: 2 * 64 * 1024 });
+    expect(second.record).toMatchObject({ verified: true, resumed_from_bytes: 2 * 64 * 1024 });
     expect(stored(second.record.asset_uid).equals(bytes)).toBe(true);
     expect(line.methods).not.toContain('POST');
   });

@@ -144,8 +144,8 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect([code, kills], stderr).toEqual([0, [4, 8]]);
       const [record] = parseJsonLines(stdout);
       expect(record).toMatchObject({ outcome: 'uploaded', size_bytes: size, verified: true });
-      expect(record.resumed_from).toBeGreaterThan(6 * chunk);
-      expect(record.resumed_from + record.bytes_sent).toBe(size);
+      expect(record.resumed_from_bytes).toBeGreaterThan(6 * chunk);
+      expect(record.resumed_from_bytes + record.bytes_sent).toBe(size);
       // Bytes in the socket buffer of a killed process may be sent twice.
       expect(sent - size).toBeLessThan(2 * chunk);
       expect(stored(record.asset_uid)).toBe(digestOf(path));
@@ -175,7 +175,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect(said).toContain('1 file returned to the queue');
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
-      expect(parseJsonLines(stdout)[0]).toMatchObject({ resumed_from: MiB, verified: true });
+      expect(parseJsonLines(stdout)[0]).toMatchObject({ resumed_from_bytes: MiB, verified: true });
       second.child.kill('SIGTERM');
       expect(await assetsNamed(fleet, `${kind} handed`)).toHaveLength(1);
     });

@@ -105,7 +105,7 @@ const failuresOf = (store: UploadStore) => {
     () => store.finish({ ...openEntry, offset: 2 }, {} as never),
     () => store.remove(id),
   ];
-  return Promise.all(calls.map((call) => call().then(() => 'written', seenError)));
+  return Promise.all(calls.map((call) => call().then(() => 'changes', seenError)));
 };
 
 describe('uploads in SQLite', () => {

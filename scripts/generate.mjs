@@ -15,7 +15,9 @@ const current = (path) => {
   }
 };
 
-const stale = Object.entries(await generatedFiles()).filter(([path, text]) => current(path) !== text);
+const stale = Object.entries(await generatedFiles((path) => current(path) ?? '')).filter(
+  ([path, text]) => current(path) !== text,
+);
 if (process.argv.includes('--check')) {
   for (const [path] of stale) process.stderr.write(`${path} is out of date: run npm run generate\n`);
   process.exitCode = stale.length > 0 ? 1 : 0;

@@ -40,7 +40,8 @@ export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: 
 
 /** Converts an error of a state file to a `state_…` error. MediactlErrors other than `folder` are returned unchanged. */
 export function stateError(error: unknown, path: string): MediactlError {
-  const isFolder = error instanceof MediactlError && ['invalid_folder', 'mkdir_failed'].includes(error.explanation.code);
+  const isFolder =
+    error instanceof MediactlError && ['invalid_folder', 'mkdir_failed'].includes(error.explanation.code);
   if (error instanceof MediactlError && !isFolder) return error;
   const cause = (isFolder ? error.explanation.underlying : error) as NodeJS.ErrnoException;
   const kind = kindOf(cause);

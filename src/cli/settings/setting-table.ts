@@ -125,7 +125,7 @@ export const settingTable = {
   },
   color: {
     kind: oneOf(['auto', 'always', 'never']),
-    flags: [{ flags: '--color <when>', help: 'when to use color: auto, always or never' }],
+    flags: [{ flags: '--color <mode>', help: 'when to use color: auto, always or never' }],
     variable: 'MEDIACTL_COLOR',
     profile: true,
     fallback: 'auto',
@@ -160,7 +160,7 @@ export const settingTable = {
   },
   debug: {
     kind: debugLevel,
-    flags: [{ flags: '--debug <what>', help: 'print debug output on stderr; --debug=http also logs every request' }],
+    flags: [{ flags: '--debug <mode>', help: 'print debug output on stderr; --debug=http also logs every request' }],
     variable: 'MEDIACTL_DEBUG',
     what: '1: print debug output on stderr; http: also log every request',
   },

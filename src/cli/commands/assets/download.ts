@@ -37,7 +37,7 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
     .option('--transfers <number>', 'number of concurrent downloads', '4');
   withFilters(described, collection)
     .option(...newestOption)
-    .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const))
+    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
       run(async (context, ids, flags) =>
         runDownload(context, { ...(await parseDownloadOptions(context, flags)), collection, ids }),

@@ -45,7 +45,11 @@ export async function runGet(context: Context, { collection, ids, newest }: GetR
 }
 
 export function player(command: Command, run: ActionWrapper, collection: Collection): void {
-  addExamples(command, `mediactl ${collection} player-data @last`, `mediactl ${collection} player-data @last --show-token --json`)
+  addExamples(
+    command,
+    `mediactl ${collection} player-data @last`,
+    `mediactl ${collection} player-data @last --show-token --json`,
+  )
     .description(
       'Shows the data that a player page needs. The playback token is valid for 4 hours and safe to send to a browser; it is masked unless --show-token is given.',
     )

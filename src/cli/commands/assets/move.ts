@@ -64,7 +64,7 @@ function addMoveOptions(command: Command) {
     )
     .addArgument(
       withSuggestions(
-        new Argument('<what...>', `assets (${idsHelp}) or a folder, then the folder to move to; / is the top level`),
+        new Argument('<item...>', `assets (${idsHelp}) or a folder, then the folder to move to; / is the top level`),
         'assets',
       ),
     )

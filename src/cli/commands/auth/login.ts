@@ -40,7 +40,7 @@ const addLoginOptions = (command: Command) =>
     )
     .option('--with-key', 'read the key from stdin')
     .option('--skip-verify', 'save the key without checking it')
-    .addOption(new Option('--key-store <where>', 'where to store the key').choices(['keychain', 'file'] as const));
+    .addOption(new Option('--key-store <store>', 'where to store the key').choices(['keychain', 'file'] as const));
 
 export type LoginRequest = {
   profile: string;

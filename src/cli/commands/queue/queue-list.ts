@@ -54,7 +54,7 @@ export function watch(command: Command, run: ActionWrapper): void {
     )
     .option(queueFlag, 'queue to watch (MEDIACTL_QUEUE)')
     .option('-v, --verbose', 'list every file, not only those that failed')
-    .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const))
+    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(run((context, flags) => runWatch(context, parseWatchRequest(context, flags))));
 }
 

@@ -97,7 +97,7 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
     .option('--timeout <duration>', 'maximum time to wait, after the last upload', '30m')
     .option('--results <file>', 'also write the result of each file to a file, as JSON lines')
     .option('-v, --verbose', 'list every file, not only those that failed')
-    .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const));
+    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const));
 
 export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | 'stopAt' | 'progress' | 'verbose'> & {
   /** Paths, globs and URLs as the user entered them. */

@@ -31,7 +31,7 @@ export function resume(command: Command, run: ActionWrapper): void {
     .option('--force', 'upload from the beginning as a new asset')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'maximum time to wait', '30m')
-    .addOption(new Option('--progress <form>', 'how to show progress').choices(progressModes).default('auto' as const))
+    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
       run((context, id, { all = false, wait, timeout, force, progress }) => {
         if (id && all) throw usageError('an id and --all cannot be used together', whichHint);

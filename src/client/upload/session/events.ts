@@ -37,10 +37,10 @@ export type FileEvent = { path: string } & (
 );
 
 /**
- * Outcome of one file: `uploaded` (by this run), `there` (uploaded before from this path), `same` (the same content
- * was uploaded before), `same_name_and_size` (the folder has an asset of the same name and size), `exists` (it has one of the
- * same name, and `--ignore-existing` was given), `elsewhere` (another process is uploading it), `queued` (for workers),
- * `left` (not finished when the run was stopped or its time was up) or `failed`.
+ * Outcome of one file: `uploaded` (by this run), `skipped` (uploaded before from this path), `duplicate` (the same
+ * content was uploaded before), `same_name_and_size` (as an asset in the folder, which was not compared), `exists` (an
+ * asset has its name, and `--ignore-existing` was given), `busy` (another process is uploading it), `queued` (for
+ * workers), `interrupted` (not finished when the run was stopped or its time was up) or `failed`.
  */
 export type UploadOutcome =
   | 'uploaded'

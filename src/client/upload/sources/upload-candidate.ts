@@ -132,7 +132,7 @@ export const notAFile = (path: string, isDirectory: boolean) =>
     ? new MediactlError(`${path} is a directory`, {
         code: 'not_a_file',
         reason: 'only files are uploaded',
-        hint: `mediactl upload -r ${path}, to upload the files in it`,
+        hint: `mediactl upload ${path}, to upload the files in it`,
       })
     : unknownLength(path, `${path} is not a regular file`);
 

@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { generatedFiles } from '../../src/cli/generated-files.ts';
+import { removedMark } from '../../src/cli/reference/interface.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string) => (existsSync(root + path) ? readFileSync(root + path, 'utf8') : '');
+
+const pages = Object.entries(await generatedFiles(read)).filter(([path]) => path.startsWith('test/interface/'));
+
+it.each(pages)('%s lists the public names that the program has; npm run generate updates it', (path, names) => {
+  expect(read(path).split('\n')).toEqual(names.split('\n'));
+});
+
+it('CHANGELOG.md spells out under "Breaking" each public name that was removed or changed', () => {
+  const breaking = [...read('CHANGELOG.md').matchAll(/^### Breaking\n(.*?)(?=^##)/gms)]
+    .map(([, text]) => text)
+    .join('');
+  const removed = pages.flatMap(([, names]) => names.split('\n').filter((name) => name.startsWith(removedMark)));
+  const isSpelledOut = (name: string) => {
+    const word = /--[\w-]+|[\w-]+(?= exit )|[\w-]+(?= (?:string|number|integer|boolean|object|array|null|")|$)/.exec(
+      name,
+    );
+    return word !== null && breaking.includes(word[0]);
+  };
+  expect(removed.filter((name) => !isSpelledOut(name))).toEqual([]);
+});

@@ -19,10 +19,10 @@ it('CHANGELOG.md spells out under "Breaking" each public name that was removed o
     .join('');
   const removed = pages.flatMap(([, names]) => names.split('\n').filter((name) => name.startsWith(removedMark)));
   const isSpelledOut = (name: string) => {
-    const word = /--[\w-]+|[\w-]+(?= exit )|[\w-]+(?= (?:string|number|integer|boolean|object|array|null|")|$)/.exec(
-      name,
-    );
-    return word !== null && breaking.includes(word[0]);
+    const option = /--[\w-]+/.exec(name)?.[0];
+    const value = /"(.+)"$/.exec(name)?.[1];
+    const field = /([\w-]+)(?:\[\])*(?: \w+| exit \d+)?$/.exec(name)?.[1];
+    return breaking.includes(option ?? value ?? field ?? name);
   };
   expect(removed.filter((name) => !isSpelledOut(name))).toEqual([]);
 });

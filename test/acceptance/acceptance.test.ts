@@ -126,13 +126,13 @@ describe.skipIf(isReadOnly)('a service that is written to', () => {
     await run(['wait', uid, '--timeout', '4m']);
   });
   check('finds it by name and by path', ['A26'], async () => {
-    expect((await cli.json(['get', `${folder}/notes.md`])).uid).toBe(uid);
+    expect((await cli.json(['get', `${folder}/notes.md`]))[0].uid).toBe(uid);
     const found: { uid: string }[] = await cli.json(['ls', folder, '--all']);
     expect(found.map((asset) => asset.uid)).toContain(uid);
   });
   check('renames it', ['A08'], async () => {
     await run(['rename', uid, 'renamed.md']);
-    expect((await cli.json(['get', uid])).name).toBe('renamed.md');
+    expect((await cli.json(['get', uid]))[0].name).toBe('renamed.md');
   });
   check('tags it', ['A08'], async () => {
     await run(['tag', uid, '--add', 'mediactl-acceptance']);
@@ -143,7 +143,7 @@ describe.skipIf(isReadOnly)('a service that is written to', () => {
     await run(['mv', uid, folder]);
   });
   check('gives back the bytes that were uploaded', ['A27'], async () => {
-    const saved = await cli.json(['download', uid, '-o', join(cli.home, 'back.md')]);
+    const [saved] = await cli.json(['download', uid, '-o', join(cli.home, 'back.md')]);
     expect(saved.verified).toBe(true);
   });
   check('has a playback URL that can be fetched', [], async () => {

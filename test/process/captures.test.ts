@@ -130,7 +130,7 @@ const scenes: Record<string, Scene> = {
   },
   error: {
     run: async () => ({
-      command: `${typed('ls', '--format', 'json')}; ${typed('get', 'nosuch.mp4')}`,
+      command: `${typed('ls', '--pretty')}; ${typed('get', 'nosuch.mp4')}`,
       until: /nosuch[\s\S]*try[\s\S]*\n\$$/,
     }),
   },

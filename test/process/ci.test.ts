@@ -302,7 +302,7 @@ describe('its steps', () => {
     };
     await promisify(execFile)('bash', ['-eo', 'pipefail', '-c', script.join('\n')], { cwd: project, env });
     const [record] = JSON.parse(readFileSync(join(project, 'mediactl.json'), 'utf8'));
-    expect(record).toMatchObject({ path: 'renders/a.mp4', outcome: 'uploaded', status: 'ready', verified: true });
+    expect(record).toMatchObject({ path: 'renders/a.mp4', outcome: 'uploaded', asset_status: 'ready', verified: true });
     expect(readdirSync(join(project, cache.paths[0]))).toContain('receipts.db');
   });
 });

@@ -60,7 +60,7 @@ describe('requests', () => {
     studio.expectEachOnce();
     service.requests = 0;
     const again = await studio.start('--wait').finished;
-    expect([again.code, outcomes(again.stdout), service.requests]).toEqual([0, { there: 80 }, 0]);
+    expect([again.code, outcomes(again.stdout), service.requests]).toEqual([0, { skipped: 80 }, 0]);
   });
 
   it(`${many} files waited for, ready one after another: at most 2.2 a file`, async () => {

@@ -324,7 +324,7 @@ describe('on PostgreSQL', { tags: 'postgresql' }, () => {
       const ran = await world.cli.run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: queue }, clock });
       return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'clock');
     };
-    expect(await clockLine(0)).toMatchObject({ ok: true, found: expect.stringMatching(/s from the queue$/) });
+    expect(await clockLine(0)).toMatchObject({ status: 'passed', detail: expect.stringMatching(/s from the queue$/) });
     expect(recordedError((await clockLine(60_000)).error)).toEqual({
       code: 'clock_skew',
       exit: 2,

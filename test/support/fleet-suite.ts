@@ -252,8 +252,8 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       worker.child.kill('SIGTERM');
       await worker.finished;
       isPoison = false;
-      const [{ id, stalls }] = await fleet.json(['uploads', 'ls', '--queue']);
-      expect(stalls).toBeGreaterThan(1);
+      const [{ id, crashes }] = await fleet.json(['uploads', 'ls', '--queue']);
+      expect(crashes).toBeGreaterThan(1);
       await fleet.json(['uploads', 'retry', id, '--queue']);
       fleet.worker(args);
       const watched = await fleet.run(['uploads', 'watch', '--queue']).finished;

@@ -20,7 +20,9 @@ export function interfacePages(tree: CommandNode, earlier: (path: string) => str
     errors: Object.keys(errorTable).map(
       (code) => `${code} exit ${exitCodes[errorRow(code as keyof typeof errorTable).exit]}`,
     ),
-    schemas: Object.entries(schemas).flatMap(([name, schema]) => namesOfSchema(name, z.toJSONSchema(schema) as JsonSchema)),
+    schemas: Object.entries(schemas).flatMap(([name, schema]) =>
+      namesOfSchema(name, z.toJSONSchema(schema) as JsonSchema),
+    ),
   };
   return Object.fromEntries(
     Object.entries(current).map(([kind, names]) => {

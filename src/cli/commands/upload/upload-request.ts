@@ -214,11 +214,8 @@ async function splitFolder(context: Context, args: readonly string[], flag: stri
 }
 
 function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void {
-  if (flags.flatten && (flags.sync || flags.createFolders))
-    throw usageError(
-      `--flatten and ${flags.sync ? '--sync' : '--create-folders'} cannot be used together`,
-      'omit --flatten to keep the subdirectories',
-    );
+  if (flags.flatten && flags.sync)
+    throw usageError('--flatten and --sync cannot be used together', 'omit one of them', 'a sync keeps subdirectories');
   if (flags.prune && !flags.sync) throw usageError('--prune needs --sync');
   if (flags.prune && flags.folder === undefined)
     throw usageError(

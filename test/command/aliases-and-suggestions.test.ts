@@ -63,8 +63,11 @@ describe('short words do what they say', () => {
     expect((await cli.run(['ls', '--format', 'json', '--csv'])).code).toBe(2);
   });
 
-  it('help --json prints the command tree', async () => {
-    expect(JSON.parse((await cli.run(['help', '--json'])).stdout).path).toBe('mediactl');
+  it('help --json prints the command index', async () => {
+    const index: { path: string }[] = JSON.parse((await cli.run(['help', '--json'])).stdout);
+    expect(index).toEqual(await cli.json(['commands']));
+    expect(index.map(({ path }) => path)).toContain('mediactl assets ls');
+    expect(index.filter(({ path }) => !path.startsWith('mediactl '))).toEqual([]);
   });
 });
 

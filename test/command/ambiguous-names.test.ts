@@ -81,7 +81,7 @@ describe('a name that is not unique', () => {
   });
 
   it('--newest is the one created last', async () => {
-    expect((await cli.json(['get', 'clip.mp4', '--newest'])).uid).toBe(uid(2));
+    expect(await cli.json(['get', 'clip.mp4', '--newest'])).toMatchObject([{ uid: uid(2) }]);
   });
 
   it('--newest of several of one moment is none of them', async () => {
@@ -116,7 +116,7 @@ describe('a uid that is typed short', () => {
   it('is one that a terminal has shown; asking for it costs no request more', async () => {
     await cli.run(['ls'], terminal);
     requests.length = 0;
-    expect((await cli.json(['get', '22222222'])).uid).toBe(uid(2));
+    expect(await cli.json(['get', '22222222'])).toMatchObject([{ uid: uid(2) }]);
     expect(requests.map(({ path }) => path)).toEqual([`/api/external/v1/assets/${uid(2)}/`]);
   });
 

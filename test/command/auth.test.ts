@@ -166,7 +166,7 @@ describe('auth status', () => {
       profile: 'main',
       base_url: sandbox.url,
       authenticated: true,
-      problem: null,
+      error: null,
       rate_limit: { limit: 1000, remaining: expect.any(Number) },
     });
     expect(await cli.json(['auth', 'status', '--all'])).toHaveLength(1);
@@ -251,7 +251,7 @@ describe('where a setting comes from: flag > variable > .mediactl.json > profile
         environment,
         cwd,
       });
-      return ran.code === 0 ? JSON.parse(ran.stdout)[0].workspace : ran.stderr;
+      return ran.code === 0 ? JSON.parse(ran.stdout)[0].workspace_uid : ran.stderr;
     };
     const project = join(cli.home, 'project/deep');
     mkdirSync(project, { recursive: true });

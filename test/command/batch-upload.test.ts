@@ -208,10 +208,10 @@ describe('--prune', () => {
     file('stays.bin');
     await run(...sync(folder));
     unlinkSync(path);
-    expect(await cli.json(sync(folder, '--estimate'))).toMatchObject({ gone: 1, requests: 2 });
+    expect(await cli.json(sync(folder, '--estimate'))).toMatchObject({ deleted_count: 1, request_count: 2 });
     expect(await cli.json(sync(folder, '-n'))).toMatchObject([
       { outcome: 'skipped' },
-      { outcome: 'gone', path, request: expect.stringMatching(/^DELETE /) },
+      { outcome: 'deleted', path, request: { method: 'DELETE' } },
     ]);
   });
 });
@@ -419,7 +419,7 @@ it.each([
   writeManyFiles(folder, files);
   const interrupted = new AbortController();
   const ends = (text: string) => {
-    if (/rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate-limited","until"/.test(text))
+    if (/rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate_limited","until"/.test(text))
       interrupted.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
   };
   const args = ['upload', '--flatten', folder, '--progress', mode, '--wait'];

@@ -76,7 +76,7 @@ describe('where a setting comes from', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("does not accept '0'")]);
   });
 
-  it.each(['base_url', 'api_key', 'key', 'names'])(
+  it.each(['base_url', 'api_key', 'key', 'field_names'])(
     'the project file cannot set %s: it must not move a key',
     async (name) => {
       writeFileSync(join(cli.home, '.mediactl.json'), JSON.stringify({ [name]: 'x' }));
@@ -144,7 +144,7 @@ describe('config set', () => {
     await cli.run(['config', 'set', 'field_names.folder_parent', 'parent_id']);
     expect(await setting('field_names.folder_parent')).toEqual(['parent_id', 'profile main']);
     await cli.run(['config', 'unset', 'field_names.folder_parent']);
-    expect((await setting('field_names.folder_parent'))[1]).toBe('assumed');
+    expect((await setting('field_names.folder_parent'))[1]).toBe('default');
   });
 
   it.each([
@@ -153,7 +153,7 @@ describe('config set', () => {
     [['color', 'pink'], 'one of auto'],
     [['base_url', 'https://evil.example'], 'auth login'],
     [['api_key', 'x'], 'auth login'],
-    [['names.nonsense', 'x'], 'field_names.folder_parent'],
+    [['field_names.nonsense', 'x'], 'field_names.folder_parent'],
     [['field_names.folder_parent', '{"$ne": 1}'], 'is not a valid field name'],
     [['nonsense', 'x'], 'field_names.KEY'],
   ])('%j is refused, and the file stays as it is', async (args, words) => {

@@ -38,7 +38,7 @@ describe('assets ls --html', () => {
     const missing = assets.filter((asset: { thumbnail_url?: string }) => !asset.thumbnail_url).length;
     expect(written).toEqual({
       path,
-      assets: 300,
+      asset_count: 300,
       missing_thumbnail_count: missing,
       size_bytes: statSync(path).size,
     });
@@ -113,7 +113,7 @@ describe('assets ls --html', () => {
     const cli = cliOf(url);
     const path = join(cli.home, 'sheet.html');
     const { stdout, stderr } = await cli.run(['assets', 'ls', '--html', path, '--json']);
-    expect(JSON.parse(stdout)).toMatchObject({ assets: 12, missing_thumbnail_count: 8 });
+    expect(JSON.parse(stdout)).toMatchObject({ asset_count: 12, missing_thumbnail_count: 8 });
     expect(stderr).toContain('8 of 12 assets without a thumbnail');
     const page = readFileSync(path, 'utf8');
     expect(cardsIn(page).map((card) => /data:([a-z/]+);/.exec(card)?.[1])).toEqual([

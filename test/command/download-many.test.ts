@@ -154,7 +154,7 @@ describe('assets download of many', () => {
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line));
-    expect(events[0]).toMatchObject({ event: 'planned', files: 2 });
+    expect(events[0]).toMatchObject({ event: 'planned', files_total: 2 });
     expect(events.filter(({ event }) => event === 'finished')).toMatchObject([
       ...[{ outcome: 'downloaded' }, { outcome: 'downloaded' }],
     ]);
@@ -173,9 +173,9 @@ it('assets ls -r lists a folder and all below it, the newest first; --limit and 
   const list = async (...args: string[]) =>
     (await cli.run(['ls', '--folder', top, ...args, '-q'])).stdout.trim().split('\n');
   expect(await list()).toEqual([sent[1]]);
-  expect(await list('--flatten')).toEqual(sent);
-  expect(await list('--flatten', '--sort', 'created_at')).toEqual([...sent].reverse());
-  expect(await list('--flatten', '--limit', '1')).toEqual([sent[0]]);
+  expect(await list('-r')).toEqual(sent);
+  expect(await list('-r', '--sort', 'created_at')).toEqual([...sent].reverse());
+  expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
   expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe(
     unlessStrict('2\n', ''), // no count without a total
   );
@@ -227,7 +227,7 @@ it('a dry run names folders as people do', async () => {
   await cli.json(['folders', 'create', path]);
   const args = ['upload', fixturePath('clip.mp4'), '--folder', path, '-n'];
   expect((await cli.run(args, { tty: true, columns: 160 })).stdout).toContain(path);
-  expect((await cli.json(args))[0].folder).toMatch(/^[0-9a-f-]{36}$/);
+  expect((await cli.json(args))[0].folder_uid).toMatch(/^[0-9a-f-]{36}$/);
 });
 
 it('a file whose asset got another name keeps the extension that it had', async () => {

@@ -33,7 +33,7 @@ describe('from the sandbox', () => {
     await world.cli.run(['upload', '--force', fixturePath('clip.mp4'), '--wait']);
     const path = join(world.cli.home, 'back.mp4');
     const saved = await world.cli.json(['assets', 'download', '@last', '-o', path]);
-    expect(saved).toMatchObject({ path, size_bytes: statSync(fixturePath('clip.mp4')).size });
+    expect(saved).toMatchObject([{ path, size_bytes: statSync(fixturePath('clip.mp4')).size }]);
     expect(readFileSync(path).equals(readFileSync(fixturePath('clip.mp4')))).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
@@ -68,7 +68,7 @@ describe('from the sandbox', () => {
   });
 
   it('two to one place at once: one is done, the other one leaves', async () => {
-    const path = join(world.cli.home, 'duplicate');
+    const path = join(world.cli.home, 'same');
     const waiting: ServerResponse[] = [];
     const service = await serveVideo((response) => waiting.push(response));
     const download = () =>
@@ -106,7 +106,7 @@ describe('from the sandbox', () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
     const others = `picture.jpg.${'0a1b2c3d'.repeat(2)}.part`;
-    for (const left of [join(world.cli.home, others), `${path}.orig`]) writeFileSync(left, 'interrupted');
+    for (const left of [join(world.cli.home, others), `${path}.orig`]) writeFileSync(left, 'left');
     isSlow = false;
     const environment = { MEDIACTL_BASE_URL: service };
     const { code } = await world.cli.run(['assets', 'download', assetUid, '-o', path], {
@@ -216,7 +216,7 @@ describe('a download of what this machine uploaded', () => {
 
   it('is compared with it by BLAKE3', async () => {
     const { uid } = await upload();
-    expect(await world.cli.json(['download', uid, '-o', target()])).toMatchObject({ verified: true });
+    expect(await world.cli.json(['download', uid, '-o', target()])).toMatchObject([{ verified: true }]);
     const others = [uid, (await upload()).uid];
     const [many] = await world.cli.json(['download', ...others, '-d', join(world.cli.home, 'many')]);
     expect(many).toMatchObject({ outcome: 'downloaded', verified: true });
@@ -232,14 +232,14 @@ describe('a download of what this machine uploaded', () => {
     expect(stderr).toContain(`it is kept as ${target()}.different`);
     expect([existsSync(target()), readFileSync(`${target()}.different`).equals(bytes)]).toEqual([false, true]);
     const accepted = await world.cli.json(['download', uid, '-o', target(), '--accept-rendition']);
-    expect(accepted).toMatchObject({ verified: null });
+    expect(accepted).toMatchObject([{ verified: null }]);
   });
 
   it('is unverified on a machine that has not uploaded it, and is not called the original', async () => {
     const { uid } = await upload();
     const other = new Cli({ MEDIACTL_API_KEY: world.sandbox.key, MEDIACTL_BASE_URL: world.sandbox.url });
     const args = ['download', uid, '-o', join(other.home, 'copy.mp4')];
-    expect(await other.json([...args, '--yes'])).toMatchObject({ verified: null });
+    expect(await other.json([...args, '--yes'])).toMatchObject([{ verified: null }]);
     expect((await other.run([...args, '--yes'], { tty: true })).stdout).toContain('unknown: original or rendition');
   });
 });

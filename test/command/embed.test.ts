@@ -62,7 +62,7 @@ describe('embed domains', () => {
     );
     expect((await cli.run([...sync, '--prune'])).code).toBe(2); // no terminal to ask
     const pruned = await cli.json([...sync, '--prune', '--yes']);
-    expect(pruned.map(({ change }: { change: string }) => change)).toEqual(['removed', 'removed']);
+    expect(pruned.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['removed', 'removed']);
     expect((await cli.run(['embed', 'domains', 'ls'])).stdout).toBe('new.example\nstays.example\n');
   });
 

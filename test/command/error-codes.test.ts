@@ -109,7 +109,7 @@ describe('the account', () => {
     });
   });
 
-  it('keychain', async () => {
+  it('keychain_unavailable', async () => {
     writeProfiles({ one: { ...profile, key: undefined, keyStore: 'keychain' } }, 'one');
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'keychain_unavailable',
@@ -118,7 +118,7 @@ describe('the account', () => {
     });
   });
 
-  it('keychain if the key cannot be stored', async () => {
+  it('keychain_unavailable if the key cannot be stored', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { MEDIACTL_KEY_STORE: 'keychain' }, stdin: `${testKey}\n` };
     expect(
@@ -164,7 +164,7 @@ describe('doctor', () => {
     mkdirSync(join(cli.home, 'config'));
     const path = join(cli.home, 'config/config.json');
     writeFileSync(path, '{"profiles":{}}', { mode: 0o644 });
-    expect(await finding('config file')).toEqual({ code: 'insecure_config', exit: 1, hint: `chmod 600 '${path}'` });
+    expect(await finding('config_file')).toEqual({ code: 'insecure_config', exit: 1, hint: `chmod 600 '${path}'` });
   });
 
   it('clock_skew', async () => {
@@ -182,7 +182,7 @@ describe('doctor', () => {
     const state = join(disk.path, 'state');
     mkdirSync(state);
     disk.fill();
-    expect(await finding('state folder', { MEDIACTL_STATE_DIR: state })).toEqual({
+    expect(await finding('state_folder', { MEDIACTL_STATE_DIR: state })).toEqual({
       code: 'state_unusable',
       exit: 14,
       hint: 'set MEDIACTL_STATE_DIR',
@@ -191,7 +191,7 @@ describe('doctor', () => {
 });
 
 describe('the state folder', () => {
-  it('folder', async () => {
+  it('invalid_folder', async () => {
     const args = ['sandbox', 'start', '--port', '0', '--data-dir', '/proc/nope'];
     expect(await failing(args)).toEqual({
       code: 'invalid_folder',
@@ -229,7 +229,7 @@ describe('the state folder', () => {
 });
 
 describe('the result', () => {
-  it('output', async () => {
+  it('write_failed', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, stdoutError: 'ENOSPC' } as const;
     expect(await failing(['assets', 'ls'], options)).toEqual(errorInTable('write_failed'));
@@ -320,7 +320,7 @@ describe('the network', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it('refused', async () => {
+  it('connection_refused', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'])).toEqual({
       code: 'connection_refused',
       exit: 10,
@@ -339,7 +339,7 @@ describe('the network', () => {
     expect(await failingAt(url, options)).toEqual(errorInTable('timeout'));
   });
 
-  it('tls', async () => {
+  it('tls_failed', async () => {
     const url = await listening(() => {});
     expect(await failingAt(url.replace('http:', 'https:'), ['assets', 'ls'])).toEqual({
       code: 'tls_failed',
@@ -348,7 +348,7 @@ describe('the network', () => {
     });
   });
 
-  it('proxy', async () => {
+  it('proxy_failed', async () => {
     const url = await listening((server) =>
       server.on('connect', (_, client) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n')),
     );
@@ -365,7 +365,7 @@ describe('assets and folders', () => {
     return (await startRecordingServer((request) => differing(request) ?? answers(request))).url;
   };
 
-  it('exists', async () => {
+  it('already_exists', async () => {
     const url = await library(() => undefined);
     expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual(errorInTable('already_exists'));
   });

@@ -302,7 +302,7 @@ it('errors come in many forms, and are all read (A13)', async () => {
       environment: { MEDIACTL_BASE_URL: service },
     });
     expect(code).toBe(6);
-    expect(JSON.parse(stderr).error).toMatchObject({ code: 'validation_failed', status: 422, cause });
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'validation_failed', http_status: 422, cause });
   }
 });
 

@@ -102,8 +102,8 @@ describe('files that another machine has uploaded', () => {
     await upload('a');
     expect(outcomes(await upload('b', '--dry-run'))).toEqual(five('same_name_and_size'));
     const plan = await cli.json(['upload', folder, '--estimate'], on('b'));
-    expect(plan).toMatchObject({ same_name_and_size: { files: 5, bytes: 15 }, new: { files: 0 } });
-    expect(plan.requests).toBe(1);
+    expect(plan).toMatchObject({ same_name_and_size: { file_count: 5, size_bytes: 15 }, new: { file_count: 0 } });
+    expect(plan.request_count).toBe(1);
     expect(await cli.json(['uploads', 'ls', '--finished'], on('b'))).toEqual([]);
   });
 
@@ -208,10 +208,10 @@ describe('files of the sandbox', () => {
     writeFileSync(join(directory, `other ${world.cli.home.slice(-6)}.md`), '# not mine!');
     const check = async (...args: string[]) =>
       JSON.parse((await world.run(['check', directory, '/Checked', '--json', ...args], other)).stdout).map(
-        ({ difference }: { difference: string }) => difference,
+        ({ outcome }: { outcome: string }) => outcome,
       );
     await world.run(['upload', directory, '/Checked'], other);
-    expect(await check()).toEqual(['same_name_and_size', 'same_name_and_size']);
+    expect(await check()).toEqual(['unverified', 'unverified']);
     expect(await check('--download')).toEqual(['different']);
     const { stdout } = await world.run(['upload', directory, '/Checked', '--json'], other);
     const items: Item[] = JSON.parse(stdout);

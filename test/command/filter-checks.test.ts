@@ -4,7 +4,7 @@ import { createLibrary, testKey } from '../support/fake-library.ts';
 import { type RecordedRequest, type Responder, startRecordingServer } from '../support/recording-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-type Option = { long: string };
+type Option = { flags: string };
 type Described = { path: string; options: Option[]; children: Described[] };
 
 /** A value of every filter that the record below does not match. */
@@ -55,11 +55,10 @@ const all =
       : { status: method === 'DELETE' ? 204 : 200, body: { ...item, items: [item], count: 1 } };
 
 const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_WORKSPACE: uid });
-const tree: Described = await cli.json(['commands']);
-const assets = tree.children.find(({ path }) => path === 'mediactl assets');
+const assets: Described = await cli.json(['commands', 'assets']);
 const filtersOf = (verb: string) => {
-  const command = assets?.children.find(({ path }) => path.endsWith(` ${verb}`)) as Described;
-  return command.options.map(({ long }) => long);
+  const command = assets.children.find(({ path }) => path.endsWith(` ${verb}`)) as Described;
+  return command.options.map(({ flags }) => /--[a-z-]+/.exec(flags)?.[0] as string);
 };
 const written = (requests: RecordedRequest[]) => requests.filter(({ method }) => method !== 'GET');
 

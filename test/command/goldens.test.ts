@@ -73,7 +73,7 @@ const calls: Record<string, { args: string[]; options?: CliOptions }> = {
   'config set': { args: ['config', 'set', 'color', 'never'] },
   'config unset': { args: ['config', 'unset', 'color'] },
   doctor: { args: ['doctor'] },
-  schema: { args: ['schema', 'plan'] },
+  schema: { args: ['schema', 'dry-run'] },
 };
 
 /** Removes spinner frames, whose number depends on timing. */

@@ -87,7 +87,7 @@ describe('ls', () => {
 describe('an asset has an address', () => {
   it('for get, rename and download', async () => {
     await fill('a.txt', 'day1/a.txt');
-    const { uid } = await cli.json(['get', `${top}/day1/a.txt`]);
+    const [{ uid }] = await cli.json(['get', `${top}/day1/a.txt`]);
     expect((await cli.json(['rename', `${top}/day1/a.txt`, 'b.txt'])).uid).toBe(uid);
     expect(await addresses()).toEqual(['/a.txt', '/day1/b.txt']);
     const missing = await cli.run(['get', `${top}/day1/a.txt`]);
@@ -118,7 +118,7 @@ describe('an asset has an address', () => {
   it('an asset whose name is a glob is that asset alone, and of two the newest', async () => {
     await fill('a*.txt', 'ab.txt');
     await fill('x.txt'); // later
-    expect((await cli.json(['get', `${top}/a*.txt`])).name).toBe('a*.txt');
+    expect(await cli.json(['get', `${top}/a*.txt`])).toMatchObject([{ name: 'a*.txt' }]);
     await cli.json(['update', `${top}/x.txt`, '--name', 'a*.txt']);
     expect((await cli.run(['rm', `${top}/a*.txt`, '--yes'])).code).toBe(2);
     expect(await cli.json(['rm', `${top}/a*.txt`, '--newest', '-n'])).toHaveLength(1);
@@ -132,7 +132,7 @@ describe('an asset has an address', () => {
 
   it('slashes and the form of letters do not matter', async () => {
     await fill('e\u0301te\u0301/a.txt');
-    expect((await cli.json(['get', `/${top}//\u00e9t\u00e9/a.txt`])).name).toBe('a.txt');
+    expect(await cli.json(['get', `/${top}//\u00e9t\u00e9/a.txt`])).toMatchObject([{ name: 'a.txt' }]);
     expect(await names(`${top}/\u00e9*/*`)).toEqual(['a.txt']);
   });
 
@@ -328,13 +328,16 @@ describe('mv', () => {
     const to = `${top}/Archive`;
     const refused = await cli.run(['mv', `${top}/a.txt`, to]);
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('--create-folders')]);
-    expect((await cli.json(['mv', `${top}/a.txt`, to, '--create-folders'])).name).toBe('a.txt');
+    expect(await cli.json(['mv', `${top}/a.txt`, to, '--create-folders'])).toMatchObject([
+      { name: 'a.txt', outcome: 'moved', error: null },
+    ]);
+    expect(await cli.json(['get', `${to}/a.txt`])).toMatchObject([{ name: 'a.txt' }]);
     expect(await cli.json(['mv', `${top}/*.txt`, `${top}/c.md`, to, '--yes'])).toHaveLength(2);
     expect((await cli.run(['mv', '--tag', `tag-${count}`, to, '--yes'])).code).toBe(0);
     expect(await addresses()).toEqual(['/Archive/a.txt', '/Archive/b.txt', '/Archive/c.md', '/Archive/d.md']);
-    const { uid } = await cli.json(['get', `${to}/a.txt`]);
+    const [{ uid }] = await cli.json(['get', `${to}/a.txt`]);
     await cli.json(['mv', uid, '/Root', '--create-folders']);
-    expect((await cli.json(['get', '/Root/a.txt'])).uid).toBe(uid);
+    expect(await cli.json(['get', '/Root/a.txt'])).toMatchObject([{ uid }]);
     await cli.json(['rm', uid, '--yes']);
   });
 
@@ -375,7 +378,10 @@ describe('mv', () => {
   it('folders with glob characters in their names are folders', async () => {
     await cli.json(['folders', 'create', '-p', `${top}/X{a,b}*`]);
     await fill('a.txt');
-    expect((await cli.json(['mv', `${top}/a.txt`, `${top}/X{a,b}*`])).name).toBe('a.txt');
+    expect(await cli.json(['mv', `${top}/a.txt`, `${top}/X{a,b}*`])).toMatchObject([
+      { name: 'a.txt', outcome: 'moved', error: null },
+    ]);
+    expect(await cli.json(['get', `${top}/X{a,b}*/a.txt`])).toMatchObject([{ name: 'a.txt' }]);
     expect((await cli.run(['rm', '-r', `${top}/X{a,b}*`, '--yes'])).code).toBe(0);
     expect(await addresses()).toEqual([]);
   });

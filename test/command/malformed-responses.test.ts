@@ -100,7 +100,7 @@ describe('answers without an end', () => {
     });
     expect(await cli.json(['play', uid, '--probe'], at(service))).toMatchObject({
       playable: true,
-      links: [{ bytes: 65536 }],
+      steps: [{ size_bytes: 65536 }],
     });
     expect(sent).toBeLessThan(100 * 1024 * 1024);
   });

@@ -318,6 +318,10 @@ describe('the key appears in no output', () => {
       ),
     );
     const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: echo };
+    const [assetUid, otherUid] = ['1', '2'].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`) as [
+      string,
+      string,
+    ];
     const commands = [
       ['assets', 'ls'],
       ['assets', 'ls', '--json'],
@@ -327,6 +331,11 @@ describe('the key appears in no output', () => {
       ['upload', file('a.txt'), '--json'],
       ['upload', file('a.txt'), '--jsonl'],
       ['auth', 'status', '--json'],
+      ['doctor', '--json'],
+      ['rm', assetUid, otherUid, '--yes', '--json'],
+      ['update', assetUid, otherUid, '--name', 'x'],
+      ['download', assetUid, otherUid, '-d', cli.home, '--json'],
+      ['embed', 'domains', 'add', 'a.example.com', 'b.example.com', '--json'],
       ['play', '@last'],
       ['api', '/x/'],
       ['uploads', 'ls'],

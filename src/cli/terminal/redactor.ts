@@ -1,3 +1,5 @@
+import type { ErrorRecord, MediactlError } from '../../client/errors.ts';
+
 const mask = '***';
 
 /** Patterns for secrets in URLs, JSON and headers, and the replacement for each pattern. */
@@ -37,6 +39,11 @@ export class Redactor {
   /** Redacts every string in a record, which might contain text from outside, such as error messages. */
   redactRecord<T>(value: T): T {
     return JSON.parse(JSON.stringify(value, (_key, each) => (typeof each === 'string' ? this.redact(each) : each)));
+  }
+
+  /** Returns an error as part of a result, without secrets that the service may have echoed. */
+  errorRecord(error: MediactlError | undefined): ErrorRecord | null {
+    return this.redactRecord(error?.toJSON() ?? null);
   }
 }
 

@@ -32,7 +32,7 @@ export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): Upl
     request_count: requests,
     duration_ms: durationMs,
     asset_status: status ?? null,
-    error: terminal.redactor.redactRecord(error?.toJSON() ?? null),
+    error: terminal.redactor.errorRecord(error),
     duplicate_of: null,
   };
 }

@@ -162,7 +162,8 @@ export function bulkResult(
   { outcome, label, noun }: { outcome: ChangeRecord['outcome']; label: string; noun: string },
 ) {
   const records = outcomes.map(({ uid, name, error }): ChangeRecord => {
-    return { uid, name, outcome: error ? 'failed' : outcome, error: error?.toJSON() ?? null };
+    const record = context.terminal.redactor.errorRecord(error);
+    return { uid, name, outcome: error ? 'failed' : outcome, error: record };
   });
   const columns: Column<ChangeRecord>[] = [
     { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },

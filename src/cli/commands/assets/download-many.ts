@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { AssetFilters } from '../../../client/api/assets.ts';
-import { type MediactlError, usageError } from '../../../client/errors.ts';
+import { type ErrorRecord, usageError } from '../../../client/errors.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asNumber, parseTimestamp } from '../../../contract/json-values.ts';
@@ -73,7 +73,10 @@ export async function downloadMany(
   const found = [...files.keys()].map((uid) => ({ uid, name: null }));
   const downloads = await runConcurrently(context, found, downloadFile, lanes).finally(() => progress.close());
   const errors = new Map([...lookups, ...downloads].map(({ uid, error }) => [uid, error]));
-  const records = targets.map(({ uid }) => recordOf(uid, files.get(uid), resultsByUid.get(uid), errors.get(uid)));
+  const { redactor } = context.terminal;
+  const records = targets.map(({ uid }) =>
+    recordOf(uid, files.get(uid), resultsByUid.get(uid), redactor.errorRecord(errors.get(uid))),
+  );
   if (records.length > 0) context.terminal.info(summaryOf(records));
   const outcomes = targets.map(({ uid, name }) => ({ uid, name, error: errors.get(uid) }));
   return { result: downloadList(records), failure: failureOf(context, outcomes, collection) };
@@ -119,14 +122,14 @@ const recordOf = (
   uid: string,
   file: DownloadTarget | undefined,
   fetched: DownloadResult | undefined,
-  error: MediactlError | undefined,
+  error: ErrorRecord | null,
 ): DownloadRecord => ({
   asset_uid: uid,
   path: file?.path ?? null,
   size_bytes: fetched?.size_bytes ?? null,
   verified: fetched?.verified ?? null,
   outcome: fetched?.outcome ?? 'failed',
-  error: error?.toJSON() ?? null,
+  error,
 });
 
 function summaryOf(records: readonly DownloadRecord[]): string {

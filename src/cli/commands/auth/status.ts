@@ -12,6 +12,7 @@ import type { Context } from '../../context.ts';
 import { listWorkspaces } from '../../library/workspaces.ts';
 import { type Column, type DetailRow, listBy, type RenderContext, record } from '../../output/result.ts';
 import type { Profile } from '../../settings/profile-file.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { workspaceText } from './columns.ts';
 
 export const status: Define = (command, run) =>
@@ -41,7 +42,7 @@ async function checkProfile(context: Context, name: string, profile: Profile): P
     return (await checkAccount(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
   } catch (error) {
     const failure = asMediactlError(error);
-    return toStatus({ profile: name, baseUrl, workspace }, { failure });
+    return toStatus(context.terminal, { profile: name, baseUrl, workspace }, { failure });
   }
 }
 
@@ -55,7 +56,7 @@ async function checkAccount(context: Context, account: Account) {
   });
   await api.transport.close();
   const { rateLimit } = api.transport.connection;
-  return { status: toStatus(account, { rateLimit, workspaces, failure }), failure };
+  return { status: toStatus(context.terminal, account, { rateLimit, workspaces, failure }), failure };
 }
 
 type KeyCheck = {
@@ -65,6 +66,7 @@ type KeyCheck = {
 };
 
 function toStatus(
+  { redactor }: Terminal,
   { profile, baseUrl, workspace }: Pick<Account, 'profile' | 'baseUrl' | 'workspace'>,
   { rateLimit, workspaces = [], failure }: KeyCheck,
 ) {
@@ -77,7 +79,7 @@ function toStatus(
     workspace_name: asText(chosen?.name) ?? null,
     authenticated: isKeyAccepted(failure),
     rate_limit: resetAt === undefined ? null : { limit, remaining, resets_at: new Date(resetAt).toISOString() },
-    error: failure?.toJSON() ?? null,
+    error: redactor.errorRecord(failure),
   };
 }
 

@@ -49,7 +49,7 @@ async function runChecks(context: Context) {
     } catch (thrown) {
       const error = asMediactlError(thrown);
       errors.push(error);
-      findings.push({ check, status: 'failed', detail: null, error: error.toJSON() });
+      findings.push({ check, status: 'failed', detail: null, error: context.terminal.redactor.errorRecord(error) });
     }
   }
   const failure = combineFailures(errors.length, `${errors.length} checks failed`, errors);

@@ -176,7 +176,7 @@ async function changeDomains(
     } catch (thrown) {
       const error = asMediactlError(thrown);
       failures.push(error.withSubject(domain));
-      records.push({ domain, outcome: 'failed', error: error.toJSON() });
+      records.push({ domain, outcome: 'failed', error: context.terminal.redactor.errorRecord(error) });
     }
   const count = failures.length;
   const changed = (change: keyof DomainChanges) =>

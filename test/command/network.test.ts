@@ -192,7 +192,7 @@ describe('a repository’s .mediactl.json', () => {
     const { stderr } = await cli.run(['assets', 'ls'], {
       environment: { MEDIACTL_BASE_URL: service },
     });
-    expect(JSON.parse(stderr).error.status).toBe(404);
+    expect(JSON.parse(stderr).error.http_status).toBe(404);
   });
 });
 

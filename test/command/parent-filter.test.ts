@@ -23,7 +23,7 @@ describe('a workspace that is not the primary one', () => {
     // The same name at the top level of both workspaces.
     for (const workspace of ['Main', 'Archive'])
       expect((await cli.run(['upload', file, '--force', '--workspace', workspace])).code).toBe(0);
-    requests = async () => (await cli.json(['ls', '--search', 'duplicate', '--all'])).length;
+    requests = async () => (await cli.json(['ls', '--search', 'same', '--all'])).length;
   });
 
   it.each([
@@ -68,7 +68,7 @@ describe('a workspace that is not the primary one', () => {
   it('uids, uploads and folders work there; the primary workspace works by name, and costs a request', async () => {
     const archive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
     expect((await cli.run(['folders', 'tree'], archive)).code).toBe(0);
-    const [{ uid }] = await cli.json(['ls', '--search', 'duplicate']);
+    const [{ uid }] = await cli.json(['ls', '--search', 'same']);
     expect((await cli.run(['get', uid], archive)).code).toBe(0);
     expect((await cli.run(['ls', '/', '--workspace', 'Main'])).code).toBe(0);
   });

@@ -96,9 +96,9 @@ describe('a queue', { tags: 'redis-server' }, () => {
     const records = await json(['upload', ...paths, ...args, '--queue', '--wait']);
     expect(records.map((record: object) => Object.keys(record))).toEqual(queued.map((record) => Object.keys(record)));
     for (const record of records)
-      expect(record).toMatchObject({ verified: true, status: 'ready', requests: 2, error: null });
+      expect(record).toMatchObject({ verified: true, asset_status: 'ready', request_count: 2, error: null });
     const uids = records.map(({ asset_uid }: { asset_uid: string }) => asset_uid);
-    const asset = await json(['assets', 'get', uids[0]]);
+    const [asset] = await json(['assets', 'get', uids[0]]);
     expect(asset).toMatchObject({ description: 'of the test' });
     const done = await listed('--finished');
     expect(done.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(uids.sort());
@@ -106,7 +106,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
       state: 'uploaded',
       worker: 'station-3',
       attempts: 1,
-      stalls: 0,
+      crashes: 0,
     });
     expect(await listed()).toEqual([]);
     const shape = JSON.parse((await run(['schema', 'queued-upload'])).stdout);
@@ -163,7 +163,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     // Once the file is back, the same command sends it.
     writeFileSync(gone, '# gone.md');
     const { code, stdout } = await run(['upload', gone, '--queue', '--wait', '--json']);
-    expect([code, JSON.parse(stdout)[0].status]).toEqual([0, 'ready']);
+    expect([code, JSON.parse(stdout)[0].asset_status]).toEqual([0, 'ready']);
   });
 
   it('a file server that keeps times in whole seconds has the same file', async () => {
@@ -192,7 +192,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
 
   it('a worker that fails ten files in a row in one way pauses, and continues by itself', async () => {
     const paths = Array.from({ length: 14 }, (_, n) => file(`${n}.md`));
-    const elsewhere = join(world.cli.home, 'busy');
+    const elsewhere = join(world.cli.home, 'elsewhere');
     mkdirSync(elsewhere);
     await json(['upload', ...paths, '--queue']);
     const { stop, ended } = work(['--lease', '1s'], {}, elsewhere);
@@ -208,7 +208,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
 
   it('a worker whose roots do not reach a file leaves it to another, and is named', async () => {
     const path = file('outside.md');
-    const elsewhere = join(world.cli.home, 'busy');
+    const elsewhere = join(world.cli.home, 'elsewhere');
     mkdirSync(elsewhere);
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
     work(['--name', 'station-9'], {}, elsewhere);
@@ -319,7 +319,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
           worker: 'w1',
           message: expect.any(String),
         });
-      const about = lines.filter((line) => line.file === path);
+      const about = lines.filter((line) => line.path === path);
       expect(about.map(({ level, message }) => [level, message])).toEqual([
         ['info', 'started'],
         ['info', 'uploaded, verified'],
@@ -429,7 +429,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect(told).toEqual(Array(4).fill('uploaded'));
     const events = stderr.split('\n').filter((line) => line.startsWith('{'));
     const planned = events.map((line) => JSON.parse(line)).filter(({ event }) => event === 'planned');
-    expect(planned.at(-1)).toMatchObject({ files: 4 });
+    expect(planned.at(-1)).toMatchObject({ files_total: 4 });
     const empty = await run(['uploads', 'watch', '--queue']);
     expect([empty.code, empty.stderr]).toEqual([0, 'the queue is empty\n']);
   });
@@ -502,7 +502,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     await json(['upload', path, '--queue', '--description', 'second']);
     work();
     const [{ asset_uid }] = await json(['upload', path, '--queue', '--description', 'second', '--wait']);
-    expect((await json(['assets', 'get', asset_uid])).description).toBe('second');
+    expect((await json(['assets', 'get', asset_uid]))[0].description).toBe('second');
   });
 
   it('two that queue the same failed files at once both succeed', async () => {
@@ -677,17 +677,20 @@ describe('a queue', { tags: 'redis-server' }, () => {
       return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'queue');
     };
     expect(await found(queue)).toMatchObject({
-      ok: true,
-      found: expect.stringMatching(/redis \d/),
+      status: 'passed',
+      detail: expect.stringMatching(/redis \d/),
     });
     const evicting = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
     expect(await found(evicting.address)).toMatchObject({
-      ok: false,
+      status: 'failed',
       error: { code: 'queue_unusable' },
     });
     await evicting.end();
     const forgetful = await startRedis(['--appendonly', 'no']);
-    expect(await found(forgetful.address)).toMatchObject({ ok: true, found: expect.stringContaining('AOF is off') });
+    expect(await found(forgetful.address)).toMatchObject({
+      status: 'passed',
+      detail: expect.stringContaining('AOF is off'),
+    });
     let said = '';
     const { stop, ended } = work([], {
       environment: { MEDIACTL_QUEUE: forgetful.address },

@@ -44,8 +44,8 @@ describe('assets ls', () => {
       `still.jpg  ${short('still.jpg')}  ${type('image')}ready           ${size('5.5 KiB')}just now`,
       '',
     ]);
-    expect((await cli.json(['assets', 'get', short('tone.mp3')])).uid).toBe(uids['tone.mp3']);
-    expect((await cli.json(['get', short('tone.mp3').slice(0, 6)])).uid).toBe(uids['tone.mp3']);
+    expect((await cli.json(['assets', 'get', short('tone.mp3')]))[0].uid).toBe(uids['tone.mp3']);
+    expect((await cli.json(['get', short('tone.mp3').slice(0, 6)]))[0].uid).toBe(uids['tone.mp3']);
   });
 
   it('on a narrow terminal the widest columns give way, uids never', async () => {
@@ -126,7 +126,7 @@ describe('assets ls', () => {
 describe('assets get', () => {
   it('by uid, by exact name, by @last', async () => {
     for (const id of [uids['clip.mp4'] as string, 'clip.mp4', '@last', uids['clip.mp4']?.toUpperCase() as string])
-      expect((await cli.json(['assets', 'get', id])).uid).toBe(uids['clip.mp4']);
+      expect((await cli.json(['assets', 'get', id]))[0].uid).toBe(uids['clip.mp4']);
   });
 
   it('several, from stdin too: an array', async () => {
@@ -161,7 +161,7 @@ describe('assets get', () => {
 
 describe('assets wait', () => {
   it('prints the asset once it is ready', async () => {
-    expect(await cli.json(['assets', 'wait', 'clip.mp4'])).toMatchObject({ status: 'ready' });
+    expect(await cli.json(['assets', 'wait', 'clip.mp4'])).toMatchObject([{ status: 'ready' }]);
   });
 
   it('ends 12 where processing failed, with the service’s reason', async () => {
@@ -223,13 +223,13 @@ describe('play', () => {
   it('--probe follows the chain to the first segment', async () => {
     const report = await cli.json(['play', 'clip.mp4', '--probe']);
     expect(report.playable).toBe(true);
-    expect(report.links.map(({ link }: { link: string }) => link)).toEqual([
+    expect(report.steps.map(({ step }: { step: string }) => step)).toEqual([
       'master_playlist',
       'media_playlist',
       'init_segment',
       'first_segment',
     ]);
-    expect((await cli.json(['play', 'still.jpg', '--probe'])).links).toMatchObject([{ link: 'file', ok: true }]);
+    expect((await cli.json(['play', 'still.jpg', '--probe'])).steps).toMatchObject([{ step: 'file', ok: true }]);
   });
 
   it.each([
@@ -237,7 +237,7 @@ describe('play', () => {
     ['playlist', 'media_playlist'],
     ['init', 'init_segment'],
     ['segment', 'first_segment'],
-  ])('--probe says which link broke: %s', async (broken, link) => {
+  ])('--probe says which link broke: %s', async (broken, step) => {
     const files: Record<string, string> = {
       '/master': '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nplaylist\n',
       '/playlist': '#EXTM3U\n#EXT-X-MAP:URI="init"\n#EXTINF:1,\nsegment\n',
@@ -258,8 +258,8 @@ describe('play', () => {
       environment: { MEDIACTL_BASE_URL: service },
     });
     expect(code).toBe(12);
-    expect(JSON.parse(stdout).links.at(-1)).toMatchObject({ link, ok: false, problem: 'HTTP 403' });
-    expect(JSON.parse(stderr).error.message).toContain(`the ${link} is broken`);
+    expect(JSON.parse(stdout).steps.at(-1)).toMatchObject({ step, ok: false, http_status: 403, error: 'HTTP 403' });
+    expect(JSON.parse(stderr).error.message).toContain(`the ${step.replaceAll('_', ' ')} is broken`);
     expect(keySeen).toBe(false);
   });
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
   writeManyFiles(folder, count);
 });
 
-type Item = { path: string; outcome: string; asset_uid: string; status: string | null };
+type Item = { path: string; outcome: string; asset_uid: string; asset_status: string | null };
 
 async function upload(...args: string[]): Promise<Item[]> {
   service.requests = 0;
@@ -93,10 +93,10 @@ describe('the same files again', () => {
 it('waiting goes on where a run ended, without an upload; what is ready is asked no more', async () => {
   await upload();
   const waited = await cli.json(['wait'], { clock: fastClock(20) });
-  expect(waited.map(({ status }: Item) => status)).toEqual(all('ready'));
+  expect(waited.map(({ status }: { status: string }) => status)).toEqual(all('ready'));
   service.requests = 0;
   expect(await cli.json(['wait'])).toEqual([]);
-  expect((await upload('--wait')).map(({ status }) => status)).toEqual(all('ready'));
+  expect((await upload('--wait')).map(({ asset_status }) => asset_status)).toEqual(all('ready'));
   expect(service.requests).toBe(0);
 });
 
@@ -197,11 +197,11 @@ describe('an empty asset that a lost response left', () => {
     const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     const listed = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
-    expect(listed).toMatchObject([{ asset_uid: left?.uid, trashed: false, protected_until: expect.any(String) }]);
+    expect(listed).toMatchObject([{ asset_uid: left?.uid, deleted: false, protected_until: expect.any(String) }]);
     if (left) left.createdAt = new Date(Date.now() - 25 * 3600_000).toISOString();
     expect((await cli.run(['uploads', 'cleanup', '--trash'])).code).toBe(2);
     expect(left?.isTrashed).toBe(false);
-    expect(await cli.json(['uploads', 'cleanup', '--trash', '--yes'])).toMatchObject([{ trashed: true }]);
+    expect(await cli.json(['uploads', 'cleanup', '--trash', '--yes'])).toMatchObject([{ deleted: true }]);
     expect(left?.isTrashed).toBe(true);
     expect(await cli.json(['uploads', 'cleanup'])).toEqual([]);
   });

@@ -46,12 +46,12 @@ const command = (column: Column, folder = '/F', from = directory) => [
   ...[from, '--folder', folder],
 ];
 
-type Item = { path: string; outcome: string; name: string; asset_uid: string };
+type Item = { path: string; outcome: string; asset_name: string; asset_uid: string };
 
 /** Runs a command and expects the same from `-n` and `--estimate` before. @returns outcomes by file name */
 async function outcomesOf(args: readonly string[]): Promise<Record<string, string>> {
   const dry: Item[] = await cli.json([...args, '-n']);
-  const plan = await cli.json([...args, '--estimate']);
+  const estimate = await cli.json([...args, '--estimate']);
   const items: Item[] = await cli.json(args);
   const found = byName(items);
   const isSent = (outcome: string) => ['new', 'changed'].includes(outcome);
@@ -61,7 +61,8 @@ async function outcomesOf(args: readonly string[]): Promise<Record<string, strin
   }));
   expect(byName(planned)).toEqual(found);
   const count = (kind: string) => items.filter(({ outcome }) => outcome === kind).length;
-  expect([plan.there.files, plan.same.files, plan.new.files + plan.changed.files]).toEqual(
+  const { skipped, duplicate, new: added, changed } = estimate;
+  expect([skipped.file_count, duplicate.file_count, added.file_count + changed.file_count]).toEqual(
     ['skipped', 'duplicate', 'uploaded'].map(count),
   );
   return found;
@@ -151,7 +152,7 @@ describe('what is skipped', () => {
     const many = await cli.run(['upload', copy, other, '-v']);
     expect(many.stdout.match(/skipped: duplicate of \/a\.bin/g)).toHaveLength(2);
     expect(await cli.json(['upload', copy])).toMatchObject([
-      { outcome: 'duplicate', name: 'a.bin', duplicate_of: '/a.bin', asset_uid: first?.asset_uid },
+      { outcome: 'duplicate', asset_name: 'a.bin', duplicate_of: '/a.bin', asset_uid: first?.asset_uid },
     ]);
     expect((await cli.run(['upload', copy, '-q'])).stdout).toBe(`${first?.asset_uid}\n`);
     const dry = await cli.run(['upload', copy, '-n']);

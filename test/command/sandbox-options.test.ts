@@ -16,8 +16,8 @@ describe('sandbox start --fault', () => {
   it('what goes wrong is overcome, counted down, and told of by status and the log', async () => {
     await start('--fault', 'cut-after=1MiB,times=2', '--fault', 'status=503,path=/upload/,times=1');
     expect((await status()).faults).toEqual([
-      'cut-after=1MiB,times=2 (2 left)',
-      'status=503,path=/upload/,times=1 (1 left)',
+      { fault: 'cut-after=1MiB,times=2', remaining_count: 2 },
+      { fault: 'status=503,path=/upload/,times=1', remaining_count: 1 },
     ]);
     writeSome(`${cli.home}/a.bin`, 3 * 1024 * 1024);
     const [record] = await cli.json(['upload', `${cli.home}/a.bin`]);

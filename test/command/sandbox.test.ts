@@ -35,7 +35,7 @@ it('start, first upload, stop, start again: everything is still there', async ()
   expect((await cli.json(['auth', 'ls']))[0]).toMatchObject({ name: 'sandbox', current: true });
 
   const [record] = await cli.json(['upload', fixturePath('clip.mp4'), '--wait']);
-  expect(record).toMatchObject({ status: 'ready', verified: true });
+  expect(record).toMatchObject({ asset_status: 'ready', verified: true });
 
   const again = await cli.run(['sandbox', 'start']);
   const elsewhere = await cli.run(['sandbox', 'start', '--port', '1']);
@@ -48,7 +48,7 @@ it('start, first upload, stop, start again: everything is still there', async ()
 
   const second = await start();
   expect(second.pid).not.toBe(running.pid);
-  expect((await cli.json(['assets', 'get', '@last'])).uid).toBe(record.asset_uid);
+  expect((await cli.json(['assets', 'get', '@last']))[0].uid).toBe(record.asset_uid);
   expect((await cli.json(['play', '@last', '--probe'])).playable).toBe(true);
 });
 
@@ -121,7 +121,7 @@ describe('a second sandbox', () => {
     for (const step of steps) expect(step).toMatch(/ --profile seeded$/);
 
     const status = await cli.json(['sandbox', 'status', ...second]);
-    expect(status).toMatchObject({ running: true, data: dataDir() });
+    expect(status).toMatchObject({ running: true, data_dir: dataDir() });
     expect(await cli.json(['assets', 'ls', '--count', ...second])).toBe(30);
     await cli.json(['upload', fixturePath('still.jpg'), ...second]);
     const watch = await cli.run(['sandbox', 'open', '@last', '--url', ...second]);
@@ -144,7 +144,7 @@ describe('a second sandbox', () => {
 
   it('is the one of the profile in use', async () => {
     await start('--data-dir', dataDir(), ...second);
-    expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: true, data: dataDir() });
+    expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: true, data_dir: dataDir() });
     expect((await cli.run(['sandbox', 'reset', '--yes'])).code).toBe(0);
     expect(await cli.json(['auth', 'ls'])).toEqual([]);
   });

@@ -64,6 +64,8 @@ describe('schema', () => {
   it('commands', async () => {
     const tree = await fits('commands', ['commands']);
     expect(JSON.stringify(tree)).not.toContain('__complete');
+    const described = await fits('command', ['commands', 'assets']);
+    expect(JSON.stringify(described)).not.toContain('__complete');
     const { stdout } = await cli.run(['commands']);
     expect(stdout).toContain('mediactl embed domains sync  ');
   });
@@ -77,14 +79,14 @@ describe('schema', () => {
     await fits('contact-sheet', ['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
   });
 
-  it('domains', () => fits('domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
+  it('embed-domains', () => fits('embed-domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
 
-  it('check', async () => {
+  it('probe', async () => {
     await cli.run(['upload', fixturePath('clip.mp4'), '--wait']);
-    await fits('check', ['play', '@last', '--probe']);
+    await fits('probe', ['play', '@last', '--probe']);
   });
 
-  it('plan', () => fits('plan', ['folders', 'create', '-p', '/a/b', '--dry-run']));
+  it('dry-run', () => fits('dry-run', ['folders', 'create', '-p', '/a/b', '--dry-run']));
 
   it('upload-dry-run', async () => {
     await fits('upload-dry-run', ['upload', fixturePath('clip.mp4'), '--dry-run']);

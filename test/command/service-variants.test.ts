@@ -52,7 +52,7 @@ describe('ids without dashes', () => {
   it('are taken as they are listed', async () => {
     const { cli, requests } = await against(one({ uid: compact, name: 'clip', status: 'ready' }));
     expect((await cli.run(['assets', 'ls', '-q'])).stdout).toBe(`${compact}\n`);
-    expect((await cli.json(['assets', 'get', compact])).uid).toBe(compact);
+    expect((await cli.json(['assets', 'get', compact]))[0].uid).toBe(compact);
     expect((await cli.run(['assets', 'rm', compact, '--yes'])).code).toBe(0);
     expect(requests.at(-1)).toMatchObject({
       method: 'DELETE',
@@ -70,7 +70,7 @@ describe('ids without dashes', () => {
     });
     writeFileSync(join(cli.home, 'f.txt'), 'four');
     await cli.json(['upload', join(cli.home, 'f.txt')]);
-    expect((await cli.json(['assets', 'get', '@last'])).uid).toBe(compact);
+    expect((await cli.json(['assets', 'get', '@last']))[0].uid).toBe(compact);
   });
 });
 
@@ -88,7 +88,7 @@ it('ids in another case are the same ids: many uploads are waited for', async ()
   const files = ['a', 'b'].map((name) => join(cli.home, name));
   for (const file of files) writeFileSync(file, 'four');
   const done = await cli.json(['upload', ...files, '--wait']);
-  expect(done.map(({ status }: { status: string }) => status)).toEqual(['ready', 'ready']);
+  expect(done.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(['ready', 'ready']);
 });
 
 it('a thousand are waited for by the pages that they are on', async () => {

@@ -38,7 +38,7 @@ describe('upload --shard', () => {
       [1, 2, 3].map(async (number) => {
         const args = ['upload', '--flatten', mounted(24), '--shard', `${number}/3`];
         const records = await machine().json(args);
-        return records.map(({ name }: { name: string }) => name) as string[];
+        return records.map(({ asset_name }: { asset_name: string }) => asset_name) as string[];
       }),
     );
     expect(sent.flat().sort()).toEqual(Array.from({ length: 24 }, (_, n) => `clip ${n}.bin`).sort());

@@ -27,7 +27,7 @@ describe('after an upload', () => {
     world.bytes = Buffer.from('%PDF-1.7\n%mended\n');
     writeFileSync(world.path, world.bytes);
     const second = await world.upload(['--wait']);
-    expect(second.record).toMatchObject({ status: 'ready', verified: true });
+    expect(second.record).toMatchObject({ asset_status: 'ready', verified: true });
   });
 
   it('interrupted between two files: what is done is still told', async () => {
@@ -58,7 +58,7 @@ describe('after an upload', () => {
     const ran = await world.cli.run(['upload', ...files, '--wait', '--json'], {
       environment: world.environment(),
     });
-    expect(JSON.parse(ran.stdout).map(({ status }: never) => status)).toEqual(Array(4).fill('ready'));
+    expect(JSON.parse(ran.stdout).map(({ asset_status }: never) => asset_status)).toEqual(Array(4).fill('ready'));
     const gets = world.interposer.requests.filter(({ method }) => method === 'GET').map(({ path: url }) => url);
     // Only the first asset, before the others are uploaded, and the last one left are polled individually.
     expect(gets).toContainEqual(expect.stringContaining('/assets/?limit=100'));
@@ -104,7 +104,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     expect(first.record.asset_uid).not.toBeNull();
     world.fault = () => undefined;
     const second = await world.upload(['--wait']);
-    expect(second.record).toMatchObject({ status: 'ready', verified: true, bytes_sent: 0 });
+    expect(second.record).toMatchObject({ asset_status: 'ready', verified: true, bytes_sent: 0 });
     expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([second.record.asset_uid]);
     expect(world.unfinishedIds()).toEqual([]);
   });
@@ -118,7 +118,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     });
     expect(code).toBe(1);
     const { record } = await world.upload();
-    expect(record).toMatchObject({ outcome: 'skipped', bytes_sent: 0, requests: 0 });
+    expect(record).toMatchObject({ outcome: 'skipped', bytes_sent: 0, request_count: 0 });
     expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
   });
 

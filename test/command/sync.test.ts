@@ -116,8 +116,8 @@ describe('upload --sync', () => {
 describe('check', () => {
   const differences = async () => {
     const { code, stdout } = await cli.run(check('--json'));
-    const found: { difference: string; path: string }[] = JSON.parse(stdout);
-    return [code, Object.fromEntries(found.map(({ difference, path }) => [basename(path), difference]))];
+    const found: { outcome: string; path: string }[] = JSON.parse(stdout);
+    return [code, Object.fromEntries(found.map(({ outcome, path }) => [basename(path), outcome]))];
   };
 
   it('finds what is missing, changed and extra: exit 11; nothing: exit 0', async () => {
@@ -129,7 +129,7 @@ describe('check', () => {
     for (const asset of service.assets.values()) if (asset.name === 'a.bin') asset.isTrashed = true;
     expect(await differences()).toEqual([
       11,
-      { 'new.bin': 'missing', 'top.bin': 'changed', 'c.bin': 'extra', 'a.bin': 'missing' },
+      { 'new.bin': 'missing_remotely', 'top.bin': 'changed', 'c.bin': 'missing_locally', 'a.bin': 'missing_remotely' },
     ]);
   });
 
@@ -138,8 +138,8 @@ describe('check', () => {
     const ran = await cli.run(check('--json'), {
       environment: { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') },
     });
-    const found: { difference: string }[] = JSON.parse(ran.stdout);
-    expect([ran.code, found.map(({ difference }) => difference)]).toEqual([11, Array(4).fill('same_name_and_size')]);
+    const found: { outcome: string }[] = JSON.parse(ran.stdout);
+    expect([ran.code, found.map(({ outcome }) => outcome)]).toEqual([11, Array(4).fill('unverified')]);
     expect(errorOf(ran)).toEqual({
       code: 'check_failed',
       exit: 11,
@@ -154,12 +154,12 @@ describe('what is to be sent', () => {
     writeFileSync(join(folder, 'copy.bin'), 'top');
     const plan = await cli.json(['upload', '--flatten', folder, '--estimate']);
     expect(plan).toMatchObject({
-      there: { files: 1, bytes: 3 },
-      same: { files: 1, bytes: 3 },
-      new: { files: 3, bytes: 3 },
-      changed: { files: 0 },
-      requests: 6 + 2, // to compare: the list of the folder, and one to see that the service filters by folder
-      bytes: 3,
+      skipped: { file_count: 1, size_bytes: 3 },
+      duplicate: { file_count: 1, size_bytes: 3 },
+      new: { file_count: 3, size_bytes: 3 },
+      changed: { file_count: 0 },
+      request_count: 6 + 2, // to compare: the list of the folder, and one to see that the service filters by folder
+      size_bytes: 3,
       exceeding_session_count: 0,
     });
     expect(service.assets.size).toBe(1);
@@ -172,7 +172,11 @@ describe('what is to be sent', () => {
     const path = join(folder, 'top.bin');
     await cli.json(['upload', path]);
     const plan = await cli.json(['upload', path, '--force', '--estimate']);
-    expect(plan).toMatchObject({ there: { files: 0 }, new: { files: 1, bytes: 3 }, requests: 2 });
+    expect(plan).toMatchObject({
+      skipped: { file_count: 0 },
+      new: { file_count: 1, size_bytes: 3 },
+      request_count: 2,
+    });
     expect(await cli.json(['upload', path, '--force', '--dry-run'])).toMatchObject([
       { outcome: 'new', asset_uid: null },
     ]);

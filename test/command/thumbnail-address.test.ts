@@ -36,7 +36,7 @@ it.each([
   const thumb = await cli.run(['assets', 'thumb', assetUid, '-o', join(cli.home, 'poster.jpg'), '--json']);
   expect(errorOf(thumb)).toEqual(errorInTable('private_address'));
   const { stdout } = await cli.run(['assets', 'ls', '--html', join(cli.home, 'sheet.html'), '--json']);
-  expect(JSON.parse(stdout)).toMatchObject({ assets: 1, missing_thumbnail_count: 1 });
+  expect(JSON.parse(stdout)).toMatchObject({ asset_count: 1, missing_thumbnail_count: 1 });
   expect(other.requestedPaths).toEqual([]);
 });
 

@@ -44,10 +44,11 @@ it.each([3, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 31, 32, 33, 34,
     const { code, summary, receipts, sentBytes } = await interruptAt(nthRequest);
     if (code === 0) return; // it was over before
     expect(code).toBe(130);
-    const states = (state: string) => receipts.filter((receipt: { state: string }) => receipt.state === state).length;
+    const states = (state: string) =>
+      receipts.filter((receipt: { asset_state: string }) => receipt.asset_state === state).length;
     expect([countIn(summary, 'uploaded and ready'), countIn(summary, 'uploaded and still processing')]).toEqual([
       states('ready'),
-      states('pending'),
+      states('unchecked'),
     ]);
     expect(receipts.length + countIn(summary, 'not finished') + countIn(summary, 'failed')).toBe(fileCount);
     const [, amount = '', unit = ''] = /([\d.]+) (B|KiB|MiB) sent/.exec(summary) ?? [];

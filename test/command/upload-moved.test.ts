@@ -38,7 +38,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     await world.expectUploaded(record);
     expect(posts()).toEqual([]);
     const again = await world.upload();
-    expect(again.record).toMatchObject({ outcome: 'skipped', requests: 0, path: moved });
+    expect(again.record).toMatchObject({ outcome: 'skipped', request_count: 0, path: moved });
   });
 
   it('stopped again at its other path: is continued there', async () => {

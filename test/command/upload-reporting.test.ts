@@ -16,12 +16,12 @@ describe('what is told', () => {
   it('what was uploaded before is told so, with its asset', async () => {
     const { record: first } = await world.upload();
     const { record, stderr } = await world.upload();
-    expect(record).toMatchObject({ outcome: 'skipped', verified: true, bytes_sent: 0, requests: 0 });
+    expect(record).toMatchObject({ outcome: 'skipped', verified: true, bytes_sent: 0, request_count: 0 });
     expect(stderr).toContain(`already uploaded as asset ${first.asset_uid}; --force uploads it again`);
     const copy = join(world.cli.home, 'copy.bin');
     copyFileSync(world.path, copy);
     const same = await world.run(['upload', copy]);
-    expect(same.stderr).toContain(`a duplicate of /${first.name} (asset ${first.asset_uid})`);
+    expect(same.stderr).toContain(`a duplicate of /${first.asset_name} (asset ${first.asset_uid})`);
     expect(world.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
   });
 
@@ -70,9 +70,9 @@ describe('what is told', () => {
     expect(table).toMatch(/PATH +RESULT/);
     const list = async (options = {}) => (await world.run(['uploads', 'ls', '--finished'], options)).stdout;
     const uid = (await list()).split('\t')[0] ?? '';
-    expect((await list()).split('\t')[3]).toBe('pending');
+    expect((await list()).split('\t')[3]).toBe('unchecked');
     const { stdout: shown, stderr } = await world.run(['uploads', 'ls', '--finished'], narrow);
-    expect(shown).toMatch(new RegExp(`${uid.slice(0, 8)} +not checked`));
+    expect(shown).toMatch(new RegExp(`${uid.slice(0, 8)} +unchecked`));
     expect(shown).not.toContain(uid);
     expect(stderr).toContain('mediactl wait');
     await world.run(['wait'], { clock: fastClock() });
@@ -153,8 +153,8 @@ describe('what is told', () => {
     const { stdout } = await world.run(['upload', world.path, two, '--wait', '--json']);
     const records: { path: string }[] = JSON.parse(stdout);
     expect(records.sort((a, b) => (a.path === two ? 1 : b.path === two ? -1 : 0))).toMatchObject([
-      { status: 'ready', error: null },
-      { status: null, error: { code: 'forbidden' } },
+      { asset_status: 'ready', error: null },
+      { asset_status: null, error: { code: 'forbidden' } },
     ]);
   });
 });

@@ -103,6 +103,6 @@ it('check returns the differences', async () => {
     ),
   );
   const { path } = world;
-  expect(outcome.records).toContainEqual({ path, difference: 'missing', asset_uid: null });
+  expect(outcome.records).toContainEqual({ path, outcome: 'missing_remotely', asset_uid: null });
   expect(outcome.failure).toMatchObject({ exitCode: 11 });
 });

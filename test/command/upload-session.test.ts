@@ -94,7 +94,7 @@ describe('refusals of the creation', () => {
     world.fault = ({ method }) => (method === 'POST' ? respondWith(status, `reason for ${status}`) : undefined);
     const ran = await world.upload();
     expect(ran.code).toBe(exit);
-    expect(ran.record.error).toMatchObject({ code, status, cause: `reason for ${status}` });
+    expect(ran.record.error).toMatchObject({ code, http_status: status, cause: `reason for ${status}` });
     expect(world.interposer.uploadRequests).toHaveLength(1);
     expect(world.unfinishedIds()).toEqual([]);
   });

@@ -27,7 +27,7 @@ describe('stdin', () => {
   it('is spooled first, and the spool is gone afterwards', async () => {
     const { code, record } = await pipe();
     expect(code).toBe(0);
-    expect(record).toMatchObject({ path: '-', name: name() });
+    expect(record).toMatchObject({ path: '-', asset_name: name() });
     await world.expectUploaded(record);
     expect(readdirSync(spool())).toEqual([]);
   });
@@ -50,7 +50,7 @@ describe('stdin', () => {
     world.fault = () => undefined;
     const [finished] = await world.cli.json(['uploads', 'resume', pending.id], { environment });
     await world.expectUploaded(finished);
-    expect(finished.name).toBe(name());
+    expect(finished.asset_name).toBe(name());
     expect(await world.findAssets(name())).toHaveLength(1);
     expect(readdirSync(spool())).toEqual([]);
   });

@@ -13,7 +13,7 @@ describe('a fresh upload', () => {
     expect(code).toBe(0);
     expect(world.interposer.uploadRequests.map(({ method }) => method)).toEqual(['POST', ...Array(5).fill('PATCH')]);
     expect(record).toMatchObject({
-      requests: 6,
+      request_count: 6,
       bytes_sent: world.bytes.length,
       resumed_from_bytes: null,
       size_bytes: world.bytes.length,
@@ -37,7 +37,7 @@ describe('a fresh upload', () => {
       world.bytes = writeSome(world.path, 1000);
       const { code, record } = await world.upload();
       expect(code).toBe(0);
-      expect(record.name).toBe(name);
+      expect(record.asset_name).toBe(name);
       await world.expectUploaded(record);
     },
   );
@@ -55,7 +55,7 @@ describe('rate limit', () => {
     expect(code).toBe(0);
     await world.expectUploaded(record);
     expect(clock.sleptMs.filter((delay) => delay === 7000)).toHaveLength(3);
-    const waits = stderr.split('\n').filter((line) => line.includes('"why":"rate-limited"'));
+    const waits = stderr.split('\n').filter((line) => line.includes('"kind":"rate_limited"'));
     expect(waits).toHaveLength(3);
   });
 
@@ -101,7 +101,7 @@ describe('broken lines and failing servers', () => {
       nth > 1 && ['PATCH', 'HEAD'].includes(method) ? respondWith(503, 'no') : undefined;
     const { code, record } = await world.upload([], { clock });
     expect(code).toBe(10);
-    expect(record.error).toMatchObject({ status: 503, retryable: true });
+    expect(record.error).toMatchObject({ http_status: 503, retryable: true });
     expect(record.error.hint).toContain('uploads resume');
     expect(clock.sleptMs.map((delay) => Math.ceil(delay / 1000))).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
     world.fault = () => undefined;

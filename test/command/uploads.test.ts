@@ -97,7 +97,7 @@ describe('uploads', () => {
     await interrupt(['-', '--name', 'Piped'], bytes);
     expect(readdirSync(spool)).toHaveLength(1);
     const [record] = await cli.json(['uploads', 'resume', '--all']);
-    expect(record).toMatchObject({ verified: true, resumed_from_bytes: 1000, name: 'Piped' });
+    expect(record).toMatchObject({ verified: true, resumed_from_bytes: 1000, asset_name: 'Piped' });
     expect(readdirSync(spool)).toEqual([]);
     await interrupt(['-', '--name', 'Piped', '--force'], bytes);
     const [{ id }] = await cli.json(['uploads', 'ls']);
@@ -200,13 +200,13 @@ describe('several files', () => {
     mkdirSync(join(folder, 'day 2'), { recursive: true });
     for (const name of ['b.mov', 'a.mov', 'day 2/c.mov']) writeFileSync(join(folder, name), name);
     const records = await cli.json(['upload', '--flatten', folder, '--transfers', '1']);
-    expect(records.map(({ name }: { name: string }) => name)).toEqual(['a.mov', 'b.mov', 'c.mov']);
+    expect(records.map(({ asset_name }: { asset_name: string }) => asset_name)).toEqual(['a.mov', 'b.mov', 'c.mov']);
     expect((await cli.run(['upload', '--flatten', folder, '--name', 'x'])).code).toBe(2);
   });
 
   it('-q prints the uids of the assets; @last is the newest', async () => {
     const { stdout } = await cli.run(['upload', path, '-q']);
-    expect(await cli.json(['assets', 'get', '@last'])).toMatchObject({ uid: stdout.trim() });
+    expect(await cli.json(['assets', 'get', '@last'])).toMatchObject([{ uid: stdout.trim() }]);
   });
 });
 

@@ -71,9 +71,9 @@ it('embed restrict turns the restriction on, and shows it', () =>
 it('uploads import keeps the receipts of the request, and says how many are new', () =>
   cli.withContext(async (context) => {
     const line = {
-      service: 'https://media.example.com',
-      workspace: workspaceUid,
-      folder: null,
+      base_url: 'https://media.example.com',
+      workspace_uid: workspaceUid,
+      folder_uid: null,
       path: '/media/a.mov',
       size_bytes: 3,
       source_version: '1',
@@ -81,10 +81,10 @@ it('uploads import keeps the receipts of the request, and says how many are new'
       verified: true,
       asset_uid: assetUid,
       session_uid: 's',
-      name: 'a.mov',
-      state: 'ready',
+      asset_name: 'a.mov',
+      asset_state: 'ready',
       reason: null,
-      at: '2026-01-01T00:00:00.000Z',
+      finished_at: '2026-01-01T00:00:00.000Z',
     };
     const file = join(cli.home, 'sent.jsonl');
     writeFileSync(file, `${JSON.stringify(line)}\n`);

@@ -111,13 +111,13 @@ describe('what a failure means', () => {
   });
 
   it.each([0, 'toString', 77, null])('of an exit code %o that is none, a failure', (exit_code) => {
-    const told = { code: 'x', message: 'm', exit_code, cause: {}, hint: 7, status: 'x' };
+    const told = { code: 'x', message: 'm', exit_code, cause: {}, hint: 7, http_status: 'x' };
     expect(parseFailure(JSON.stringify(told)).toJSON()).toMatchObject({
       message: 'm',
       exit_code: 1,
       cause: null,
       hint: null,
-      status: null,
+      http_status: null,
     });
   });
 

@@ -154,7 +154,7 @@ describe('a line that breaks', () => {
       code: 'source_failed',
       exit_code: 10,
       retryable: true,
-      status: null,
+      http_status: null,
     });
     expect(server.requests.length).toBe(5);
   });
@@ -315,8 +315,8 @@ describe('a file that becomes another', () => {
   });
 
   it.each([
-    [404, { code: 'file_missing', exit_code: 1, status: null }],
-    [403, { code: 'source_forbidden', exit_code: 2, status: null }],
+    [404, { code: 'file_missing', exit_code: 1, http_status: null }],
+    [403, { code: 'source_forbidden', exit_code: 2, http_status: null }],
   ])('and is answered %d is told as what it is, not as an upload session that is gone', async (status, expected) => {
     const { server, source } = await servedAndOpened();
     server.fault = later(answering(status));
@@ -358,7 +358,7 @@ describe('a server that cannot be read from', () => {
     const server = await FileServer.start(someBytes(9));
     server.fault = () => answering(status, '<html>', { 'content-type': 'text/html' });
     const error = await failureOf(open(server.url));
-    expect(error).toMatchObject({ code, exit_code: exitCode, status: null });
+    expect(error).toMatchObject({ code, exit_code: exitCode, http_status: null });
     expect(server.requests.length).toBe(status === 503 ? 4 : 1);
   });
 

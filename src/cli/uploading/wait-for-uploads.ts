@@ -1,11 +1,11 @@
-import { combineFailures, MediactlError } from '../../client/errors.ts';
+import { combineFailures, type ErrorRecord, MediactlError } from '../../client/errors.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { resolveWorkspaceUid } from '../library/workspaces.ts';
 import { type Column, listBy } from '../output/result.ts';
 import { waitWithDisplay } from '../progress/wait-display.ts';
 
-type WaitRow = { asset_uid: string; path: string; status: string; error: string | null };
+type WaitRow = { asset_uid: string; path: string; asset_status: string; error: ErrorRecord | null };
 
 /** Waits until the assets that this machine uploaded to the workspace are ready, and updates their receipts. */
 export async function waitForUploads(context: Context, timeoutMs: number) {
@@ -34,7 +34,12 @@ export async function waitForUploads(context: Context, timeoutMs: number) {
       );
       if (error) failures.push(error.withSubject(path));
       const failedStatus = error?.explanation.code === 'processing_failed' ? 'failed' : 'unknown';
-      waited.push({ asset_uid: uid, path, status: error ? failedStatus : 'ready', error: error?.message ?? null });
+      waited.push({
+        asset_uid: uid,
+        path,
+        asset_status: error ? failedStatus : 'ready',
+        error: context.terminal.redactor.errorRecord(error),
+      });
     },
   });
   await Promise.all(recorded);
@@ -50,5 +55,5 @@ const nothingThere = 'nothing to wait for';
 const waitColumns: Column<WaitRow>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  { header: 'STATUS', value: ({ status }) => status, noTruncate: true },
+  { header: 'STATUS', value: ({ asset_status }) => asset_status, noTruncate: true },
 ];

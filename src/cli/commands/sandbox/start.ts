@@ -213,12 +213,12 @@ const sandboxRecord = (
   { pid, url, workspace, workspace_name, started_at }: RunningSandbox,
   { dataDir, profile }: SandboxLocation,
 ) =>
-  record({ pid, url, workspace, started_at, data: dataDir, profile }, url, (shown, render): DetailRow[] => [
+  record({ pid, url, workspace, started_at, data_dir: dataDir, profile }, url, (shown, render): DetailRow[] => [
     ['url', shown.url],
     ['pid', String(shown.pid)],
     ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace],
     ['profile', shown.profile],
-    ['data', shown.data],
+    ['data dir', shown.data_dir],
   ]);
 
 type OptionParser = (flag: string, text: string) => number | string;

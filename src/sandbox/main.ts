@@ -79,7 +79,9 @@ async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (
 
 /** Returns the arguments that `mediactl sandbox start` compares with its own, to detect one with other options. */
 const startOptions = (args: readonly string[]) =>
-  args.filter((each, at) => !/^--(data-dir|port|log)(=|$)/.test(each) && !/^--(data-dir|port|log)$/.test(args[at - 1] ?? ''));
+  args.filter(
+    (each, at) => !/^--(data-dir|port|log)(=|$)/.test(each) && !/^--(data-dir|port|log)$/.test(args[at - 1] ?? ''),
+  );
 
 /** Kills a process and those that it has started. */
 function killGroup(leader: number): void {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock, optionalClock } from '../support/clock.ts';
@@ -9,8 +10,6 @@ import { errorOf } from '../support/errors.ts';
 import { after, cut, FakeService, refuse } from '../support/fake-service.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { writeManyFiles } from '../support/many-files.ts';
-
-type Item = { path: string; outcome: string; asset_uid: string | null; error: unknown };
 
 async function world(options: Parameters<typeof FakeService.start>[0] = {}) {
   const service = await FakeService.start(options);
@@ -24,11 +23,12 @@ async function world(options: Parameters<typeof FakeService.start>[0] = {}) {
     return path;
   };
   const run = (...args: string[]) => cli.run(args, { clock: optionalClock(50) });
-  const upload = (...args: string[]): Promise<Item[]> => cli.json(['upload', ...args], { clock: optionalClock(50) });
+  const upload = (...args: string[]): Promise<UploadRecord[]> =>
+    cli.json(['upload', ...args], { clock: optionalClock(50) });
   return { service, cli, folder, file, run, upload };
 }
 
-const outcomes = (items: Item[]) => items.map(({ outcome }) => outcome).sort();
+const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
 
 describe('one file is one asset', () => {
   it('addresses that differ in their query alone are files of their own', async () => {

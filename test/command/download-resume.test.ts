@@ -78,10 +78,10 @@ const part = (
 type Script = MediaReply | ((from: number) => MediaReply);
 const rest = (from: number) => part(from, fileSize);
 
-type Case = [what: string, replies: Script[], size: number | null, exit: number];
+type ResumeCase = [what: string, replies: Script[], size: number | null, exit: number];
 
 /** Responses after the connection dropped at byte 100,000 of the first version. */
-const table: Case[] = [
+const table: ResumeCase[] = [
   ['a whole answer', [fullReply], fileSize, 0],
   ['without a length in the record', [fullReply], null, 0],
   ['the rest, under an equal ETag', [cut, rest], fileSize, 0],
@@ -182,7 +182,7 @@ const table: Case[] = [
 
   ['the rest is refused, of a file that was promised', [cut, { status: 416 }], fileSize, 13],
   ...['text/plain', 'application/json', 'application/xml', 'application/problem+json'].map(
-    (type): Case => [
+    (type): ResumeCase => [
       `a refusal that is called a success: ${type}`,
       [{ headers: { 'content-type': type }, body: Buffer.from('{"error":"quota"}') }],
       fileSize,
@@ -338,7 +338,7 @@ it.each([
   ],
   ['parts of nothing for ever', errorInTable('download_incomplete')],
 ])('%s: code and next step', async (what, error) => {
-  const [, replies, told] = table.find(([name]) => name === what) as Case;
+  const [, replies, told] = table.find(([name]) => name === what) as ResumeCase;
   expect(errorOf(await download(replies, told, ['--json']))).toEqual(error);
 });
 

@@ -12,14 +12,14 @@ import { type RecordedRequest, startRecordingServer } from '../support/recording
 
 const v1 = '/api/external/v1';
 
-type Case = {
+type EndpointCase = {
   args: string[];
   stdin?: string;
   /** An expected request: method, path below the API prefix, query and body. */
   sends: Partial<Pick<RecordedRequest, 'query' | 'body'>> & { method: string; path: string };
 };
 
-const collections = ['assets', 'videos'].flatMap((noun): Case[] => [
+const collections = ['assets', 'videos'].flatMap((noun): EndpointCase[] => [
   {
     args: [noun, 'ls'],
     sends: { method: 'GET', path: `/${noun}/`, query: { limit: '20', offset: '0' } },
@@ -68,7 +68,7 @@ const collections = ['assets', 'videos'].flatMap((noun): Case[] => [
   },
 ]);
 
-const cases: Case[] = [
+const cases: EndpointCase[] = [
   ...collections,
   {
     args: ['assets', 'ls', '--type', 'image', '--folder', '/'],

@@ -1,13 +1,12 @@
 import { mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli } from '../support/cli.ts';
 import { FakeService, refuse } from '../support/fake-service.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
-
-type Item = { path: string; outcome: string; asset_uid: string; blake3: string | null; verified: boolean | null };
 
 /** Starts a service whose records show the size of each asset, and a machine with a directory of five files. */
 async function start(options: Parameters<typeof FakeService.start>[0] = {}) {
@@ -18,12 +17,12 @@ async function start(options: Parameters<typeof FakeService.start>[0] = {}) {
   for (let n = 1; n <= 5; n++) writeFileSync(join(folder, `shot ${n}.bin`), 'x'.repeat(n));
   /** Runs a command on a machine with a state folder of its own. */
   const on = (machine: string) => ({ environment: { MEDIACTL_STATE_DIR: join(cli.home, machine) } });
-  const upload = async (machine: string, ...args: string[]): Promise<Item[]> =>
+  const upload = async (machine: string, ...args: string[]): Promise<UploadRecord[]> =>
     cli.json(['upload', folder, ...args], on(machine));
   return { service, cli, folder, on, upload };
 }
 
-const outcomes = (items: Item[]) => items.map(({ outcome }) => outcome).sort();
+const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
 const five = (outcome: string) => Array(5).fill(outcome);
 
 describe('files that another machine has uploaded', () => {
@@ -64,7 +63,7 @@ describe('files that another machine has uploaded', () => {
     const { stdout } = await cli.run(['uploads', 'export'], on('a'));
     await cli.json(['uploads', 'import', '-'], { ...on('b'), stdin: stdout });
     renameSync(folder, join(cli.home, 'copy'));
-    const items: Item[] = await cli.json(['sync', join(cli.home, 'copy'), '/'], on('b'));
+    const items: UploadRecord[] = await cli.json(['sync', join(cli.home, 'copy'), '/'], on('b'));
     expect([outcomes(items), service.assets.size]).toEqual([five('skipped'), 5]);
     expect(items.every(({ blake3, verified }) => blake3 !== null && verified === null)).toBe(true);
   });
@@ -214,7 +213,7 @@ describe('files of the sandbox', () => {
     expect(await check()).toEqual(['unverified', 'unverified']);
     expect(await check('--download')).toEqual(['different']);
     const { stdout } = await world.run(['upload', directory, '/Checked', '--json'], other);
-    const items: Item[] = JSON.parse(stdout);
+    const items: UploadRecord[] = JSON.parse(stdout);
     expect(items.map(({ outcome, verified }) => [outcome, verified]).sort()).toEqual([
       ['same_name_and_size', null],
       ['skipped', true],

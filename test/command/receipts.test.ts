@@ -1,6 +1,7 @@
 import { copyFileSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { after, cut, FakeService, refuse } from '../support/fake-service.ts';
@@ -19,14 +20,12 @@ beforeEach(async () => {
   writeManyFiles(folder, count);
 });
 
-type Item = { path: string; outcome: string; asset_uid: string; asset_status: string | null };
-
-async function upload(...args: string[]): Promise<Item[]> {
+async function upload(...args: string[]): Promise<UploadRecord[]> {
   service.requests = 0;
   return cli.json(['upload', '--flatten', folder, ...args], { clock: fastClock(20) });
 }
 
-const outcomes = (items: Item[]) => items.map(({ outcome }) => outcome).sort();
+const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
 const all = (outcome: string | null) => Array(count).fill(outcome);
 const one = () => join(folder, 'shot 00000.bin');
 
@@ -36,9 +35,9 @@ describe('the same files again', () => {
     expect(outcomes(first)).toEqual(all('uploaded'));
     const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
     service.requests = 0;
-    const again: Item[] = await cli.json(['upload', '--flatten', folder], { environment });
+    const again: UploadRecord[] = await cli.json(['upload', '--flatten', folder], { environment });
     expect([outcomes(again), service.requests]).toEqual([all('skipped'), 0]);
-    const uids = (items: Item[]) => items.map(({ asset_uid }) => asset_uid).sort();
+    const uids = (items: UploadRecord[]) => items.map(({ asset_uid }) => asset_uid).sort();
     expect(uids(again)).toEqual(uids(first));
   });
 
@@ -84,8 +83,8 @@ describe('the same files again', () => {
   });
 
   it('whose asset was moved to the trash from here are sent again', async () => {
-    const [{ asset_uid }] = (await upload()) as [Item];
-    await cli.run(['assets', 'rm', asset_uid, '--yes']);
+    const [{ asset_uid }] = (await upload()) as [UploadRecord];
+    await cli.run(['assets', 'rm', asset_uid as string, '--yes']);
     expect(outcomes(await upload())).toEqual([...Array(count - 1).fill('skipped'), 'uploaded']);
   });
 });
@@ -133,7 +132,7 @@ describe('the store of receipts', () => {
     const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
     await cli.json(['uploads', 'import', '-'], { stdin: lines, environment });
     copyFileSync(one(), join(folder, 'copy.bin'));
-    const items: (Item & { verified: boolean | null })[] = await cli.json(['upload', '--flatten', folder], {
+    const items: (UploadRecord & { verified: boolean | null })[] = await cli.json(['upload', '--flatten', folder], {
       environment,
     });
     expect(outcomes(items)).toEqual(['duplicate', ...all('skipped')]);

@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { Cli } from '../support/cli.ts';
 import { FakeService } from '../support/fake-service.ts';
 
@@ -46,13 +47,11 @@ const command = (column: Column, folder = '/F', from = directory) => [
   ...[from, '--folder', folder],
 ];
 
-type Item = { path: string; outcome: string; asset_name: string; asset_uid: string };
-
 /** Runs a command and expects the same from `-n` and `--estimate` before. @returns outcomes by file name */
 async function outcomesOf(args: readonly string[]): Promise<Record<string, string>> {
-  const dry: Item[] = await cli.json([...args, '-n']);
+  const dry: UploadRecord[] = await cli.json([...args, '-n']);
   const estimate = await cli.json([...args, '--estimate']);
-  const items: Item[] = await cli.json(args);
+  const items: UploadRecord[] = await cli.json(args);
   const found = byName(items);
   const isSent = (outcome: string) => ['new', 'changed'].includes(outcome);
   const planned = dry.map((item) => ({
@@ -68,7 +67,7 @@ async function outcomesOf(args: readonly string[]): Promise<Record<string, strin
   return found;
 }
 
-const byName = (items: readonly Item[]) =>
+const byName = (items: readonly UploadRecord[]) =>
   Object.fromEntries(items.map(({ path, outcome }) => [path.split('/').at(-1), outcome]));
 
 describe.each(columns)('%s of', (column) => {
@@ -144,7 +143,7 @@ it.each([
 
 describe('what is skipped', () => {
   it('is named with its folder and name, in every form', async () => {
-    const [first]: Item[] = await cli.json(['upload', join(directory, 'day1/a.bin')]);
+    const [first]: UploadRecord[] = await cli.json(['upload', join(directory, 'day1/a.bin')]);
     const copy = write('copy.bin', 'the content of a');
     const other = write('other.bin', 'the content of a');
     const one = await cli.run(['upload', copy]);

@@ -8,6 +8,7 @@ import { writeSome } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { type Fault, respondWith } from '../support/interposer.ts';
 import { createLatch } from '../support/latch.ts';
+import { isStrict } from '../support/sandbox.ts';
 import { databaseFile, failWrites } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
@@ -311,13 +312,16 @@ it('an upload ends before its last chunk if that cannot be recorded; the next ru
   expect((await world.run(['uploads', 'resume', '--all', '--json'])).stdout.trim()).toBe('[]');
 });
 
-it('a file whose asset mv has moved is in the new folder, and is uploaded again to the old one', async () => {
-  const { record } = await world.upload();
-  await world.run(['folders', 'create', '/Archive']);
-  expect((await world.run(['mv', record.asset_uid, '/Archive'])).code).toBe(0);
-  expect((await world.upload(['--folder', '/Archive'])).record).toMatchObject({
-    outcome: 'skipped',
-    asset_uid: record.asset_uid,
-  });
-  expect((await world.upload()).record.outcome).toBe('uploaded');
-});
+it.skipIf(isStrict)(
+  'a file whose asset mv has moved is in the new folder, and is uploaded again to the old one',
+  async () => {
+    const { record } = await world.upload();
+    await world.run(['folders', 'create', '/Archive']);
+    expect((await world.run(['mv', record.asset_uid, '/Archive'])).code).toBe(0);
+    expect((await world.upload(['--folder', '/Archive'])).record).toMatchObject({
+      outcome: 'skipped',
+      asset_uid: record.asset_uid,
+    });
+    expect((await world.upload()).record.outcome).toBe('uploaded');
+  },
+);

@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { exitCodes } from '../../src/client/error-table.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliResult } from '../support/cli.ts';
@@ -15,8 +16,6 @@ const sizes = [1, 1000, chunkBytes, chunkBytes + 1, 3 * chunkBytes, 4 * chunkByt
 /** Runs at most; no faults are injected after the first `faultyRuns`. */
 const runs = 9;
 const faultyRuns = 6;
-
-type Item = { path: string; asset_uid: string | null; verified: boolean | null; error: unknown };
 
 /** A soak: a user who repeats the same command until it succeeds, under random faults. */
 class Day {
@@ -124,11 +123,11 @@ class Day {
     expect(stderr).not.toMatch(/unclassified|report it|TypeError/);
     expect(stdout + stderr).not.toContain(this.key);
     if (code !== 0) return;
-    const items: Item[] = JSON.parse(stdout);
+    const items: UploadRecord[] = JSON.parse(stdout);
     expect(items.map(({ error }) => error)).toEqual([...this.files].map(() => null));
     for (const [path, bytes] of this.files) {
       const item = this.isStdin ? items[0] : items.find((each) => each.path === path);
-      const { asset_uid: uid, verified } = item as Item;
+      const { asset_uid: uid, verified } = item as UploadRecord;
       const stored = this.service.assets.get(uid as string);
       // Bytes corrupted in transit whose checksum was lost must not be reported as verified.
       const isRight = stored?.bytes.equals(bytes) || (verified === null && stored?.isCorrupted === true);

@@ -29,12 +29,12 @@ async function processed(sandbox: TestSandbox, path: string) {
 }
 
 type Segment = { seconds: number; bytes: Buffer };
-type Step = { attributes: string; url: string; header: Buffer; segments: Segment[] };
+type HlsRung = { attributes: string; url: string; header: Buffer; segments: Segment[] };
 
 const bytesOf = async (url: string) => Buffer.from(await (await fetch(url)).arrayBuffer());
 
 /** Fetches the renditions of a master playlist, each with its header and segments. */
-async function stepsOf(masterUrl: string): Promise<Step[]> {
+async function stepsOf(masterUrl: string): Promise<HlsRung[]> {
   const master = await (await fetch(masterUrl)).text();
   const entries = [...master.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(\S+)/gm)];
   return Promise.all(
@@ -58,7 +58,7 @@ async function stepsOf(masterUrl: string): Promise<Step[]> {
   );
 }
 
-const lengthOf = ({ segments }: Step) => segments.reduce((sum, { seconds }) => sum + seconds, 0);
+const lengthOf = ({ segments }: HlsRung) => segments.reduce((sum, { seconds }) => sum + seconds, 0);
 
 /** Counts the packets of a segment by type, with ffprobe. */
 async function packetsIn(header: Buffer, { bytes }: Segment): Promise<Record<string, number>> {
@@ -85,8 +85,8 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     expect(asset).toMatchObject({ status: 'ready', failure_reason: null, duration: seconds });
     const [step, ...others] = await stepsOf(info.hls_url.url);
     expect(others).toEqual([]);
-    expect(lengthOf(step as Step)).toBeCloseTo(seconds, 1);
-    const { streams } = await runFfprobe((step as Step).url);
+    expect(lengthOf(step as HlsRung)).toBeCloseTo(seconds, 1);
+    const { streams } = await runFfprobe((step as HlsRung).url);
     expect(streams.map(({ nb_read_packets }) => Number(nb_read_packets))[0]).toBe(25 * seconds);
   });
 
@@ -131,9 +131,9 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     const { info } = await processed(helped, path);
     const master = await (await fetch(info.hls_url.url)).text();
     expect(master.match(/TYPE=AUDIO.*DEFAULT=YES/g)).toHaveLength(1);
-    const [top, lower] = (await stepsOf(info.hls_url.url)) as [Step, Step];
+    const [top, lower] = (await stepsOf(info.hls_url.url)) as [HlsRung, HlsRung];
     expect(top.header.includes('elst')).toBe(true);
-    const lengths = ({ segments }: Step) => segments.map(({ seconds }) => seconds.toFixed(1));
+    const lengths = ({ segments }: HlsRung) => segments.map(({ seconds }) => seconds.toFixed(1));
     expect(lengths(top)).toEqual(['3.0', '3.0', '2.0']);
     expect(lengths(lower)).toEqual(lengths(top));
   });
@@ -164,8 +164,8 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     const { asset, info } = await processed(plain, cut);
     expect(asset).toMatchObject({ status: 'ready', failure_reason: null, type: 'video' });
     const [step] = await stepsOf(info.hls_url.url);
-    expect(lengthOf(step as Step)).toBeCloseTo(3, 0);
-    const { streams } = await runFfprobe((step as Step).url);
+    expect(lengthOf(step as HlsRung)).toBeCloseTo(3, 0);
+    const { streams } = await runFfprobe((step as HlsRung).url);
     expect(streams.map(({ codec_type }) => codec_type)).toEqual(['video', 'audio']);
   });
 

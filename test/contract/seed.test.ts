@@ -12,13 +12,13 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-type Item = { uid: string; name: string; created_at: string; duration: number | null };
+type SeededAsset = { uid: string; name: string; created_at: string; duration: number | null };
 
 const page = async (query: string) => (await call('GET', `/assets/?${query}`)).json();
 
 /** Lists all items, page by page. */
-async function walk(query: string): Promise<Item[]> {
-  const items: Item[] = [];
+async function walk(query: string): Promise<SeededAsset[]> {
+  const items: SeededAsset[] = [];
   for (let offset = 0; ; offset += 100) {
     const next = await page(`limit=100&offset=${offset}&${query}`);
     items.push(...next.items);
@@ -86,7 +86,7 @@ describe('--seed', () => {
     const after = await startSandbox({ dataDir: used.dataDir });
     try {
       const { items } = await (await rawHttp(() => after).call('GET', '/assets/')).json();
-      expect(items.map(({ uid }: Item) => uid)).toEqual([asset_uid]);
+      expect(items.map(({ uid }: SeededAsset) => uid)).toEqual([asset_uid]);
     } finally {
       await after.end();
     }
@@ -108,9 +108,9 @@ describe('--seed', () => {
 
 describe('a long list', () => {
   it.each([
-    ['created_at', ({ created_at }: Item) => created_at],
-    ['name', ({ name }: Item) => name],
-    ['duration', ({ duration }: Item) => duration ?? -1],
+    ['created_at', ({ created_at }: SeededAsset) => created_at],
+    ['name', ({ name }: SeededAsset) => name],
+    ['duration', ({ duration }: SeededAsset) => duration ?? -1],
   ])('by %s: every asset once, in order, and turned round', async (ordering, value) => {
     const up = await walk(`ordering=${ordering}`);
     expect(new Set(up.map(({ uid }) => uid)).size).toBe(count);

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { openPage } from './browser.ts';
+import type { UntypedResponse } from './raw-http.ts';
 import { mediactl, type StartedProcess } from './spawn.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -43,8 +44,6 @@ export async function startBrowse(
 }
 
 /** A response whose JSON is untyped: tests assert on its shape. */
-// biome-ignore lint/suspicious/noExplicitAny: as above
-type UntypedResponse = Omit<Response, 'json'> & { json(): Promise<any> };
 
 export type BrowseClient = {
   /** URL prefix of the page and its API. */

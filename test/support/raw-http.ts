@@ -123,7 +123,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
 
 /** A response whose JSON is untyped: tests assert on its shape. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
-type UntypedResponse = Omit<Response, 'json'> & { json(): Promise<any> };
+export type UntypedResponse = Omit<Response, 'json'> & { json(): Promise<any> };
 
 type RawOptions = {
   /** API key; an empty string sends none. */

@@ -36,14 +36,14 @@ it('A01: the total under any of its names, or none', () => {
     expect(() => itemsOf(answer)).toThrow('not an API page');
 });
 
-type Item = { uid: string };
+type WalkedItem = { uid: string };
 
 /** Walks a list of `size` items that may omit its total and may grow at its head between pages. */
 async function walk(
   size: number,
   { total = true, limit = undefined as number | undefined, grows = 0, times = 1e9 } = {},
 ) {
-  let items: Item[] = Array.from({ length: size }, (_, n) => ({ uid: String(n) }));
+  let items: WalkedItem[] = Array.from({ length: size }, (_, n) => ({ uid: String(n) }));
   const asked: [number, number][] = [];
   const found: string[] = [];
   const fetchPage = async (pageSize: number, offset: number) => {
@@ -139,7 +139,7 @@ async function atOnce(size: number, { inFlight = 8, gives = 100 } = {}) {
     return { items, count: size };
   };
   const found: string[] = [];
-  for await (const page of fetchPages<Item>(fetchPage, {}, {}, () => inFlight))
+  for await (const page of fetchPages<WalkedItem>(fetchPage, {}, {}, () => inFlight))
     found.push(...page.map(({ uid }) => uid));
   return { most, offsets, found };
 }

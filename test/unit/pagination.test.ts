@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { fetchPages } from '../../src/client/api/pagination.ts';
 
-type Item = { uid: string };
+type ListedItem = { uid: string };
 
 /** A list of a service, which others change: `onPage` is called after each page, with the number of pages so far. */
-function createList(count: number, onPage: (list: Item[], pages: number) => void) {
+function createList(count: number, onPage: (list: ListedItem[], pages: number) => void) {
   const list = Array.from({ length: count }, (_, at) => ({ uid: `item ${at}` }));
   let pages = 0;
   const fetchPage = async (limit: number, offset: number) => {

@@ -71,7 +71,7 @@ export async function findPrimaryInUse(context: Context): Promise<string | undef
   const primary = findPrimary(all);
   if (primary && isSameUid(primary.uid, uid)) return uid;
   throw usageError(
-    `workspace ${displayText(name)} is not the primary one, so its assets cannot be found by path or folder`,
+    `workspace ${displayText(name) || uid} is not the primary one, so its assets cannot be found by path or folder`,
     primary
       ? `use uids there: mediactl ls --search WORDS shows them; for paths: --workspace ${quoteForShell(displayText(primary.name))}`
       : 'use uids: mediactl ls --search WORDS shows them',

@@ -92,7 +92,7 @@ describe('the same files again', () => {
 it('waiting goes on where a run ended, without an upload; what is ready is asked no more', async () => {
   await upload();
   const waited = await cli.json(['wait'], { clock: fastClock(20) });
-  expect(waited.map(({ status }: { status: string }) => status)).toEqual(all('ready'));
+  expect(waited.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(all('ready'));
   service.requests = 0;
   expect(await cli.json(['wait'])).toEqual([]);
   expect((await upload('--wait')).map(({ asset_status }) => asset_status)).toEqual(all('ready'));

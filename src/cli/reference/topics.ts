@@ -61,13 +61,14 @@ export const topics: Record<string, { summary: string; text(): string }> = {
       joinParagraphs(
         'Ask for JSON, and read only that:',
         alignRows([
-          ['mediactl commands --json', 'every command with its arguments, options and examples'],
+          ['mediactl commands --json', 'every command'],
+          ['mediactl commands upload --json', 'one command with its arguments, options and examples'],
           ['mediactl schema NAME', 'JSON Schema of the records that mediactl itself defines'],
           ['mediactl ls --status ready --json', 'records exactly as the service returns them'],
           ['mediactl upload PATH --wait --json', 'an array with one object per file'],
         ]),
         'Results go to stdout. With --json, an error is one line on stderr:',
-        '  {"error":{"code","message","cause","hint","exit_code","retryable",…}}',
+        '  {"error":{"code","message","cause","hint","http_status","exit_code","retryable",…}}',
         'The hint says what to do next. If retryable is true, the same call may succeed later. For exit codes, see mediactl help exit-codes.',
         'mediactl does not prompt if stdin is not a terminal. --yes answers yes to all prompts, and -n shows what would change. An id is a uid, an exact name or @last. Prefer uids: if several assets have the same name, the command fails with exit code 2 unless you pass --newest.',
         'An API key allows about 1,000 requests per hour. mediactl auth status --json shows how many remain.',

@@ -45,7 +45,7 @@ export const browse: CommandDefinition = (command, run) => {
     .argument('[words...]', 'words in the name or description, or the URL of a browse page to show its view')
     .option('--port <number>', 'port to listen on (any free port)')
     .option('--no-open', 'print the URL without opening it')
-    .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB');
+    .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB');
   withFilters(described, 'assets')
     .addOption(sortOption)
     .action(run(async (context, words, flags) => runBrowse(context, await parseBrowseRequest(context, words, flags))));

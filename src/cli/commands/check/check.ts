@@ -27,9 +27,9 @@ import { warnOfSkipped } from '../../uploading/sources.ts';
 import { ignoreNotFound } from '../confirm-many.ts';
 
 /**
- * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder.
- * `same_name_and_size`: an asset has the same name, but was not uploaded from this machine. `different`: the service returns
- * other bytes, of another file or a rendition. `extra`: the asset has no local file.
+ * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder. `unverified`:
+ * an asset has the same name, but was not uploaded from this machine. `different`: the service returns other bytes, of
+ * another file or a rendition.
  */
 type FileDifference = OutputRecord<'check'>;
 

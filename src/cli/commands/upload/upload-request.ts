@@ -75,7 +75,7 @@ const addRunOptions = <Args extends unknown[], Options extends OptionValues>(com
     .option('--require-checksum', 'fail if the service returns no checksum to verify')
     .optionsGroup('Speed')
     .option('--transfers <number>', `number of concurrent uploads (${defaultTransfers})`)
-    .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB')
+    .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
     .option('--chunk-size <size>', `bytes per request, at most ${maxChunkSize}`, maxChunkSize)
     .option('--reserve-requests <n>', 'requests per hour to leave for other uses (10, or 5 %)')
     .option('--stop-at <time>', 'stop at this time (06:00) or after this long (8h)');
@@ -90,7 +90,7 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
       collect,
       [] as string[],
     )
-    .option('--shard <part>', 'upload part 3 of 10 (3/10); run the other parts on other machines')
+    .option('--shard <n/total>', 'upload part 3 of 10 (3/10); run the other parts on other machines')
     .optionsGroup('Output')
     .option('--estimate', 'print totals and the number of requests, and upload nothing')
     .option('--wait', 'wait until the assets are ready')

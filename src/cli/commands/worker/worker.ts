@@ -43,7 +43,7 @@ export const worker: CommandDefinition = (command, run) => {
     .option('--lease <duration>', 'time without a heartbeat until others take over', '30s')
     .option('--max-crashes <number>', 'give up on a file that crashed this many workers', '10')
     .option('--reserve-requests <n>', 'requests per hour to leave for other uses (10, or 5 %)')
-    .option('--limit-rate <size>', 'maximum total bytes per second, such as 5MiB')
+    .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
     .option('--name <name>', 'name of this worker (host name and process id)')
     .addOption(new Option('--log-format <format>', 'write a log to stderr, one line per event').choices(logFormats))
     .option('--metrics <address>', 'serve /metrics and /healthz, such as 127.0.0.1:9464')

@@ -53,7 +53,7 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   return match && toUploaded(match.receipt, match.kind);
 }
 
-/** A receipt with the content of a file: of the file itself (`there`) or of another one (`same`). */
+/** A receipt with the content of a file: of the file itself (`skipped`) or of another one (`duplicate`). */
 export type ReceiptMatch = { kind: 'skipped'; receipt: Receipt } | { kind: 'duplicate'; receipt: Receipt };
 
 /**

@@ -3,9 +3,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { interfaceFiles } from './interface.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { generatedFiles } = createRequire(import.meta.url)('../dist/generated.cjs');
+const { generatedFiles, publicInterface } = createRequire(import.meta.url)('../dist/generated.cjs');
 
 const current = (path) => {
   try {
@@ -15,7 +16,8 @@ const current = (path) => {
   }
 };
 
-const stale = Object.entries(await generatedFiles((path) => current(path) ?? '')).filter(
+const listed = interfaceFiles(await publicInterface(), (path) => current(path) ?? '');
+const stale = Object.entries({ ...(await generatedFiles()), ...listed }).filter(
   ([path, text]) => current(path) !== text,
 );
 if (process.argv.includes('--check')) {

@@ -1,26 +1,30 @@
+import { errorTable, exitCodes } from '../client/error-table.ts';
 import { buildCommandTree } from './program.ts';
 import { describeCommand } from './reference/command-tree.ts';
-import { interfacePages } from './reference/interface.ts';
 import { assumptionsPage, commandsPage, errorsPage, manPage } from './reference/pages.ts';
 import { schemasPage } from './reference/schemas.ts';
 import { shells } from './reference/shells.lazy.ts';
+import { type Setting, settingTable } from './settings/setting-table.ts';
 
 /** Returns the manual page, which the build writes to `man/`. */
 export const manual = async (): Promise<string> => manPage(describeCommand(await buildCommandTree('0.0.0')));
 
-/**
- * Returns the generated files that are in the repository, by path.
- *
- * @param earlier returns the text of a file that was generated before; empty if there is none
- */
-export async function generatedFiles(earlier: (path: string) => string): Promise<Record<string, string>> {
+/** Returns what the public interface consists of, for the lists in `test/interface`. */
+export const publicInterface = async () => ({
+  tree: describeCommand(await buildCommandTree('0.0.0')),
+  settings: Object.entries<Setting>(settingTable).map(([name, { variable }]) => [name, variable].join(' ').trim()),
+  errors: Object.entries(errorTable).map(([code, { exit }]) => `${code} exit ${exitCodes[exit]}`),
+  schemas: JSON.parse(schemasPage()),
+});
+
+/** Returns the generated files that are in the repository, by path. */
+export async function generatedFiles(): Promise<Record<string, string>> {
   const tree = describeCommand(await buildCommandTree('0.0.0'));
   return {
     'docs/commands.md': commandsPage(tree),
     'docs/assumptions.md': assumptionsPage(),
     'docs/errors.md': errorsPage(),
     'docs/schemas.json': schemasPage(),
-    ...interfacePages(tree, earlier),
     ...Object.fromEntries(Object.values(shells).map(({ file, script }) => [`completions/${file}`, script])),
   };
 }

@@ -1,0 +1,7 @@
+import type { publicInterface } from '../src/cli/generated-files.ts';
+
+export const removedMark: string;
+export function interfaceFiles(
+  names: Awaited<ReturnType<typeof publicInterface>>,
+  earlier: (path: string) => string,
+): Record<string, string>;

@@ -24,7 +24,7 @@ const otherVariables: [string, string][] = [
 
 export const environmentRows = (): [string, string][] => [
   ...settingNames.flatMap((name): [string, string][] => {
-    const { variable, what }: Setting = settingTable[name];
+    const { variable, flags = [], what = flags[0]?.help ?? '' }: Setting = settingTable[name];
     const options = flagsOf(name).map(longOf).join(', ');
     return variable ? [[variable, options ? `${what} (${options})` : what]] : [];
   }),

@@ -34,8 +34,8 @@ export type Setting = {
   fallback?: string;
   /** Kind of names that shell completion suggests as values. */
   suggests?: 'profiles' | 'workspaces' | 'folders';
-  /** Description for `help environment`. */
-  what: string;
+  /** Description for `help environment`, if it is not that of the first option. */
+  what?: string;
 };
 
 /**
@@ -49,14 +49,12 @@ export const settingTable = {
     variable: 'MEDIACTL_PROFILE',
     project: true,
     suggests: 'profiles',
-    what: 'profile to use',
   },
   api_key: { kind: text, variable: 'MEDIACTL_API_KEY', what: 'API key, instead of the profile’s' },
   base_url: {
     kind: text,
     flags: [{ flags: '--base-url <url>', help: 'base URL of the service, such as https://media.example.com' }],
     variable: 'MEDIACTL_BASE_URL',
-    what: 'base URL of the service',
   },
   workspace: {
     kind: text,
@@ -64,7 +62,6 @@ export const settingTable = {
     variable: 'MEDIACTL_WORKSPACE',
     project: true,
     profile: true,
-    what: 'workspace, by uid or name',
   },
   folder: { kind: text, variable: 'MEDIACTL_FOLDER', project: true, profile: true, what: 'default folder for uploads' },
   field_names: {
@@ -95,27 +92,22 @@ export const settingTable = {
     project: true,
     profile: true,
     fallback: 'table',
-    what: 'output format: table, json, jsonl, csv, tsv or uid',
   },
   fields: {
     kind: text,
     flags: [{ flags: '--fields <paths>', help: 'print only these fields, such as name,player_config.theme' }],
-    what: 'fields to print',
   },
   jq: {
     kind: text,
     flags: [{ flags: '--jq <filter>', help: 'filter the JSON with jq (built in)' }],
-    what: 'jq filter for the JSON',
   },
   yes: {
     kind: onOrOff,
     flags: [{ flags: '-y, --yes', help: 'answer yes to all prompts' }],
-    what: 'answer yes to all prompts',
   },
   dry_run: {
     kind: onOrOff,
     flags: [{ flags: '-n, --dry-run', help: 'show what would change, without changing anything' }],
-    what: 'show what would change, without changing anything',
   },
   no_input: {
     kind: onOrOff,
@@ -148,7 +140,6 @@ export const settingTable = {
     ],
     variable: 'MEDIACTL_REQUEST_TIMEOUT',
     profile: true,
-    what: 'give up when the server is silent this long',
   },
   max_wait: {
     kind: duration,
@@ -156,7 +147,6 @@ export const settingTable = {
     variable: 'MEDIACTL_MAX_WAIT',
     profile: true,
     fallback: '1h',
-    what: 'maximum total wait for rate limits and outages',
   },
   debug: {
     kind: debugLevel,

@@ -8,7 +8,7 @@ export const profileRecords = ({ profiles, current }: ProfileConfig) =>
     name,
     current: name === current,
     base_url: baseUrl,
-    workspace: workspace ?? null,
+    workspace_uid: workspace ?? null,
     workspace_name: workspaceName ?? null,
     key_store: keyStore,
   }));
@@ -17,9 +17,9 @@ type ProfileRecord = ReturnType<typeof profileRecords>[number];
 
 /** Returns the workspace's name on a terminal, if the name is known, otherwise its uid. */
 export const workspaceText = (
-  { workspace, workspace_name }: Pick<ProfileRecord, 'workspace' | 'workspace_name'>,
+  { workspace_uid, workspace_name }: Pick<ProfileRecord, 'workspace_uid' | 'workspace_name'>,
   { isTerminal }: RenderContext,
-) => escapeControls((isTerminal ? workspace_name : undefined) ?? workspace ?? '');
+) => escapeControls((isTerminal ? workspace_name : undefined) ?? workspace_uid ?? '');
 
 export const profileColumns: Column<ProfileRecord>[] = [
   { header: '', value: ({ current }) => (current ? '*' : '') },

@@ -75,7 +75,7 @@ function toStatus(
   return {
     profile,
     base_url: baseUrl.origin,
-    workspace: workspace ?? null,
+    workspace_uid: workspace ?? null,
     workspace_name: asText(chosen?.name) ?? null,
     authenticated: isKeyAccepted(failure),
     rate_limit: resetAt === undefined ? null : { limit, remaining, resets_at: new Date(resetAt).toISOString() },

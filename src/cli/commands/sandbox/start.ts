@@ -213,10 +213,10 @@ const sandboxRecord = (
   { pid, url, workspace, workspace_name, started_at }: RunningSandbox,
   { dataDir, profile }: SandboxLocation,
 ) =>
-  record({ pid, url, workspace, started_at, data_dir: dataDir, profile }, url, (shown, render): DetailRow[] => [
+  record({ pid, url, workspace_uid: workspace, started_at, data_dir: dataDir, profile }, url, (shown, render): DetailRow[] => [
     ['url', shown.url],
     ['pid', String(shown.pid)],
-    ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace],
+    ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace_uid],
     ['profile', shown.profile],
     ['data dir', shown.data_dir],
   ]);

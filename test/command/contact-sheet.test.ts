@@ -169,7 +169,7 @@ describe('assets ls --html file', () => {
   });
 
   it.each([['-'], [''], ['HOME/folder'], ['HOME/none/sheet.html'], ['HOME/sheet.html', '--count']])(
-    'assets ls exits with 2 for an invalid --html file or combination: %s %s',
+    "assets ls exits with 2 if --html '%s' is not a valid file path or --count is given",
     async (file, ...more) => {
       const { url } = await serve(assetsOf(1), shown);
       const cli = cliOf(url);

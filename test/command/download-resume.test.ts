@@ -169,7 +169,7 @@ const table: ResumeCase[] = [
     0,
   ],
   [
-    'parts of unknown total size after a dropped chunked response',
+    'parts of unknown total size after a dropped response',
     [
       { ...cut, headers: { ...videoHeaders, 'transfer-encoding': 'chunked' } },
       (from) => part(from, 150_000, firstVersion, { 'content-range': `bytes ${from}-149999/*` }),
@@ -190,7 +190,7 @@ const table: ResumeCase[] = [
     ],
   ),
   [
-    'a binary/octet-stream body that is shorter than the recorded size',
+    'a binary/octet-stream body below the recorded size',
     [
       {
         headers: { 'content-type': 'binary/octet-stream', 'content-length': 1000 },
@@ -346,7 +346,7 @@ it.each([
 });
 
 it.each(table)(
-  'download saves a complete file or none if the service sends %s (case %#)',
+  'download saves the whole file or none if it receives %s (%#)',
   async (_what, replies, recordedSize, exit) => {
     const { code, stderr, path, ranges } = await download(replies, recordedSize);
     expect([code, stderr]).toEqual([exit, expect.any(String)]);

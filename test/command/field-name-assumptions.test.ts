@@ -478,12 +478,15 @@ describe('error bodies (A13)', () => {
       { detail: [{ loc: ['query', 'status'], msg: 'wrong', ctx: { expected: "'a' or 'b'" } }] },
       "status: wrong (expected 'a' or 'b')",
     ],
-  ])('assets ls exits with 6 and prints the message of an error body with %s', async (_what, body, message) => {
-    const { cli } = await startProfileCli(() => ({ status: 422, body }));
-    const { code, stderr } = await cli.run(['assets', 'ls', '--status', 'x']);
-    expect(code).toBe(6);
-    expect(stderr).toContain(message);
-  });
+  ])(
+    'assets ls exits with 6 and prints the message of an error body that contains %s',
+    async (_what, body, message) => {
+      const { cli } = await startProfileCli(() => ({ status: 422, body }));
+      const { code, stderr } = await cli.run(['assets', 'ls', '--status', 'x']);
+      expect(code).toBe(6);
+      expect(stderr).toContain(message);
+    },
+  );
 
   it('folders tree exits with 5 and prints the title of the web page of a proxy', async () => {
     const { cli } = await startProfileCli(() => ({

@@ -15,7 +15,7 @@ beforeEach(async () => {
   });
 });
 
-describe('short words do what they say', () => {
+describe('aliases', () => {
   it.each([
     [['ls', '-q'], assetUid],
     [['get', assetUid, '-q'], assetUid],
@@ -24,34 +24,34 @@ describe('short words do what they say', () => {
     [['--json', 'whoami'], '"profile": "environment"'],
     [['whoami', '--jq', '.authenticated'], 'true'],
     [['download', assetUid, '-n', '--json'], ''],
-  ])('%j', async (args, shown) => {
+  ])('the alias %j runs the full command', async (args, output) => {
     const { code, stdout } = await cli.run(args as string[]);
     expect(code).toBe(0);
-    expect(stdout.replaceAll('":"', '": "')).toContain(shown);
+    expect(stdout.replaceAll('":"', '": "')).toContain(output);
   });
 
-  it('login, logout and open are those of their nouns', async () => {
-    for (const [word, path] of [
+  it('login, logout and open show the help of auth login, auth logout and play', async () => {
+    for (const [alias, path] of [
       ['login', 'auth login'],
       ['logout', 'auth logout'],
       ['open', 'play'],
     ])
-      expect((await cli.run([word as string, '--help'])).stdout).toContain(`Usage: mediactl ${path} `);
+      expect((await cli.run([alias as string, '--help'])).stdout).toContain(`Usage: mediactl ${path} `);
   });
 
-  it('a word that is the value of an option is none', async () => {
+  it('the CLI does not expand an alias that is an argument or the value of an option', async () => {
     expect((await cli.run(['--profile', 'ls', 'get', assetUid])).stderr).toContain('profile ls does not exist');
     expect((await cli.run(['get', 'ls'])).stderr).toContain('no asset is named ls');
   });
 
-  it('words after ls are searched for', async () => {
+  it('ls sends its words as the search query, and exits with 2 if --search is given too', async () => {
     const service = await startRecordingServer(createLibrary());
     await cli.run(['ls', 'harbour', 'dusk'], { environment: { MEDIACTL_BASE_URL: service.url } });
     expect(service.requests[0]?.query.search).toBe('harbour dusk');
     expect((await cli.run(['ls', 'quay', '--search', 'x'])).code).toBe(2);
   });
 
-  it('--format sets the output format, and -o is always a file', async () => {
+  it('--format sets the output format, and -o always names a file', async () => {
     expect(JSON.parse((await cli.run(['ls', '--format', 'json'])).stdout)).toHaveLength(1);
     expect((await cli.run(['ls', '--format', 'uid'])).stdout).toBe(`${assetUid}\n`);
     expect((await cli.run(['ls', '--format', 'yaml'])).stderr).toContain("--format does not accept 'yaml'");
@@ -92,7 +92,7 @@ const otherTools = [
   ...'stream ingest import export find grep mkdir mpv remove del undo unrm rmm'.split(' '),
 ];
 
-it('never suggests a command or option that deletes for a word of another tool', async () => {
+it('the hint for a command of another tool never suggests anything that deletes', async () => {
   for (const word of otherTools) {
     const { code, stderr } = await cli.run([word, '--json']);
     const hint = code === 2 && stderr ? JSON.parse(stderr.split('\n')[0] ?? '').error.hint : '';
@@ -103,25 +103,25 @@ it('never suggests a command or option that deletes for a word of another tool',
   }
 });
 
-it('help after a command, and arguments that are too many or wrong, are answered in plain words', async () => {
-  const said = async (...args: string[]) => (await cli.run(args)).stderr;
+it('upload help prints the help of upload, and check names the number of arguments that it accepts', async () => {
+  const stderrOf = async (...args: string[]) => (await cli.run(args)).stderr;
   expect((await cli.run(['upload', 'help'])).stdout).toContain('Usage: mediactl upload ');
-  expect(await said('check', 'a', '/F', 'b')).toContain('error: check accepts 2 arguments, not 3');
+  expect(await stderrOf('check', 'a', '/F', 'b')).toContain('error: check accepts 2 arguments, not 3');
 });
 
-it('ls of a folder without a slash, and of fields as gh has them: what to type', async () => {
+it('ls suggests the correct syntax for a folder without a slash, a list of fields and a jq filter', async () => {
   const none = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
-  const said = async (...args: string[]) =>
+  const stderrOf = async (...args: string[]) =>
     (await cli.run(args, { environment: { MEDIACTL_BASE_URL: none.url } })).stderr;
-  expect(await said('ls', 'projects/2024')).toContain('mediactl ls /projects/2024');
+  expect(await stderrOf('ls', 'projects/2024')).toContain('mediactl ls /projects/2024');
   for (const format of ['--json', '--jsonl', '--csv', '--tsv'])
-    expect(await said('ls', format, 'name,uid')).toContain('--fields name,uid');
+    expect(await stderrOf('ls', format, 'name,uid')).toContain('--fields name,uid');
   expect((await cli.run(['ls', '--json', 'name,uid'])).code).toBe(2);
   const filter = await cli.run(['ls', '-q', '.[].name']);
   expect([filter.code, filter.stderr]).toEqual([2, expect.stringContaining("--jq '.[].name'")]);
 });
 
-it.each(misspelled)('suggests a similar name, or the help if there is none: %s', async (typed, hint) => {
+it.each(misspelled)('mediactl %s suggests a similar name, or the help if there is none', async (typed, hint) => {
   const { code, stderr, stdout } = await cli.run([...typed.split(' '), '--json']);
   expect([code, stdout, JSON.parse(stderr).error.hint]).toEqual([2, '', hint]);
 });
@@ -130,7 +130,7 @@ it.each([
   ['rm', '--by', 'date'],
   ['rm', '--ye', assetUid],
   ['update', '--ys', assetUid],
-])('-y, which answers every question with yes, is not suggested: %s %s', async (...args) => {
+])('the error of mediactl %s %s does not suggest -y or --yes', async (...args) => {
   const { code, stderr } = await cli.run(args);
   expect(code).toBe(2);
   expect(stderr).not.toMatch(/-y\b|--yes/);

@@ -41,9 +41,9 @@ beforeEach(async () => {
   });
 });
 
-describe('a name that is not unique', () => {
+describe('ambiguous names', () => {
   it.each(['get', 'rm', 'download', 'assets wait', 'assets player-data', 'assets thumb', 'play'])(
-    '%s: the candidates, with what tells them apart',
+    '%s exits with 2 and lists the candidates for an ambiguous name with time, size and folder',
     async (verb) => {
       const { code, stderr } = await cli.run([...verb.split(' '), 'clip.mp4']);
       expect(code).toBe(2);
@@ -58,7 +58,7 @@ describe('a name that is not unique', () => {
     },
   );
 
-  it('on a terminal the question spells out a name that would drive it', async () => {
+  it('the prompt on a terminal escapes control characters in a name', async () => {
     const name = 'x\u001b]0;t\u0007\u009b2K\rclip\u202e';
     const other = await startRecordingServer(() => ({
       body: { items: twins.map((asset) => ({ ...asset, name })), count: 3 },
@@ -72,7 +72,7 @@ describe('a name that is not unique', () => {
     for (const raw of ['\u001b]0;t', '\u009b2K', '\u202e']) expect(stderr).not.toContain(raw);
   });
 
-  it('as JSON: their uids in details', async () => {
+  it('get --json lists the uids of the candidates in the error details', async () => {
     const { stderr } = await cli.run(['get', 'clip.mp4', '--json']);
     expect(JSON.parse(stderr).error).toMatchObject({
       code: 'usage',
@@ -80,11 +80,11 @@ describe('a name that is not unique', () => {
     });
   });
 
-  it('--newest is the one created last', async () => {
+  it('get --newest selects the asset that was created last', async () => {
     expect(await cli.json(['get', 'clip.mp4', '--newest'])).toMatchObject([{ uid: uid(2) }]);
   });
 
-  it('--newest of several of one moment is none of them', async () => {
+  it('rm --newest exits with 2 and deletes nothing if the assets have the same creation time', async () => {
     const same = twins.map((asset) => ({ ...asset, created_at: '2026-01-01T12:00:00Z' }));
     const other = await startRecordingServer(() => ({ body: { items: same, count: 3 } }));
     const { code } = await cli.run(['rm', 'clip.mp4', '--newest', '--yes'], {
@@ -93,7 +93,7 @@ describe('a name that is not unique', () => {
     expect([code, other.requests.length]).toEqual([2, 1]);
   });
 
-  it('a workspace: its candidates', async () => {
+  it('workspaces use exits with 2 and lists the candidates for an ambiguous name', async () => {
     const { code, stderr } = await cli.run(['workspaces', 'use', 'Twin']);
     expect([code, stderr]).toEqual([
       2,
@@ -103,30 +103,30 @@ describe('a name that is not unique', () => {
 });
 
 it.each([['get'], ['assets player-data'], ['play'], ['download'], ['rm'], ['auth switch'], ['workspaces use']])(
-  '%s without saying which: exit 2, and no request',
+  '%s without an argument exits with 2 and sends no request',
   async (verb) => {
     const { code } = await cli.run(verb.split(' '));
     expect([code, requests]).toEqual([2, []]);
   },
 );
 
-describe('a uid that is typed short', () => {
+describe('abbreviated uids', () => {
   const terminal = { tty: true, columns: 100 };
 
-  it('is one that a terminal has shown; asking for it costs no request more', async () => {
+  it('get accepts the first digits of a uid that a terminal has shown, and sends one request', async () => {
     await cli.run(['ls'], terminal);
     requests.length = 0;
     expect(await cli.json(['get', '22222222'])).toMatchObject([{ uid: uid(2) }]);
     expect(requests.map(({ path }) => path)).toEqual([`/api/external/v1/assets/${uid(2)}/`]);
   });
 
-  it('that was never shown, or in a pipe alone, is a name: the error says so', async () => {
+  it('get exits with 3 for the first digits of a uid that no terminal has shown', async () => {
     await cli.run(['ls']);
     const { code, stderr } = await cli.run(['get', '222222']);
     expect([code, stderr]).toEqual([3, expect.stringContaining('no recently shown uid begins with it')]);
   });
 
-  it('of six digits may be a name too: then neither is taken', async () => {
+  it('rm exits with 2 and deletes nothing if six digits are both an asset name and the start of a uid', async () => {
     const named = { ...twins[0], uid: uid(4), name: '222222' };
     const other = await startRecordingServer(({ path }) =>
       path.endsWith('/assets/') ? { body: { items: [...twins, named], count: 4 } } : { status: 204, body: {} },
@@ -138,12 +138,12 @@ describe('a uid that is typed short', () => {
     expect(other.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('of five digits is a name', async () => {
+  it('get treats five digits as a name, not as an abbreviated uid', async () => {
     await cli.run(['ls'], terminal);
     expect((await cli.run(['get', '22222'])).code).toBe(3);
   });
 
-  it('that fits two is told so, and neither is taken', async () => {
+  it('rm exits with 2 and deletes nothing if two uids begin with the same digits', async () => {
     const twin = '22222222-1111-4000-8000-000000000000';
     const other = await startRecordingServer(() => ({
       body: { items: [{ uid: twin }, twins[1]], count: 2 },
@@ -156,7 +156,7 @@ describe('a uid that is typed short', () => {
     expect(other.requests).toHaveLength(1);
   });
 
-  it('shown of one service means nothing at another', async () => {
+  it('get does not accept an abbreviated uid that only another service has shown', async () => {
     await cli.run(['ls'], terminal);
     const other = await service();
     const { code } = await cli.run(['get', '222222'], {
@@ -165,7 +165,7 @@ describe('a uid that is typed short', () => {
     expect(code).toBe(3);
   });
 
-  it('is taken for a folder and for a workspace too, once a terminal has shown them', async () => {
+  it('folders and workspaces accept abbreviated uids after a terminal has shown them', async () => {
     expect((await cli.run(['folders', 'rm', folder.slice(0, 6), '-n'])).code).toBe(3);
     expect((await cli.run(['workspaces', 'use', uid(2).slice(0, 8)])).code).toBe(3);
     await cli.run(['folders', 'ls'], terminal);
@@ -175,24 +175,24 @@ describe('a uid that is typed short', () => {
   });
 });
 
-describe('names of folders, for people', () => {
+describe('folder names in tables', () => {
   const wide = { tty: true, columns: 160 };
-  const trees = () => requests.filter(({ path }) => path.endsWith('/folders/')).length;
+  const countFolderRequests = () => requests.filter(({ path }) => path.endsWith('/folders/')).length;
 
-  it('cost one request, kept for the next tables, and none in a pipe', async () => {
+  it('ls requests the folder names once for several tables on a terminal, and never in a pipe', async () => {
     await cli.run(['ls']);
-    expect(trees()).toBe(0);
+    expect(countFolderRequests()).toBe(0);
     for (let n = 0; n < 3; n++) expect((await cli.run(['ls'], wide)).stdout).toContain('/Press');
-    expect(trees()).toBe(1);
+    expect(countFolderRequests()).toBe(1);
   });
 
-  it('that cannot be had are not asked for again, and the uid stands', async () => {
+  it('ls requests the folder names only once if the service refuses them (403)', async () => {
     const pages = Array.from({ length: 250 }, (_, n) => ({
       uid: `${String(n).padStart(8, '0')}-0000-4000-8000-000000000000`,
       name: `${n}`,
       parent: `${String(n).padStart(8, '0')}-1111-4000-8000-000000000000`,
     }));
-    const poor = await startRecordingServer(({ path, query }) =>
+    const forbidden = await startRecordingServer(({ path, query }) =>
       path.endsWith('/folders/')
         ? { status: 403, body: { error: {} } }
         : {
@@ -202,13 +202,13 @@ describe('names of folders, for people', () => {
             },
           },
     );
-    const environment = { MEDIACTL_BASE_URL: poor.url };
+    const environment = { MEDIACTL_BASE_URL: forbidden.url };
     const { code, stdout } = await cli.run(['ls', '--all', '--no-pager'], { ...wide, environment });
     expect([code, stdout.split('\n').length]).toEqual([0, 252]);
-    expect(poor.requests.filter(({ path }) => path.endsWith('/folders/'))).toHaveLength(1);
+    expect(forbidden.requests.filter(({ path }) => path.endsWith('/folders/'))).toHaveLength(1);
   });
 
-  it('never ask a question: without a workspace there are none', async () => {
+  it('ls without a workspace prints folder uids and does not prompt', async () => {
     const environment = { MEDIACTL_WORKSPACE: undefined };
     const { code, stdout, stderr } = await cli.run(['ls'], { ...wide, environment });
     expect([code, stderr]).toEqual([0, '']);

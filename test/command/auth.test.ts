@@ -24,7 +24,7 @@ const login = (...args: string[]) =>
   });
 
 describe('auth login', () => {
-  it('keeps the key from stdin in a file of mode 0600, says so, and prints the profile', async () => {
+  it('auth login saves the key from stdin in a file of mode 0600 and prints the profile', async () => {
     const workspace = unlessStrict('Main', sandbox.workspace);
     const { code, stdout, stderr } = await login('--profile', 'main', '--workspace', workspace);
     expect(code).toBe(0);
@@ -34,12 +34,12 @@ describe('auth login', () => {
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.main.key).toBe(sandbox.key);
   });
 
-  it('works in the primary workspace unless told otherwise', async () => {
+  it('auth login selects the primary workspace by default', async () => {
     const { stdout } = await login();
     expect(stdout.includes(`workspace\t${sandbox.workspace}\n`)).toBe(unlessStrict(true, false));
   });
 
-  it('checks the key with one read, and keeps nothing of a bad one', async () => {
+  it('auth login exits with 4 and saves nothing if the key is rejected, unless --skip-verify is given', async () => {
     const args = ['auth', 'login', '--base-url', sandbox.url, '--with-key'];
     const { code, stderr } = await cli.run(args, { stdin: 'wrong-key-0123456789' });
     expect(code).toBe(4);
@@ -51,12 +51,12 @@ describe('auth login', () => {
   it.each([
     ['nothing', '', 'no API key given'],
     ['two words', 'two words', 'invalid API key'],
-  ])('%s on stdin is refused', async (_what, stdin, problem) => {
+  ])('auth login exits with 2 if stdin contains %s instead of an API key', async (_what, stdin, problem) => {
     const { code, stderr } = await cli.run(['auth', 'login', '--base-url', sandbox.url, '--with-key'], { stdin });
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
   });
 
-  it('does not ask where nobody can answer', async () => {
+  it('auth login without a terminal exits with 2 and does not prompt', async () => {
     const { code, stderr } = await cli.run(['auth', 'login', '--base-url', sandbox.url]);
     expect(code).toBe(2);
     expect(stderr).toContain('mediactl auth login --with-key < key.txt');
@@ -66,23 +66,23 @@ describe('auth login', () => {
     ['ftp://x', 'only http and https are supported'],
     ['https://host/some/path', 'it contains a path: /some/path'],
     ['https://user:pw@host', 'a base URL cannot contain a user name or password'],
-  ])('the base URL %s is refused', async (url, words) => {
+  ])('auth login refuses the base URL %s', async (url, cause) => {
     const { code, stderr } = await cli.run(['auth', 'login', '--base-url', url, '--with-key'], {
       stdin: 'k',
     });
     expect(code).toBe(2);
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(cause);
   });
 
-  it('takes the API’s own prefix along with the host', async () => {
+  it('auth login removes the API prefix from the base URL', async () => {
     const pasted = `${sandbox.url}/api/external/v1/`;
     await cli.run(['auth', 'login', '--base-url', pasted, '--with-key'], { stdin: sandbox.key });
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.default.baseUrl).toBe(sandbox.url);
   });
 });
 
-describe('auth login of a profile that is there', () => {
-  it('with another service: its workspace and names are that of the old one', async () => {
+describe('auth login of an existing profile', () => {
+  it('auth login to another service clears the workspace and field names of the profile', async () => {
     const other = await startSandbox();
     try {
       await login('--profile', 'main', '--workspace', sandbox.workspace);
@@ -100,7 +100,7 @@ describe('auth login of a profile that is there', () => {
     }
   });
 
-  it('with the same one and another key: what was chosen stays', async () => {
+  it('auth login to the same service keeps the workspace and field names of the profile', async () => {
     await login('--profile', 'main', '--workspace', sandbox.workspace);
     await cli.run(['config', 'set', 'field_names.page_total', 'n']);
     await login('--profile', 'main');
@@ -117,14 +117,14 @@ describe('several profiles', () => {
     await login('--profile', 'two');
   });
 
-  it('a login that changes the current profile says how to change it back', async () => {
+  it('auth login prints how to switch back if it changes the current profile', async () => {
     const { stderr } = await login('--profile', 'three');
     expect(stderr).toContain('three is now the current profile; back: mediactl auth switch two');
     expect((await cli.run(['auth', 'switch', 'two'])).code).toBe(0);
     expect((await login('--profile', 'two')).stderr).not.toContain('is now the current');
   });
 
-  it('ls marks the current one; switch and logout change it', async () => {
+  it('auth ls marks the current profile, and auth switch and auth logout change it', async () => {
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('one\ntwo\n');
     expect((await cli.run(['auth', 'switch', 'one'])).code).toBe(0);
     const listed = await cli.json(['auth', 'ls']);
@@ -138,7 +138,7 @@ describe('several profiles', () => {
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('two\n');
   });
 
-  it('a profile that is not there: exit 2, naming those that are', async () => {
+  it('auth switch and auth logout exit with 2 and list the profiles if the profile does not exist', async () => {
     for (const args of [
       ['switch', 'x'],
       ['logout', 'x'],
@@ -150,7 +150,7 @@ describe('several profiles', () => {
     expect((await cli.run(['assets', 'ls', '--profile', 'x'])).code).toBe(2);
   });
 
-  it('logout --all asks, and needs --yes where nobody can answer', async () => {
+  it('auth logout --all without a terminal exits with 2 unless --yes is given', async () => {
     const { code, stderr } = await cli.run(['auth', 'logout', '--all']);
     expect([code, stderr.includes('mediactl auth logout --all --yes')]).toEqual([2, true]);
     expect((await cli.run(['auth', 'logout', '--all', '--yes'])).code).toBe(0);
@@ -159,10 +159,10 @@ describe('several profiles', () => {
 });
 
 describe('auth status', () => {
-  it('tells who, where, whether the key is accepted, and what is left of the window', async () => {
+  it('auth status shows the profile, the base URL, whether the key is valid, and the rate limit', async () => {
     await login('--profile', 'main');
-    const found = await cli.json(['auth', 'status']);
-    expect(found).toMatchObject({
+    const status = await cli.json(['auth', 'status']);
+    expect(status).toMatchObject({
       profile: 'main',
       base_url: sandbox.url,
       authenticated: true,
@@ -172,7 +172,7 @@ describe('auth status', () => {
     expect(await cli.json(['auth', 'status', '--all'])).toHaveLength(1);
   });
 
-  it('of a key that is not accepted: the record, then exit 4', async () => {
+  it('auth status prints the record and exits with 4 if the service rejects the key', async () => {
     const { code, stdout, stderr } = await cli.run(['auth', 'status', '--json'], {
       environment: { MEDIACTL_API_KEY: 'revoked-key-123456', MEDIACTL_BASE_URL: sandbox.url },
     });
@@ -183,7 +183,7 @@ describe('auth status', () => {
 });
 
 describe('auth token', () => {
-  it('prints the key only with --show-token', async () => {
+  it('auth token prints the key only with --show-token', async () => {
     await login();
     const hidden = await cli.run(['auth', 'token']);
     expect(hidden.code).toBe(2);
@@ -192,12 +192,12 @@ describe('auth token', () => {
   });
 });
 
-describe('the config file', () => {
+describe('config file', () => {
   it.each([
-    ['no JSON', '{"profiles": {'],
-    ['no profiles', '{"profiles": []}'],
-    ['another shape', '[1, 2]'],
-  ])('that is corrupt (%s) is named, and never overwritten', async (_what, text) => {
+    ['invalid JSON', '{"profiles": {'],
+    ['a list of profiles', '{"profiles": []}'],
+    ['a list', '[1, 2]'],
+  ])('every command names an invalid config file (%s), and none overwrites it', async (_what, text) => {
     mkdirSync(join(cli.home, 'config'));
     writeFileSync(config, text);
     for (const args of [
@@ -213,7 +213,7 @@ describe('the config file', () => {
     expect(readFileSync(config, 'utf8')).toBe(text);
   });
 
-  it('is written again as 0600 even where it was looser', async () => {
+  it('auth login restores mode 0600 of the config file', async () => {
     await login();
     chmodSync(config, 0o644);
     await login('--profile', 'other');
@@ -221,8 +221,8 @@ describe('the config file', () => {
   });
 });
 
-describe('CI', () => {
-  it('MEDIACTL_API_KEY and MEDIACTL_BASE_URL alone are enough, and nothing is written', async () => {
+describe('CI environment', () => {
+  it('MEDIACTL_API_KEY and MEDIACTL_BASE_URL are enough to run a command, which writes no config file', async () => {
     const { code } = await cli.run(['assets', 'ls'], {
       environment: { MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: sandbox.url, CI: 'true' },
     });
@@ -230,7 +230,7 @@ describe('CI', () => {
     expect(existsSync(join(cli.home, 'config'))).toBe(false);
   });
 
-  it('a key without a base URL says what is missing', async () => {
+  it('assets ls exits with 4 and reports a missing base URL if only the API key is set', async () => {
     const { code, stderr } = await cli.run(['assets', 'ls'], {
       environment: { MEDIACTL_API_KEY: sandbox.key },
     });
@@ -238,8 +238,8 @@ describe('CI', () => {
   });
 });
 
-describe('where a setting comes from: flag > variable > .mediactl.json > profile', () => {
-  it('workspace', async () => {
+describe('setting precedence', () => {
+  it('the workspace comes from the flag, then the variable, then .mediactl.json, then the profile', async () => {
     const main = unlessStrict('Main', sandbox.workspace);
     await login('--profile', 'main', '--workspace', main);
     const archive = (await cli.json(['workspaces', 'ls']))[1].uid;
@@ -263,7 +263,7 @@ describe('where a setting comes from: flag > variable > .mediactl.json > profile
     expect(await workspaceOf(['-w', other], { MEDIACTL_WORKSPACE: main }, project)).toBe(archive);
   });
 
-  it('.mediactl.json of another user is ignored with a warning; MEDIACTL_PROJECT_FILE=none ignores any', {
+  it('the CLI warns about and ignores a .mediactl.json of another user; MEDIACTL_PROJECT_FILE=none ignores any', {
     tags: 'root-mount',
   }, async () => {
     const project = join(cli.home, '.mediactl.json');
@@ -278,7 +278,7 @@ describe('where a setting comes from: flag > variable > .mediactl.json > profile
   });
 
   it.each(['base_url', 'baseUrl', 'key', 'apiKey'])(
-    '.mediactl.json may not set %s: a cloned repository must not steal keys',
+    '.mediactl.json cannot set %s, so that a cloned repository cannot steal keys',
     async (name) => {
       writeFileSync(join(cli.home, '.mediactl.json'), JSON.stringify({ [name]: 'x' }));
       const { code, stderr } = await cli.run(['auth', 'ls']);
@@ -287,11 +287,11 @@ describe('where a setting comes from: flag > variable > .mediactl.json > profile
   );
 });
 
-describe('a key goes to its own origin only', () => {
-  it('--base-url elsewhere gets no request with the profile’s key', async () => {
-    let asked = 0;
+describe('key origin', () => {
+  it('assets ls exits with 4 and never sends the key of a profile to another base URL', async () => {
+    let requestCount = 0;
     const other = await startServer((_request, response) => {
-      asked++;
+      requestCount++;
       respond(response, 200, { items: [] });
     });
     await login();
@@ -300,13 +300,13 @@ describe('a key goes to its own origin only', () => {
       expect(code).toBe(4);
       expect(stderr).toContain(`cannot be used with ${other}`);
     }
-    expect(asked).toBe(0);
+    expect(requestCount).toBe(0);
   });
 
   it('a file that is named like --base-url does not redirect the key in MEDIACTL_API_KEY', async () => {
-    let asked = 0;
+    let requestCount = 0;
     const count: Parameters<typeof startServer>[0] = (_request, response) => {
-      asked++;
+      requestCount++;
       respond(response, 200, { items: [] });
     };
     const [own, other] = [await startServer(count), await startServer(count)];
@@ -323,20 +323,23 @@ describe('a key goes to its own origin only', () => {
     await expectRefused(['--base-url', own, `--base-url=${other}`], {}, 2, '--base-url was given twice');
     await login();
     await expectRefused([`--base-url=${other}`], {}, 4, `it belongs to ${sandbox.url}`);
-    expect(asked).toBe(0);
+    expect(requestCount).toBe(0);
   });
 
-  it.each([301, 302, 307, 308])('a %i to another origin is refused (13) and gets no request', async (status) => {
-    let asked = 0;
-    const other = await startServer((_request, response) => {
-      asked++;
-      respond(response, 200, { items: [] });
-    });
-    const service = await startServer((request, response) =>
-      respond(response, status, undefined, { location: other + request.url }),
-    );
-    const environment = { MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service };
-    expect((await cli.run(['assets', 'ls'], { environment })).code).toBe(13);
-    expect(asked).toBe(0);
-  });
+  it.each([301, 302, 307, 308])(
+    'assets ls exits with 13 and does not follow a redirect with status %i to another origin',
+    async (status) => {
+      let requestCount = 0;
+      const other = await startServer((_request, response) => {
+        requestCount++;
+        respond(response, 200, { items: [] });
+      });
+      const service = await startServer((request, response) =>
+        respond(response, status, undefined, { location: other + request.url }),
+      );
+      const environment = { MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service };
+      expect((await cli.run(['assets', 'ls'], { environment })).code).toBe(13);
+      expect(requestCount).toBe(0);
+    },
+  );
 });

@@ -11,7 +11,7 @@ import { after, cut, FakeService, refuse } from '../support/fake-service.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 
-async function world(options: Parameters<typeof FakeService.start>[0] = {}) {
+async function setUp(options: Parameters<typeof FakeService.start>[0] = {}) {
   const service = await FakeService.start(options);
   const cli = new Cli(service.environment);
   const folder = join(cli.home, 'shots');
@@ -30,9 +30,9 @@ async function world(options: Parameters<typeof FakeService.start>[0] = {}) {
 
 const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
 
-describe('one file is one asset', () => {
-  it('addresses that differ in their query alone are files of their own', async () => {
-    const { service, upload } = await world();
+describe('file identity', () => {
+  it('upload treats URLs that differ only in their query as different files', async () => {
+    const { service, upload } = await setUp();
     const site = await startServer((request, response) => {
       const content = `content of ${request.url}`;
       const [, from = '0', to = ''] = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '') ?? [];
@@ -48,8 +48,8 @@ describe('one file is one asset', () => {
     expect(outcomes(await upload(...addresses))).toEqual(Array(3).fill('skipped'));
   });
 
-  it('however it is spelled; a manifest that names it twice is refused', async () => {
-    const { cli, folder, file, run, upload, service } = await world();
+  it('upload sends a file once, however its path is spelled, and refuses a manifest that lists it twice', async () => {
+    const { cli, folder, file, run, upload, service } = await setUp();
     const path = file('sub/a.bin');
     expect(outcomes(await upload('--flatten', folder, join(folder, 'sub'), `${folder}/./sub/a.bin`))).toEqual([
       'uploaded',
@@ -61,8 +61,8 @@ describe('one file is one asset', () => {
     expect(service.assets.size).toBe(1);
   });
 
-  it('a link beside its file is a file of its own, and neither is pruned', async () => {
-    const { folder, file, run, service } = await world();
+  it('upload --sync uploads a symbolic link beside its target as a separate file, and --prune keeps both', async () => {
+    const { folder, file, run, service } = await setUp();
     symlinkSync(file('a.bin'), join(folder, 'b.bin'));
     const sync = ['upload', '--sync', folder, '--folder', '/F', '--prune', '--yes'];
     for (let n = 0; n < 2; n++) expect((await run(...sync)).code).toBe(0);
@@ -70,8 +70,8 @@ describe('one file is one asset', () => {
     expect((await run('check', folder, '--folder', '/F')).code).toBe(0);
   });
 
-  it('moved after a run of which some files failed: its content is there', async () => {
-    const { folder, file, run, upload, service } = await world();
+  it('upload reports a moved file as a duplicate after a run in which another file failed', async () => {
+    const { folder, file, run, upload, service } = await setUp();
     const path = file('a.bin');
     symlinkSync(join(folder, 'nowhere'), join(folder, 'z.bin'));
     expect((await run('upload', '--flatten', folder)).code).toBe(11);
@@ -83,8 +83,8 @@ describe('one file is one asset', () => {
     expect(service.completeAssets).toHaveLength(1);
   });
 
-  it('an empty file whose creation was lost is created again, and the other asset is named', async () => {
-    const { folder, file, run, service } = await world();
+  it('upload creates an empty file again after a dropped connection, and names the possibly empty asset', async () => {
+    const { folder, file, run, service } = await setUp();
     file('a empty.bin', '');
     file('b.bin');
     service.fault = ({ method }) =>
@@ -95,8 +95,8 @@ describe('one file is one asset', () => {
     expect(service.completeAssets).toHaveLength(3);
   });
 
-  it('what is there and cannot be looked up ends the upload; --force goes on', async () => {
-    const { cli, folder, file, run, service } = await world();
+  it('upload exits with 14 if it cannot read the state database, and --force uploads anyway', async () => {
+    const { cli, folder, file, run, service } = await setUp();
     file('a.bin');
     await run('upload', '--flatten', folder);
     const log = join(cli.home, 'state/receipts.db-wal');
@@ -109,9 +109,9 @@ describe('one file is one asset', () => {
   });
 });
 
-describe('folders', () => {
-  it('whose creation was lost are looked for: one of each', async () => {
-    const { folder, file, run, service } = await world();
+describe('folder creation', () => {
+  it('upload creates a folder only once if the connection drops during its creation', async () => {
+    const { folder, file, run, service } = await setUp();
     for (let n = 0; n < 4; n++) file(`${n}.bin`);
     let isLost = false;
     service.fault = ({ method, path }) => {
@@ -123,8 +123,8 @@ describe('folders', () => {
     expect([code, service.folders.map(({ name }) => name)]).toEqual([0, ['F']]);
   });
 
-  it('are waited for over an outage, and over a 429', async () => {
-    const { folder, file, run, service } = await world();
+  it('upload --create-folders waits until an outage ends and creates all folders', async () => {
+    const { folder, file, run, service } = await setUp();
     for (let n = 0; n < 6; n++) file(`day ${n}/a.bin`, `${n}`);
     let isAway = false;
     service.fault = ({ path }) => {
@@ -139,8 +139,8 @@ describe('folders', () => {
     expect([isAway, service.completeAssets.length, service.folders.length]).toEqual([true, 6, 6]);
   });
 
-  it('are found under the names that the service keeps', async () => {
-    const { folder, file, run, service } = await world({
+  it('upload --sync finds its folders again if the service trims their names', async () => {
+    const { folder, file, run, service } = await setUp({
       onNewFolder: (folder) => {
         folder.name = folder.name.trim();
       },
@@ -151,7 +151,7 @@ describe('folders', () => {
   });
 });
 
-describe('--prune', () => {
+describe('upload --prune', () => {
   const sync = (folder: string, ...more: string[]) => [
     'upload',
     '--sync',
@@ -163,8 +163,8 @@ describe('--prune', () => {
     ...more,
   ];
 
-  it('touches nothing that another machine has sent, whatever was imported', async () => {
-    const { cli, folder, file, run, service } = await world();
+  it('upload --prune keeps assets that another machine uploaded, even after uploads import', async () => {
+    const { cli, folder, file, run, service } = await setUp();
     file('a.bin');
     file('b.bin');
     await run(...sync(folder));
@@ -177,8 +177,8 @@ describe('--prune', () => {
     expect(service.completeAssets).toHaveLength(3);
   });
 
-  it('keeps the old version until the new one is ready', async () => {
-    const { folder, file, run, service } = await world({ readyAfterMs: 60_000 });
+  it('upload --prune keeps the old version until the new version is ready', async () => {
+    const { folder, file, run, service } = await setUp({ readyAfterMs: 60_000 });
     const path = file('a.bin');
     await run(...sync(folder));
     for (const asset of service.assets.values()) asset.completedAt = 1;
@@ -190,8 +190,8 @@ describe('--prune', () => {
     expect(service.completeAssets).toHaveLength(1);
   });
 
-  it('says what was moved, and ends with what kept it from more', async () => {
-    const { folder, file, run, service } = await world();
+  it('upload --prune exits with 5 and reports no deleted asset if the service refuses deletions (403)', async () => {
+    const { folder, file, run, service } = await setUp();
     const paths = [1, 2, 3].map((n) => file(`${n}.bin`));
     file('stays.bin');
     await run(...sync(folder));
@@ -202,8 +202,8 @@ describe('--prune', () => {
     expect(service.completeAssets).toHaveLength(4);
   });
 
-  it('is told before: -n and --estimate name what would go', async () => {
-    const { cli, folder, file, run } = await world();
+  it('upload --prune lists its deletions with --dry-run and counts them with --estimate', async () => {
+    const { cli, folder, file, run } = await setUp();
     const path = file('a.bin');
     file('stays.bin');
     await run(...sync(folder));
@@ -216,9 +216,9 @@ describe('--prune', () => {
   });
 });
 
-describe('what is named', () => {
-  it('of a list is missed where it is gone, and no glob', async () => {
-    const { cli, file, run, service } = await world();
+describe('path lists and manifests', () => {
+  it('upload --files-from exits with 2 for a missing path and does not expand it as a glob', async () => {
+    const { cli, file, run, service } = await setUp();
     file('clip1.mov');
     const list = join(cli.home, 'list');
     writeFileSync(list, `${join(cli.home, 'shots/clip[1].mov')}\n`);
@@ -226,8 +226,8 @@ describe('what is named', () => {
     expect([code, service.assets.size]).toEqual([2, 0]);
   });
 
-  it('by a glob or a directory of a manifest goes where that says', async () => {
-    const { cli, folder, file, upload, run, service } = await world();
+  it('upload --manifest applies folder and tags to all files of a directory, and refuses a name for it', async () => {
+    const { cli, folder, file, upload, run, service } = await setUp();
     file('a.txt');
     file('b.txt');
     const manifest = join(cli.home, 'm.csv');
@@ -240,8 +240,8 @@ describe('what is named', () => {
     expect((await run('upload', '--flatten', '--manifest', manifest)).code).toBe(2);
   });
 
-  it('by a list or a manifest with a byte order mark is found', async () => {
-    const { cli, file, upload, service } = await world();
+  it('upload accepts a byte order mark in --files-from lists and manifests', async () => {
+    const { cli, file, upload, service } = await setUp();
     const [a, b, c] = ['a.txt', 'b.txt', 'c.txt'].map((name) => file(name));
     const write = (name: string, text: string) => {
       writeFileSync(join(cli.home, name), `\uFEFF${text}\n`);
@@ -254,19 +254,19 @@ describe('what is named', () => {
   });
 
   it.each<[string, (path: string) => void, string]>([
-    ['a pipe', (path) => execFileSync('mkfifo', [path]), 'it is a named pipe'],
-    ['a device without an end', (path) => symlinkSync('/dev/zero', path), 'larger than 256 MiB'],
-    ['one endless line', (path) => writeFileSync(path, 'a'.repeat(1e6)), 'it contains a line of more'],
-  ])('by %s is an error, and nothing hangs', async (_, make, reason) => {
-    const { cli, run } = await world();
+    ['a named pipe', (path) => execFileSync('mkfifo', [path]), 'it is a named pipe'],
+    ['an endless device', (path) => symlinkSync('/dev/zero', path), 'larger than 256 MiB'],
+    ['an overlong line', (path) => writeFileSync(path, 'a'.repeat(1e6)), 'it contains a line of more'],
+  ])('upload --files-from exits with 2 and does not hang if the list is %s', async (_, make, reason) => {
+    const { cli, run } = await setUp();
     const list = join(cli.home, 'list');
     make(list);
     const { code, stderr } = await run('upload', '--files-from', list);
     expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
   });
 
-  it('shows no password, however it is mistyped', async () => {
-    const { cli, run } = await world();
+  it('upload --files-from never prints the password of a mistyped URL', async () => {
+    const { cli, run } = await setUp();
     const list = join(cli.home, 'list');
     writeFileSync(list, ' https://user:PASSWORD@example.com/a.mp4\n');
     const ran = await run('upload', '--files-from', list, '--json');
@@ -274,9 +274,9 @@ describe('what is named', () => {
   });
 });
 
-describe('--results', () => {
-  it('never writes over what is read, and is no file to be sent', async () => {
-    const { cli, folder, file, run, upload, service } = await world();
+describe('upload --results', () => {
+  it('upload --results never overwrites an input, and the results file is not uploaded', async () => {
+    const { cli, folder, file, run, upload, service } = await setUp();
     const path = file('a.bin');
     const manifest = join(cli.home, 'm.csv');
     writeFileSync(manifest, `path\n${path}\n`);
@@ -292,8 +292,8 @@ describe('--results', () => {
     expect(service.completeAssets.map(({ name }) => name)).toEqual(['a.bin']);
   });
 
-  it('on a full disk ends nothing, and is an error at the end', async () => {
-    const { folder, run, service } = await world();
+  it('upload --results on a full disk uploads all files and then exits with 1', async () => {
+    const { folder, run, service } = await setUp();
     writeManyFiles(folder, 20);
     const ran = await run('upload', '--flatten', folder, '--results', '/dev/full', '--json');
     expect(errorOf(ran)).toEqual({
@@ -306,9 +306,9 @@ describe('--results', () => {
   });
 });
 
-describe('a run that is stopped', () => {
-  it('counts what it left: with the records that is all', async () => {
-    const { folder, cli, service } = await world();
+describe('stopped uploads', () => {
+  it('an upload that stops at 402 reports each file as a record or as remaining', async () => {
+    const { folder, cli, service } = await setUp();
     writeManyFiles(folder, 12);
     let creations = 0;
     service.fault = ({ method, path }) => {
@@ -323,8 +323,8 @@ describe('a run that is stopped', () => {
     expect(JSON.parse(stdout).length + error.details.files_remaining_count).toBe(12);
   });
 
-  it('by an outage while empty assets are searched still tells of every file, in the records and in the events', async () => {
-    const { folder, cli, service } = await world();
+  it('upload reports every file in records and events if the search for empty assets fails (503)', async () => {
+    const { folder, cli, service } = await setUp();
     writeManyFiles(folder, 6);
     let creations = 0;
     service.fault = ({ method, path }) => {
@@ -344,16 +344,16 @@ describe('a run that is stopped', () => {
     expect(notices.filter((message) => message.includes('may have left an empty asset'))).toHaveLength(2);
   });
 
-  it('by a key that may not look ends with that code, and what was sent is sent', async () => {
-    const { folder, run, service } = await world();
+  it('upload --wait exits with 5 if the key cannot read assets, after it has uploaded files', async () => {
+    const { folder, run, service } = await setUp();
     writeManyFiles(folder, 4);
     service.fault = ({ method }) => (method === 'GET' ? refuse(403) : undefined);
     expect((await run('upload', '--flatten', folder, '--wait')).code).toBe(5);
     expect(service.completeAssets.length).toBeGreaterThan(0);
   });
 
-  it('in the middle of --force goes on by its id, whatever was sent before', async () => {
-    const { file, cli, run, upload, service } = await world();
+  it('uploads resume ID finishes an interrupted upload --force of a file that was uploaded before', async () => {
+    const { file, cli, run, upload, service } = await setUp();
     const path = file('a.bin', 'x'.repeat(3000));
     await upload(path);
     const stop = new AbortController();
@@ -374,8 +374,8 @@ describe('a run that is stopped', () => {
   });
 });
 
-it('one lane has one connection, and eight have eight', async () => {
-  const { folder, upload, service } = await world();
+it('upload opens one connection with --transfers 1, and at most eight more with --transfers 8', async () => {
+  const { folder, upload, service } = await setUp();
   writeManyFiles(folder, 24);
   await upload('--flatten', folder, '--transfers', '1');
   expect(service.connections.size).toBe(1);
@@ -383,8 +383,8 @@ it('one lane has one connection, and eight have eight', async () => {
   expect(service.connections.size).toBeLessThanOrEqual(1 + 8);
 });
 
-it('--reserve-requests that leaves nothing is refused', async () => {
-  const { folder, run } = await world({ limit: { requests: 50, windowMs: 60_000 } });
+it('upload --create-folders exits with 2 if --reserve-requests equals the rate limit', async () => {
+  const { folder, run } = await setUp({ limit: { requests: 50, windowMs: 60_000 } });
   writeManyFiles(folder, 3);
   const { code, stderr } = await run(
     'upload',
@@ -401,8 +401,8 @@ it('--reserve-requests that leaves nothing is refused', async () => {
   ]);
 });
 
-it('--reserve-requests that leaves nothing is refused where the limit was not known before', async () => {
-  const { folder, run } = await world({ limit: { requests: 50, windowMs: 3_000_000 } });
+it('upload exits with 2 if --reserve-requests exceeds a rate limit that was not known before', async () => {
+  const { folder, run } = await setUp({ limit: { requests: 50, windowMs: 3_000_000 } });
   writeManyFiles(folder, 3);
   const { code, stderr } = await run('upload', '--flatten', folder, '--reserve-requests', '5000');
   expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve-requests 5000 allows no requests')]);
@@ -414,8 +414,8 @@ it.each([
   ['none', 9],
   ['none', 1],
   ['json', 9],
-])('a wait for the rate limit is said as it begins: --progress %s, files: %i', async (mode, files) => {
-  const { folder, cli } = await world({ limit: { requests: 3, windowMs: 3_000_000 } });
+])('upload --progress %s of %i file(s) reports the rate limit when the wait begins', async (mode, files) => {
+  const { folder, cli } = await setUp({ limit: { requests: 3, windowMs: 3_000_000 } });
   writeManyFiles(folder, files);
   const interrupted = new AbortController();
   const ends = (text: string) => {
@@ -427,8 +427,8 @@ it.each([
   expect([code, stderr.match(/rate limit reached/g)?.length]).toEqual([130, mode === 'json' ? undefined : 1]);
 });
 
-it('check forgets what the service has lost, and upload sends it again', async () => {
-  const { folder, file, run, upload, service } = await world();
+it('check exits with 11 for an asset that the service lost, and the next upload sends the file again', async () => {
+  const { folder, file, run, upload, service } = await setUp();
   file('a.bin');
   const sync = ['--sync', folder, '--folder', '/F'];
   await upload(...sync);

@@ -22,8 +22,8 @@ const setting = async (key: string, environment = {}, cwd = cli.home, flags: str
   return [value, origin];
 };
 
-describe('where a setting comes from', () => {
-  it('flag > variable > .mediactl.json > profile > default', async () => {
+describe('setting precedence', () => {
+  it('a setting comes from the flag, then the variable, .mediactl.json, the profile and the default', async () => {
     const project = join(cli.home, 'project/deep');
     mkdirSync(project, { recursive: true });
     const file = join(cli.home, 'project/.mediactl.json');
@@ -41,12 +41,12 @@ describe('where a setting comes from', () => {
   });
 
   const impostors: [string, (path: string) => void][] = [
-    ['a pipe', (path) => execFileSync('mkfifo', [path])],
-    ['a link to a device without an end', (path) => symlinkSync('/dev/zero', path)],
+    ['a named pipe', (path) => execFileSync('mkfifo', [path])],
+    ['a link to an endless device', (path) => symlinkSync('/dev/zero', path)],
     ['a directory', (path) => mkdirSync(path)],
   ];
 
-  it.each(impostors)('%s in place of the project file is an error, and nothing hangs', async (_, make) => {
+  it.each(impostors)('config ls exits with 2 and does not hang if the project file is %s', async (_, make) => {
     const path = join(cli.home, '.mediactl.json');
     make(path);
     const { code, stderr } = await cli.run(['config', 'ls']);
@@ -54,7 +54,7 @@ describe('where a setting comes from', () => {
     expect(stderr).toContain('is not a file');
   });
 
-  it.each(impostors)('%s in place of the config file as well', async (_, make) => {
+  it.each(impostors)('config ls exits with 2 and code invalid_config if the config file is %s', async (_, make) => {
     rmSync(configPath());
     make(configPath());
     const { stderr } = await cli.run(['config', 'ls', '--json']);
@@ -64,12 +64,12 @@ describe('where a setting comes from', () => {
     });
   });
 
-  it('a project file may begin with a byte order mark', async () => {
+  it('the project file may begin with a byte order mark', async () => {
     writeFileSync(join(cli.home, '.mediactl.json'), '\uFEFF{"folder": "/inbox"}');
     expect((await setting('folder'))[0]).toBe('/inbox');
   });
 
-  it('a request timeout of 0 is refused: every request would fail', async () => {
+  it('config ls exits with 2 if MEDIACTL_REQUEST_TIMEOUT is 0', async () => {
     const { code, stderr } = await cli.run(['config', 'ls'], {
       environment: { MEDIACTL_REQUEST_TIMEOUT: '0' },
     });
@@ -77,7 +77,7 @@ describe('where a setting comes from', () => {
   });
 
   it.each(['base_url', 'api_key', 'key', 'field_names'])(
-    'the project file cannot set %s: it must not move a key',
+    'the project file cannot set %s, so that it cannot redirect an API key',
     async (name) => {
       writeFileSync(join(cli.home, '.mediactl.json'), JSON.stringify({ [name]: 'x' }));
       const { code, stderr } = await cli.run(['config', 'ls']);
@@ -85,7 +85,7 @@ describe('where a setting comes from', () => {
     },
   );
 
-  it('every variable is listed, and does what its option does', async () => {
+  it('help environment lists every variable, and a variable acts like its option', async () => {
     const { stdout } = await cli.run(['help', 'environment']);
     for (const { variable = '' } of Object.values<Setting>(settingTable)) expect(stdout).toContain(variable);
     const printed = async (environment: Record<string, string>) =>
@@ -96,21 +96,24 @@ describe('where a setting comes from', () => {
     expect(wrong.code).toBe(2);
   });
 
-  it.each(['--request-timeout=', '--debug='])('%s, of an unset variable, says nothing', async (flag) => {
+  it.each(['--request-timeout=', '--debug='])('config ls accepts an option with an empty value: %s', async (flag) => {
     expect((await cli.run(['config', 'ls', flag])).code).toBe(0);
   });
 
-  it.each(['no', 'off', 'maybe'])('MEDIACTL_NO_INPUT=%s is neither yes nor no: exit 2', async (value) => {
-    const { code } = await cli.run(['config', 'ls'], { environment: { MEDIACTL_NO_INPUT: value } });
-    expect(code).toBe(2);
-  });
+  it.each(['no', 'off', 'maybe'])(
+    'config ls exits with 2 because MEDIACTL_NO_INPUT=%s is not a boolean',
+    async (value) => {
+      const { code } = await cli.run(['config', 'ls'], { environment: { MEDIACTL_NO_INPUT: value } });
+      expect(code).toBe(2);
+    },
+  );
 
   it.each([
     ['false', false],
     ['0', false],
     ['1', true],
     ['http', true],
-  ])('MEDIACTL_DEBUG=%s: %s', async (value, isOn) => {
+  ])('MEDIACTL_DEBUG=%s sets debug output to %s', async (value, isOn) => {
     const { url } = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
     const environment = {
       MEDIACTL_DEBUG: value,
@@ -121,7 +124,7 @@ describe('where a setting comes from', () => {
     expect(stderr.includes('debug: 1 requests')).toBe(isOn);
   });
 
-  it('keys are masked', async () => {
+  it('config ls masks API keys', async () => {
     const key = 'sk_live_0123456789abcdef';
     const [value, origin] = await setting('api_key', { MEDIACTL_API_KEY: key });
     expect([value, origin]).toEqual(['sk_l…cdef', 'MEDIACTL_API_KEY']);
@@ -131,7 +134,7 @@ describe('where a setting comes from', () => {
 });
 
 describe('config set', () => {
-  it('keeps a setting in the profile, 0600, and unset takes it out', async () => {
+  it('config set saves a setting in the profile with mode 0600, and config unset removes it', async () => {
     await cli.run(['config', 'set', 'format', 'json']);
     expect(JSON.parse((await cli.run(['config', 'path'])).stdout)).toBe(configPath());
     expect(await setting('format', {}, cli.home, ['--profile', 'other'])).toEqual([
@@ -156,14 +159,14 @@ describe('config set', () => {
     [['field_names.nonsense', 'x'], 'field_names.folder_parent'],
     [['field_names.folder_parent', '{"$ne": 1}'], 'is not a valid field name'],
     [['nonsense', 'x'], 'field_names.KEY'],
-  ])('%j is refused, and the file stays as it is', async (args, words) => {
+  ])('config set refuses %j and leaves the config file unchanged', async (args, reason) => {
     const before = readFileSync(configPath(), 'utf8');
     const { code, stderr } = await cli.run(['config', 'set', ...args]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
     expect(readFileSync(configPath(), 'utf8')).toBe(before);
   });
 
-  it('without a profile there is no place to keep it', async () => {
+  it('config set exits with 2 if there is no profile', async () => {
     const { code } = await new Cli().run(['config', 'set', 'format', 'json']);
     expect(code).toBe(2);
   });

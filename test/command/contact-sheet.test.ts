@@ -27,7 +27,7 @@ const cardsIn = (page: string) => page.split('<li class="card">').slice(1);
 const partsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.part'));
 
 describe('assets ls --html', () => {
-  it('writes what the filter finds, and says where: as JSON, by path, and for people', async () => {
+  it('assets ls --html writes a page of the listed assets and prints its path as a table, as JSON and with -q', async () => {
     const sandbox = await startSandbox({ seed: 300 });
     const cli = new Cli({ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: sandbox.url });
     const path = join(cli.home, 'sheet.html');
@@ -54,7 +54,7 @@ describe('assets ls --html', () => {
     await sandbox.end();
   });
 
-  it('has the filters in words for a title, and the assets in their order', async () => {
+  it('assets ls --html writes the filters into the page title, and the assets in the order of the list', async () => {
     const { url } = await serve(assetsOf(320), (response, name) => {
       // The first thumbnails arrive last.
       setTimeout(() => shown(response), 60 - 10 * Number(name));
@@ -73,7 +73,7 @@ describe('assets ls --html', () => {
     expect(page.split(source)).toHaveLength(301);
   });
 
-  it('asks for six thumbnails at once', async () => {
+  it('assets ls --html requests at most six thumbnails at a time', async () => {
     let [now, most] = [0, 0];
     const held: (() => void)[] = [];
     const { url } = await serve(assetsOf(20), (response) => {
@@ -83,14 +83,14 @@ describe('assets ls --html', () => {
         shown(response);
       });
       // Responds to the first six together, after a delay in which a seventh request would arrive.
-      if (most === 6) setTimeout(() => held.splice(0).forEach((answer) => void answer()), 50);
+      if (most === 6) setTimeout(() => held.splice(0).forEach((send) => void send()), 50);
     });
     const cli = cliOf(url);
     await cli.run(['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
     expect(most).toBe(6);
   });
 
-  it('takes pictures by how they begin; anything else, and what is large or gone, is missing', async () => {
+  it('assets ls --html detects images by their first bytes and omits large, missing and other files', async () => {
     const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024)]);
     const media: Record<string, (response: ServerResponse) => void> = {
       0: sendBytes(Buffer.from('89504e470d0a1a0a', 'hex'), 'text/html'),
@@ -124,7 +124,7 @@ describe('assets ls --html', () => {
     expect(page).not.toMatch(/svg|alert|passwd/);
   });
 
-  it('a service whose media are not there is not asked for all of them', async () => {
+  it('assets ls --html stops requesting thumbnails if their host is unreachable', async () => {
     const nowhere = 'http://127.0.0.1:9/t.jpg';
     const assets = assetsOf(60).map((asset) => ({ ...asset, thumbnail_url: nowhere }));
     const { url } = await serve(assets, shown);
@@ -136,8 +136,8 @@ describe('assets ls --html', () => {
   });
 });
 
-describe('the file of --html', () => {
-  it('that is there is replaced with leave only', async () => {
+describe('assets ls --html file', () => {
+  it('assets ls --html replaces an existing file only with --yes', async () => {
     const service = await serve(assetsOf(3), shown);
     const cli = cliOf(service.url);
     const path = join(cli.home, 'sheet.html');
@@ -149,7 +149,7 @@ describe('the file of --html', () => {
     expect(readFileSync(path, 'utf8')).toContain('asset 2');
   });
 
-  it('is whole or not there: interrupted, and where the list breaks off', async () => {
+  it('assets ls --html leaves no partial file if it is interrupted or the list fails', async () => {
     const stop = new AbortController();
     const slow = await serve(assetsOf(20), (response, name) => {
       if (Number(name) < 8) return shown(response);
@@ -169,7 +169,7 @@ describe('the file of --html', () => {
   });
 
   it.each([['-'], [''], ['HOME/folder'], ['HOME/none/sheet.html'], ['HOME/sheet.html', '--count']])(
-    'not %s %s: exit 2',
+    "assets ls exits with 2 if --html '%s' is not a valid file path or --count is given",
     async (file, ...more) => {
       const { url } = await serve(assetsOf(1), shown);
       const cli = cliOf(url);
@@ -180,7 +180,7 @@ describe('the file of --html', () => {
     },
   );
 
-  it('is not written by --dry-run', async () => {
+  it('assets ls --html --dry-run writes no file and sends no request', async () => {
     const service = await serve(assetsOf(1), shown);
     const cli = cliOf(service.url);
     const path = join(cli.home, 'sheet.html');

@@ -7,7 +7,7 @@ import { Interposer, respondWith } from '../support/interposer.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 import { fixturePath, unlessStrict } from '../support/sandbox.ts';
 
-const { world, account } = setUpCli();
+const { world: setup, account } = setUpCli();
 
 let uids: string[];
 beforeAll(async () => {
@@ -18,10 +18,10 @@ beforeAll(async () => {
   await cli.json(['assets', 'wait', ...uids]);
 });
 
-describe('assets download of many', () => {
-  it('by ids, into a directory that is made: each whole, a row each', async () => {
-    const into = join(world.cli.home, 'all');
-    const saved = await world.cli.json(['download', ...uids.slice(0, 2), '-d', into]);
+describe('download of several assets', () => {
+  it('download creates the directory of -d, saves each asset in it with mode 0600 and prints a record for each', async () => {
+    const into = join(setup.cli.home, 'all');
+    const saved = await setup.cli.json(['download', ...uids.slice(0, 2), '-d', into]);
     expect(saved).toMatchObject([
       { asset_uid: uids[0], outcome: 'downloaded', error: null },
       { asset_uid: uids[1], outcome: 'downloaded', error: null },
@@ -30,40 +30,40 @@ describe('assets download of many', () => {
     expect(statSync(saved[1].path).mode & 0o777).toBe(0o600);
   });
 
-  it('from stdin and by a filter; what is there already is not fetched again', async () => {
-    const into = join(world.cli.home, 'all');
-    const ids = await world.cli.json(['download', '-', '-d', into], {
+  it('download accepts uids from stdin and filters, and skips assets that it has already saved', async () => {
+    const into = join(setup.cli.home, 'all');
+    const ids = await setup.cli.json(['download', '-', '-d', into], {
       stdin: uids.slice(0, 2).join('\n'),
     });
     expect(ids.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['downloaded', 'downloaded']);
-    const again = await world.cli.json(['download', '-', '-d', into], {
+    const again = await setup.cli.json(['download', '-', '-d', into], {
       stdin: uids.slice(0, 2).join('\n'),
     });
     expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped']);
-    const found = await world.cli.json(['download', '--search', 'tone', '-d', into, '--yes']);
+    const found = await setup.cli.json(['download', '--search', 'tone', '-d', into, '--yes']);
     expect(found.every(({ outcome }: { outcome: string }) => outcome === 'downloaded')).toBe(true);
   });
 
-  it('by a glob keeps the folders below its fixed part, so that two of one name do not collide', async () => {
-    const [tree, into] = [join(world.cli.home, 'tree'), join(world.cli.home, 'mirrored')];
+  it('download of a glob keeps the folders below its fixed part, so that equal names do not collide', async () => {
+    const [tree, into] = [join(setup.cli.home, 'tree'), join(setup.cli.home, 'mirrored')];
     for (const day of ['day 1', 'day 2']) {
       mkdirSync(join(tree, day), { recursive: true });
       writeFileSync(join(tree, day, 'notes.md'), `# ${day}`);
     }
     writeFileSync(join(tree, 'top.md'), '# top');
-    expect((await world.cli.run(['upload', tree, '/Mirror', '--create-folders', '--wait'])).code).toBe(0);
-    await world.cli.json(['download', '/Mirror/**', '-d', into]);
+    expect((await setup.cli.run(['upload', tree, '/Mirror', '--create-folders', '--wait'])).code).toBe(0);
+    await setup.cli.json(['download', '/Mirror/**', '-d', into]);
     const paths = ['day 1/notes.md', 'day 2/notes.md', 'top.md'];
     expect(paths.map((path) => readFileSync(join(into, path), 'utf8'))).toEqual(['# day 1', '# day 2', '# top']);
-    const again = await world.cli.json(['download', '/Mirror/**', '-d', into]);
+    const again = await setup.cli.json(['download', '/Mirror/**', '-d', into]);
     expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped', 'skipped']);
   });
 
-  it('two of one name lie beside each other; one that fails does not stop the others', async () => {
-    const into = join(world.cli.home, 'all');
+  it('download adds the uid to equal file names, and saves the other assets if one fails', async () => {
+    const into = join(setup.cli.home, 'all');
     const [, , twin] = uids as [string, string, string];
     const lost = '00000000-0000-4000-8000-00000000dead';
-    const { code, stdout } = await world.cli.run([
+    const { code, stdout } = await setup.cli.run([
       'download',
       uids[0] as string,
       twin,
@@ -81,15 +81,15 @@ describe('assets download of many', () => {
     expect(readdirSync(into).sort()).toEqual([uids[0], twin].map((uid) => `tone-${uid}.mp3`).sort());
   });
 
-  it('another file of that name is not written over without --yes', async () => {
-    const into = join(world.cli.home, 'all');
+  it('download exits with 11 and keeps an existing local file of the same name unless --yes is given', async () => {
+    const into = join(setup.cli.home, 'all');
     mkdirSync(into);
     writeFileSync(join(into, 'tone.mp3'), 'mine');
-    const { code } = await world.cli.run(['download', ...uids.slice(0, 2), '-d', into]);
+    const { code } = await setup.cli.run(['download', ...uids.slice(0, 2), '-d', into]);
     expect([code, readFileSync(join(into, 'tone.mp3'), 'utf8')]).toEqual([11, 'mine']);
   });
 
-  it('another asset of the same name and second is not taken for what is there', async () => {
+  it('download does not confuse an asset with a saved one of the same name and creation time', async () => {
     const twin = (digit: string) => `${digit.repeat(8)}-0000-4000-8000-000000000000`;
     const idIn = (text: string) => /[0-9a-f]{8}-[0-9a-f-]{27}/i.exec(text)?.[0] ?? '';
     const service = await startRecordingServer(({ path, headers, body }) => {
@@ -104,15 +104,15 @@ describe('assets download of many', () => {
       if (path.endsWith('/player/')) return { body: { uid, playback_token: `token-of-${uid}` } };
       return { body: { uid, name: '0001.pdf', created_at: '2026-03-01T12:00:00Z', size: 36 } };
     });
-    const into = join(world.cli.home, 'twins');
+    const into = join(setup.cli.home, 'twins');
     const fetched = async (...ids: string[]) => {
       const args = ['download', ...ids, '-d', into, '--json'];
       const options = { environment: { MEDIACTL_BASE_URL: service.url } };
-      return JSON.parse((await world.cli.run(args, options)).stdout) as { outcome: string }[];
+      return JSON.parse((await setup.cli.run(args, options)).stdout) as { outcome: string }[];
     };
     const outcomes = (all: { outcome: string }[]) => all.map(({ outcome }) => outcome);
     const lone = async (id: string) => {
-      await world.cli.run(['download', id, '-d', into], {
+      await setup.cli.run(['download', id, '-d', into], {
         environment: { MEDIACTL_BASE_URL: service.url },
       });
     };
@@ -123,30 +123,30 @@ describe('assets download of many', () => {
     expect(outcomes(await fetched(twin('b'), twin('c')))).toEqual(['skipped', 'skipped']);
     expect(
       (
-        await world.cli.run(['download', twin('b'), '-d', into], {
+        await setup.cli.run(['download', twin('b'), '-d', into], {
           environment: { MEDIACTL_BASE_URL: service.url },
         })
       ).code,
     ).toBe(2);
   });
 
-  it('-o is for one asset that is named; -n makes nothing', async () => {
-    const refused = async (...args: string[]) => (await world.cli.run(['download', ...args])).code;
+  it('download refuses -o for several assets, and download -n creates nothing', async () => {
+    const refused = async (...args: string[]) => (await setup.cli.run(['download', ...args])).code;
     expect(await refused(...uids.slice(0, 2), '-o', 'x')).toBe(2);
     expect(await refused('--search', 'still', '-o', 'x')).toBe(2);
     expect(await refused(uids[0] as string, '-o', 'x', '-d', 'y')).toBe(2);
     expect(existsSync('y')).toBe(false);
-    const into = join(world.cli.home, 'none');
-    expect((await world.cli.run(['download', ...uids.slice(0, 2), '-d', into, '-n'])).code).toBe(0);
+    const into = join(setup.cli.home, 'none');
+    expect((await setup.cli.run(['download', ...uids.slice(0, 2), '-d', into, '-n'])).code).toBe(0);
     expect(existsSync(into)).toBe(false);
   });
 
-  it('progress as JSON: what begins, how far it is, what came of it', async () => {
-    const { stderr } = await world.cli.run([
+  it('download --progress json reports the number of planned files and the outcome of each', async () => {
+    const { stderr } = await setup.cli.run([
       'download',
       ...uids.slice(0, 2),
       '-d',
-      join(world.cli.home, 'all'),
+      join(setup.cli.home, 'all'),
       '--progress',
       'json',
     ]);
@@ -161,8 +161,8 @@ describe('assets download of many', () => {
   });
 });
 
-it('assets ls -r lists a folder and all below it, the newest first; --limit and --count hold', async () => {
-  const { cli } = world;
+it('assets ls -r lists a folder and its subfolders, newest first, and supports --limit and --count', async () => {
+  const { cli } = setup;
   const top = `/Deep ${Date.now()}`;
   await cli.json(['folders', 'create', '-p', `${top}/er`]);
   const sent: string[] = [];
@@ -185,33 +185,33 @@ it('assets ls -r lists a folder and all below it, the newest first; --limit and 
 });
 
 describe('--quiet', () => {
-  it('writes uids, and nothing else', async () => {
-    const { cli } = world;
+  it('upload -q and rm -q print the uids and nothing else', async () => {
+    const { cli } = setup;
     const sent = await cli.run(['upload', fixturePath('still.jpg'), '--force', '-q']);
     expect([sent.code, sent.stderr]).toEqual([0, '']);
     expect(sent.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
-    const gone = await cli.run(['rm', sent.stdout.trim(), '-q', '--yes']);
-    expect([gone.stdout, gone.stderr]).toEqual([sent.stdout, '']);
+    const removal = await cli.run(['rm', sent.stdout.trim(), '-q', '--yes']);
+    expect([removal.stdout, removal.stderr]).toEqual([sent.stdout, '']);
   });
 
-  it('and, on failure, the error', async () => {
-    const { code, stdout, stderr } = await world.cli.run(['get', 'nothing-of-that-name', '-q']);
+  it('get -q prints only the error if it fails', async () => {
+    const { code, stdout, stderr } = await setup.cli.run(['get', 'nothing-of-that-name', '-q']);
     expect([code, stdout]).toEqual([3, '']);
     expect(stderr).toMatch(/^error: no asset is named/);
   });
 
-  it('shows the progress that was asked for all the same', async () => {
-    const { stderr } = await world.cli.run(['upload', fixturePath('still.jpg'), '--force', '-q', '--progress', 'json']);
+  it('upload -q still prints progress if --progress json requests it', async () => {
+    const { stderr } = await setup.cli.run(['upload', fixturePath('still.jpg'), '--force', '-q', '--progress', 'json']);
     expect(stderr).toContain('"event":"progress"');
   });
 });
 
-it('an upload under way goes by the beginning of its id or its asset too, of six digits', async () => {
-  const { cli } = world;
-  const line = await Interposer.start(world.sandbox.url, ({ method }) =>
+it('uploads forget accepts the first six digits of the id or the asset uid of an unfinished upload', async () => {
+  const { cli } = setup;
+  const interposer = await Interposer.start(setup.sandbox.url, ({ method }) =>
     method === 'PATCH' ? respondWith(402, { error: {} }) : undefined,
   );
-  const environment = { MEDIACTL_BASE_URL: line.url };
+  const environment = { MEDIACTL_BASE_URL: interposer.url };
   expect((await cli.run(['upload', '--force', fixturePath('still.jpg')], { environment })).code).toBe(7);
   const [{ id, asset_uid }] = await cli.json(['uploads', 'ls'], { environment });
   const forget = (which: string) => cli.run(['uploads', 'forget', which, '-n'], { environment });
@@ -221,8 +221,8 @@ it('an upload under way goes by the beginning of its id or its asset too, of six
   expect((await cli.run(['uploads', 'forget'], { environment })).code).toBe(2);
 });
 
-it('a dry run names folders as people do', async () => {
-  const { cli } = world;
+it('upload --dry-run shows folders as paths on a terminal and as uids in JSON', async () => {
+  const { cli } = setup;
   const path = `/Plan ${Date.now()}`;
   await cli.json(['folders', 'create', path]);
   const args = ['upload', fixturePath('clip.mp4'), '--folder', path, '-n'];
@@ -230,8 +230,8 @@ it('a dry run names folders as people do', async () => {
   expect((await cli.json(args))[0].folder_uid).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-it('a file whose asset got another name keeps the extension that it had', async () => {
-  const { cli } = world;
+it('download of a renamed asset keeps the original file extension', async () => {
+  const { cli } = setup;
   const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--force', '--wait']);
   await cli.json(['assets', 'update', asset_uid, '--name', 'Harbour morning']);
   const into = join(cli.home, 'named');
@@ -239,8 +239,8 @@ it('a file whose asset got another name keeps the extension that it had', async 
   expect(readdirSync(into)).toEqual([unlessStrict('Harbour morning.jpg', 'Harbour morning')]);
 });
 
-it('who deletes a folder is told what is in it', async () => {
-  const { cli } = world;
+it('folders rm counts the assets and folders inside the folder in its prompt', async () => {
+  const { cli } = setup;
   const path = `/Full ${Date.now()}`;
   await cli.json(['folders', 'create', '-p', `${path}/er`]);
   await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', path]);
@@ -249,12 +249,12 @@ it('who deletes a folder is told what is in it', async () => {
   expect([code, stderr]).toEqual([130, expect.stringContaining(`has ${assets}1 folder in it?`)]);
 });
 
-it('profiles of which none is current are named', async () => {
-  const { cli } = world;
+it('ls exits with 4 and lists the existing profiles if none is selected', async () => {
+  const { cli } = setup;
   const environment = { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined };
   for (const name of ['one', 'two'])
-    await cli.run(['login', '--with-key', '--profile', name, '--base-url', world.sandbox.url], {
-      stdin: world.sandbox.key,
+    await cli.run(['login', '--with-key', '--profile', name, '--base-url', setup.sandbox.url], {
+      stdin: setup.sandbox.key,
       environment,
     });
   await cli.run(['logout', 'two'], { environment });

@@ -49,7 +49,7 @@ beforeEach(() => {
   cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_WORKSPACE: assetUid });
 });
 
-const second = someBytes(fileSize, 'another version');
+const secondVersion = someBytes(fileSize, 'another version');
 
 const cut: MediaReply = {
   headers: { ...videoHeaders, 'content-length': fileSize },
@@ -82,12 +82,12 @@ type ResumeCase = [what: string, replies: Script[], size: number | null, exit: n
 
 /** Responses after the connection dropped at byte 100,000 of the first version. */
 const table: ResumeCase[] = [
-  ['a whole answer', [fullReply], fileSize, 0],
-  ['without a length in the record', [fullReply], null, 0],
-  ['the rest, under an equal ETag', [cut, rest], fileSize, 0],
-  ['parts that are shorter than asked for', [cut, (from) => part(from, 150_000), part(150_000, fileSize)], fileSize, 0],
+  ['the whole file', [fullReply], fileSize, 0],
+  ['the whole file, whose record has no size', [fullReply], null, 0],
+  ['the rest with the same ETag', [cut, rest], fileSize, 0],
+  ['parts that are shorter than requested', [cut, (from) => part(from, 150_000), part(150_000, fileSize)], fileSize, 0],
   [
-    'a part that ends before its own Content-Range does',
+    'a part that is shorter than its Content-Range',
     [
       cut,
       (from) => ({
@@ -100,7 +100,7 @@ const table: ResumeCase[] = [
     0,
   ],
   [
-    'a line that breaks at every part',
+    'parts and drops each connection',
     [
       cut,
       (from) => ({
@@ -114,14 +114,14 @@ const table: ResumeCase[] = [
     0,
   ],
   [
-    'everything again, since it changed',
+    'the whole file with another ETag instead of the rest',
     [cut, { ...fullReply, headers: { ...fullReply.headers, etag: '"two"' } }],
     fileSize,
     0,
   ],
-  ['a service without ranges', [cut, fullReply], fileSize, 0],
+  ['the whole file instead of the requested range', [cut, fullReply], fileSize, 0],
   [
-    'Last-Modified alone',
+    'Last-Modified without an ETag',
     [
       {
         ...cut,
@@ -137,7 +137,7 @@ const table: ResumeCase[] = [
     0,
   ],
   [
-    'no validator: it begins anew',
+    'no validator, so that the download restarts',
     [
       { ...cut, headers: { 'content-length': fileSize } },
       { ...fullReply, headers: { 'content-length': fileSize } },
@@ -146,13 +146,13 @@ const table: ResumeCase[] = [
     0,
   ],
   [
-    'a weak ETag vouches for nothing: it begins anew',
+    'a weak ETag, so that the download restarts',
     [{ ...cut, headers: { ...cut.headers, etag: 'W/"one"' } }, fullReply],
     fileSize,
     0,
   ],
   [
-    'chunked, with the length in the record',
+    'the whole file in chunked encoding',
     [
       {
         headers: { 'content-type': 'video/mp4', 'transfer-encoding': 'chunked' },
@@ -163,13 +163,13 @@ const table: ResumeCase[] = [
     0,
   ],
   [
-    'a rendition of another type, of another length',
+    'a rendition of another type and size',
     [{ ...fullReply, headers: { ...fullReply.headers, 'content-type': 'video/webm' } }],
     7,
     0,
   ],
   [
-    'parts of a file whose length nobody tells, after a body in chunks that broke',
+    'parts of unknown total size after a dropped response',
     [
       { ...cut, headers: { ...videoHeaders, 'transfer-encoding': 'chunked' } },
       (from) => part(from, 150_000, firstVersion, { 'content-range': `bytes ${from}-149999/*` }),
@@ -180,17 +180,17 @@ const table: ResumeCase[] = [
     0,
   ],
 
-  ['the rest is refused, of a file that was promised', [cut, { status: 416 }], fileSize, 13],
+  ['416 for the rest of the file', [cut, { status: 416 }], fileSize, 13],
   ...['text/plain', 'application/json', 'application/xml', 'application/problem+json'].map(
     (type): ResumeCase => [
-      `a refusal that is called a success: ${type}`,
+      `an error body with status 200: ${type}`,
       [{ headers: { 'content-type': type }, body: Buffer.from('{"error":"quota"}') }],
       fileSize,
       13,
     ],
   ),
   [
-    'anything, shorter than the record: binary/octet-stream',
+    'a binary/octet-stream body below the recorded size',
     [
       {
         headers: { 'content-type': 'binary/octet-stream', 'content-length': 1000 },
@@ -201,20 +201,20 @@ const table: ResumeCase[] = [
     13,
   ],
   [
-    'a part of another version: another ETag',
-    [cut, (from) => part(from, fileSize, second, { etag: '"two"' })],
+    'a part of another version with another ETag',
+    [cut, (from) => part(from, fileSize, secondVersion, { etag: '"two"' })],
     fileSize,
     13,
   ],
   [
-    'a part of another version: another Last-Modified',
+    'a part of another version with another Last-Modified',
     [
       {
         ...cut,
         headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
       },
       (from) =>
-        part(from, fileSize, second, {
+        part(from, fileSize, secondVersion, {
           etag: '',
           'last-modified': 'Sun, 02 Mar 2025 00:00:00 GMT',
         }),
@@ -223,10 +223,10 @@ const table: ResumeCase[] = [
     13,
   ],
   ['a part of a longer file', [cut, (from) => part(from, 600_000, someBytes(600_000))], fileSize, 13],
-  ['a part from another place', [cut, (from) => part(from - 1, fileSize)], fileSize, 13],
-  ['a part nobody asked for', [part(0, 10)], fileSize, 13],
+  ['a part at another offset', [cut, (from) => part(from - 1, fileSize)], fileSize, 13],
+  ['a part that was not requested', [part(0, 10)], fileSize, 13],
   [
-    'an answer that ends a third of the way, without a length',
+    'a third of the file without Content-Length',
     [
       {
         headers: { 'content-type': 'video/mp4' },
@@ -237,8 +237,8 @@ const table: ResumeCase[] = [
     fileSize,
     13,
   ],
-  ['nothing', [{ headers: { ...videoHeaders, 'content-length': 0 }, body: Buffer.alloc(0) }], fileSize, 13],
-  ['nothing, with 204', [{ status: 204, headers: {}, body: Buffer.alloc(0) }], null, 13],
+  ['an empty body', [{ headers: { ...videoHeaders, 'content-length': 0 }, body: Buffer.alloc(0) }], fileSize, 13],
+  ['an empty 204 response', [{ status: 204, headers: {}, body: Buffer.alloc(0) }], null, 13],
   [
     'a web page',
     [
@@ -251,13 +251,13 @@ const table: ResumeCase[] = [
     13,
   ],
   [
-    'gzip that nobody asked for',
+    'gzip that was not requested',
     [{ headers: { ...videoHeaders, 'content-encoding': 'gzip' }, body: firstVersion }],
     fileSize,
     13,
   ],
   [
-    'a whole answer that is shorter than the record',
+    'a complete response that is shorter than the recorded size',
     [
       {
         headers: { ...videoHeaders, 'content-length': 1000 },
@@ -268,13 +268,13 @@ const table: ResumeCase[] = [
     13,
   ],
   [
-    'the same part for ever',
+    'the rest without its bytes every time',
     [cut, ...Array(9).fill((from: number) => ({ ...rest(from), body: Buffer.alloc(0), isCut: true }))],
     fileSize,
     10,
   ],
   [
-    'parts of nothing for ever',
+    'parts of zero bytes every time',
     [
       cut,
       ...Array(9).fill((from: number) => ({
@@ -285,16 +285,16 @@ const table: ResumeCase[] = [
     fileSize,
     13,
   ],
-  ['a refusal', [{ status: 403, headers: {}, body: Buffer.from('expired') }], fileSize, 5],
+  ['a 403 error', [{ status: 403, headers: {}, body: Buffer.from('expired') }], fileSize, 5],
 ];
 
 it.each([
-  ['the source of a sound', 'audio', 'source', 'audio/mp4', true],
+  ['the source of an audio asset', 'audio', 'source', 'audio/mp4', true],
   ['an image', 'image', 'variants', 'audio/mp4', true],
   ['a document', 'document', 'url', 'audio/mp4', true],
   ['a video of another type', 'video', 'source_url', 'video/webm', true],
-  ['a sound that is the file', 'audio', 'source', 'audio/mp4', false],
-])('%s may be a rendition, and is called one', async (_what, type, field, sent, isRendition) => {
+  ['an original audio file', 'audio', 'source', 'audio/mp4', false],
+])('download of %s prints a note only if the file is a rendition', async (_what, type, field, sent, isRendition) => {
   const media = { url: 'HERE/media/sound' };
   const source = field === 'variants' ? [media] : field === 'url' ? media.url : media;
   const size = isRendition ? 7 : fileSize;
@@ -312,23 +312,26 @@ it.each([
   expect(stderr).toEqual(isRendition ? expect.stringContaining(note) : '');
 });
 
-/** Downloads the film from a service that answers so. */
-async function download(replies: Script[], told: number | null, more: string[] = []) {
-  const asked: (string | undefined)[] = [];
+/** Downloads the film from a service that sends these replies. */
+async function download(replies: Script[], recordedSize: number | null, more: string[] = []) {
+  const ranges: (string | undefined)[] = [];
   const source_url = { url: 'HERE/media/film.mp4' };
-  const service = await serveAsset({ type: 'video', size: told, content_type: 'video/mp4', source_url }, (response) => {
-    const { range } = response.req.headers;
-    asked.push(range);
-    const script = replies[Math.min(asked.length, replies.length) - 1] as Script;
-    const from = Number(/\d+/.exec(range ?? '0')?.[0]);
-    sendReply(response, typeof script === 'function' ? script(from) : script);
-  });
+  const service = await serveAsset(
+    { type: 'video', size: recordedSize, content_type: 'video/mp4', source_url },
+    (response) => {
+      const { range } = response.req.headers;
+      ranges.push(range);
+      const script = replies[Math.min(ranges.length, replies.length) - 1] as Script;
+      const from = Number(/\d+/.exec(range ?? '0')?.[0]);
+      sendReply(response, typeof script === 'function' ? script(from) : script);
+    },
+  );
   const path = join(cli.home, 'film.mp4');
   const ran = await cli.run(['assets', 'download', assetUid, '-o', path, ...more], {
     environment: { MEDIACTL_BASE_URL: service },
     clock: fastClock(),
   });
-  return { ...ran, path, asked };
+  return { ...ran, path, ranges };
 }
 
 it.each([
@@ -336,23 +339,26 @@ it.each([
     'a part of a longer file',
     { code: 'download_changed', exit: 13, hint: expect.stringMatching(/^run it again; if it/) },
   ],
-  ['parts of nothing for ever', errorInTable('download_incomplete')],
-])('%s: code and next step', async (what, error) => {
-  const [, replies, told] = table.find(([name]) => name === what) as ResumeCase;
-  expect(errorOf(await download(replies, told, ['--json']))).toEqual(error);
+  ['parts of zero bytes every time', errorInTable('download_incomplete')],
+])('download reports the code and the next step if the service sends %s', async (what, error) => {
+  const [, replies, recordedSize] = table.find(([name]) => name === what) as ResumeCase;
+  expect(errorOf(await download(replies, recordedSize, ['--json']))).toEqual(error);
 });
 
-it.each(table)('%s: the first version whole, or no file (%#)', async (_what, replies, told, exit) => {
-  const { code, stderr, path, asked } = await download(replies, told);
-  expect([code, stderr]).toEqual([exit, expect.any(String)]);
-  expect(stderr).not.toContain('unclassified');
-  if (exit === 0) expect(readFileSync(path).equals(firstVersion)).toBe(true);
-  const left = readdirSync(cli.home).filter((name) => name.startsWith(basename(path)));
-  expect(left).toEqual(exit === 0 ? ['film.mp4'] : []);
-  expect(asked.length).toBeLessThanOrEqual(Math.max(replies.length, 5));
-});
+it.each(table)(
+  'download saves the whole file or none if it receives %s (%#)',
+  async (_what, replies, recordedSize, exit) => {
+    const { code, stderr, path, ranges } = await download(replies, recordedSize);
+    expect([code, stderr]).toEqual([exit, expect.any(String)]);
+    expect(stderr).not.toContain('unclassified');
+    if (exit === 0) expect(readFileSync(path).equals(firstVersion)).toBe(true);
+    const left = readdirSync(cli.home).filter((name) => name.startsWith(basename(path)));
+    expect(left).toEqual(exit === 0 ? ['film.mp4'] : []);
+    expect(ranges.length).toBeLessThanOrEqual(Math.max(replies.length, 5));
+  },
+);
 
-it('a text whose record says nothing of its type is a text', async () => {
+it('download saves a text file whose record has only a generic content type', async () => {
   const text = { type: 'document', size: 5, content_type: 'application/octet-stream', url: 'HERE/media/notes' };
   const service = await serveAsset(text, (response) =>
     sendReply(response, { headers: { 'content-type': 'text/plain' }, body: Buffer.from('notes') }),
@@ -364,7 +370,7 @@ it('a text whose record says nothing of its type is a text', async () => {
   expect([code, readFileSync(path, 'utf8')]).toEqual([0, 'notes']);
 });
 
-it('a file that is replaced while the connection is down is downloaded from its start', async () => {
+it('download restarts at offset 0 if the file changes while the connection is down', async () => {
   const files = await FileServer.start(firstVersion);
   files.fault = ({ nth }) => (nth === 1 ? { cutAfterBytes: 100_000 } : undefined);
   const service = await serveAsset({ type: 'video', source_url: { url: files.url } });
@@ -375,12 +381,12 @@ it('a file that is replaced while the connection is down is downloaded from its 
     clock: {
       ...clock,
       sleep: (delayMs, signal) => {
-        files.bytes = second; // while the client waits to connect again
+        files.bytes = secondVersion; // while the client waits to connect again
         return clock.sleep(delayMs, signal);
       },
     },
   });
   expect(code).toBe(0);
-  expect(readFileSync(path).equals(second)).toBe(true);
+  expect(readFileSync(path).equals(secondVersion)).toBe(true);
   expect(files.ranges).toEqual(['', expect.stringMatching(/^\d+-$/)]);
 });

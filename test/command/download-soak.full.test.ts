@@ -20,7 +20,7 @@ class Delivery {
   readonly versions: [Buffer, Buffer];
   readonly log: string[] = [];
   /** Validators and features that this CDN supports. */
-  readonly tells: { etag: boolean; modified: boolean; length: boolean; ranges: boolean };
+  readonly supports: { etag: boolean; modified: boolean; length: boolean; ranges: boolean };
   current: 0 | 1 = 0;
   #faultsLeft: number;
 
@@ -30,38 +30,38 @@ class Delivery {
     const other = random.chance(0.5) ? size : size + 1 + random.below(1000);
     this.versions = [someBytes(size, 'first'), someBytes(other, 'second')];
     const [etag, dated] = [random.chance(0.7), random.chance(0.5)];
-    this.tells = { etag, modified: dated, length: random.chance(0.9), ranges: random.chance(0.8) };
+    this.supports = { etag, modified: dated, length: random.chance(0.9), ranges: random.chance(0.8) };
     this.#faultsLeft = random.below(6);
   }
 
   serve({ headers }: IncomingMessage, response: ServerResponse): void {
-    const { random, tells } = this;
+    const { random, supports } = this;
     const fault = this.#faultsLeft > 0 && random.chance(0.7) ? this.#pick() : undefined;
     const bytes = this.versions[this.current];
     const etag = `"${this.current}"`;
-    const told: Record<string, string> = {
+    const sentHeaders: Record<string, string> = {
       'content-type': 'video/mp4',
       date: today,
-      ...(tells.etag && { etag }),
-      ...(tells.modified && { 'last-modified': modified[this.current] as string }),
+      ...(supports.etag && { etag }),
+      ...(supports.modified && { 'last-modified': modified[this.current] as string }),
     };
     if (fault === 'web page') return void respond(response, 200, '<html>', { 'content-type': 'text/html' });
     if (fault === 'busy') return void respond(response, 503, 'busy');
     if (fault === 'limit') return void respond(response, 429, '', { 'retry-after': '1' });
-    if (fault === 'gzip') told['content-encoding'] = 'gzip';
-    const asked = /^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1];
-    const isSame = [undefined, etag, told['last-modified']].includes(headers['if-range'] as string | undefined);
-    const isPart = asked !== undefined && (fault === 'wrong part' || (tells.ranges && isSame));
-    const from = isPart ? Number(asked) : 0;
+    if (fault === 'gzip') sentHeaders['content-encoding'] = 'gzip';
+    const requestedOffset = /^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1];
+    const isSame = [undefined, etag, sentHeaders['last-modified']].includes(headers['if-range'] as string | undefined);
+    const isPart = requestedOffset !== undefined && (fault === 'wrong part' || (supports.ranges && isSame));
+    const from = isPart ? Number(requestedOffset) : 0;
     const shift = fault === 'wrong part' && from > 0 ? -1 : 0;
     const end = fault === 'short part' ? from + Math.ceil((bytes.length - from) / 2) : bytes.length;
     const body = bytes.subarray(from + shift, isPart ? end : bytes.length);
     if (isPart) {
       const last = from + shift + body.length - 1;
-      told['content-range'] = `bytes ${from + shift}-${last}/${bytes.length}`;
+      sentHeaders['content-range'] = `bytes ${from + shift}-${last}/${bytes.length}`;
     }
-    if (tells.length || isPart) told['content-length'] = String(body.length);
-    response.writeHead(isPart ? 206 : 200, told);
+    if (supports.length || isPart) sentHeaders['content-length'] = String(body.length);
+    response.writeHead(isPart ? 206 : 200, sentHeaders);
     if (fault !== 'cut') return void response.end(body);
     const some = body.subarray(0, random.below(body.length + 1));
     response.write(some, () => setTimeout(() => response.destroy(), 5));
@@ -80,44 +80,47 @@ class Delivery {
   }
 }
 
-it.each(Array.from({ length: 400 }, (_, n) => n + 1))('seed %i', async (seed) => {
-  const random = new Random(seed);
-  const cli = new Cli({ MEDIACTL_API_KEY: 'mk_soak_key_0123456789' });
-  const delivery = new Delivery(random);
-  const recordedSize = random.pick([delivery.versions[0].length, undefined]);
-  const interruption = new AbortController();
-  let requestsLeft = random.chance(0.2) ? random.below(4) : Number.POSITIVE_INFINITY;
-  const service = await startServer((request, response) => {
-    if (requestsLeft-- === 0)
-      interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted }));
-    if (request.url?.startsWith('/media')) return delivery.serve(request, response);
-    respond(response, 200, {
-      uid,
-      name: 'film',
-      playback_token: 'a.token',
-      type: 'video',
-      size: recordedSize,
-      content_type: 'video/mp4',
-      source_url: { url: `${service}/media` },
+it.each(Array.from({ length: 400 }, (_, n) => n + 1))(
+  'download from a faulty CDN leaves a complete file or none: seed %i',
+  async (seed) => {
+    const random = new Random(seed);
+    const cli = new Cli({ MEDIACTL_API_KEY: 'mk_soak_key_0123456789' });
+    const delivery = new Delivery(random);
+    const recordedSize = random.pick([delivery.versions[0].length, undefined]);
+    const interruption = new AbortController();
+    let requestsLeft = random.chance(0.2) ? random.below(4) : Number.POSITIVE_INFINITY;
+    const service = await startServer((request, response) => {
+      if (requestsLeft-- === 0)
+        interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted }));
+      if (request.url?.startsWith('/media')) return delivery.serve(request, response);
+      respond(response, 200, {
+        uid,
+        name: 'film',
+        playback_token: 'a.token',
+        type: 'video',
+        size: recordedSize,
+        content_type: 'video/mp4',
+        source_url: { url: `${service}/media` },
+      });
     });
-  });
-  const path = join(cli.home, 'film.mp4');
-  const isThere = random.chance(0.3);
-  if (isThere) writeFileSync(path, 'what was there before');
-  const { code, stderr } = await cli.run(['assets', 'download', uid, '-o', path, '--yes'], {
-    environment: { MEDIACTL_BASE_URL: service },
-    clock: fastClock(1000),
-    signal: interruption.signal,
-  });
-  const story = [seed, delivery.tells, recordedSize, delivery.log, code, stderr];
-  expect(stderr, JSON.stringify(story)).not.toMatch(/unclassified|report it|mk_soak/);
-  const saved = existsSync(path) ? readFileSync(path) : undefined;
-  const [first, second] = delivery.versions;
-  const isWhole = saved !== undefined && [first, second].some((each) => each.equals(saved));
-  if (code === 0) expect(isWhole, JSON.stringify(story)).toBe(true);
-  else expect(saved?.toString(), JSON.stringify(story)).toBe(isThere ? 'what was there before' : undefined);
-  const left = (readdirSync(cli.home, { recursive: true }) as string[]).filter((name) =>
-    /\.part$|downloads\/./.test(name),
-  );
-  expect(left, JSON.stringify(story)).toEqual([]);
-});
+    const path = join(cli.home, 'film.mp4');
+    const hasOldFile = random.chance(0.3);
+    if (hasOldFile) writeFileSync(path, 'what was there before');
+    const { code, stderr } = await cli.run(['assets', 'download', uid, '-o', path, '--yes'], {
+      environment: { MEDIACTL_BASE_URL: service },
+      clock: fastClock(1000),
+      signal: interruption.signal,
+    });
+    const details = [seed, delivery.supports, recordedSize, delivery.log, code, stderr];
+    expect(stderr, JSON.stringify(details)).not.toMatch(/unclassified|report it|mk_soak/);
+    const saved = existsSync(path) ? readFileSync(path) : undefined;
+    const [first, second] = delivery.versions;
+    const isWhole = saved !== undefined && [first, second].some((each) => each.equals(saved));
+    if (code === 0) expect(isWhole, JSON.stringify(details)).toBe(true);
+    else expect(saved?.toString(), JSON.stringify(details)).toBe(hasOldFile ? 'what was there before' : undefined);
+    const left = (readdirSync(cli.home, { recursive: true }) as string[]).filter((name) =>
+      /\.part$|downloads\/./.test(name),
+    );
+    expect(left, JSON.stringify(details)).toEqual([]);
+  },
+);

@@ -17,7 +17,7 @@ import { someBytes } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
-const { world, account } = setUpCli();
+const { world: setup, account } = setUpCli();
 
 const fileSize = 300_000;
 const film = someBytes(fileSize);
@@ -28,51 +28,51 @@ const sendFilm = (response: ServerResponse) => response.writeHead(200, filmHeade
 const serveVideo = (media: (response: ServerResponse) => void) =>
   serveAsset({ name: 'film', type: 'video', size: fileSize, source_url: { url: 'HERE/media/film.mp4' } }, media);
 
-describe('from the sandbox', () => {
-  it('gives back the bytes that were uploaded, 0600 and whole', async () => {
-    await world.cli.run(['upload', '--force', fixturePath('clip.mp4'), '--wait']);
-    const path = join(world.cli.home, 'back.mp4');
-    const saved = await world.cli.json(['assets', 'download', '@last', '-o', path]);
+describe('download from the sandbox', () => {
+  it('download saves exactly the uploaded bytes, with mode 0600', async () => {
+    await setup.cli.run(['upload', '--force', fixturePath('clip.mp4'), '--wait']);
+    const path = join(setup.cli.home, 'back.mp4');
+    const saved = await setup.cli.json(['assets', 'download', '@last', '-o', path]);
     expect(saved).toMatchObject([{ path, size_bytes: statSync(fixturePath('clip.mp4')).size }]);
     expect(readFileSync(path).equals(readFileSync(fixturePath('clip.mp4')))).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('a file that is there is replaced with --yes only', async () => {
-    await world.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
-    const path = join(world.cli.home, 'there.jpg');
+  it('download replaces an existing file only with --yes', async () => {
+    await setup.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
+    const path = join(setup.cli.home, 'there.jpg');
     writeFileSync(path, 'mine');
-    expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
+    expect((await setup.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
     expect(readFileSync(path, 'utf8')).toBe('mine');
-    expect((await world.cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(0);
+    expect((await setup.cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(0);
     expect(readFileSync(path).equals(readFileSync(fixturePath('still.jpg')))).toBe(true);
   });
 
-  it('neither a .part of somebody else nor a link of that name is touched', async () => {
-    await world.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
-    const path = join(world.cli.home, 'picture.jpg');
+  it('download leaves a .part file that it did not create unchanged', async () => {
+    await setup.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
+    const path = join(setup.cli.home, 'picture.jpg');
     writeFileSync(`${path}.part`, 'mine');
-    expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
+    expect((await setup.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
     expect(readFileSync(`${path}.part`, 'utf8')).toBe('mine');
-    expect(readdirSync(world.cli.home).filter((name) => name.endsWith('.part'))).toEqual(['picture.jpg.part']);
+    expect(readdirSync(setup.cli.home).filter((name) => name.endsWith('.part'))).toEqual(['picture.jpg.part']);
   });
 
-  it('what is no file is written to, not replaced', async () => {
-    await world.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
-    const pipe = join(world.cli.home, 'pipe');
+  it('download writes to a named pipe instead of replacing it', async () => {
+    await setup.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
+    const pipe = join(setup.cli.home, 'pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const reader = promisify(execFile)('cat', [pipe], { encoding: 'buffer' });
-    expect((await world.cli.run(['assets', 'download', '@last', '-o', pipe])).code).toBe(0);
+    expect((await setup.cli.run(['assets', 'download', '@last', '-o', pipe])).code).toBe(0);
     expect((await reader).stdout.equals(readFileSync(fixturePath('still.jpg')))).toBe(true);
     expect(statSync(pipe).isFIFO()).toBe(true);
   });
 
-  it('two to one place at once: one is done, the other one leaves', async () => {
-    const path = join(world.cli.home, 'same');
+  it('a second download to the same path exits with 6 and code locked while the first one is running', async () => {
+    const path = join(setup.cli.home, 'same');
     const waiting: ServerResponse[] = [];
     const service = await serveVideo((response) => waiting.push(response));
     const download = () =>
-      world.cli.run(['assets', 'download', assetUid, '-o', path, '--json'], {
+      setup.cli.run(['assets', 'download', assetUid, '-o', path, '--json'], {
         environment: { MEDIACTL_BASE_URL: service },
       });
     const slow = download();
@@ -88,9 +88,9 @@ describe('from the sandbox', () => {
     expect(readFileSync(path).equals(film)).toBe(true);
   });
 
-  it('what a killed download left is gone with the next one to the same place, nobody else’s is', async () => {
-    const path = join(world.cli.home, 'picture.jpg');
-    const parts = () => readdirSync(world.cli.home).filter((name) => name.endsWith('.part'));
+  it('download deletes the partial file of a killed download to the same path, and no other files', async () => {
+    const path = join(setup.cli.home, 'picture.jpg');
+    const parts = () => readdirSync(setup.cli.home).filter((name) => name.endsWith('.part'));
     let isSlow = true;
     const service = await serveVideo((response) => {
       response.writeHead(200, filmHeaders);
@@ -100,49 +100,49 @@ describe('from the sandbox', () => {
     const { child } = mediactl(['assets', 'download', assetUid, '-o', path], {
       ...account(),
       MEDIACTL_BASE_URL: service,
-      MEDIACTL_STATE_DIR: `${world.cli.home}/state`,
+      MEDIACTL_STATE_DIR: `${setup.cli.home}/state`,
     });
     while (parts().length === 0) await sleep(20);
     child.kill('SIGKILL');
     await once(child, 'exit');
     const others = `picture.jpg.${'0a1b2c3d'.repeat(2)}.part`;
-    for (const left of [join(world.cli.home, others), `${path}.orig`]) writeFileSync(left, 'left');
+    for (const left of [join(setup.cli.home, others), `${path}.orig`]) writeFileSync(left, 'left');
     isSlow = false;
     const environment = { MEDIACTL_BASE_URL: service };
-    const { code } = await world.cli.run(['assets', 'download', assetUid, '-o', path], {
+    const { code } = await setup.cli.run(['assets', 'download', assetUid, '-o', path], {
       environment,
     });
     expect([code, parts(), existsSync(`${path}.orig`)]).toEqual([0, [others], true]);
   });
 
-  it('a file that comes while it downloads is not replaced', async () => {
-    const path = join(world.cli.home, 'film.mp4');
+  it('download exits with 2 and keeps a file that appears at the path during the transfer', async () => {
+    const path = join(setup.cli.home, 'film.mp4');
     const service = await serveVideo((response) => {
       writeFileSync(path, 'mine');
       sendFilm(response);
     });
     const environment = { MEDIACTL_BASE_URL: service };
-    const { code, stderr } = await world.cli.run(['assets', 'download', assetUid, '-o', path], {
+    const { code, stderr } = await setup.cli.run(['assets', 'download', assetUid, '-o', path], {
       environment,
     });
     expect([code, stderr]).toEqual([2, expect.stringContaining('already exists')]);
     expect(readFileSync(path, 'utf8')).toBe('mine');
-    expect(readdirSync(world.cli.home).filter((name) => name.endsWith('.part'))).toEqual([]);
+    expect(readdirSync(setup.cli.home).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
-  it('a link that leads nowhere is replaced', async () => {
-    const path = join(world.cli.home, 'film.mp4');
+  it('download replaces a broken symbolic link', async () => {
+    const path = join(setup.cli.home, 'film.mp4');
     symlinkSync('nowhere', path);
     const environment = {
       MEDIACTL_BASE_URL: await serveVideo(sendFilm),
     };
     const args = ['assets', 'download', assetUid, '-o', path];
-    expect((await world.cli.run(args, { environment })).code).toBe(0);
+    expect((await setup.cli.run(args, { environment })).code).toBe(0);
     expect(readFileSync(path).equals(film)).toBe(true);
   });
 
-  it('two that share a place and no state folder leave each other’s bytes alone', async () => {
-    const path = join(world.cli.home, 'film.mp4');
+  it('two downloads to the same path with separate state folders do not corrupt each other', async () => {
+    const path = join(setup.cli.home, 'film.mp4');
     const waiting: ServerResponse[] = [];
     const service = await serveVideo((response) => {
       if (waiting.push(response) > 1) return sendFilm(response);
@@ -150,22 +150,22 @@ describe('from the sandbox', () => {
       response.write(film.subarray(0, 1000));
     });
     const download = (state: string) =>
-      world.cli.run(['assets', 'download', assetUid, '-o', path, '--yes'], {
+      setup.cli.run(['assets', 'download', assetUid, '-o', path, '--yes'], {
         environment: {
           MEDIACTL_BASE_URL: service,
-          MEDIACTL_STATE_DIR: `${world.cli.home}/${state}`,
+          MEDIACTL_STATE_DIR: `${setup.cli.home}/${state}`,
         },
       });
     const slow = download('one');
-    while (readdirSync(world.cli.home).every((name) => !name.endsWith('.part'))) await sleep(20);
+    while (readdirSync(setup.cli.home).every((name) => !name.endsWith('.part'))) await sleep(20);
     expect((await download('two')).code).toBe(0);
     waiting[0]?.end(film.subarray(1000));
     expect((await slow).code).toBe(0);
     expect(readFileSync(path).equals(film)).toBe(true);
   });
 
-  it('a reader that leaves ends it quietly', async () => {
-    await world.cli.run(['upload', '--force', fixturePath('clip.mp4'), '--wait']);
+  it('download -o - prints no error if the reader closes the pipe', async () => {
+    await setup.cli.run(['upload', '--force', fixturePath('clip.mp4'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout, stderr } = await promisify(execFile)(
       'bash',
@@ -174,8 +174,8 @@ describe('from the sandbox', () => {
         env: {
           ...account(),
           ...inherited,
-          MEDIACTL_STATE_DIR: `${world.cli.home}/state`,
-          MEDIACTL_CONFIG_DIR: `${world.cli.home}/config`,
+          MEDIACTL_STATE_DIR: `${setup.cli.home}/state`,
+          MEDIACTL_CONFIG_DIR: `${setup.cli.home}/config`,
         },
         encoding: 'buffer',
       },
@@ -183,8 +183,8 @@ describe('from the sandbox', () => {
     expect([stdout.length, stderr.toString()]).toEqual([10, '']);
   });
 
-  it('-o - is stdout, byte for byte; on a terminal that is refused', async () => {
-    await world.cli.run(['upload', '--force', fixturePath('tone.mp3'), '--wait']);
+  it('download -o - writes the exact bytes to stdout, and exits with 2 on a terminal', async () => {
+    await setup.cli.run(['upload', '--force', fixturePath('tone.mp3'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -194,50 +194,50 @@ describe('from the sandbox', () => {
         maxBuffer: 64 * 1024 * 1024,
         env: {
           ...inherited,
-          MEDIACTL_CONFIG_DIR: `${world.cli.home}/config`,
-          MEDIACTL_STATE_DIR: `${world.cli.home}/state`,
+          MEDIACTL_CONFIG_DIR: `${setup.cli.home}/config`,
+          MEDIACTL_STATE_DIR: `${setup.cli.home}/state`,
           ...account(),
         },
       },
     );
     expect(stdout.equals(readFileSync(fixturePath('tone.mp3')))).toBe(true);
-    expect((await world.cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code).toBe(2);
+    expect((await setup.cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code).toBe(2);
   });
 });
 
-describe('a download of what this machine uploaded', () => {
+describe('download verification', () => {
   const upload = async () => {
-    const file = join(world.cli.home, 'clip.mp4');
+    const file = join(setup.cli.home, 'clip.mp4');
     copyFileSync(fixturePath('clip.mp4'), file);
-    const [{ asset_uid: uid }] = await world.cli.json(['upload', file, '--force', '--wait']);
-    return { uid, source: join(world.sandbox.dataDir, 'media', uid, 'source') };
+    const [{ asset_uid: uid }] = await setup.cli.json(['upload', file, '--force', '--wait']);
+    return { uid, source: join(setup.sandbox.dataDir, 'media', uid, 'source') };
   };
-  const target = () => join(world.cli.home, 'copy.mp4');
+  const target = () => join(setup.cli.home, 'copy.mp4');
 
-  it('is compared with it by BLAKE3', async () => {
+  it('download verifies the BLAKE3 checksum of a file that the same machine uploaded', async () => {
     const { uid } = await upload();
-    expect(await world.cli.json(['download', uid, '-o', target()])).toMatchObject([{ verified: true }]);
+    expect(await setup.cli.json(['download', uid, '-o', target()])).toMatchObject([{ verified: true }]);
     const others = [uid, (await upload()).uid];
-    const [many] = await world.cli.json(['download', ...others, '-d', join(world.cli.home, 'many')]);
+    const [many] = await setup.cli.json(['download', ...others, '-d', join(setup.cli.home, 'many')]);
     expect(many).toMatchObject({ outcome: 'downloaded', verified: true });
   });
 
-  it('that differs is an error, and the file is kept beside the target', async () => {
+  it('download exits with 13 if the checksum differs, and keeps the file beside the target', async () => {
     const { uid, source } = await upload();
     const bytes = readFileSync(source);
     bytes.write('XXXX', 200_000);
     writeFileSync(source, bytes);
-    const { code, stderr } = await world.cli.run(['download', uid, '-o', target()]);
+    const { code, stderr } = await setup.cli.run(['download', uid, '-o', target()]);
     expect([code, stderr]).toEqual([13, expect.stringContaining('is not the one that was uploaded')]);
     expect(stderr).toContain(`it is kept as ${target()}.different`);
     expect([existsSync(target()), readFileSync(`${target()}.different`).equals(bytes)]).toEqual([false, true]);
-    const accepted = await world.cli.json(['download', uid, '-o', target(), '--accept-rendition']);
+    const accepted = await setup.cli.json(['download', uid, '-o', target(), '--accept-rendition']);
     expect(accepted).toMatchObject([{ verified: null }]);
   });
 
-  it('is unverified on a machine that has not uploaded it, and is not called the original', async () => {
+  it('download marks a file as unverified, and not as the original, if another machine uploaded it', async () => {
     const { uid } = await upload();
-    const other = new Cli({ MEDIACTL_API_KEY: world.sandbox.key, MEDIACTL_BASE_URL: world.sandbox.url });
+    const other = new Cli({ MEDIACTL_API_KEY: setup.sandbox.key, MEDIACTL_BASE_URL: setup.sandbox.url });
     const args = ['download', uid, '-o', join(other.home, 'copy.mp4')];
     expect(await other.json([...args, '--yes'])).toMatchObject([{ verified: null }]);
     expect((await other.run([...args, '--yes'], { tty: true })).stdout).toContain('unknown: original or rendition');

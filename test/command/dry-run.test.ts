@@ -161,7 +161,7 @@ async function expectNoChange(name: string, prepare: (stateDir: string) => Promi
   return code;
 }
 
-it.each(names)('%s -n changes nothing here and writes nothing there', async (name) => {
+it.each(names)('%s -n changes no local file and sends no write request', async (name) => {
   const code = await expectNoChange(name, async (stateDir) => {
     await (await StateDatabase.open(stateDir)).close();
     const base = { id: 'abc', path: 'a.txt', realPath: '/a.txt', baseUrl: 'https://media.example', profile: 'none' };

@@ -34,7 +34,7 @@ describe('embed domains', () => {
       'use a host name, such as news.example.com',
     ],
     ['-bad.example', 'it is not a host name', 'use a host name, such as news.example.com'],
-  ])('%s is refused before it is sent', async (domain, cause, hint) => {
+  ])('embed domains add exits with 2 and sends nothing for %s', async (domain, cause, hint) => {
     const { code, stderr } = await cli.run(['embed', 'domains', 'add', '--', domain]);
     expect(code).toBe(2);
     expect(stderr.trimEnd().split('\n')).toEqual([
@@ -44,7 +44,7 @@ describe('embed domains', () => {
     ]);
   });
 
-  it('sync adds before it removes, and says what it did', async () => {
+  it('embed domains sync adds before it removes, and prints each change', async () => {
     await cli.run(['embed', 'domains', 'add', 'old.example', 'Stays.Example', 'bücher.example']);
     const file = join(cli.home, 'domains.txt');
     writeFileSync(file, '# ours\nstays.example\r\nnew.example # soon\n\n');
@@ -66,7 +66,7 @@ describe('embed domains', () => {
     expect((await cli.run(['embed', 'domains', 'ls'])).stdout).toBe('new.example\nstays.example\n');
   });
 
-  it('an empty file never prunes the whole list; a wrong line is named', async () => {
+  it('embed domains sync --prune exits with 2 for an empty file, and names the line of an invalid domain', async () => {
     const sync = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
     expect((await cli.run(sync, { stdin: '# nothing\n' })).code).toBe(2);
     const { code, stderr } = await cli.run(sync, { stdin: 'a.example\nhttp://b.example\n' });
@@ -74,7 +74,7 @@ describe('embed domains', () => {
     expect(stderr).toContain("stdin, line 2: 'http://b.example' is not a valid domain");
   });
 
-  it('enabling with an empty list warns; one domain that fails is named', async () => {
+  it('embed restrict warns about an empty list, and embed domains rm names a domain that fails', async () => {
     const only = (await cli.json(['embed', 'domains', 'ls'])).map(({ domain }: { domain: string }) => domain);
     if (only.length > 0) await cli.run(['embed', 'domains', 'rm', ...only]);
     expect((await cli.run(['embed', 'restrict'])).stderr).toContain('no site may embed');
@@ -86,8 +86,8 @@ describe('embed domains', () => {
   });
 });
 
-describe('A05 to A07: embed settings', () => {
-  it('a known name of the switch and of the list is read and written', async () => {
+describe('embed settings (A05 to A07)', () => {
+  it('embed commands read and write the switch and the list under another known field name', async () => {
     const settings = { uid: workspaceUid, restriction_enabled: false, allowed_domains: [{ hostname: 'a.example' }] };
     const { cli, writes } = await startProfileCli(
       embedService(settings, (body, method) => {
@@ -110,7 +110,7 @@ describe('A05 to A07: embed settings', () => {
     // Something else:
     ...['embedding_enabled', 'embed_enabled', 'player_enabled', 'analytics_enabled'],
     ...['watermark_enabled', 'protected_playback', 'has_limits', 'age_restricted'],
-  ])('a boolean called %s may be another one, or the reverse: it is asked for, and nothing written', async (name) => {
+  ])('embed commands exit with 2, ask for the field name and write nothing if the only boolean is %s', async (name) => {
     const settings = { [name]: true, mode: 'open', domains: [] };
     const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
     for (const verb of ['show', 'restrict', 'unrestrict']) {
@@ -123,7 +123,7 @@ describe('A05 to A07: embed settings', () => {
     expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
   });
 
-  it('enabled gives way to a switch that says more, and is asked for beside one that is not known', async () => {
+  it('embed show prefers a known switch to "enabled", and exits with 2 if the other one is unknown', async () => {
     const both = { enabled: true, domain_restriction_enabled: false, domains: [] };
     const known = await startProfileCli(embedService(both, () => {}));
     expect((await known.cli.run(['embed', 'show'])).stdout).toContain('restriction\toff');
@@ -132,7 +132,7 @@ describe('A05 to A07: embed settings', () => {
     expect((await cli.run(['embed', 'show'])).code).toBe(2);
   });
 
-  it('an inverse switch that was set is read and written the other way round', async () => {
+  it('embed commands invert the switch if field_names.embed_enabled is !NAME', async () => {
     const settings = { unrestricted: true, domains: ['a.example'] as string[] };
     const { cli, writes, kept } = await startProfileCli(
       embedService(settings, (body, method) => {
@@ -157,7 +157,7 @@ describe('A05 to A07: embed settings', () => {
     ]);
   });
 
-  it('a 422 that names a switch names both ways to set it', async () => {
+  it('embed unrestrict suggests both meanings of the switch that a 422 names', async () => {
     const { cli } = await startProfileCli(({ method }) =>
       method === 'GET'
         ? { body: { enabled: true, domains: [] } }
@@ -170,7 +170,7 @@ describe('A05 to A07: embed settings', () => {
     expect(stderr).toContain("field_names.embed_enabled unrestricted, or '!unrestricted' if true means");
   });
 
-  it('a switch that is not clear does not stand in the way of the allow-list', async () => {
+  it('embed domains add succeeds even if the switch is ambiguous', async () => {
     const settings = { embedding_enabled: true, domains: ['a.example'] };
     const { cli } = await startProfileCli(
       embedService(settings, ({ domain }) => settings.domains.push(String(domain))),
@@ -182,28 +182,31 @@ describe('A05 to A07: embed settings', () => {
   });
 
   it.each([
-    ['of something else', { allowed: 'a.example', admins: ['bob.example'] }],
-    ['of what may not', { blocked_domains: ['a.example'] }],
-    ['of another name', { sites: ['a.example'] }],
-    ['without domains', { labels: ['sea', 'night'] }],
-    ['of people', { contacts_of: ['bob@b.example'] }],
-    ['of numbers', { ids: [1, 2] }],
-    ['that is not there', { allowed: 'a.example' }],
-  ])('a list %s is not taken as the allow-list, and nothing is written', async (_, record) => {
-    const settings = { enabled: true, ...record };
-    const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
-    for (const args of [['ls'], ['add', 'c.example'], ['rm', 'bob.example']]) {
-      const { code, stdout, stderr } = await cli.run(['embed', 'domains', ...args]);
-      expect([code, stdout]).toEqual([6, expect.not.stringContaining('added')]);
-      expect(stderr).toContain('mediactl config set field_names.embed_domains NAME');
-    }
-    expect(writes()).toEqual([]);
-    // The name of the switch is unambiguous.
-    const shown = await cli.run(['embed', 'show']);
-    expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('embed domains ls')]);
-  });
+    ['a list of administrators', { allowed: 'a.example', admins: ['bob.example'] }],
+    ['a list of blocked domains', { blocked_domains: ['a.example'] }],
+    ['a list with an unknown name', { sites: ['a.example'] }],
+    ['a list of labels', { labels: ['sea', 'night'] }],
+    ['a list of email addresses', { contacts_of: ['bob@b.example'] }],
+    ['a list of numbers', { ids: [1, 2] }],
+    ['a single domain', { allowed: 'a.example' }],
+  ])(
+    'embed domains exits with 6 and writes nothing if the settings have %s instead of an allow-list',
+    async (_, record) => {
+      const settings = { enabled: true, ...record };
+      const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
+      for (const args of [['ls'], ['add', 'c.example'], ['rm', 'bob.example']]) {
+        const { code, stdout, stderr } = await cli.run(['embed', 'domains', ...args]);
+        expect([code, stdout]).toEqual([6, expect.not.stringContaining('added')]);
+        expect(stderr).toContain('mediactl config set field_names.embed_domains NAME');
+      }
+      expect(writes()).toEqual([]);
+      // The name of the switch is unambiguous.
+      const shown = await cli.run(['embed', 'show']);
+      expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('embed domains ls')]);
+    },
+  );
 
-  it('several candidates and no override: asks for one, exit 2, nothing written', async () => {
+  it('embed commands exit with 2 and write nothing if several fields could be the switch or the list', async () => {
     const settings = { strict: false, locked: false, hosts: [], paths: [] };
     const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
     const { code, stderr } = await cli.run(['embed', 'restrict']);
@@ -215,7 +218,7 @@ describe('A05 to A07: embed settings', () => {
     expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
   });
 
-  it('a service that answers 200 and does nothing is found out', async () => {
+  it('embed commands exit with 6 if the service responds with 200 but changes nothing', async () => {
     const { cli } = await startProfileCli(embedService({ enabled: false, domains: ['a.example'] }, () => {}));
     for (const [args, key] of [
       [['restrict'], 'embed_enabled'],
@@ -229,7 +232,7 @@ describe('A05 to A07: embed settings', () => {
   });
 });
 
-describe('embed domains that are spelled otherwise', () => {
+describe('embed domain spellings', () => {
   const service = () => {
     const domains = ['München.example', '192.0.2.1', 'host.example:8080'];
     return embedService({ enabled: true, domains }, ({ domain }, method) => {
@@ -238,7 +241,7 @@ describe('embed domains that are spelled otherwise', () => {
     });
   };
 
-  it('what the list says is what a file may say: nothing is added, nothing removed', async () => {
+  it('embed domains sync changes nothing if its file is the output of embed domains ls', async () => {
     const { cli, writes } = await startProfileCli(service());
     const { stdout } = await cli.run(['embed', 'domains', 'ls']);
     expect(stdout).toBe('München.example\n192.0.2.1\nhost.example:8080\n');
@@ -249,7 +252,7 @@ describe('embed domains that are spelled otherwise', () => {
     expect(writes()).toEqual([]);
   });
 
-  it('each is removed by the spelling of the service', async () => {
+  it('embed domains rm sends each domain as the service spells it', async () => {
     const { cli, writes } = await startProfileCli(service());
     const args = ['embed', 'domains', 'rm', 'münchen.example', '192.0.2.1'];
     expect((await cli.run(args)).code).toBe(0);
@@ -260,20 +263,23 @@ describe('embed domains that are spelled otherwise', () => {
     ['a.example', '*.a.example'],
     ['a.example', 'www.a.example'],
     ['www.a.example', 'a.example'],
-  ])('%s that is kept as %s was added, and its spelling is said', async (domain, spelling) => {
-    const domains: string[] = [];
-    const { cli } = await startProfileCli(embedService({ enabled: true, domains }, () => domains.push(spelling)));
-    const { code, stdout, stderr } = await cli.run(['embed', 'domains', 'add', domain]);
-    expect([code, stdout]).toEqual([0, `+\t${domain}\tadded\n`]);
-    expect(stderr).toBe(`${domain} is listed as ${spelling}\n`);
-  });
+  ])(
+    'embed domains add %s succeeds if the service lists it as %s, and prints that spelling',
+    async (domain, spelling) => {
+      const domains: string[] = [];
+      const { cli } = await startProfileCli(embedService({ enabled: true, domains }, () => domains.push(spelling)));
+      const { code, stdout, stderr } = await cli.run(['embed', 'domains', 'add', domain]);
+      expect([code, stdout]).toEqual([0, `+\t${domain}\tadded\n`]);
+      expect(stderr).toBe(`${domain} is listed as ${spelling}\n`);
+    },
+  );
 
-  it('another spelling that was there before is no proof', async () => {
+  it('embed domains add exits with 6 if the list only has a similar domain from before', async () => {
     const { cli } = await startProfileCli(embedService({ enabled: true, domains: ['a.example'] }, () => {}));
     expect((await cli.run(['embed', 'domains', 'add', 'www.a.example'])).code).toBe(6);
   });
 
-  it('one change that fails is that failure, whatever the re-read says', async () => {
+  it('embed domains add reports the 422 of its change even if the list cannot be read afterward', async () => {
     let reads = 0;
     const { cli } = await startProfileCli(({ method }) =>
       method !== 'GET'
@@ -287,7 +293,7 @@ describe('embed domains that are spelled otherwise', () => {
     expect(stderr).not.toMatch(/of 1 changes/);
   });
 
-  it('a re-read that fails hides nothing of what was done', async () => {
+  it('embed domains add prints what it added even if the list cannot be read afterward', async () => {
     let reads = 0;
     const { cli } = await startProfileCli(({ method }) => {
       if (method !== 'GET') return { status: 201, body: {} };
@@ -297,7 +303,7 @@ describe('embed domains that are spelled otherwise', () => {
     expect([code, stdout]).toEqual([11, '+\ta.example\tadded\n+\tb.example\tadded\n']);
   });
 
-  it('nothing is removed where something could not be added, and that is said', async () => {
+  it('embed domains sync --prune removes nothing and exits with 11 if a domain cannot be added', async () => {
     const { cli, writes } = await startProfileCli(({ method }) =>
       method === 'GET' ? { body: { enabled: true, domains: ['old.example'] } } : { status: 500 },
     );

@@ -183,18 +183,18 @@ async function sent(args: string[], { key: apiKey = testKey, stdin = '' } = {}) 
   return { requests, cli };
 }
 
-it.each(cases)('$args', async ({ args, sends }) => {
+it.each(cases)('mediactl $args sends the specified request', async ({ args, sends }) => {
   const { requests } = await sent(args);
-  const found = requests.filter(({ method, path }) => method === sends.method && path === v1 + sends.path);
-  expect(found).not.toHaveLength(0);
-  expect(found[0]).toMatchObject({ ...sends, path: v1 + sends.path });
+  const matching = requests.filter(({ method, path }) => method === sends.method && path === v1 + sends.path);
+  expect(matching).not.toHaveLength(0);
+  expect(matching[0]).toMatchObject({ ...sends, path: v1 + sends.path });
   // toMatchObject ignores additional keys; query and body may not have any
-  if (sends.query) expect(found[0]?.query).toEqual(sends.query);
-  if (sends.body) expect(found[0]?.body).toEqual(sends.body);
-  if (sends.body) expect(found[0]?.headers['content-type']).toBe('application/json');
+  if (sends.query) expect(matching[0]?.query).toEqual(sends.query);
+  if (sends.body) expect(matching[0]?.body).toEqual(sends.body);
+  if (sends.body) expect(matching[0]?.headers['content-type']).toBe('application/json');
 });
 
-it('§5.1: every request carries the bearer key, but POST /playback/info/', async () => {
+it('every request except POST /playback/info/ sends the API key as a bearer token (§5.1)', async () => {
   const { requests } = await sent(['play', assetUid, '--url']);
   expect(requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
     [`${v1}/assets/${assetUid}/player/`, `Bearer ${testKey}`],
@@ -202,7 +202,7 @@ it('§5.1: every request carries the bearer key, but POST /playback/info/', asyn
   ]);
 });
 
-it('POST /playback/info/ needs no key at all: play ID --token-file', async () => {
+it('play --token-file needs no API key and sends only POST /playback/info/', async () => {
   const { url, requests } = await startRecordingServer(createLibrary());
   const cli = new Cli({ MEDIACTL_BASE_URL: url });
   const args = ['play', assetUid, '--token-file', '-', '--url'];
@@ -218,7 +218,7 @@ it('POST /playback/info/ needs no key at all: play ID --token-file', async () =>
   expect(requests[0]?.headers.authorization).toBeUndefined();
 });
 
-it('§4 Upload: POST with its headers, then PATCH {location} with offset and bytes', async () => {
+it('upload sends POST with the tus headers, then PATCH with the offset and the bytes (§4)', async () => {
   const { url, requests } = await startRecordingServer(createLibrary());
   const cli = new Cli({
     MEDIACTL_API_KEY: testKey,

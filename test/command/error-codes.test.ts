@@ -37,7 +37,7 @@ const failing = async (args: string[], options: CliOptions = {}) =>
 const failingAt = (url: string, args: string[], more: Record<string, string> = {}) =>
   failing(args, { environment: { ...environment, MEDIACTL_BASE_URL: url, ...more } });
 
-describe('the account', () => {
+describe('account errors', () => {
   const writeProfiles = (profiles: Record<string, object>, current?: string) => {
     const folder = join(cli.home, 'config');
     mkdirSync(folder, { recursive: true });
@@ -45,7 +45,7 @@ describe('the account', () => {
   };
   const profile = { baseUrl: 'https://media.example.com', key: testKey, keyStore: 'file' };
 
-  it('no_profile', async () => {
+  it('assets ls exits with 4 and code no_profile if no profile is selected', async () => {
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'no_profile',
       exit: 4,
@@ -55,7 +55,7 @@ describe('the account', () => {
     expect(await failing(['assets', 'ls'])).toMatchObject({ hint: 'mediactl auth switch NAME, or --profile NAME' });
   });
 
-  it('profile_not_found', async () => {
+  it('assets ls exits with 2 and code profile_not_found if the profile does not exist', async () => {
     expect(await failing(['assets', 'ls', '--profile', 'two'])).toEqual({
       code: 'profile_not_found',
       exit: 2,
@@ -63,13 +63,13 @@ describe('the account', () => {
     });
   });
 
-  it('no_base_url', async () => {
+  it('assets ls exits with code no_base_url if only the API key is set', async () => {
     expect(await failing(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual(
       errorInTable('no_base_url'),
     );
   });
 
-  it('no_key', async () => {
+  it('assets ls exits with 4 and code no_key if the profile has no key', async () => {
     writeProfiles({ one: { ...profile, key: undefined } }, 'one');
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'no_key',
@@ -78,7 +78,7 @@ describe('the account', () => {
     });
   });
 
-  it('list_changed', async () => {
+  it('assets ls --all exits with code list_changed if the total changes on every page', async () => {
     let count = 2_000;
     const { url } = await startRecordingServer(({ query }) => {
       count -= 1;
@@ -92,7 +92,7 @@ describe('the account', () => {
     expect(await failingAt(url, ['assets', 'ls', '--all'])).toEqual(errorInTable('list_changed'));
   });
 
-  it('usage if the key is invalid', async () => {
+  it('assets ls exits with 2 and code usage if the API key is malformed', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'], { MEDIACTL_API_KEY: 'two words' })).toEqual({
       code: 'usage',
       exit: 2,
@@ -100,7 +100,7 @@ describe('the account', () => {
     });
   });
 
-  it('key_origin_mismatch', async () => {
+  it('assets ls exits with 4 and code key_origin_mismatch for a base URL other than the profile has', async () => {
     writeProfiles({ one: profile }, 'one');
     expect(await failing(['assets', 'ls', '--base-url', 'https://other.example'])).toEqual({
       code: 'key_origin_mismatch',
@@ -109,7 +109,7 @@ describe('the account', () => {
     });
   });
 
-  it('keychain_unavailable', async () => {
+  it('assets ls exits with 4 and code keychain_unavailable if the keychain cannot be read', async () => {
     writeProfiles({ one: { ...profile, key: undefined, keyStore: 'keychain' } }, 'one');
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'keychain_unavailable',
@@ -118,7 +118,7 @@ describe('the account', () => {
     });
   });
 
-  it('keychain_unavailable if the key cannot be stored', async () => {
+  it('auth login exits with 4 and code keychain_unavailable if the keychain cannot store the key', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { MEDIACTL_KEY_STORE: 'keychain' }, stdin: `${testKey}\n` };
     expect(
@@ -130,7 +130,7 @@ describe('the account', () => {
     });
   });
 
-  it('invalid_config', async () => {
+  it('assets ls exits with 2 and code invalid_config if the config file is not JSON', async () => {
     mkdirSync(join(cli.home, 'config'));
     const path = join(cli.home, 'config/config.json');
     writeFileSync(path, '{');
@@ -141,7 +141,7 @@ describe('the account', () => {
     });
   });
 
-  it('invalid_config if the project file is invalid', async () => {
+  it('assets ls exits with 2 and code invalid_config if the project file sets base_url', async () => {
     writeFileSync(join(cli.home, '.mediactl.json'), '{"base_url":"https://evil.example"}');
     expect(await failing(['assets', 'ls'])).toEqual({
       code: 'invalid_config',
@@ -151,7 +151,7 @@ describe('the account', () => {
   });
 });
 
-describe('doctor', () => {
+describe('doctor findings', () => {
   /** Returns the error of a finding, on a clock that is not fast. */
   async function finding(check: string, more: Record<string, string> = {}) {
     const { stdout } = await cli.run(['doctor', '--json'], { environment: { ...environment, ...more } });
@@ -160,14 +160,14 @@ describe('doctor', () => {
     return recordedError((found as { error: ErrorRecord }).error);
   }
 
-  it('insecure_config', async () => {
+  it('doctor reports code insecure_config if other users can read the config file', async () => {
     mkdirSync(join(cli.home, 'config'));
     const path = join(cli.home, 'config/config.json');
     writeFileSync(path, '{"profiles":{}}', { mode: 0o644 });
     expect(await finding('config_file')).toEqual({ code: 'insecure_config', exit: 1, hint: `chmod 600 '${path}'` });
   });
 
-  it('clock_skew', async () => {
+  it('doctor reports code clock_skew if the clock differs from that of the service by an hour', async () => {
     const date = new Date(Date.now() - 3_600_000).toUTCString();
     const url = await startServer((_, response) => respond(response, 200, { items: [], count: 0 }, { date }));
     expect(await finding('clock', { MEDIACTL_BASE_URL: url })).toEqual({
@@ -177,7 +177,7 @@ describe('doctor', () => {
     });
   });
 
-  it('state_unusable if the state folder is full', { tags: 'root-mount' }, async () => {
+  it('doctor reports code state_unusable if the disk of the state folder is full', { tags: 'root-mount' }, async () => {
     const disk = new SmallDisk();
     const state = join(disk.path, 'state');
     mkdirSync(state);
@@ -190,8 +190,8 @@ describe('doctor', () => {
   });
 });
 
-describe('the state folder', () => {
-  it('invalid_folder', async () => {
+describe('data and state folder errors', () => {
+  it('sandbox start exits with 2 and code invalid_folder if the data directory cannot exist', async () => {
     const args = ['sandbox', 'start', '--port', '0', '--data-dir', '/proc/nope'];
     expect(await failing(args)).toEqual({
       code: 'invalid_folder',
@@ -200,7 +200,9 @@ describe('the state folder', () => {
     });
   });
 
-  it('mkdir_failed', { tags: 'root-mount' }, async () => {
+  it('sandbox start exits with 1 and code mkdir_failed if the disk has no free inodes', {
+    tags: 'root-mount',
+  }, async () => {
     const disk = new SmallDisk('nr_inodes=1');
     const args = ['sandbox', 'start', '--port', '0', '--data-dir', join(disk.path, 'data')];
     expect(await failing(args)).toEqual({
@@ -210,7 +212,7 @@ describe('the state folder', () => {
     });
   });
 
-  it('state_unusable', async () => {
+  it('uploads ls exits with 14 and code state_unusable if the state folder is a file', async () => {
     writeFileSync(join(cli.home, 'state'), 'a file in its place');
     expect(await failing(['uploads', 'ls', '--finished'])).toEqual({
       code: 'state_unusable',
@@ -219,7 +221,7 @@ describe('the state folder', () => {
     });
   });
 
-  it('locked', async () => {
+  it('folders create exits with code locked while another process holds the lock', async () => {
     const { url } = await startRecordingServer(createLibrary());
     mkdirSync(join(cli.home, 'state'));
     const lock = await tryLock(join(cli.home, 'state/folders.lock'));
@@ -228,14 +230,14 @@ describe('the state folder', () => {
   });
 });
 
-describe('the result', () => {
-  it('write_failed', async () => {
+describe('output errors', () => {
+  it('assets ls exits with code write_failed if stdout is on a full disk', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, stdoutError: 'ENOSPC' } as const;
     expect(await failing(['assets', 'ls'], options)).toEqual(errorInTable('write_failed'));
   });
 
-  it('unclassified', async () => {
+  it('assets ls exits with code unclassified if a bug throws an unexpected error', async () => {
     const now = () => {
       throw new RangeError('a bug, such as a time that is no time');
     };
@@ -244,23 +246,23 @@ describe('the result', () => {
   });
 });
 
-describe('a question', () => {
-  const asked = async (stdin: string) => {
+describe('prompt errors', () => {
+  const answered = async (stdin: string) => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, tty: true, stdin };
     return failing(['assets', 'rm', assetUid], options);
   };
 
-  it('declined', async () => {
-    expect(await asked('n\n')).toEqual(errorInTable('declined'));
+  it('assets rm exits with code declined if the answer is no', async () => {
+    expect(await answered('n\n')).toEqual(errorInTable('declined'));
   });
 
-  it('interrupted', async () => {
-    expect(await asked('\u0003')).toEqual(errorInTable('interrupted'));
+  it('assets rm exits with code interrupted if Ctrl-C answers the prompt', async () => {
+    expect(await answered('\u0003')).toEqual(errorInTable('interrupted'));
   });
 });
 
-describe('statuses of the service (§7)', () => {
+describe('HTTP statuses (§7)', () => {
   const statuses: [status: number, SeenError][] = [
     [400, errorInTable('bad_request')],
     [401, errorInTable('unauthenticated')],
@@ -283,31 +285,34 @@ describe('statuses of the service (§7)', () => {
     [501, errorInTable('invalid_response')],
     [507, errorInTable('storage_full')],
   ];
-  it.each(statuses)('%i', async (status, error) => {
-    const url = await startServer((_, response) => respond(response, status, { detail: 'no' }));
-    const seen = await failingAt(url, ['api', '/things/', '-X', 'POST'], { MEDIACTL_MAX_WAIT: '0s' });
-    expect(seen).toEqual(error);
-  });
+  it.each(statuses)(
+    'api POST reports the exit code, the error code and the hint for HTTP status %i',
+    async (status, error) => {
+      const url = await startServer((_, response) => respond(response, status, { detail: 'no' }));
+      const seen = await failingAt(url, ['api', '/things/', '-X', 'POST'], { MEDIACTL_MAX_WAIT: '0s' });
+      expect(seen).toEqual(error);
+    },
+  );
 
-  it('a redirect of a write', async () => {
+  it('api POST exits with code invalid_response if the service redirects a write', async () => {
     const url = await startServer((_, response) => respond(response, 307, undefined, { location: '/elsewhere/' }));
     expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual(errorInTable('invalid_response'));
   });
 
-  it('a redirect of a read to another origin', async () => {
+  it('assets ls exits with code origin_mismatch if the service redirects to another origin', async () => {
     const url = await startServer((_, response) =>
       respond(response, 302, undefined, { location: 'http://127.0.0.1:9/' }),
     );
     expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('origin_mismatch'));
   });
 
-  it('an answer that is not of the API', async () => {
+  it('assets ls exits with code invalid_response if the JSON is not a response of the API', async () => {
     const url = await startServer((_, response) => respond(response, 200, { answer: 42 }));
     expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('invalid_response'));
   });
 });
 
-describe('the network', () => {
+describe('network errors', () => {
   /** Starts a server that listens until the test ends, without an answer of its own. */
   async function listening(prepare: (server: ReturnType<typeof createServer>) => void): Promise<string> {
     const server = createServer();
@@ -320,7 +325,7 @@ describe('the network', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it('connection_refused', async () => {
+  it('assets ls exits with 10 and code connection_refused if no server listens on the port', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'])).toEqual({
       code: 'connection_refused',
       exit: 10,
@@ -328,18 +333,18 @@ describe('the network', () => {
     });
   });
 
-  it('unreachable if the connection is lost', async () => {
+  it('assets ls exits with code unreachable if the server drops every connection', async () => {
     const url = await listening((server) => server.on('request', (request) => request.socket.destroy()));
     expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('unreachable'));
   });
 
-  it('timeout', async () => {
+  it('assets ls exits with code timeout if the server never responds', async () => {
     const url = await listening((server) => server.on('request', () => {}));
     const options = ['assets', 'ls', '--request-timeout', '300ms', '--max-wait', '0s'];
     expect(await failingAt(url, options)).toEqual(errorInTable('timeout'));
   });
 
-  it('tls_failed', async () => {
+  it('assets ls exits with 10 and code tls_failed if the server does not use TLS', async () => {
     const url = await listening(() => {});
     expect(await failingAt(url.replace('http:', 'https:'), ['assets', 'ls'])).toEqual({
       code: 'tls_failed',
@@ -348,7 +353,7 @@ describe('the network', () => {
     });
   });
 
-  it('proxy_failed', async () => {
+  it('assets ls exits with code proxy_failed if the proxy rejects the connection', async () => {
     const url = await listening((server) =>
       server.on('connect', (_, client) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n')),
     );
@@ -358,19 +363,19 @@ describe('the network', () => {
   });
 });
 
-describe('assets and folders', () => {
+describe('asset and folder errors', () => {
   /** Starts a library in which some answers differ. */
   const library = async (differing: Responder): Promise<string> => {
     const answers = createLibrary();
     return (await startRecordingServer((request) => differing(request) ?? answers(request))).url;
   };
 
-  it('already_exists', async () => {
+  it('folders create exits with code already_exists if the folder exists', async () => {
     const url = await library(() => undefined);
     expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual(errorInTable('already_exists'));
   });
 
-  it('invalid_response if the service reports no total', async () => {
+  it('assets ls --count exits with 10 and code invalid_response if the service reports no total', async () => {
     const url = await library(({ path }) => (path.endsWith('/assets/') ? { body: [{ uid: assetUid }] } : undefined));
     expect(await failingAt(url, ['assets', 'ls', '--count'])).toEqual({
       code: 'invalid_response',
@@ -379,7 +384,7 @@ describe('assets and folders', () => {
     });
   });
 
-  it('usage if a status cannot be waited for', async () => {
+  it('assets wait exits with 2 and code usage for a status that it cannot wait for', async () => {
     const url = await library(() => undefined);
     expect(await failingAt(url, ['assets', 'wait', assetUid, '--for', 'archived'])).toEqual({
       code: 'usage',
@@ -388,7 +393,7 @@ describe('assets and folders', () => {
     });
   });
 
-  it('still_processing', async () => {
+  it('assets wait exits with 8 and code still_processing if the asset is not ready at the timeout', async () => {
     const body = { uid: assetUid, status: 'transcoding' };
     const url = await library(({ path }) => (path.endsWith(`/assets/${assetUid}/`) ? { body } : undefined));
     expect(await failingAt(url, ['assets', 'wait', assetUid, '--timeout', '2s'])).toEqual({
@@ -398,7 +403,7 @@ describe('assets and folders', () => {
     });
   });
 
-  it('write_ignored if the response does not show the change', async () => {
+  it('a move in the browser UI fails with code write_ignored if the response does not show the new folder', async () => {
     const url = await library(({ method, path }) =>
       path.endsWith(`/assets/${assetUid}/`) || method === 'PATCH' ? { body: { uid: assetUid } } : undefined,
     );
@@ -410,7 +415,7 @@ describe('assets and folders', () => {
     expect(failure).toMatchObject({ code: 'write_ignored', exit: 6 });
   });
 
-  it('not_found if there is no thumbnail', async () => {
+  it('assets thumb exits with 3 and code not_found if the asset has no thumbnail', async () => {
     const url = await library(({ path }) =>
       path.endsWith(`/assets/${assetUid}/`) || path.endsWith('/player/')
         ? { body: { uid: assetUid, name: 'Quay' } }
@@ -424,7 +429,7 @@ describe('assets and folders', () => {
   });
 });
 
-describe('writes that the service does not do', () => {
+describe('ignored writes', () => {
   const library = async (differing: Responder): Promise<string> => {
     const answers = createLibrary();
     return (await startRecordingServer((request) => differing(request) ?? answers(request))).url;
@@ -432,7 +437,7 @@ describe('writes that the service does not do', () => {
   const asset = { uid: assetUid, name: 'Quay', description: '', type: 'document', status: 'ready' };
   const assetPath = `/assets/${assetUid}/`;
 
-  it('write_ignored', async () => {
+  it('assets update exits with 6 and code write_ignored if the service does not apply the new name', async () => {
     const url = await library(({ method, path }) =>
       method !== 'GET' || path.endsWith(assetPath) ? { body: { ...asset, tags: [] } } : undefined,
     );
@@ -443,7 +448,7 @@ describe('writes that the service does not do', () => {
     });
   });
 
-  it('tags_unknown', async () => {
+  it('assets update --add-tag exits with 6 and code tags_unknown if the record shows no tags', async () => {
     const url = await library(({ path }) => (path.endsWith(assetPath) ? { body: asset } : undefined));
     expect(await failingAt(url, ['assets', 'update', assetUid, '--add-tag', 'sea'])).toEqual({
       code: 'tags_unknown',
@@ -452,7 +457,7 @@ describe('writes that the service does not do', () => {
     });
   });
 
-  it('filter_ignored', async () => {
+  it('assets rm exits with 6 and code filter_ignored if the service returns assets that do not match', async () => {
     const items = { body: { items: [{ ...asset, status: 'failed' }], count: 1 } };
     const url = await library(({ path }) => (path.endsWith('/assets/') ? items : undefined));
     expect(await failingAt(url, ['assets', 'rm', '--status', 'ready', '--yes'])).toEqual({
@@ -464,7 +469,7 @@ describe('writes that the service does not do', () => {
 
   const embedAt = (body: object) => library(({ path }) => (path.includes('/embed-settings/') ? { body } : undefined));
 
-  it('settings_unclear', async () => {
+  it('embed domains ls exits with 6 and code settings_unclear if two fields could be the list', async () => {
     const url = await embedAt({ enabled: true, first: [], second: [] });
     expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
       code: 'settings_unclear',
@@ -473,7 +478,7 @@ describe('writes that the service does not do', () => {
     });
   });
 
-  it('settings_unclear if an entry is not a domain', async () => {
+  it('embed domains ls exits with 6 and code settings_unclear if an entry is not a domain', async () => {
     const url = await embedAt({ enabled: true, domains: [{ a: 1 }] });
     expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
       code: 'settings_unclear',
@@ -483,7 +488,7 @@ describe('writes that the service does not do', () => {
   });
 });
 
-describe('playback', () => {
+describe('playback errors', () => {
   const playing = async (info: object, more: Responder = () => undefined): Promise<string> => {
     const answers = createLibrary();
     const respondTo: Responder = (request) =>
@@ -491,7 +496,7 @@ describe('playback', () => {
     return (await startRecordingServer(respondTo)).url;
   };
 
-  it('usage if the image sizes are unknown', async () => {
+  it('download exits with 2 and code usage if the image variants have no sizes', async () => {
     const [one, other] = ['a', 'b'].map((name) => ({ url: `http://127.0.0.1:9/${name}.jpg` }));
     const url = await playing({ type: 'image', blocked: false, variants: [one, other] });
     expect(await failingAt(url, ['download', assetUid, '-o', '-'])).toEqual({
@@ -501,7 +506,7 @@ describe('playback', () => {
     });
   });
 
-  it('nothing_to_play if playback is blocked', async () => {
+  it('play exits with 12 and code nothing_to_play if playback is blocked', async () => {
     expect(await failingAt(await playing({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
       code: 'nothing_to_play',
       exit: 12,
@@ -509,7 +514,7 @@ describe('playback', () => {
     });
   });
 
-  it('nothing_to_play', async () => {
+  it('play exits with 12 and code nothing_to_play if the service returns no media URL', async () => {
     expect(await failingAt(await playing({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
       code: 'nothing_to_play',
       exit: 12,
@@ -517,7 +522,7 @@ describe('playback', () => {
     });
   });
 
-  it('playback_broken', async () => {
+  it('play --probe exits with 12 and code playback_broken if the media URL is unreachable', async () => {
     const info = { type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' };
     expect(await failingAt(await playing(info), ['play', assetUid, '--probe'])).toEqual({
       code: 'playback_broken',
@@ -526,7 +531,7 @@ describe('playback', () => {
     });
   });
 
-  it('token_expired', async () => {
+  it('play exits with code token_expired if the service rejects the playback token (401)', async () => {
     const url = await playing({}, ({ path }) =>
       path.endsWith('/playback/info/') ? { status: 401, body: {} } : undefined,
     );
@@ -534,16 +539,16 @@ describe('playback', () => {
   });
 });
 
-describe('the sandbox', () => {
-  it('not_running', async () => {
+describe('sandbox errors', () => {
+  it('sandbox open exits with code not_running if no sandbox is running', async () => {
     expect(await failing(['sandbox', 'open', 'x'])).toEqual(errorInTable('not_running'));
   });
 
-  it('not_running if there is no log', async () => {
+  it('sandbox logs exits with code not_running if there is no log', async () => {
     expect(await failing(['sandbox', 'logs'])).toEqual(errorInTable('not_running'));
   });
 
-  it('usage if the sandbox refuses its options', async () => {
+  it('sandbox start exits with 2 and code usage for an unknown fault', async () => {
     expect(await failing(['sandbox', 'start', '--fault', 'nonsense'], { clock: systemClock })).toEqual({
       code: 'usage',
       exit: 2,
@@ -552,12 +557,12 @@ describe('the sandbox', () => {
   });
 });
 
-describe('files', () => {
-  it('file_not_found', async () => {
+describe('file errors', () => {
+  it('upload exits with code file_not_found if the path does not exist', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual(errorInTable('file_not_found'));
   });
 
-  it('not_a_file', async () => {
+  it('upload exits with 2 and code not_a_file if the path is a device', async () => {
     const path = join(cli.home, 'device');
     symlinkSync('/dev/null', path);
     expect(await failingAt('http://127.0.0.1:9', ['upload', path])).toEqual({
@@ -567,7 +572,7 @@ describe('files', () => {
     });
   });
 
-  it('usage', async () => {
+  it('assets ls exits with 2 and code usage if --limit is not a number', async () => {
     expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls', '--limit', 'many'])).toEqual({
       code: 'usage',
       exit: 2,

@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 /** Expects the exit code and the exact text that users see: problem, cause and next step. */
-async function reads(args: string[], exit: number, lines: string[], options?: CliOptions) {
+async function expectError(args: string[], exit: number, lines: string[], options?: CliOptions) {
   const { code, stdout, stderr } = await cli.run(args, options);
   expect(stderr.trimEnd().split('\n')).toEqual(lines);
   expect(code).toBe(exit);
@@ -36,24 +36,27 @@ const file = (name: string, text = 'text') => {
   return path;
 };
 
-describe('bad input', () => {
-  it('no such file', () =>
-    reads(['upload', '/no/such.mp4'], 2, ['error: no such file: /no/such.mp4', '  try:   check the path']));
+describe('invalid input', () => {
+  it('upload exits with 2 and names the path if the file does not exist', () =>
+    expectError(['upload', '/no/such.mp4'], 2, ['error: no such file: /no/such.mp4', '  try:   check the path']));
 
-  it('an empty directory with -r', () => {
+  it('upload exits with 2 if the directory is empty', () => {
     mkdirSync(join(cli.home, 'empty'));
-    return reads(['upload', '--flatten', join(cli.home, 'empty')], 2, [
+    return expectError(['upload', '--flatten', join(cli.home, 'empty')], 2, [
       'error: no files found',
       '  try:   check the paths',
     ]);
   });
 
-  it.each(['s3://bucket/clips', 'r2:clips/a.mp4'])('a path of a remote names rclone: %s', async (path) => {
-    const { code, stderr } = await cli.run(['upload', path, '--json']);
-    expect([code, JSON.parse(stderr).error.hint]).toEqual([2, expect.stringContaining('rclone:REMOTE:PATH')]);
-  });
+  it.each(['s3://bucket/clips', 'r2:clips/a.mp4'])(
+    'upload exits with 2 and suggests the rclone: syntax for the remote path %s',
+    async (path) => {
+      const { code, stderr } = await cli.run(['upload', path, '--json']);
+      expect([code, JSON.parse(stderr).error.hint]).toEqual([2, expect.stringContaining('rclone:REMOTE:PATH')]);
+    },
+  );
 
-  it('an unreadable file', async () => {
+  it('upload exits with 2 and suggests chmod if it has no permission to read the file', async () => {
     const path = file('secret.mp4');
     chmodSync(path, 0o000);
     for (const folder of [cli.home, dirname(cli.home)]) chmodSync(folder, 0o755);
@@ -61,7 +64,7 @@ describe('bad input', () => {
     const root = process.geteuid?.() === 0;
     if (root) process.seteuid?.(65534);
     try {
-      await reads(['upload', path], 2, [
+      await expectError(['upload', path], 2, [
         `error: cannot read ${path}`,
         '  cause: permission denied',
         `  try:   chmod u+r ${path}, or run as its owner`,
@@ -71,72 +74,76 @@ describe('bad input', () => {
     }
   });
 
-  it('a FIFO', () => {
+  it('upload exits with 2 and suggests stdin if the path is a named pipe', () => {
     const path = join(cli.home, 'fifo');
     execFileSync('mkfifo', [path]);
-    return reads(['upload', path], 2, [
+    return expectError(['upload', path], 2, [
       `error: ${path} is not a regular file`,
       '  cause: the size must be known before the upload starts',
       `  try:   mediactl upload - --name NAME < ${path}, to spool it to disk first`,
     ]);
   });
 
-  it('a bad uid', () =>
-    reads(['assets', 'get', '1234'], 3, [
+  it('assets get exits with 3 and explains abbreviated uids for digits that match no asset', () =>
+    expectError(['assets', 'get', '1234'], 3, [
       'error: no asset is named 1234',
       '  cause: to abbreviate a uid, type at least six digits',
       '  try:   mediactl ls 1234',
     ]));
 
-  it('an unknown option, with the nearest one', () =>
-    reads(['upload', '--wiat', 'x'], 2, ["error: unknown option '--wiat'", '  try:   did you mean --wait?']));
+  it('upload exits with 2 and suggests the most similar option for an unknown one', () =>
+    expectError(['upload', '--wiat', 'x'], 2, ["error: unknown option '--wiat'", '  try:   did you mean --wait?']));
 
-  it('an unknown command', async () => {
+  it('the CLI exits with 2 and suggests the most similar command for an unknown one', async () => {
     const lines = ["error: unknown command 'asets'", '  try:   did you mean assets?'];
-    await reads(['asets', 'ls'], 2, lines);
-    await reads(['asets', 'ls', '--status', 'ready'], 2, lines); // the unknown command is reported, not the option '--status'
-    await reads(['help', 'asets'], 2, lines);
+    await expectError(['asets', 'ls'], 2, lines);
+    await expectError(['asets', 'ls', '--status', 'ready'], 2, lines); // the unknown command is reported, not the option '--status'
+    await expectError(['help', 'asets'], 2, lines);
   });
 
-  it('an unknown verb', () =>
-    reads(['assets', 'lst'], 2, ["error: unknown command 'lst'", '  try:   did you mean ls?']));
+  it('the CLI exits with 2 and suggests the most similar subcommand for an unknown one', () =>
+    expectError(['assets', 'lst'], 2, ["error: unknown command 'lst'", '  try:   did you mean ls?']));
 
-  it('a missing argument', () =>
-    reads(['assets', 'get'], 2, [
+  it('assets get exits with 2 and lists the accepted forms if the asset is missing', () =>
+    expectError(['assets', 'get'], 2, [
       'error: no asset given',
       '  cause: cannot prompt: this is not an interactive terminal',
       '  try:   use one of: name, /Folder/name, uid or its first digits, or @last (the last upload)',
     ]));
 
-  it('nothing to upload', () => reads(['upload'], 2, ['error: nothing to upload', '  try:   mediactl upload PATH']));
+  it('upload exits with 2 and shows its syntax if no path is given', () =>
+    expectError(['upload'], 2, ['error: nothing to upload', '  try:   mediactl upload PATH']));
 
-  it('--workspace where the API cannot tell workspaces apart', () =>
-    reads(['assets', 'ls', '-w', 'Main'], 2, [
+  it('assets ls exits with 2 for --workspace, because the API cannot filter by workspace', () =>
+    expectError(['assets', 'ls', '-w', 'Main'], 2, [
       'error: assets ls does not accept --workspace',
       '  cause: the API lists everything that the key can see, and cannot filter by workspace',
       '  try:   leave out --workspace; mediactl folders tree lists the folders of any workspace',
     ]));
 
-  it('nothing on stdin', () =>
-    reads(['upload', '-'], 2, ['error: stdin is empty', '  try:   check the command before the pipe'], {
+  it('upload - exits with 2 if stdin is empty', () =>
+    expectError(['upload', '-'], 2, ['error: stdin is empty', '  try:   check the command before the pipe'], {
       stdin: '',
     }));
 
-  it('an endpoint that the service does not offer', () =>
-    reads(['api', '/webhooks/'], 3, ['error: not found (404)', '  cause: no endpoint at /api/external/v1/webhooks/']));
+  it('api exits with 3 and names the path if the endpoint does not exist', () =>
+    expectError(['api', '/webhooks/'], 3, [
+      'error: not found (404)',
+      '  cause: no endpoint at /api/external/v1/webhooks/',
+    ]));
 
-  it('a path of the API without its slash', () =>
-    reads(['api', '/assets'], 3, [
+  it('api exits with 3 and suggests a final slash if the path lacks it', () =>
+    expectError(['api', '/assets'], 3, [
       'error: not found (404)',
       '  cause: no endpoint at /api/external/v1/assets',
       '  try:   mediactl api /assets/ (API paths end with a slash)',
     ]));
 
-  it('no workspace, where the service calls none primary', async () => {
+  it('upload exits with 2 if no workspace is set and none is primary', async () => {
     const service = await startServer((_request, response) =>
       respond(response, 200, { items: [{ uid: 'one' }, { uid: 'two' }] }),
     );
-    await reads(
+    await expectError(
       ['upload', file('a.txt')],
       2,
       [
@@ -148,8 +155,8 @@ describe('bad input', () => {
     );
   });
 
-  it('no profile', () =>
-    reads(
+  it('assets ls exits with 4 and suggests auth login if no profile and no key is set', () =>
+    expectError(
       ['assets', 'ls'],
       4,
       [
@@ -160,8 +167,8 @@ describe('bad input', () => {
       { environment: { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined } },
     ));
 
-  it('a bad key', () =>
-    reads(
+  it('assets ls exits with 4 and suggests auth login if the service rejects the key (401)', () =>
+    expectError(
       ['assets', 'ls'],
       4,
       [
@@ -172,8 +179,8 @@ describe('bad input', () => {
       { environment: { MEDIACTL_API_KEY: 'no-such-key' } },
     ));
 
-  it('a key that lacks the scope', () =>
-    reads(
+  it('upload exits with 5 and names the missing scope if the key lacks it (403)', () =>
+    expectError(
       ['upload', file('a.txt'), '--progress', 'none'],
       5,
       [
@@ -188,7 +195,7 @@ describe('bad input', () => {
     [{ error: { message: 'this key lacks read_assets' } }, 'this key lacks read_assets'],
     [{ error: { message: 'insufficient scope' } }, 'it lacks the "Read Assets" scope'],
     [{ error: { message: 'not in this office' } }, 'it lacks the "Read Assets" scope; not in this office'],
-  ])('a 403 names the scope once (%j)', async (body, cause) => {
+  ])('the error of a 403 names the missing scope only once (%j)', async (body, cause) => {
     const service = await startServer((_request, response) => respond(response, 403, body));
     const ran = await cli.run(['assets', 'ls', '--json'], {
       environment: { MEDIACTL_BASE_URL: service },
@@ -206,23 +213,23 @@ describe('bad input', () => {
       ['--progress', 'loud'],
       "option '--progress <form>' argument 'loud' is invalid. Allowed choices are auto, bar, plain, json, none.",
     ],
-  ])('%j', async (args, problem) => {
+  ])('upload exits with 2 and names the invalid value of the option: %j', async (args, problem) => {
     const { code, stderr } = await cli.run(['upload', file('a.txt'), ...args]);
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
   });
 });
 
-describe('a service that cannot be talked to', () => {
+describe('unusable services', () => {
   const at = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url } });
 
-  it('server down', async () => {
+  it('assets ls exits with 10 and names the base URL if the connection is refused', async () => {
     const port = await new Promise<number>((resolve) => {
       const server = createServer().listen(0, '127.0.0.1', () => {
         const { port: free } = server.address() as { port: number };
         server.close(() => resolve(free));
       });
     });
-    await reads(
+    await expectError(
       ['assets', 'ls'],
       10,
       [
@@ -234,13 +241,13 @@ describe('a service that cannot be talked to', () => {
     );
   });
 
-  it('a host that does not exist', async () => {
+  it('assets ls exits with 10 and names the base URL if the host does not exist', async () => {
     const { code, stderr } = await cli.run(['assets', 'ls'], at('https://no-such-host.invalid'));
     expect(code).toBe(10);
     expect(stderr).toContain('error: cannot reach https://no-such-host.invalid');
   });
 
-  it('HTML from a proxy, as 502 and as 200', async () => {
+  it('the CLI exits with 10 and reports a web page instead of JSON, for status 200 and 502', async () => {
     const page = `<!DOCTYPE html><html><head><title>Bad Gateway at Corp Proxy</title></head>${'x'.repeat(5000)}`;
     const proxy = await startServer((request, response) => {
       response.writeHead(request.url?.includes('workspaces') ? 502 : 200, {
@@ -258,14 +265,17 @@ describe('a service that cannot be talked to', () => {
     expect(gateway.stderr).toContain('cause: it sent a web page instead of JSON: "Bad Gateway at Corp Proxy"');
   });
 
-  it.each([['an object without items', { results: [] }]])('200 with %s', async (_what, body) => {
-    const service = await startServer((_request, response) => respond(response, 200, JSON.stringify(body)));
-    const { code, stderr } = await cli.run(['assets', 'ls'], at(service));
-    expect([code, stderr.includes('it has no `items` array')]).toEqual([10, true]);
-  });
+  it.each([['an object without items', { results: [] }]])(
+    'assets ls exits with 10 if the service responds with 200 and %s',
+    async (_what, body) => {
+      const service = await startServer((_request, response) => respond(response, 200, JSON.stringify(body)));
+      const { code, stderr } = await cli.run(['assets', 'ls'], at(service));
+      expect([code, stderr.includes('it has no `items` array')]).toEqual([10, true]);
+    },
+  );
 });
 
-it('errors come in many forms, and are all read (A13)', async () => {
+it('the error cause contains the message of the service in every known response format (A13)', async () => {
   const bodies: [unknown, string][] = [
     [{ error: { code: 'x', message: 'the words' } }, 'the words'],
     [{ error: 'the words' }, 'the words'],
@@ -306,8 +316,8 @@ it('errors come in many forms, and are all read (A13)', async () => {
   }
 });
 
-describe('the key appears in no output', () => {
-  it('of --debug=http, of errors that echo it, in any format', async () => {
+describe('secrets in output', () => {
+  it('no command prints the API key, even with --debug=http or if the service echoes it in errors', async () => {
     const key = 'a-very-secret-key-0123456789';
     const echo = await startServer((request, response) =>
       respond(
@@ -350,7 +360,7 @@ describe('the key appears in no output', () => {
     expect(stderr).toContain('authorization: Bearer ***');
   });
 
-  it('nor do playback tokens and signatures of URLs', async () => {
+  it('play --debug=http does not print the signatures of URLs', async () => {
     const { fixturePath } = await import('../support/sandbox.ts');
     await cli.run(['upload', fixturePath('still.jpg'), '--wait']);
     const { stderr } = await cli.run(['play', '@last', '--probe', '--debug=http']);
@@ -359,14 +369,14 @@ describe('the key appears in no output', () => {
   });
 });
 
-it('a noun without a verb shows its help on stderr, and ends 2', async () => {
+it('a command group without a subcommand prints its help on stderr and exits with 2', async () => {
   const { code, stdout, stderr } = await cli.run(['assets']);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/^All commands for assets.*\n\nUsage: mediactl assets COMMAND/);
   expect(stderr).not.toContain('error:');
 });
 
-it('help, version and exit codes go to stdout and end 0', async () => {
+it('--help, help and --version print on stdout and exit with 0', async () => {
   for (const args of [['--help'], ['help'], ['assets', '--help'], ['help', 'assets', 'ls'], ['assets', 'ls', '-h']]) {
     const { code, stdout, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([0, '']);

@@ -25,8 +25,8 @@ async function start(options: Parameters<typeof FakeService.start>[0] = {}) {
 const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
 const five = (outcome: string) => Array(5).fill(outcome);
 
-describe('files that another machine has uploaded', () => {
-  it('are not uploaded again if the folder has their names and sizes, and are counted apart', async () => {
+describe('files that another machine uploaded', () => {
+  it('upload does not send files again if the folder has their names and sizes, and counts them separately', async () => {
     const { service, cli, folder, on, upload } = await start();
     await upload('a');
     const { code, stderr } = await cli.run(['upload', folder], on('b'));
@@ -39,7 +39,7 @@ describe('files that another machine has uploaded', () => {
     expect(again.map(({ blake3, verified }) => [blake3, verified])).toEqual(Array(5).fill([null, null]));
   });
 
-  it('are not uploaded again by a state folder that is older than they are', async () => {
+  it('upload with an older copy of the state folder does not send files again', async () => {
     const { service, cli, folder, upload } = await start();
     await upload('saved');
     writeFileSync(join(folder, 'later.bin'), 'later');
@@ -49,7 +49,7 @@ describe('files that another machine has uploaded', () => {
     expect(service.assets.size).toBe(6);
   });
 
-  it('are already uploaded if the service shows their checksum', async () => {
+  it('upload skips files as verified if the service shows their checksums', async () => {
     const { service, upload } = await start({ shows: ['size', 'parent', 'checksum_blake3'] });
     await upload('a');
     const items = await upload('b');
@@ -57,7 +57,7 @@ describe('files that another machine has uploaded', () => {
     expect(items.map(({ verified }) => verified)).toEqual(five('').map(() => true));
   });
 
-  it('are already uploaded if an imported receipt of another path has their checksum', async () => {
+  it('sync skips files if an imported receipt of another path has their checksum', async () => {
     const { service, cli, folder, on, upload } = await start();
     await upload('a');
     const { stdout } = await cli.run(['uploads', 'export'], on('a'));
@@ -68,7 +68,7 @@ describe('files that another machine has uploaded', () => {
     expect(items.every(({ blake3, verified }) => blake3 !== null && verified === null)).toBe(true);
   });
 
-  it('are uploaded beside an asset that has only their name, after a warning; --ignore-existing skips them', async () => {
+  it('upload warns before it sends files whose names exist with other sizes; --ignore-existing skips them', async () => {
     const { service, cli, folder, on, upload } = await start();
     await upload('a');
     for (let n = 1; n <= 5; n++) writeFileSync(join(folder, `shot ${n}.bin`), 'y'.repeat(10 + n));
@@ -80,7 +80,7 @@ describe('files that another machine has uploaded', () => {
     expect(service.assets.size).toBe(10);
   });
 
-  it('are uploaded again if the asset is incomplete, and by --force', async () => {
+  it('upload sends files again if their assets are incomplete, and with --force', async () => {
     const { service, upload } = await start();
     await upload('a');
     for (const asset of service.assets.values()) asset.completedAt = undefined;
@@ -88,7 +88,7 @@ describe('files that another machine has uploaded', () => {
     expect(outcomes(await upload('c', '--force'))).toEqual(five('uploaded'));
   });
 
-  it('fail with --require-checksum, because their content was not compared', async () => {
+  it('upload --require-checksum exits with 11 for files that match only by name and size', async () => {
     const { cli, folder, on, upload } = await start();
     await upload('a');
     const { code, stdout } = await cli.run(['upload', folder, '--require-checksum', '--json'], on('b'));
@@ -96,7 +96,7 @@ describe('files that another machine has uploaded', () => {
     expect(JSON.parse(stdout).map(({ error }: { error: { code: string } }) => error.code)).toEqual(five('unverified'));
   });
 
-  it('are listed by --dry-run and counted by --estimate, with the requests that the comparison takes', async () => {
+  it('upload --dry-run lists the files that match by name and size, and --estimate counts them and the requests', async () => {
     const { cli, folder, on, upload } = await start();
     await upload('a');
     expect(outcomes(await upload('b', '--dry-run'))).toEqual(five('same_name_and_size'));
@@ -106,7 +106,7 @@ describe('files that another machine has uploaded', () => {
     expect(await cli.json(['uploads', 'ls', '--finished'], on('b'))).toEqual([]);
   });
 
-  it('are uploaded if the asset was deleted after an earlier comparison has listed it', async () => {
+  it('upload sends a file if its asset was deleted after an earlier upload listed it', async () => {
     const { service, folder, upload } = await start();
     await upload('a');
     rmSync(join(folder, 'shot 1.bin'));
@@ -117,10 +117,10 @@ describe('files that another machine has uploaded', () => {
   });
 });
 
-describe('the requests of a comparison', () => {
+describe('requests of a comparison', () => {
   const countLists = (service: FakeService) => service.counts['GET /assets/'] ?? 0;
 
-  it('are one for 100 assets, then one for what was created since', async () => {
+  it('upload lists the folder with one request per 100 assets, then only the assets created since', async () => {
     const { service, folder, upload } = await start();
     for (let n = 1; n <= 250; n++) writeFileSync(join(folder, `many ${n}.bin`), `${n}`);
     await upload('a');
@@ -137,7 +137,7 @@ describe('the requests of a comparison', () => {
     expect(countLists(service) - later).toBeLessThanOrEqual(3);
   });
 
-  it('are one for each file if that is fewer, and none for a folder that the run creates', async () => {
+  it('upload looks up few files one by one, and lists no folder that it creates itself', async () => {
     const { service, cli, folder, on, upload } = await start();
     for (let n = 1; n <= 450; n++) writeFileSync(join(folder, `many ${n}.bin`), `${n}`);
     await upload('a');
@@ -155,18 +155,21 @@ describe('the requests of a comparison', () => {
   });
 });
 
-describe('a folder that cannot be listed', () => {
-  it.each([403, 404, 422])('with %i is said once, and the files are uploaded', async (status) => {
-    const { service, cli, folder, on, upload } = await start();
-    await upload('a');
-    service.fault = ({ method, path }) =>
-      method === 'GET' && path.startsWith('/assets/?') ? refuse(status) : undefined;
-    const { code, stderr } = await cli.run(['upload', folder], on('b'));
-    expect([code, service.assets.size]).toEqual([0, 10]);
-    expect(stderr.match(/not compared with the folder/g)).toHaveLength(1);
-  });
+describe('folders that cannot be listed', () => {
+  it.each([403, 404, 422])(
+    'upload warns once and sends the files if the service refuses to list the folder with %i',
+    async (status) => {
+      const { service, cli, folder, on, upload } = await start();
+      await upload('a');
+      service.fault = ({ method, path }) =>
+        method === 'GET' && path.startsWith('/assets/?') ? refuse(status) : undefined;
+      const { code, stderr } = await cli.run(['upload', folder], on('b'));
+      expect([code, service.assets.size]).toEqual([0, 10]);
+      expect(stderr.match(/not compared with the folder/g)).toHaveLength(1);
+    },
+  );
 
-  it('without the folders below it is said once, and a file of a name there is uploaded', async () => {
+  it('upload warns once and sends the files if the list of a folder includes its subfolders', async () => {
     const { service, cli, folder, on, upload } = await start({
       shows: ['size'],
       ignoresFilters: ({ parent }) => parent === 'root',
@@ -177,7 +180,7 @@ describe('a folder that cannot be listed', () => {
     expect(stderr.match(/not compared with the folder: it lists .*, which is in a folder below/g)).toHaveLength(1);
   });
 
-  it('because the service fails ends the run before anything is sent', async () => {
+  it('upload exits with 4 and sends nothing if the list request fails with 401', async () => {
     const { service, cli, folder, on, upload } = await start();
     await upload('a');
     service.fault = ({ method, path }) =>
@@ -187,32 +190,32 @@ describe('a folder that cannot be listed', () => {
   });
 });
 
-describe('files of the sandbox', () => {
-  const world = setUpUploader();
+describe('comparison in the sandbox', () => {
+  const uploader = setUpUploader();
 
-  it('in a workspace that is not the primary one are not compared, which is said once', async () => {
+  it('upload to a workspace other than the primary one warns once that it compares no files', async () => {
     const archive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
-    const { code, stderr } = await world.run(['upload', world.path], archive);
+    const { code, stderr } = await uploader.run(['upload', uploader.path], archive);
     expect(code).toBe(0);
     expect(stderr.match(/not compared with the folder: the API filters by folder in the primary/g)).toHaveLength(1);
   });
 
-  it('that were not compared are compared by check --download, and are verified then', async () => {
-    const directory = join(world.cli.home, 'checked');
+  it('check --download compares files that match by name and size, and upload then skips them as verified', async () => {
+    const directory = join(uploader.cli.home, 'checked');
     mkdirSync(directory);
-    writeFileSync(join(directory, `same ${world.cli.home.slice(-6)}.md`), '# the same');
-    writeFileSync(join(directory, `other ${world.cli.home.slice(-6)}.md`), '# mine here');
-    await world.run(['upload', directory, '/Checked', '--create-folders', '--wait']);
-    const other = { environment: { MEDIACTL_STATE_DIR: join(world.cli.home, 'other') } };
-    writeFileSync(join(directory, `other ${world.cli.home.slice(-6)}.md`), '# not mine!');
+    writeFileSync(join(directory, `same ${uploader.cli.home.slice(-6)}.md`), '# the same');
+    writeFileSync(join(directory, `other ${uploader.cli.home.slice(-6)}.md`), '# mine here');
+    await uploader.run(['upload', directory, '/Checked', '--create-folders', '--wait']);
+    const other = { environment: { MEDIACTL_STATE_DIR: join(uploader.cli.home, 'other') } };
+    writeFileSync(join(directory, `other ${uploader.cli.home.slice(-6)}.md`), '# not mine!');
     const check = async (...args: string[]) =>
-      JSON.parse((await world.run(['check', directory, '/Checked', '--json', ...args], other)).stdout).map(
+      JSON.parse((await uploader.run(['check', directory, '/Checked', '--json', ...args], other)).stdout).map(
         ({ outcome }: { outcome: string }) => outcome,
       );
-    await world.run(['upload', directory, '/Checked'], other);
+    await uploader.run(['upload', directory, '/Checked'], other);
     expect(await check()).toEqual(['unverified', 'unverified']);
     expect(await check('--download')).toEqual(['different']);
-    const { stdout } = await world.run(['upload', directory, '/Checked', '--json'], other);
+    const { stdout } = await uploader.run(['upload', directory, '/Checked', '--json'], other);
     const items: UploadRecord[] = JSON.parse(stdout);
     expect(items.map(({ outcome, verified }) => [outcome, verified]).sort()).toEqual([
       ['same_name_and_size', null],
@@ -221,35 +224,35 @@ describe('files of the sandbox', () => {
   });
 });
 
-describe('a file whose size and modification time are unchanged', () => {
-  const world = setUpUploader();
+describe('files with unchanged size and modification time', () => {
+  const uploader = setUpUploader();
   const write = (text: string) => {
-    writeFileSync(world.path, text);
-    utimesSync(world.path, 1_700_000_000, 1_700_000_000);
-    expect(statSync(world.path).mtimeMs).toBe(1_700_000_000_000);
+    writeFileSync(uploader.path, text);
+    utimesSync(uploader.path, 1_700_000_000, 1_700_000_000);
+    expect(statSync(uploader.path).mtimeMs).toBe(1_700_000_000_000);
   };
 
-  it('is hashed if its change time is another, and uploaded if its content is', async () => {
+  it('upload hashes a file whose change time differs, and sends it if the content differs', async () => {
     write('# one');
-    await world.run(['upload', world.path]);
+    await uploader.run(['upload', uploader.path]);
     write('# one');
-    const { record: same } = await world.upload();
+    const { record: same } = await uploader.upload();
     expect([same.outcome, same.bytes_sent]).toEqual(['skipped', 0]);
     write('# two');
-    const { record: changed } = await world.upload();
+    const { record: changed } = await uploader.upload();
     expect([changed.outcome, changed.verified]).toEqual(['uploaded', true]);
   });
 
-  it('is hashed by --checksum, and counts as uploaded if its content does', async () => {
+  it('upload --checksum hashes an unchanged file and skips it if the content is the same', async () => {
     write('# a text');
-    await world.run(['upload', world.path]);
-    const { record, stderr } = await world.upload(['--checksum', '--progress', 'json']);
+    await uploader.run(['upload', uploader.path]);
+    const { record, stderr } = await uploader.upload(['--checksum', '--progress', 'json']);
     expect([record.outcome, record.bytes_sent]).toEqual(['skipped', 0]);
     expect(stderr).toContain('"event":"started"'); // it was opened and read
   });
 });
 
-it('--prune keeps the asset of a missing file while a file of its size was not compared', async () => {
+it('sync --prune keeps the asset of a deleted file while an uncompared file has the same size', async () => {
   const { service, cli, folder, on, upload } = await start();
   await upload('a', '/Rushes', '--create-folders');
   const sync = async (...args: string[]) => (await cli.run(['sync', folder, '/Rushes', ...args], on('b'))).code;
@@ -265,8 +268,8 @@ it('--prune keeps the asset of a missing file while a file of its size was not c
   expect([names.includes('own.bin'), names.includes('own too.bin')]).toEqual([true, false]);
 });
 
-describe('an asset is not taken for a file', () => {
-  it('if another file of this machine, which was not compared either, might be it', async () => {
+describe('assets that do not match', () => {
+  it('upload matches an asset by name and size with only one of two files', async () => {
     const { service, cli, folder, on } = await start();
     const [one, other] = ['a', 'b'].map((name) => join(folder, name, 'x.mov')) as [string, string];
     for (const path of [one, other]) {
@@ -279,7 +282,7 @@ describe('an asset is not taken for a file', () => {
     expect(service.assets.size).toBe(2);
   });
 
-  it('if its status does not show that the service has all bytes', async () => {
+  it('upload sends files again if the status of the assets does not show that they are complete', async () => {
     const { service, upload } = await start();
     await upload('a');
     for (const asset of service.assets.values()) asset.fields.status = 'queued';
@@ -287,7 +290,7 @@ describe('an asset is not taken for a file', () => {
     expect(service.assets.size).toBe(10);
   });
 
-  it('once check --download found it different', async () => {
+  it('upload sends a file again after check --download found a different checksum', async () => {
     const { service, cli, folder, upload } = await start();
     await upload('a');
     await upload('b');
@@ -302,7 +305,7 @@ describe('an asset is not taken for a file', () => {
     expect(outcomes(await upload('b'))).toEqual([...five('same_name_and_size').slice(1), 'uploaded']);
   });
 
-  it('if the run is refused before anything is uploaded', async () => {
+  it('upload records no file as finished if it refuses its arguments', async () => {
     const { cli, folder, on, upload } = await start();
     await upload('a');
     expect((await cli.run(['upload', folder, '--name', 'shot 1.bin'], on('b'))).code).toBe(2);
@@ -310,7 +313,7 @@ describe('an asset is not taken for a file', () => {
   });
 });
 
-it('--ignore-existing fails if the folder cannot be listed, and is refused with --prune', async () => {
+it('upload --ignore-existing exits with 5 if it cannot list the folder, and with 2 beside --prune', async () => {
   const { service, cli, folder, on } = await start();
   service.fault = ({ path }) => (path.startsWith('/assets/?') ? refuse(403) : undefined);
   expect((await cli.run(['upload', folder, '--ignore-existing'], on('b'))).code).toBe(5);

@@ -52,12 +52,12 @@ function folderService(names: {
   return answers;
 }
 
-describe('A02, A03: folders', () => {
+describe('folder fields (A02, A03)', () => {
   it.each([
     { name: 'name', parent: 'parent', children: 'subfolders' },
     { name: 'name', parent: 'parent_folder_uid', children: 'folders', asObject: true },
     { name: 'name', parent: 'parent_uid', children: 'children', asObject: true },
-  ])('%j: the names seen in the tree are the names written', async (names) => {
+  ])('folders create and mv write the field names that the folder tree shows, such as $parent', async (names) => {
     const { cli, writes } = await startProfileCli(folderService(names));
     const path = (await cli.json(['folders', 'create', '/Top/Below/New'])).path;
     expect(path).toBe('/Top/Below/New');
@@ -70,7 +70,7 @@ describe('A02, A03: folders', () => {
     ]);
   });
 
-  it('a parent under a name that nobody knows: not in silence, and mended by an override', async () => {
+  it('folders create exits with 6 for an unknown parent field, and works with field_names.folder_parent', async () => {
     const names = { name: 'name', parent: 'inside', children: 'children', isHidden: true };
     const { cli, writes } = await startProfileCli(folderService(names));
     const failed = await cli.run(['folders', 'create', '/Top/New']);
@@ -84,7 +84,7 @@ describe('A02, A03: folders', () => {
     expect((await cli.json(['folders', 'mv', '/Top/Below', '/'])).path).toBe('/Below');
   });
 
-  it('a name that is called otherwise', async () => {
+  it('folders create exits with 6 for an unknown name field, and rename works with field_names.folder_name', async () => {
     const names = { name: 'title', parent: 'parent_uid', children: 'children' };
     const { cli } = await startProfileCli(folderService(names), {});
     const failed = await cli.run(['folders', 'create', '/New']);
@@ -95,8 +95,8 @@ describe('A02, A03: folders', () => {
   });
 });
 
-describe('A02: folders like those on disk', () => {
-  async function world(options: Parameters<typeof FakeService.start>[0]) {
+describe('mirrored folders (A02)', () => {
+  async function setUp(options: Parameters<typeof FakeService.start>[0]) {
     const service = await FakeService.start(options);
     const { cli } = createProfileCli(service.url);
     const directory = join(cli.home, 'shots');
@@ -110,11 +110,11 @@ describe('A02: folders like those on disk', () => {
   const everywhere = ['/Top/q/4.bin', '/Top/q/r/3.bin', '/Top/x/2.bin', '/Top/x/y/z/1.bin'];
 
   it.each([
-    ['and no record shows it', { taken: 'parent_folder' }],
-    ['and records show another', { taken: 'parent_folder_uid', shown: 'parent_uid' }],
-    ['and records show it as null', { taken: 'above', shown: 'parent_uid' }],
-  ])('a parent under another name %s: the first in the wrong place ends the run', async (_, parentFields) => {
-    const { service, cli, directory, upload } = await world({ parentFields });
+    ['unknown and in no record', { taken: 'parent_folder' }],
+    ['not the one that records show', { taken: 'parent_folder_uid', shown: 'parent_uid' }],
+    ['not the one that records show as null', { taken: 'above', shown: 'parent_uid' }],
+  ])('upload exits with 6 at the first misplaced folder if the parent field is %s', async (_, parentFields) => {
+    const { service, cli, directory, upload } = await setUp({ parentFields });
     for (const how of [
       [directory, '--create-folders'],
       ['--sync', directory],
@@ -136,8 +136,8 @@ describe('A02: folders like those on disk', () => {
     expect(service.paths).toEqual(everywhere);
   });
 
-  it('an answer that shows another parent than was sent is not believed', async () => {
-    const { service, directory, upload } = await world({
+  it('upload exits with 6 if the response to a new folder shows another parent than it sent', async () => {
+    const { service, directory, upload } = await setUp({
       parentFields: { taken: 'parent_uid', shown: 'parent_uid' },
       onNewFolder: (folder) => {
         if (folder.name === 'z') folder.parent = undefined;
@@ -149,7 +149,7 @@ describe('A02: folders like those on disk', () => {
   });
 });
 
-describe('checks of a write', () => {
+describe('verification of updates', () => {
   const update = async (args: string[], record: object) => {
     const { cli } = await startProfileCli(() => ({ body: { uid: top, ...record } }));
     const { code, stderr } = await cli.run(['assets', 'update', top as string, ...args]);
@@ -157,30 +157,30 @@ describe('checks of a write', () => {
   };
 
   it.each([
-    ['an object in another order', ['--set-json', 'a={"x":1,"y":2}'], { a: { y: 2, x: 1 } }, 0],
-    ['null that is null', ['--set-json', 'a=null'], { a: null }, 0],
-    ['another value', ['--set', 'a=new'], { a: 'old' }, 6],
-    ['a named field that is not there', ['--description', 'new'], {}, 6],
-    ['a guessed field that is not there', ['--set-tags', 'new'], {}, 6],
-  ])('%s', async (_what, args, record, code) => {
+    ['accepts an object with another key order', ['--set-json', 'a={"x":1,"y":2}'], { a: { y: 2, x: 1 } }, 0],
+    ['accepts null for null', ['--set-json', 'a=null'], { a: null }, 0],
+    ['exits with 6 for another value', ['--set', 'a=new'], { a: 'old' }, 6],
+    ['exits with 6 if a specified field is absent', ['--description', 'new'], {}, 6],
+    ['exits with 6 if a guessed field is absent', ['--set-tags', 'new'], {}, 6],
+  ])('assets update verifies the response and %s', async (_what, args, record, code) => {
     expect(await update(args, record)).toEqual([code, false]);
   });
 
   it.each([
     ['null', ['--set-json', 'a=null']],
-    ['an empty text', ['--set', 'a=']],
-    ['a text', ['--set', 'a=b']],
-  ])('%s of a field that no record shows cannot be told: a warning', async (_what, args) => {
+    ['an empty string', ['--set', 'a=']],
+    ['a string', ['--set', 'a=b']],
+  ])('assets update warns that it cannot verify %s in a field that no record shows', async (_what, args) => {
     expect(await update(args, {})).toEqual([0, true]);
   });
 });
 
-describe('a 422 that names the field it misses', () => {
+describe('missing fields in a 422', () => {
   it.each([
     [{ error: { code: 'validation_error', message: 'Field required' } }],
     [{ error: { code: 'x', message: 'Field required', details: { reason: 'y', limit: 3 } } }],
     [{ code: 'required', message: 'Field required' }],
-  ])('%j names none: no hint that would teach a wrong name', async (body) => {
+  ])('embed commands suggest no override if a 422 does not name the missing field (body %#)', async (body) => {
     const { cli, kept } = await startProfileCli(({ method }) =>
       method === 'GET' ? { body: { enabled: true, domains: [] } } : { status: 422, body },
     );
@@ -198,7 +198,7 @@ describe('a 422 that names the field it misses', () => {
   it.each([
     [{ detail: [{ loc: ['body', 'payload', 'fqdn'], msg: 'Field required' }] }],
     [{ error: { message: 'invalid', details: { fqdn: ['This field is required.'] } } }],
-  ])('%j: the hint is the override', async (body) => {
+  ])('embed domains add suggests the override for the field that a 422 names (body %#)', async (body) => {
     const { cli } = await startProfileCli(({ method }) =>
       method === 'GET' ? { body: { enabled: true, domains: [] } } : { status: 422, body },
     );
@@ -207,7 +207,7 @@ describe('a 422 that names the field it misses', () => {
     expect(stderr).toContain('try:   mediactl config set field_names.embed_domain fqdn');
   });
 
-  it('of a folder: name or parent', async () => {
+  it('folders create suggests field_names.folder_name for the field that a 422 names', async () => {
     const { cli } = await startProfileCli(({ method }) =>
       method === 'GET'
         ? { body: [] }
@@ -218,14 +218,14 @@ describe('a 422 that names the field it misses', () => {
   });
 });
 
-describe('A08: editable fields', () => {
+describe('editable fields (A08)', () => {
   const asset = { uid: top, name: 'Quay', labels: ['a'] };
   const patched: Responder = ({ method, body }) => {
     const { labels = asset.labels, name = asset.name } = (body ?? {}) as Partial<typeof asset>;
     return { body: method === 'PATCH' ? { ...asset, labels, name } : asset };
   };
 
-  it('a field that is passed over is an error that names it', async () => {
+  it('assets update exits with 6 and names the field if the service ignores it', async () => {
     const { cli } = await startProfileCli(patched);
     const args = ['assets', 'update', top as string, '--set-tags', 'b'];
     const { code, stderr, stdout } = await cli.run(args);
@@ -238,20 +238,20 @@ describe('A08: editable fields', () => {
     [['--set-json', 'labels=["b","c"]'], { labels: ['b', 'c'] }],
     [['--set', 'name=New'], { name: 'New' }],
     [['--body', '-'], { name: 'From stdin' }],
-  ])('%j sends it as it is', async (args, body) => {
+  ])('assets update %j sends the fields unchanged', async (args, body) => {
     const { cli, writes } = await startProfileCli(patched);
     const stdin = JSON.stringify({ name: 'From stdin' });
     const { code } = await cli.run(['assets', 'update', top as string, ...args], { stdin });
     expect([code, writes()[0]?.body]).toEqual([0, body]);
   });
 
-  it('field_names.asset_tags says what tags are called', async () => {
+  it('assets update writes tags to the field that field_names.asset_tags names', async () => {
     const { cli, writes } = await startProfileCli(patched, { asset_tags: 'labels' });
     expect((await cli.run(['assets', 'update', top as string, '--set-tags', 'b'])).code).toBe(0);
     expect(writes()[0]?.body).toEqual({ labels: ['b'] });
   });
 
-  it('tags written under one name and shown under another are looked for where they are', async () => {
+  it('assets update reads tags from the field that shows them, even if it writes them to another one', async () => {
     let slugs = ['day'];
     const { cli, writes } = await startProfileCli(
       ({ method, body }) => {
@@ -266,7 +266,7 @@ describe('A08: editable fields', () => {
     expect(writes()[0]?.body).toEqual({ tag_slugs: ['day', 'night'] });
   });
 
-  it('tags as objects, in another order, are the tags that were asked for', async () => {
+  it('assets update accepts a response that shows the tags as objects in another order', async () => {
     const { cli } = await startProfileCli(({ method, body }) => {
       const { tags = [] } = (body ?? {}) as { tags?: string[] };
       const shown = tags.map((slug, id) => ({ id, slug })).reverse();
@@ -277,7 +277,7 @@ describe('A08: editable fields', () => {
   });
 });
 
-describe('A08: tags whose slugs are shown in some form', () => {
+describe('tag formats (A08)', () => {
   const [a, b, c] = ['a', 'b', 'c'];
   const each = (shown: (slug: string, id: number) => unknown) => [a, b, c].map(shown as never);
   const update = async (tags: unknown, ...change: string[]) => {
@@ -289,21 +289,21 @@ describe('A08: tags whose slugs are shown in some form', () => {
   };
 
   it.each([
-    ['texts', each((slug) => slug)],
+    ['strings', each((slug) => slug)],
     ['{slug}', each((slug) => ({ slug }))],
     ['{id, slug, name}', each((slug, id) => ({ id, slug, name: `The ${slug}` }))],
     ['{name}', each((name) => ({ name }))],
     ['{id, name}', each((name, id) => ({ id, name }))],
-    ['texts and {slug}', [a, { slug: b }, c]],
-  ])('%s: the others stay', async (_, tags) => {
+    ['strings and {slug}', [a, { slug: b }, c]],
+  ])('assets update keeps the other tags if the record shows tags as %s', async (_, tags) => {
     const added = await update(tags, '--add-tag', 'zz');
     expect([added.code, added.sent]).toEqual([0, [['a', 'b', 'c', 'zz']]]);
     expect((await update(tags, '--remove-tag', 'b')).sent).toEqual([['a', 'c']]);
   });
 
   it.each([
-    ['no field', undefined],
-    ['one text', 'a,b,c'],
+    ['a missing field', undefined],
+    ['one string', 'a,b,c'],
     ['an object', { a: true, b: true }],
     ['{id, title}', each((title, id) => ({ id, title }))],
     ['{tag}', each((tag) => ({ tag }))],
@@ -313,10 +313,10 @@ describe('A08: tags whose slugs are shown in some form', () => {
     ['{tag: {slug}}', each((slug) => ({ tag: { slug } }))],
     ['ids', [1, 2, 3]],
     ['lists', each((slug) => [slug])],
-    ['{name} that is no slug', [{ name: 'Sea Side' }]],
-    ['one of three that cannot be read', [a, { title: b }, c]],
-    ['null among them', [a, null, c]],
-  ])('%s: the change stops before a request', async (_, tags) => {
+    ['{name} that is not a slug', [{ name: 'Sea Side' }]],
+    ['one unknown form among three', [a, { title: b }, c]],
+    ['null among strings', [a, null, c]],
+  ])('assets update exits with 6 and changes no tag if the record shows tags as %s', async (_, tags) => {
     for (const change of [
       ['--add-tag', 'zz'],
       ['--remove-tag', 'b'],
@@ -328,7 +328,7 @@ describe('A08: tags whose slugs are shown in some form', () => {
     }
   });
 
-  it('tags that are set under another name are read under that name', async () => {
+  it('assets update reads tags from the field that field_names.asset_tags names', async () => {
     const { cli, writes } = await startProfileCli(
       ({ body }) => ({ body: { uid: top, tags: ['other'], labels: ['a'], ...(body as object) } }),
       { asset_tags: 'labels' },
@@ -338,7 +338,7 @@ describe('A08: tags whose slugs are shown in some form', () => {
   });
 });
 
-describe('A08: a tag is a slug', () => {
+describe('tag slugs (A08)', () => {
   const service = async () => {
     const { cli, requests } = await startProfileCli(() => ({ body: { uid: top, tags: [] } }));
     return { cli, requests };
@@ -353,14 +353,14 @@ describe('A08: a tag is a slug', () => {
     ['--add-tag', 'Äpfel & Birnen', /try: {3}apfel-birnen/],
     ['--set-tags', 'sea,日本語', /'日本語'[\s\S]*slug, such as/],
     ['--set-tags', 'Große Straße', /try: {3}grosse-strasse/],
-  ])('%s %s is refused before a request', async (option, tag, words) => {
+  ])('assets update %s %s exits with 2 before it sends a request', async (option, tag, words) => {
     const { cli, requests } = await service();
     const { code, stderr } = await cli.run(['assets', 'update', top as string, option, tag]);
     expect([code, requests.length]).toEqual([2, 0]);
     expect(stderr).toMatch(words);
   });
 
-  it('of a manifest: its line is named', async () => {
+  it('upload --manifest exits with 2 and names the line of an invalid tag', async () => {
     const { cli, requests } = await service();
     const path = join(cli.home, 'a.bin');
     writeFileSync(path, 'a');
@@ -378,7 +378,7 @@ describe('A08: a tag is a slug', () => {
     ],
     [['--add-tag', 'a', '--add-tag', 'a'], ['a']],
     [['--add-tag', 'In_House-2'], ['In_House-2']],
-  ])('%j: each is sent once, as it was typed', async (args, tags) => {
+  ])('assets update %j sends each tag once, as it was typed', async (args, tags) => {
     const { cli, writes } = await startProfileCli(({ body }) => ({
       body: { uid: top, tags: [], ...(body as object) },
     }));
@@ -387,7 +387,7 @@ describe('A08: a tag is a slug', () => {
   });
 });
 
-describe('A11: the words of a status', () => {
+describe('statuses (A11)', () => {
   it.each([
     ['Failed', 12],
     ['CANCELLED', 12],
@@ -397,7 +397,7 @@ describe('A11: the words of a status', () => {
     ['upload_failed', 12],
     ['READY', 0],
     ['unfailed', 8],
-  ])('%s ends a wait with exit %d', async (status, code) => {
+  ])('assets wait for an asset with status %s exits with %d', async (status, code) => {
     const { cli } = await startProfileCli(({ query }) => {
       const asset = { uid: top, status };
       return { body: query.limit === undefined ? asset : { items: [asset], count: 1 } };
@@ -407,7 +407,7 @@ describe('A11: the words of a status', () => {
   });
 });
 
-it('an upload session for another number of bytes: an error before a byte is sent', async () => {
+it('upload exits with 13 and sends no byte if the upload session has another size than the file', async () => {
   const answers = createLibrary();
   const { cli, writes } = await startProfileCli((request) => {
     const { body, ...response } = answers(request) ?? {};
@@ -420,7 +420,7 @@ it('an upload session for another number of bytes: an error before a byte is sen
   expect(writes().map(({ method }) => method)).toEqual(['POST']);
 });
 
-describe('A01: the page envelope', () => {
+describe('page envelope (A01)', () => {
   const items = Array.from({ length: 250 }, (_, n) => ({
     uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
   }));
@@ -431,18 +431,18 @@ describe('A01: the page envelope', () => {
     ['total_count', (query: Record<string, string>) => ({ items: page(query), total_count: 250 })],
     ['no total', (query: Record<string, string>) => ({ items: page(query) })],
     ['next links', (query: Record<string, string>) => ({ items: page(query), next: '/x', previous: null })],
-    ['another name', (query: Record<string, string>) => ({ items: page(query), n: 250 })],
-  ])('%s: all are listed', async (_what, envelope) => {
+    ['an unknown name for the total', (query: Record<string, string>) => ({ items: page(query), n: 250 })],
+  ])('assets ls --all lists every asset if the page envelope has %s', async (_what, envelope) => {
     const { cli } = await startProfileCli(({ query }) => ({ body: envelope(query) }));
     expect(await cli.json(['assets', 'ls', '--all'])).toEqual(items);
   });
 
   it.each([
     ['the length of the page', (length: number) => length],
-    ['too few', () => 120],
-    ['too many', () => 1000],
-    ['none', () => 0],
-  ])('a count that is %s: all are listed all the same', async (_what, count) => {
+    ['too low', () => 120],
+    ['too high', () => 1000],
+    ['zero', () => 0],
+  ])('assets ls --all lists every asset even if the reported count is %s', async (_what, count) => {
     const { cli } = await startProfileCli(({ query }) => {
       const there = page(query);
       return { body: { items: there, count: count(there.length) } };
@@ -452,7 +452,7 @@ describe('A01: the page envelope', () => {
     expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');
   });
 
-  it('--count without a total says so, and field_names.page_total mends it', async () => {
+  it('assets ls --count exits with 10 without a total, and works with field_names.page_total', async () => {
     const { cli } = await startProfileCli(({ query }) => ({
       body: { items: page(query), n: 250 },
     }));
@@ -461,7 +461,7 @@ describe('A01: the page envelope', () => {
     expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');
   });
 
-  it('no envelope that is known: an error, not an empty list', async () => {
+  it('assets ls exits with 10 and prints no list if the page envelope is unknown', async () => {
     const { cli } = await startProfileCli(() => ({ body: { results: items } }));
     const { code, stdout } = await cli.run(['assets', 'ls', '--json']);
     expect(code).toBe(10);
@@ -469,23 +469,26 @@ describe('A01: the page envelope', () => {
   });
 });
 
-describe('A13: errors', () => {
+describe('error bodies (A13)', () => {
   it.each([
     ['a string', { error: 'no such tag' }, 'no such tag'],
-    ['detail', { detail: 'no such tag' }, 'no such tag'],
+    ['a detail field', { detail: 'no such tag' }, 'no such tag'],
     [
-      'fields with what they may be',
+      'fields with their expected values',
       { detail: [{ loc: ['query', 'status'], msg: 'wrong', ctx: { expected: "'a' or 'b'" } }] },
       "status: wrong (expected 'a' or 'b')",
     ],
-  ])('%s', async (_what, body, words) => {
-    const { cli } = await startProfileCli(() => ({ status: 422, body }));
-    const { code, stderr } = await cli.run(['assets', 'ls', '--status', 'x']);
-    expect(code).toBe(6);
-    expect(stderr).toContain(words);
-  });
+  ])(
+    'assets ls exits with 6 and prints the message of an error body that contains %s',
+    async (_what, body, message) => {
+      const { cli } = await startProfileCli(() => ({ status: 422, body }));
+      const { code, stderr } = await cli.run(['assets', 'ls', '--status', 'x']);
+      expect(code).toBe(6);
+      expect(stderr).toContain(message);
+    },
+  );
 
-  it('HTML of a proxy', async () => {
+  it('folders tree exits with 5 and prints the title of the web page of a proxy', async () => {
     const { cli } = await startProfileCli(() => ({
       status: 403,
       body: '<html><title>Blocked by policy</title></html>',

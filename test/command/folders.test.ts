@@ -28,7 +28,7 @@ const paths = async (under: string) =>
   (await cli.json(['folders', 'ls', '-r', under])).map(({ path }: { path: string }) => path);
 
 describe('folders', () => {
-  it('are made by path, listed, renamed, moved and deleted', async () => {
+  it('folders commands create, list, rename, move and delete folders by path', async () => {
     expect((await cli.run(['folders', 'create', '/A/b/c'])).code).toBe(3);
     await cli.json(['folders', 'create', '-p', '/A/b/c']);
     expect((await cli.run(['folders', 'create', '/A/b/c'])).code).toBe(6);
@@ -43,7 +43,7 @@ describe('folders', () => {
     expect((await cli.run(['folders', 'ls', '/A'])).code).toBe(3);
   });
 
-  it('rm: the question counts everything below, and what is refused or deleted is what it named', async () => {
+  it('folders rm counts the whole content in its prompt, and the service refuses to delete a full folder', async () => {
     await cli.json(['folders', 'create', '-p', '/count/a/b']);
     await cli.json(['folders', 'create', '/count/empty']);
     const clip = fixturePath('still.jpg');
@@ -65,7 +65,7 @@ describe('folders', () => {
     expect(await paths('/count')).toEqual(['/count/a', '/count/a/b']);
   });
 
-  it('rm: of more than 50 folders the question says "at least"', async () => {
+  it('folders rm prints "at least" in its prompt if there are too many folders to count all assets', async () => {
     await cli.json(['folders', 'create', '/wide']);
     for (let n = 0; n < 50; n++) await cli.json(['folders', 'create', `/wide/${n}`]);
     const clip = fixturePath('still.jpg');
@@ -75,7 +75,7 @@ describe('folders', () => {
     expect(stderr).toContain(`Delete /wide, which has ${counted} and 50 folders in it?`);
   });
 
-  it('a move below itself is refused before anything is sent', async () => {
+  it('folders mv exits with 2 if the target is the folder itself or is inside it', async () => {
     await cli.json(['folders', 'create', '-p', '/loop/inner']);
     for (const target of ['/loop', '/loop/inner']) {
       const { code, stderr } = await cli.run(['folders', 'mv', '/loop', target]);
@@ -83,7 +83,7 @@ describe('folders', () => {
     }
   });
 
-  it('an ambiguous path: exit 2, and the candidates', async () => {
+  it('folders commands exit with 2 and list the candidates if a path is ambiguous', async () => {
     const make = () => cli.json(['api', `/workspaces/${sandbox.workspace}/folders/`, '-f', 'name=twin']);
     const uids = [(await make()).uid, (await make()).uid];
     for (const args of [
@@ -98,14 +98,14 @@ describe('folders', () => {
     expect((await cli.run(['folders', 'rm', uids[0], '--yes'])).code).toBe(0);
   });
 
-  it('a path that leads nowhere says how far it leads', async () => {
+  it('assets ls --folder exits with 3 and names the last existing folder if the path does not exist', async () => {
     await cli.json(['folders', 'create', '/known']);
     const { code, stderr } = await cli.run(['assets', 'ls', '--folder', '/known/no/further']);
     expect(code).toBe(3);
     expect(stderr).toContain('/known has no folder no');
   });
 
-  it('several commands that race make each folder once', async () => {
+  it('concurrent folders create commands create each folder only once', async () => {
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const env = {
       ...inherited,
@@ -124,14 +124,14 @@ describe('folders', () => {
     );
   });
 
-  it('an upload goes into a folder by path, and is found there', async () => {
+  it('upload --folder puts the asset into the folder, where assets ls lists it', async () => {
     await cli.json(['folders', 'create', '-p', '/inbox']);
     await cli.json(['upload', fixturePath('still.jpg'), '--folder', '/inbox']);
     expect(await cli.json(['assets', 'ls', '--folder', '/inbox'])).toHaveLength(1);
   });
 });
 
-describe('upload -r --create-folders', () => {
+describe('upload --create-folders', () => {
   const rushes = () => {
     for (const [folder, file] of [
       ['', 'top.txt'],
@@ -145,7 +145,7 @@ describe('upload -r --create-folders', () => {
     return join(cli.home, 'rushes');
   };
 
-  it('makes folders like those on disk, each once, and leaves out what is excluded', async () => {
+  it('upload --create-folders mirrors the local folders and skips what --exclude matches', async () => {
     const args = ['upload', rushes(), '--folder', '/mirror', '--create-folders'];
     const planned = await cli.run([...args, '--exclude', '*.tmp', '--dry-run', '--json']);
     expect(JSON.parse(planned.stdout)).toHaveLength(3);
@@ -162,17 +162,17 @@ describe('upload -r --create-folders', () => {
     }
   });
 
-  it('reads the tree once, however many folders there are already', async () => {
+  it('upload --create-folders requests the folder tree once if all folders exist', async () => {
     const args = ['upload', rushes(), '--folder', '/there', '--create-folders'];
     await cli.json(args);
-    const line = await Interposer.start(sandbox.url);
-    const environment = { MEDIACTL_BASE_URL: line.url };
+    const interposer = await Interposer.start(sandbox.url);
+    const environment = { MEDIACTL_BASE_URL: interposer.url };
     await cli.json([...args, '--force'], { environment });
-    const reads = line.requests.filter(({ path }) => path.includes('/folders/'));
+    const reads = interposer.requests.filter(({ path }) => path.includes('/folders/'));
     expect(reads.map(({ method }) => method)).toEqual(['GET']);
   });
 
-  it('what file managers leave behind is left out and said, unless it is asked for', async () => {
+  it('upload skips system files such as .DS_Store with a message, unless --include matches them', async () => {
     const directory = rushes();
     for (const name of ['.DS_Store', '._two.txt', 'day 1/Thumbs.db']) writeFileSync(join(directory, name), 'view');
     const args = ['upload', '--flatten', directory, '-n', '--json'];
@@ -186,7 +186,7 @@ describe('upload -r --create-folders', () => {
     expect(one.stderr).toContain('skipped: 1 system file, such as');
   });
 
-  it('--include takes only what is like it; --files-from reads the paths', async () => {
+  it('upload --include selects only the matching files, and --files-from reads paths from stdin', async () => {
     const directory = rushes();
     const args = ['upload', '-n', '--json'];
     const only = await cli.json([...args, '--flatten', directory, '--include', 'day 1/**/*.txt']);

@@ -19,7 +19,7 @@ const page = async (path: readonly string[], columns: number) =>
 const long = ['', 'upload', 'assets ls', 'videos ls'];
 
 describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s', (name, path) => {
-  it('fits a screen, and its width', async () => {
+  it('the help page fits the height and the width of the terminal', async () => {
     const lines = (await page(path, 80)).trimEnd().split('\n');
     const advice = 'shorten the descriptions of options, or move an explanation to a page of docs/';
     if (!long.includes(name)) expect(lines.length, advice).toBeLessThanOrEqual(24);
@@ -28,7 +28,7 @@ describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s'
         expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
-  it('shows an example before its options, and none of the options of every command', async () => {
+  it('the help page shows an example before the options, and omits the global options', async () => {
     const shown = await page(path, 80);
     const node = allNodes(tree).find((each) => each.path === `mediactl ${name}`.trim());
     if (node?.examples[0]) expect(shown.replace(/\n */g, ' ')).toContain(`Examples ${node.examples[0]}`);
@@ -36,13 +36,13 @@ describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s'
   });
 });
 
-it('headings are bold on a terminal that has colours, and nowhere else', async () => {
-  const coloured = await cli.run(['ls', '--help'], { tty: true });
-  expect(coloured.stdout).toContain('\u001b[1mExamples\u001b[22m');
+it('--help prints bold headings only on a color terminal', async () => {
+  const colored = await cli.run(['ls', '--help'], { tty: true });
+  expect(colored.stdout).toContain('\u001b[1mExamples\u001b[22m');
   expect((await cli.run(['ls', '--help'])).stdout).not.toContain('\u001b');
 });
 
-it('the top page groups commands, and lists the shortcuts among them once', async () => {
+it('mediactl --help groups the commands, lists each alias once and names the help topics', async () => {
   const shown = await page([], 80);
   const headings = shown.split('\n').filter((line) => /^[A-Z][a-z ]+$/.test(line));
   expect(headings).toEqual([...['Examples', 'Everyday commands', 'More commands', 'Account', 'Try it', 'Scripting']]);
@@ -50,23 +50,23 @@ it('the top page groups commands, and lists the shortcuts among them once', asyn
   for (const topic of Object.keys(topics)) expect(shown).toContain(topic);
 });
 
-it('help options lists every option of every command', async () => {
+it('help options lists every global option', async () => {
   const { stdout } = await cli.run(['help', 'options']);
   for (const { flags } of tree.options.filter(({ long: name }) => name !== '--version'))
     expect(stdout).toContain(flags);
 });
 
-it('help faults names every fault that the sandbox knows', async () => {
+it('help faults lists every fault that the sandbox supports', async () => {
   const { stdout } = await cli.run(['help', 'faults']);
   for (const fault of faultNames) expect(stdout).toContain(fault);
 });
 
-it('commands --json is for reading: under 64 KB', async () => {
+it('commands --json prints less than 64 KB', async () => {
   const advice = 'agents read all of it: shorten descriptions and examples, or remove an unused option';
   expect((await cli.run(['commands', '--json'])).stdout.length, advice).toBeLessThan(64_000);
 });
 
-it('commands --json names the options of assets commands that the videos commands lack', async () => {
+it('commands --json shows the options that assets ls has and videos ls lacks', async () => {
   const optionsOf = async (path: string): Promise<string[]> => {
     const described = await cli.json(['commands', ...path.split(' ').slice(1)]);
     expect(described.path).toBe(path);
@@ -78,14 +78,14 @@ it('commands --json names the options of assets commands that the videos command
   expect(without).toEqual(expect.arrayContaining(['--folder <folder>', '-r, --recursive']));
 });
 
-it('help assumptions lists every assumption and every name that can be set, in 80 columns', async () => {
+it('help assumptions lists every assumption and every field name setting in at most 80 columns', async () => {
   const { stdout } = await cli.run(['help', 'assumptions'], { columns: 80 });
   expect(stdout.match(/^A\d\d {2}/gm)).toHaveLength(assumptions.length);
   for (const name of nameKeys) expect(stdout).toContain(`field_names.${name}`);
   expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
 
-it('the man page is named in a list, the only form that npm 11 installs', () => {
+it('package.json names the man page in a list, the only form that npm 11 installs', () => {
   const root = new URL('../../', import.meta.url);
   const { man } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   expect(man).toEqual(['man/mediactl.1']);

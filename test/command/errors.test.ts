@@ -211,7 +211,7 @@ describe('invalid input', () => {
     [['--color', 'pink'], "--color does not accept 'pink'"],
     [
       ['--progress', 'loud'],
-      "option '--progress <form>' argument 'loud' is invalid. Allowed choices are auto, bar, plain, json, none.",
+      "option '--progress <mode>' argument 'loud' is invalid. Allowed choices are auto, bar, plain, json, none.",
     ],
   ])('upload exits with 2 and names the invalid value of the option: %j', async (args, problem) => {
     const { code, stderr } = await cli.run(['upload', file('a.txt'), ...args]);

@@ -213,13 +213,17 @@ const sandboxRecord = (
   { pid, url, workspace, workspace_name, started_at }: RunningSandbox,
   { dataDir, profile }: SandboxLocation,
 ) =>
-  record({ pid, url, workspace_uid: workspace, started_at, data_dir: dataDir, profile }, url, (shown, render): DetailRow[] => [
-    ['url', shown.url],
-    ['pid', String(shown.pid)],
-    ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace_uid],
-    ['profile', shown.profile],
-    ['data dir', shown.data_dir],
-  ]);
+  record(
+    { pid, url, workspace_uid: workspace, started_at, data_dir: dataDir, profile },
+    url,
+    (shown, render): DetailRow[] => [
+      ['url', shown.url],
+      ['pid', String(shown.pid)],
+      ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace_uid],
+      ['profile', shown.profile],
+      ['data dir', shown.data_dir],
+    ],
+  );
 
 type OptionParser = (flag: string, text: string) => number | string;
 

@@ -131,7 +131,7 @@ describe('a second sandbox', () => {
     expect((await cli.run(['sandbox', 'start', ...second])).stderr).toContain('already running');
     expect((await cli.run(['sandbox', 'stop', ...second])).stderr).toBe(`stopped the sandbox (pid ${status.pid})\n`);
     const again = await cli.json(['sandbox', 'start', '--port', '0', ...second]);
-    expect(again).toMatchObject({ data: dataDir(), profile: 'seeded' });
+    expect(again).toMatchObject({ data_dir: dataDir(), profile: 'seeded' });
     expect((await cli.run(['sandbox', 'reset', '--yes', ...second])).stderr).toContain(
       'deleted the sandbox and profile seeded; to start a new one: mediactl sandbox start',
     );

@@ -357,7 +357,7 @@ describe('unusable file servers', () => {
     [403, 'source_forbidden', 2],
     [400, 'source_failed', 10],
     [503, 'source_failed', 10],
-  ])('a file server that responds with %d fails with %s', async (status, code, exitCode) => {
+  ])('opening a file on a server that responds with %d fails with %s', async (status, code, exitCode) => {
     const server = await FileServer.start(someBytes(9));
     server.fault = () => answering(status, '<html>', { 'content-type': 'text/html' });
     const error = await failureOf(open(server.url));
@@ -365,7 +365,7 @@ describe('unusable file servers', () => {
     expect(server.requests.length).toBe(status === 503 ? 4 : 1);
   });
 
-  it('an unreachable file server fails with connection_refused and exit code 10', async () => {
+  it('opening a file on an unreachable server fails with connection_refused and exit code 10', async () => {
     const error = await failureOf(open('http://127.0.0.1:9/a.mp4'));
     expect(error).toMatchObject({ code: 'connection_refused', exit_code: 10, hint: /check the URL/ });
   });

@@ -40,12 +40,12 @@ describe('§5 Authentication', () => {
     expect((await create(1, {}, { key: write })).status).toBe(201);
   });
 
-  it.each(['bearer', 'BEARER', 'Bearer '])('the scheme is named in any case: %j', async (scheme) => {
+  it.each(['bearer', 'BEARER', 'Bearer '])('the Authorization scheme is case-insensitive: %j', async (scheme) => {
     const headers = { authorization: `${scheme} ${sandbox.key}` };
     expect((await call('GET', '/videos/', { key: '', headers })).status).toBe(200);
   });
 
-  it('a playback token with anything before, in or behind it is none', async () => {
+  it('a playback token with extra characters is refused with 401', async () => {
     const { asset_uid } = await (await create(1)).json();
     const { playback_token: token } = await (await call('GET', `/assets/${asset_uid}/player/`)).json();
     const status = async (playback_token: string) =>
@@ -56,7 +56,7 @@ describe('§5 Authentication', () => {
       expect([other, await status(other)]).toEqual([other, 401]);
   });
 
-  it('the key is kept as a hash only', async () => {
+  it('the API key is stored only as a hash', async () => {
     const { readFileSync } = await import('node:fs');
     for (const file of ['sandbox.db', 'sandbox.db-wal'])
       expect(readFileSync(`${sandbox.dataDir}/${file}`).includes(sandbox.key)).toBe(false);
@@ -64,7 +64,7 @@ describe('§5 Authentication', () => {
 });
 
 describe('§8 Limits', () => {
-  it('X-RateLimit-* on every response of an authenticated call, errors included', async () => {
+  it('every response of an authenticated call has X-RateLimit-* headers, including errors', async () => {
     const key = sandbox.createKey('counted');
     const first = await call('GET', '/assets/', { key });
     const second = await call('GET', `/assets/${unknownUid}/`, { key });
@@ -86,7 +86,7 @@ describe('§8 Limits', () => {
     expect(reset).toBeLessThanOrEqual(3601);
   });
 
-  it('on 401 too, which are counted in a window of their own', async () => {
+  it('responses with 401 have X-RateLimit-* headers and count in a separate window', async () => {
     const limited = await startSandbox({ rateLimit: { limit: 2, windowSeconds: 3600 } });
     const { call: ask } = rawHttp(() => limited);
     try {
@@ -104,7 +104,7 @@ describe('§8 Limits', () => {
     }
   });
 
-  it('POST /playback/info/ is counted by its token, errors included', async () => {
+  it('POST /playback/info/ is rate limited per playback token, including errors', async () => {
     const limited = await startSandbox({ rateLimit: { limit: 3, windowSeconds: 3600 } });
     const { call: ask, send, create } = rawHttp(() => limited);
     const playback = async (body: unknown) => {
@@ -131,7 +131,7 @@ describe('§8 Limits', () => {
     }
   });
 
-  it('"Over the limit: 429 with Retry-After", until the window ends', async () => {
+  it('the service responds "Over the limit: 429 with Retry-After" until the window ends', async () => {
     let now = Date.now();
     const rateLimit = { limit: 2, windowSeconds: 60 };
     const limited = await startSandbox({ rateLimit, now: () => now });
@@ -152,8 +152,8 @@ describe('§8 Limits', () => {
   });
 });
 
-describe('the address', () => {
-  it('paths end with a slash, as written', async () => {
+describe('request addresses', () => {
+  it('a path without its trailing slash returns 404', async () => {
     expect((await call('GET', '/assets')).status).toBe(404);
   });
 
@@ -163,7 +163,7 @@ describe('the address', () => {
     ['127.0.0.1', 403],
     ['LOCALHOST:PORT', 200],
     ['127.0.0.1:PORT', 200],
-  ])('Host: %s is %d: a page elsewhere cannot reach this machine through its own name', async (host, expected) => {
+  ])('the DNS rebinding protection answers the Host header %s with status %d', async (host, expected) => {
     const { port } = new URL(sandbox.url);
     const status = await new Promise((resolve) =>
       request({

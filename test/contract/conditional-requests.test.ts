@@ -38,7 +38,7 @@ const ask = async (url: string, headers: Record<string, string> = {}, method = '
 it.each([
   ['a source', () => source],
   ['a playlist', () => playlist],
-])('%s has a strong ETag and a Last-Modified, the same each time, in HEAD too', async (_w, url) => {
+])('%s has a strong ETag and a Last-Modified that do not change between GET and HEAD', async (_w, url) => {
   const first = await ask(url());
   expect(first.etag).toMatch(/^"[^"]+"$/);
   // Compares with the file system's clock, which under faketime differs from the process's.
@@ -48,14 +48,14 @@ it.each([
   expect([again.etag, again.modified]).toEqual([first.etag, first.modified]);
 });
 
-it('no two files have one ETag', async () => {
+it('different files have different ETags', async () => {
   expect((await ask(source)).etag).not.toBe((await ask(playlist)).etag);
 });
 
 describe.each([
   ['a source', () => source],
   ['a playlist', () => playlist],
-])('304 for who has it: %s', (_what, url) => {
+])('conditional GET of %s', (_what, url) => {
   it.each([
     ['If-None-Match', (etag: string) => etag, 304],
     ['If-None-Match', (etag: string) => `"other", W/${etag}`, 304],
@@ -64,14 +64,14 @@ describe.each([
     ['If-Modified-Since', (_etag: string, modified: string) => modified, 304],
     ['If-Modified-Since', () => 'Sat, 01 Jan 2000 00:00:00 GMT', 200],
     ['If-Modified-Since', () => 'no date', 200],
-  ])('%s %#: %s', async (name, value, status) => {
+  ])('a request with %s set to %s returns %s', async (name, value, status) => {
     const { etag, modified } = await ask(url());
     const answer = await ask(url(), { [name]: value(etag, modified) });
     expect([answer.status, answer.etag]).toEqual([status, etag]);
     if (status === 304) expect(answer.body).toHaveLength(0);
   });
 
-  it('If-None-Match comes before If-Modified-Since', async () => {
+  it('If-None-Match takes precedence over If-Modified-Since', async () => {
     const { modified } = await ask(url());
     const headers = { 'If-None-Match': '"other"', 'If-Modified-Since': modified };
     expect((await ask(url(), headers)).status).toBe(200);
@@ -82,28 +82,31 @@ describe('If-Range', () => {
   const from = 100_000;
   const part = (validator: string) => ask(source, { Range: `bytes=${from}-`, 'If-Range': validator });
 
-  it.each(['etag', 'modified'] as const)('of the same file: the part (%s)', async (which) => {
-    const { status, body, range } = await part((await ask(source))[which]);
-    expect([status, range]).toEqual([206, `bytes ${from}-${bytes.length - 1}/${bytes.length}`]);
-    expect(body.equals(bytes.subarray(from))).toBe(true);
-  });
+  it.each(['etag', 'modified'] as const)(
+    'If-Range with the current validator (%s) returns the requested range',
+    async (which) => {
+      const { status, body, range } = await part((await ask(source))[which]);
+      expect([status, range]).toEqual([206, `bytes ${from}-${bytes.length - 1}/${bytes.length}`]);
+      expect(body.equals(bytes.subarray(from))).toBe(true);
+    },
+  );
 
   it.each([
-    ['another ETag', () => '"other"'],
-    ['a weak one', (etag: string) => `W/${etag}`],
-    ['another date', () => 'Sat, 01 Jan 2000 00:00:00 GMT'],
-  ])('of another one: the whole (%s)', async (_what, validator) => {
+    ['a different ETag', () => '"other"'],
+    ['a weak ETag', (etag: string) => `W/${etag}`],
+    ['a different date', () => 'Sat, 01 Jan 2000 00:00:00 GMT'],
+  ])('If-Range with %s returns the whole file', async (_what, validator) => {
     const { status, body, range } = await part(validator((await ask(source)).etag));
     expect([status, range, body.equals(bytes)]).toEqual([200, null, true]);
   });
 
-  it('without it a range is a range', async () => {
+  it('a Range header without If-Range returns the requested range', async () => {
     const { status, body } = await ask(source, { Range: 'bytes=0-9' });
     expect([status, body.equals(bytes.subarray(0, 10))]).toEqual([206, true]);
   });
 });
 
-it('a page elsewhere may ask so, and read them', async () => {
+it('CORS allows other origins to send If-Range and to read the ETag', async () => {
   const preflight = await fetch(source, {
     method: 'OPTIONS',
     headers: {

@@ -16,14 +16,14 @@ const dribble = (socket: import('node:net').Socket, text: string) => {
   onTestFinished(() => clearInterval(timer));
 };
 
-describe('a connection is closed', () => {
-  it('that opens and says nothing', async () => {
+describe('slow connections', () => {
+  it('closes a connection that sends no request', async () => {
     const { sandbox } = await bounded({ headersMs: 300 });
     const { closed } = await rawSocket(sandbox.url);
     expect(await closed).toMatch(/^$|^HTTP\/1.1 408 /);
   });
 
-  it('that never ends its headers', async () => {
+  it('closes a connection whose request headers never end', async () => {
     const { sandbox } = await bounded({ headersMs: 300 });
     const { socket, closed } = await rawSocket(sandbox.url);
     socket.write('GET /health HTTP/1.1\r\nHost: x\r\n');
@@ -32,14 +32,14 @@ describe('a connection is closed', () => {
   });
 });
 
-it('a connection is closed when as many as the limit are open', async () => {
+it('closes a new connection when the maximum number of connections is open', async () => {
   const { sandbox } = await bounded({ maxConnections: 2 });
   const open = [await rawSocket(sandbox.url), await rawSocket(sandbox.url)];
   expect(await (await rawSocket(sandbox.url)).closed).toBe('');
   expect(open.map(({ socket }) => socket.destroyed)).toEqual([false, false]);
 });
 
-it('headers hold at most 32 KiB: 431', async () => {
+it('responds with 431 when the request headers exceed 32 KiB', async () => {
   const { sandbox } = await bounded({});
   const { socket, closed } = await rawSocket(sandbox.url);
   socket.write(requestHead(sandbox.url, 'GET /health', { 'X-Long': 'x'.repeat(33 * 1024) }));
@@ -47,9 +47,9 @@ it('headers hold at most 32 KiB: 431', async () => {
 });
 
 it.each([
-  ['with a length', { 'Content-Length': 1024 * 1024 + 20 }],
-  ['chunked', { 'Transfer-Encoding': 'chunked' }],
-])('a JSON body of more than 1 MiB: 413, %s', async (_what, headers) => {
+  ['with a Content-Length', { 'Content-Length': 1024 * 1024 + 20 }],
+  ['in chunks', { 'Transfer-Encoding': 'chunked' }],
+])('responds with 413 to a JSON body over 1 MiB that is sent %s', async (_what, headers) => {
   const { sandbox } = await bounded({});
   const { socket, closed } = await rawSocket(sandbox.url);
   const path = `/api/external/v1/workspaces/${sandbox.workspace}/folders/`;

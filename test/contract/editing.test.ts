@@ -12,7 +12,7 @@ afterAll(() => sandbox.end());
 const edit = (path: string, body: unknown, key?: string) => send('PATCH', path, body, key);
 
 describe('§4 PATCH: "partial update of editorial fields"', () => {
-  it('changes what is named, keeps the rest, and is found by its new words', async () => {
+  it('PATCH updates only the given fields, and search finds the new values', async () => {
     const { uid } = await upload(fixturePath('clip.mp4'), { description: 'before' });
     const response = await edit(`/videos/${uid}/`, {
       name: 'Quay at dusk',
@@ -33,17 +33,17 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
   });
 
   it.each([
-    ['a field that is not known', { title: 'x' }],
-    ['a name that is empty', { name: ' ' }],
-    ['a tag that is no slug', { tags: ['Not A Slug'] }],
-    ['a wrong type', { name: 5 }],
-    ['no object', ['x']],
-  ])('%s: 422', async (_what, body) => {
+    ['an unknown field', { title: 'x' }],
+    ['an empty name', { name: ' ' }],
+    ['a tag that is not a slug', { tags: ['Not A Slug'] }],
+    ['a value of the wrong type', { name: 5 }],
+    ['a body that is not an object', ['x']],
+  ])('PATCH with %s returns 422', async (_what, body) => {
     const { uid } = await upload(fixturePath('still.jpg'));
     expect((await edit(`/assets/${uid}/`, body)).status).toBe(422);
   });
 
-  it('"(required body)": none, or one that is not JSON, is 422 and changes nothing', async () => {
+  it('"(required body)": PATCH without a JSON body returns 422 and changes nothing', async () => {
     const { uid } = await upload(fixturePath('clip.mp4'), { asset_name: 'before' });
     const folders = `/workspaces/${sandbox.workspace}/folders/`;
     const folder = (await (await send('POST', folders, { name: 'before' })).json()).uid;
@@ -71,7 +71,7 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
     expect([after.status, (await after.json()).name]).toEqual([200, 'a']);
   });
 
-  it('422 names the place first: body, path, query', async () => {
+  it('the error location in a 422 response starts with body, path or query', async () => {
     const { uid } = await upload(fixturePath('still.jpg'));
     const loc = async (response: ReturnType<typeof call>) => (await (await response).json()).error.details[0].loc;
     expect(await loc(edit(`/assets/${uid}/`, { tags: ['Not A Slug'] }))).toEqual(['body', 'tags', 0]);
@@ -80,7 +80,7 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
     expect(await loc(call('GET', `/assets/?parent=${uid}`))).toEqual(['query', 'parent']);
   });
 
-  it('is asked of the right collection, with the right scope', async () => {
+  it('PATCH returns 404 for the wrong collection and 403 without the Write Assets scope', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
     expect((await edit(`/videos/${uid}/`, { name: 'x' })).status).toBe(404);
     const read = sandbox.createKey('read', ['Read Assets', 'Delete Assets']);
@@ -89,7 +89,7 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
 });
 
 describe('§4 DELETE: soft delete', () => {
-  it('204 without a body; then it is nowhere to be found, nor played', async () => {
+  it('DELETE returns 204 without a body, and the asset can no longer be found or played', async () => {
     const { uid } = await upload(fixturePath('clip.mp4'));
     const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
     const play = () =>
@@ -110,7 +110,7 @@ describe('§4 DELETE: soft delete', () => {
     expect((await fetch(hls_url.url)).status).toBe(404);
   });
 
-  it('needs the scope Delete Assets', async () => {
+  it('DELETE without the Delete Assets scope returns 403', async () => {
     const { uid } = await upload(fixturePath('still.jpg'));
     const write = sandbox.createKey('write', ['Read Assets', 'Write Assets']);
     expect((await call('DELETE', `/assets/${uid}/`, { key: write })).status).toBe(403);

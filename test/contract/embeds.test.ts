@@ -12,7 +12,7 @@ afterAll(() => sandbox.end());
 const at = (what: string) => `/workspaces/${sandbox.workspace}/embed-${what}/`;
 
 describe('§4 Workspaces: embed settings', () => {
-  it('begin open, are turned on and off, and always answer whole', async () => {
+  it('embedding is unrestricted by default, and PATCH returns the complete embed settings', async () => {
     const open = await call('GET', at('settings'));
     expect(await open.json()).toEqual({ enabled: false, domains: [] });
     const on = await send('PATCH', at('settings'), { enabled: true });
@@ -21,7 +21,7 @@ describe('§4 Workspaces: embed settings', () => {
     expect(await (await call('GET', at('settings'))).json()).toMatchObject({ enabled: false });
   });
 
-  it('a domain: 201, "idempotent"; DELETE: 200 with the rest', async () => {
+  it('POST of a domain returns 201 and is "idempotent", and DELETE returns 200 with the other domains', async () => {
     for (let times = 0; times < 2; times++) {
       const added = await send('POST', at('domains'), { domain: 'News.Example.com' });
       expect([added.status, (await added.json()).domains]).toEqual([201, ['news.example.com']]);
@@ -34,19 +34,19 @@ describe('§4 Workspaces: embed settings', () => {
   });
 
   it.each(['https://example.com', 'example.com:80', 'a b', '', '*.example.com', '-a.com', 5])(
-    'no domain: %j, 422',
+    'POST of the invalid domain %j returns 422',
     async (domain) => {
       expect((await send('POST', at('domains'), { domain })).status).toBe(422);
     },
   );
 
-  it('a body that is required, and names that are known: 422', async () => {
+  it('embed settings return 422 for a missing body or an unknown field', async () => {
     expect((await call('PATCH', at('settings'))).status).toBe(422);
     expect((await send('PATCH', at('settings'), { restricted: true })).status).toBe(422);
     expect((await send('POST', at('domains'), { hostname: 'a.example' })).status).toBe(422);
   });
 
-  it('a workspace that is not there: 404; scopes by verb: 403', async () => {
+  it('embed settings return 404 for an unknown workspace and 403 without the required scope', async () => {
     const path = '/workspaces/00000000-0000-4000-8000-000000000000/embed-settings/';
     expect((await call('GET', path)).status).toBe(404);
     const read = sandbox.createKey('read', ['Read Assets']);
@@ -57,8 +57,8 @@ describe('§4 Workspaces: embed settings', () => {
   });
 });
 
-describe('§1, §7: what a plan may limit', () => {
-  it('402 once the credit balance is depleted, as JSON even where creation speaks text', async () => {
+describe('§1, §7: plan limits', () => {
+  it('uploads and playback return 402 once the credit balance is depleted', async () => {
     const poor = await startSandbox({ credits: 2 });
     const http = rawHttp(() => poor);
     try {
@@ -76,7 +76,7 @@ describe('§1, §7: what a plan may limit', () => {
     }
   });
 
-  it('507 once storage is full, the trash included, as text', async () => {
+  it('upload creation returns 507 as text once storage, including the trash, is full', async () => {
     const small = await startSandbox({ storageBytes: 100 });
     const http = rawHttp(() => small);
     try {
@@ -92,7 +92,7 @@ describe('§1, §7: what a plan may limit', () => {
     expect((await create(41)).status).toBe(201);
   });
 
-  it('507: several at once do not find the same room', async () => {
+  it('concurrent upload creations cannot reserve the same storage space', async () => {
     const small = await startSandbox({ storageBytes: 100 });
     const http = rawHttp(() => small);
     try {
@@ -103,7 +103,7 @@ describe('§1, §7: what a plan may limit', () => {
     }
   });
 
-  it('§3: a session expires at its time, whoever asks: its asset has failed, with the reason', async () => {
+  it('§3: an upload session expires on time, and its asset fails with the reason', async () => {
     const small = await startSandbox({ sessionSeconds: 0.3 });
     const http = rawHttp(() => small);
     try {
@@ -117,7 +117,7 @@ describe('§1, §7: what a plan may limit', () => {
     }
   });
 
-  it('§3: an expired session gives back its storage, and its asset has failed', async () => {
+  it('§3: an expired upload session releases its storage, and its asset fails', async () => {
     const small = await startSandbox({ storageBytes: 100, sessionSeconds: 0.05 });
     const http = rawHttp(() => small);
     try {

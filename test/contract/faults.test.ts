@@ -17,7 +17,7 @@ async function faulty(...faults: string[]) {
 }
 
 describe('cut-after', () => {
-  it('breaks the line at that byte, keeps those before it, so many times', async () => {
+  it('the fault cut-after drops the connection at the given byte as often as requested, and keeps earlier bytes', async () => {
     const { patch, session, offsetOf, fired, active } = await faulty('cut-after=300000,times=2');
     const bytes = someBytes(1_000_000);
     const location = await session(bytes.length);
@@ -31,14 +31,14 @@ describe('cut-after', () => {
     expect(await active()).toEqual([]);
   });
 
-  it('spares bodies that are shorter', async () => {
+  it('the fault cut-after does not affect shorter request bodies', async () => {
     const { patch, session, fired } = await faulty('cut-after=11');
     const answer = await patch(await session(10), 0, someBytes(10));
     expect([answer.status, fired()]).toEqual([204, []]);
   });
 });
 
-it('silent-after: takes so many bytes, then neither reads nor answers nor hangs up', async () => {
+it('the fault silent-after stalls the connection after the given number of bytes and does not close it', async () => {
   const { sandbox, session, offsetOf, patch } = await faulty('silent-after=100KiB,times=1');
   const bytes = someBytes(24_000_000); // more than the socket buffers of both sides hold
   const location = await session(bytes.length);
@@ -62,7 +62,7 @@ it('silent-after: takes so many bytes, then neither reads nor answers nor hangs 
 });
 
 describe('status', () => {
-  it('in the form of the endpoint, where it is asked for, so many times', async () => {
+  it('the fault status fails matching requests as often as requested, in the error format of the endpoint', async () => {
     const { call, create, fired } = await faulty('status=503,path=/upload/,times=1', 'status=429,method=GET,times=1');
     const text = await create(5);
     expect([text.status, text.headers.get('content-type')]).toEqual([503, expect.stringMatching(/^text\/plain/)]);
@@ -74,7 +74,7 @@ describe('status', () => {
     expect(fired()).toHaveLength(2);
   });
 
-  it('what is refused is not carried out; a request without a key does not even meet it', async () => {
+  it('the fault status fails a request before it is executed and after it is authenticated', async () => {
     const { call, create, fired } = await faulty('status=503,method=DELETE');
     const path = `/assets/${(await (await create(5)).json()).asset_uid}/`;
     expect((await call('DELETE', path, { key: '' })).status).toBe(401);
@@ -84,7 +84,7 @@ describe('status', () => {
   });
 });
 
-it('latency: late, where it is asked for', async () => {
+it('the fault latency delays only matching requests', async () => {
   const { call, fired } = await faulty('latency=300ms,path=/workspaces/');
   await call('GET', '/assets/');
   expect(fired()).toEqual([]);
@@ -94,7 +94,7 @@ it('latency: late, where it is asked for', async () => {
   expect(fired()).toHaveLength(1);
 });
 
-it('expire-sessions: gone at the next PATCH or HEAD, and for good', async () => {
+it('the fault expire-sessions expires a session permanently at its next PATCH or HEAD request', async () => {
   const { session, patch, head, fired } = await faulty('expire-sessions,times=1');
   const first = await session(10);
   expect((await head(first)).status).toBe(404);
@@ -103,26 +103,26 @@ it('expire-sessions: gone at the next PATCH or HEAD, and for good', async () => 
   expect(fired()).toEqual([`fault expire-sessions,times=1 at HEAD ${first}`]);
 });
 
-describe('the checksum', () => {
+describe('checksums', () => {
   const last = async (...faults: string[]) => {
     const { session, patch } = await faulty(...faults);
     const answer = await patch(await session(10), 0, someBytes(10));
     return [answer.status, answer.headers.get('X-Checksum-Blake3')] as const;
   };
 
-  it('bad-checksum: one, of other bytes', async () => {
+  it('the fault bad-checksum returns the checksum of different bytes', async () => {
     const [, right] = await last();
     const [status, wrong] = await last('bad-checksum');
     expect([status, wrong]).toEqual([204, expect.stringMatching(/^[0-9a-f]{64}$/)]);
     expect(wrong).not.toBe(right);
   });
 
-  it('no-checksum: none', async () => {
+  it('the fault no-checksum omits the checksum header', async () => {
     expect(await last('no-checksum')).toEqual([204, null]);
   });
 });
 
-it('lost-answer: carried out, and the line breaks before the answer', async () => {
+it('the fault lost-answer executes the request and drops the connection before the response', async () => {
   const { call, create, fired } = await faulty('lost-answer,method=POST,path=/upload/,times=1');
   await expect(create(5)).rejects.toThrow();
   expect((await (await call('GET', '/assets/')).json()).items).toHaveLength(1);
@@ -130,6 +130,6 @@ it('lost-answer: carried out, and the line breaks before the answer', async () =
   expect((await create(5)).status).toBe(201);
 });
 
-it('an invalid fault: the sandbox does not start', async () => {
+it('the sandbox does not start with an invalid fault', async () => {
   await expect(startSandbox({ faults: ['cut-after'] })).rejects.toThrow("invalid 'cut-after'");
 });

@@ -47,7 +47,7 @@ const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"><scr
 const emptyZip = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
 const noise = Buffer.alloc(1000, '\u0007noise');
 
-describe.concurrent('without a tool', () => {
+describe.concurrent('without media tools', () => {
   it.each([
     ['a.zip', emptyZip, 'generic', 'application/zip'],
     ['a.bin', noise, 'generic', 'application/octet-stream'],
@@ -59,7 +59,7 @@ describe.concurrent('without a tool', () => {
     ['a.flv', 'FLV\x01\x05\x00\x00\x00\x09', 'video', 'video/x-flv'],
     ['a.aiff', 'FORM\x00\x00\x10\x00AIFFCOMM', 'audio', 'audio/aiff'],
     ['a.caf', 'caff\x00\x01\x00\x00desc', 'audio', 'audio/x-caf'],
-  ])('%s is ready as it is', async (name, content, type, content_type) => {
+  ])('%s is ready and served unchanged when no media tool is installed', async (name, content, type, content_type) => {
     const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
     const { asset, info } = await processed(plain, written(name, bytes));
     expect(asset).toMatchObject({ status: 'ready', type, content_type, failure_reason: null });
@@ -74,8 +74,8 @@ describe.concurrent('without a tool', () => {
     ['by its name', 'a.mp4', {}],
     ['by its name', 'a.png', {}],
     ['by its name', 'a.pdf', {}],
-    ['by its uploader', 'a', { content_type: 'audio/mpeg' }],
-  ])('what is called media %s, and is none, has failed: %s', async (_how, name, metadata) => {
+    ['by its content_type', 'a', { content_type: 'audio/mpeg' }],
+  ])('a file that claims to be media %s but is not fails processing: %s', async (_how, name, metadata) => {
     const { asset } = await processed(plain, written(name, noise), metadata);
     expect(asset).toMatchObject({
       status: 'failed',
@@ -83,7 +83,7 @@ describe.concurrent('without a tool', () => {
     });
   });
 
-  it('a JPEG whose metadata are large is an image; one that is broken is none', async () => {
+  it('a JPEG with large metadata is ready as an image, and a truncated JPEG fails', async () => {
     const bytes = readFileSync(fixturePath('still.jpg'));
     const note = Buffer.concat([Buffer.from('ffefffff', 'hex'), Buffer.alloc(0xffff - 2, 32)]);
     const notes = Array.from({ length: 12 }, () => note);
@@ -97,7 +97,7 @@ describe.concurrent('without a tool', () => {
     });
   });
 
-  it('an SVG is an image, and does nothing where it is opened by itself', async () => {
+  it('an SVG is an image and is served with a Content-Security-Policy that sandboxes it', async () => {
     const { asset, info, poster } = await processed(plain, written('a.svg', svg));
     expect(asset).toMatchObject({ type: 'image', content_type: 'image/svg+xml', width: 64 });
     const [{ url }] = info.variants;
@@ -112,17 +112,20 @@ describe.concurrent('without a tool', () => {
     ['a.txt', 'words', true],
     ['a.zip', emptyZip, true],
     ['a.pdf', pdfOf('a page'), false],
-  ])('what a browser could run is served sandboxed: %s', async (name, content, isSandboxed) => {
-    const { info } = await processed(plain, written(name, content));
-    for (const range of ['', 'bytes=0-1']) {
-      const answer = await fetch(info.url, { headers: { range } });
-      const policy = answer.headers.get('content-security-policy') ?? '';
-      expect([answer.ok, policy.endsWith('; sandbox')]).toEqual([true, isSandboxed]);
-      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
-    }
-  });
+  ])(
+    'a source that a browser could execute is served sandboxed, and a PDF is not: %s',
+    async (name, content, isSandboxed) => {
+      const { info } = await processed(plain, written(name, content));
+      for (const range of ['', 'bytes=0-1']) {
+        const answer = await fetch(info.url, { headers: { range } });
+        const policy = answer.headers.get('content-security-policy') ?? '';
+        expect([answer.ok, policy.endsWith('; sandbox')]).toEqual([true, isSandboxed]);
+        expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+      }
+    },
+  );
 
-  it('a song is shown by its cover', { tags: 'ffmpeg' }, async () => {
+  it('the thumbnail of a song is its cover', { tags: 'ffmpeg' }, async () => {
     const song = await makeMedia('a.mp3', ...audioInput(1), '-c:a', 'libmp3lame');
     const cover = await makeMedia('a.png', ...videoInput('200x100', 1), '-frames:v', '1');
     const both = ['-i', song, '-i', cover, '-map', '0', '-map', '1', '-c', 'copy'];
@@ -133,7 +136,7 @@ describe.concurrent('without a tool', () => {
     expect(shown.equals(readFileSync(cover))).toBe(true);
   });
 
-  it('a broadcast is a video, whatever is in it', { tags: 'ffmpeg' }, async () => {
+  it('an MPEG transport stream with MPEG-2 video is a video without HLS', { tags: 'ffmpeg' }, async () => {
     const mpeg2 = ['-c:v', 'mpeg2video', '-c:a', 'mp2'];
     const path = await makeMedia('a.ts', ...videoInput('64x36', 1), ...audioInput(1), ...mpeg2);
     const { asset, info } = await processed(plain, path);
@@ -144,9 +147,9 @@ describe.concurrent('without a tool', () => {
 
 describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   it.each([
-    ['MPEG-2 in a broadcast', 'a.ts', ['-c:v', 'mpeg2video', '-c:a', 'mp2']],
+    ['MPEG-2 in a transport stream', 'a.ts', ['-c:v', 'mpeg2video', '-c:a', 'mp2']],
     ['AVI', 'a.avi', ['-c:v', 'mpeg4', '-c:a', 'libmp3lame']],
-  ])('%s is a video, with a length, a size and HLS', async (_what, name, codecs) => {
+  ])('%s is processed as a video with duration, dimensions and HLS', async (_what, name, codecs) => {
     const path = await makeMedia(name, ...videoInput('320x180', 2), ...audioInput(2), ...codecs);
     const { asset, info } = await processed(helped, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'video', width: 320, height: 180 });
@@ -155,7 +158,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     expect(new Set(streams.map(({ codec_name }) => codec_name))).toEqual(new Set(['h264', 'aac']));
   });
 
-  it('interlaced H.264 of a camcorder is as high as it is', async () => {
+  it('interlaced H.264 of a camcorder keeps its full height', async () => {
     const fields = ['-c:v', 'libx264', '-flags', '+ildct+ilme', '-pix_fmt', 'yuv420p'];
     const blocks = ['-c:a', 'ac3', '-mpegts_m2ts_mode', '1', '-f', 'mpegts'];
     const path = await makeMedia('a.mts', ...videoInput('320x180', 1), ...audioInput(1), ...fields, ...blocks);
@@ -172,7 +175,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     ['ALAC', 'a.m4a', ['-c:a', 'alac']],
     ['AIFF', 'a.aiff', []],
     ['Matroska', 'a.mka', ['-c:a', 'aac']],
-  ])('%s, which browsers do not play, has a source that they do', async (_what, name, codec) => {
+  ])('%s, which browsers do not play, gets an AAC source that they play', async (_what, name, codec) => {
     const { asset, info } = await processed(helped, await makeMedia(name, ...audioInput(1), ...codec));
     expect(asset).toMatchObject({ status: 'ready', type: 'audio' });
     expect(Math.abs(asset.duration - 1)).toBeLessThan(0.1);
@@ -184,14 +187,14 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     expect(info.waveform_url).not.toBeNull();
   });
 
-  it('a sound without a cover is shown by its waveform', async () => {
+  it('the thumbnail of audio without a cover is its waveform', async () => {
     const { asset, poster } = await processed(helped, await makeMedia('a.flac', ...audioInput(1)));
     expect(nameOf(asset.thumbnail_url)).toBe('wave.png');
     const bytes = Buffer.from(await (await fetch(poster)).arrayBuffer());
     expect(imageSize(bytes)).toMatchObject({ type: 'png', width: 640, height: 360 });
   });
 
-  it('a TIFF is shown by pictures that browsers know; one that is broken has failed', async () => {
+  it('a TIFF image gets JPEG variants, and a corrupt TIFF fails', async () => {
     const still = [...videoInput('700x350', 1), '-frames:v', '1'];
     const path = await makeMedia('a.tiff', ...still);
     const { asset, info } = await processed(helped, path);
@@ -209,13 +212,13 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     });
   });
 
-  it('a GIF moves on, and has a still for lists', async () => {
+  it('a GIF stays animated and gets a still image as its thumbnail', async () => {
     const { asset, info } = await processed(helped, await makeMedia('a.gif', ...videoInput('64x36', 1)));
     expect(nameOf(asset.thumbnail_url)).toBe('still.png');
     expect(info.variants.map(({ url }: Variant) => nameOf(url.url))).toEqual(['source']);
   });
 
-  it('a broken AVI has failed, and says nothing of where it lay', async () => {
+  it('a corrupt AVI fails with a reason that does not reveal its path', async () => {
     const { asset } = await processed(helped, written('a.avi', 'RIFF\x00\x10\x00\x00AVI LIST'));
     expect(asset).toMatchObject({
       status: 'failed',
@@ -235,7 +238,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   });
   const processedFilm = once(async () => processed(helped, await film()));
 
-  it('subtitles of a container are WebVTT, signed, with language and label', async () => {
+  it('embedded subtitles become signed WebVTT tracks with language and label', async () => {
     const { subtitle_tracks } = (await processedFilm()).info;
     expect(subtitle_tracks).toEqual([
       { label: 'German', language: 'de', url: expect.any(String), expires_at: expect.any(String) },
@@ -253,7 +256,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     expect((await fetch(url.replace('subtitles-0', 'subtitles-1'))).status).toBe(403);
   });
 
-  it('--strict tells them of sound alone, as §2 has it', async () => {
+  it('the --strict service omits subtitle_tracks for videos, as in §2', async () => {
     const strict = await startSandbox({ ffmpeg, strict: true });
     try {
       const { info } = await processed(strict, await film());
@@ -264,11 +267,11 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     }
   });
 
-  it('chapters are those of the container, whichever it is', async () => {
+  it('the playback info of a Matroska file contains its chapters', async () => {
     expect((await processedFilm()).info.chapters).toEqual([{ title: 'On; = off', start_time: 0.5 }]);
   });
 
-  it('those of a sound are told with it', async () => {
+  it('the playback info of an audio file contains its embedded subtitles', async () => {
     const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
     const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:a', 'flac', '-c:s', 'srt'];
     const { info } = await processed(helped, await makeMedia('a.mkv', ...audioInput(1), ...tracks));
@@ -279,7 +282,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
 });
 
 describe.concurrent('with pdftoppm', { tags: 'pdftoppm' }, () => {
-  it('a PDF has a picture of each page, the first of which shows it', async () => {
+  it('a PDF gets an image of each page, and the first one is its thumbnail', async () => {
     const pages = Array.from({ length: 11 }, (_, at) => `Page ${at + 1}`);
     const { asset, info, poster } = await processed(helped, written('a.pdf', pdfOf(...pages)));
     expect(asset).toMatchObject({ status: 'ready', type: 'document' });
@@ -289,7 +292,7 @@ describe.concurrent('with pdftoppm', { tags: 'pdftoppm' }, () => {
     expect(imageSize(bytes)).toMatchObject({ type: 'jpg', width: 640, height: 427 });
   });
 
-  it('one that is broken is a document all the same, to be downloaded', async () => {
+  it('a corrupt PDF is ready as a document without page images', async () => {
     const { asset, info } = await processed(helped, written('a.pdf', '%PDF-1.7\nnonsense'));
     expect(asset).toMatchObject({ status: 'ready', type: 'document', thumbnail_url: null });
     expect(info.thumbnails).toEqual([]);

@@ -23,7 +23,7 @@ const archive = async () => {
 };
 
 describe('§4 Folders', () => {
-  it('"array of folders, root folders with nested children"', async () => {
+  it('GET folders returns an "array of folders, root folders with nested children"', async () => {
     const top = await make('Campaigns');
     const below = await make('2026', top);
     expect(await tree()).toEqual([
@@ -36,7 +36,7 @@ describe('§4 Folders', () => {
     ]);
   });
 
-  it('"rename and/or move under another parent (partial)"', async () => {
+  it('PATCH of a folder can "rename and/or move under another parent (partial)"', async () => {
     const [from, to] = [await make('from'), await make('to')];
     const moved = await make('moved', from);
     const child = await make('child', moved);
@@ -49,7 +49,7 @@ describe('§4 Folders', () => {
     expect((await tree()).map(({ name }: { name: string }) => name)).toContain('both');
   });
 
-  it('a folder cannot move below itself: 422', async () => {
+  it('moving a folder below itself returns 422', async () => {
     const top = await make('top');
     const below = await make('below', await make('middle', top));
     for (const parent_uid of [top, below]) {
@@ -59,7 +59,7 @@ describe('§4 Folders', () => {
     }
   });
 
-  it('uids count neither upper nor lower case, in a parent too', async () => {
+  it('folder uids are case-insensitive, including parent_uid', async () => {
     const top = await make('upper');
     const child = await make('below', top.toUpperCase());
     expect(
@@ -69,7 +69,7 @@ describe('§4 Folders', () => {
     expect(itself.status).toBe(422);
   });
 
-  it('nest a hundred deep, by creation or by a move: then 422', async () => {
+  it('creating or moving a folder deeper than 100 levels returns 422', async () => {
     let parent = await make('1');
     const top = parent;
     for (let depth = 2; depth <= 100; depth++) parent = await make(String(depth), parent);
@@ -80,15 +80,15 @@ describe('§4 Folders', () => {
 
   it.each([
     ['no name', {}],
-    ['an empty one', { name: '  ' }],
-    ['a slash in it', { name: 'a/b' }],
-    ['a field that is not known', { name: 'a', parent: null }],
-    ['a parent that is no uid', { name: 'a', parent_uid: 'x' }],
-  ])('%s: 422', async (_what, body) => {
+    ['an empty name', { name: '  ' }],
+    ['a slash in the name', { name: 'a/b' }],
+    ['an unknown field', { name: 'a', parent: null }],
+    ['an invalid parent_uid', { name: 'a', parent_uid: 'x' }],
+  ])('creating a folder with %s returns 422', async (_what, body) => {
     expect((await send('POST', folders(), body)).status).toBe(422);
   });
 
-  it('a workspace, folder or parent that is not there: 404', async () => {
+  it('folder requests for an unknown workspace, folder or parent return 404', async () => {
     const top = await make('here');
     expect((await call('GET', `/workspaces/${unknownUid}/folders/`)).status).toBe(404);
     expect((await send('POST', folders(), { name: 'a', parent_uid: unknownUid })).status).toBe(404);
@@ -99,7 +99,7 @@ describe('§4 Folders', () => {
     expect((await send('POST', elsewhere, { name: 'a', parent_uid: top })).status).toBe(404);
   });
 
-  it('DELETE takes empty folders only', async () => {
+  it('DELETE of a folder succeeds only if the folder is empty', async () => {
     const top = await make('goes');
     const below = await make('first', top);
     expect((await call('DELETE', `${folders()}${top}/`)).status).toBe(422);
@@ -108,7 +108,7 @@ describe('§4 Folders', () => {
     expect((await call('DELETE', `${folders()}${top}/`)).status).toBe(404);
   });
 
-  it('scopes by verb', async () => {
+  it('folder requests without the required scope return 403', async () => {
     const read = sandbox.createKey('read', ['Read Assets']);
     const write = sandbox.createKey('write', ['Write Assets']);
     const top = await make('guarded');
@@ -120,7 +120,7 @@ describe('§4 Folders', () => {
 });
 
 describe('assets in folders', () => {
-  it('§4 upload: parent_folder_uid puts the asset there; `parent` finds it', async () => {
+  it('§4 upload: parent_folder_uid places the asset in the folder, and the `parent` filter finds it', async () => {
     const folder = await make('uploads');
     const { asset_uid } = await (await create(5, { parent_folder_uid: folder })).json();
     const found = await (await call('GET', `/assets/?parent=${folder}`)).json();
@@ -133,7 +133,7 @@ describe('assets in folders', () => {
     expect((await call('DELETE', `${folders()}${folder}/`)).status).toBe(204);
   });
 
-  it('"in the primary workspace": a folder of another one is 422 in the filter', async () => {
+  it('"in the primary workspace": filtering by a folder of another workspace returns 422', async () => {
     const other = await archive();
     const { uid } = await (await send('POST', `/workspaces/${other}/folders/`, { name: 'kept' })).json();
     expect((await call('GET', `/assets/?parent=${uid}`)).status).toBe(422);

@@ -74,10 +74,10 @@ async function packetsIn(header: Buffer, { bytes }: Segment): Promise<Record<str
 const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'];
 const aac = ['-c:a', 'aac'];
 
-describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
+describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
   // A large clip without B-frames, as screen recorders write it: at these lengths the picture and sound streams
   // end while the muxer is still writing.
-  it.each(isFullRun ? [7, 9] : [9])('of %d s of noise is ready, whole', async (seconds) => {
+  it.each(isFullRun ? [7, 9] : [9])('a noisy clip of %d s is completely packaged as HLS', async (seconds) => {
     const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25,noise=alls=30:allf=t'];
     const clip = [...noise, '-f', 'lavfi', '-i', 'sine', '-t', String(seconds), '-bf', '0'];
     const path = await makeMedia('noise.mp4', ...clip, ...h264, ...aac);
@@ -100,7 +100,7 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     "aevalsrc='if(between(t,1,1.02)+between(t,2.2,2.22),sin(6283*t),0)':s=44100:d=3",
   ];
 
-  it('with B-frames shows and sounds together, in every step', async () => {
+  it('a clip with B-frames keeps audio and video in sync in every rendition', async () => {
     const path = await makeMedia(
       'flash.mp4',
       ...[...flash, ...beep],
@@ -121,7 +121,7 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     }
   });
 
-  it('with two audio tracks and B-frames has an edit list for the video, and the same segments in every step', async () => {
+  it('a clip with two audio tracks and B-frames has an edit list and the same segments in every rendition', async () => {
     const inputs = [...videoInput('64x36', 8), ...audioInput(8), ...audioInput(8)];
     const path = await makeMedia(
       'two-audio-tracks.mp4',
@@ -139,9 +139,9 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
   });
 
   it.each([
-    ['picture', ['-itsoffset', '1', ...flash, ...beep], 1, 0],
-    ['sound', [...flash, '-itsoffset', '1', ...beep], 0, 1],
-  ])('of which the %s begins late keeps all of both', async (_which, inputs, flashLate, beepLate) => {
+    ['video', ['-itsoffset', '1', ...flash, ...beep], 1, 0],
+    ['audio', [...flash, '-itsoffset', '1', ...beep], 0, 1],
+  ])('a clip whose %s starts late keeps all audio and video in sync', async (_which, inputs, flashLate, beepLate) => {
     const path = await makeMedia('late.mkv', ...inputs, ...h264, ...aac);
     expect((await processed(plain, path)).info.hls_url).toBeNull();
     const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
@@ -155,7 +155,7 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     }
   });
 
-  it('of a broadcast that was cut anywhere begins where it can be shown, and is whole', async () => {
+  it('a transport stream that was cut starts at its first key frame and is packaged to its end', async () => {
     const path = await makeMedia('a.ts', ...videoInput('64x36', 6), ...audioInput(6), '-g', '75', ...h264, ...aac);
     const bytes = readFileSync(path);
     const packets = Math.floor(bytes.length / 188 / 8);
@@ -169,7 +169,7 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     expect(streams.map(({ codec_type }) => codec_type)).toEqual(['video', 'audio']);
   });
 
-  it('of which the sound goes on: it ends in the last segment, in every step', async () => {
+  it('a clip whose audio outlasts its video has both in every segment of every rendition', async () => {
     const lengths = [...videoInput('64x36', 5), ...audioInput(7.5), '-g', '50'];
     const path = await makeMedia('goes-on.mp4', ...lengths, ...h264, ...aac);
     const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
@@ -184,7 +184,7 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     }
   });
 
-  it('whose sound ends long before it: with ffmpeg silence goes on, without it there is no HLS', async () => {
+  it('a clip whose audio ends early is padded with silence by ffmpeg, and has no HLS without ffmpeg', async () => {
     const lengths = [...videoInput('64x36', 9), ...audioInput(1), '-g', '50'];
     const path = await makeMedia('ends.mp4', ...lengths, ...h264, ...aac);
     const { asset, info } = await processed(plain, path);
@@ -198,7 +198,7 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
     for (const step of steps) expect(lengthOf(step)).toBeCloseTo(9, 1);
   });
 
-  it('has a bandwidth that no segment of at least half the target duration exceeds', async () => {
+  it('the declared HLS bandwidth covers every segment of at least half the target duration', async () => {
     // RFC 8216 §4.1 leaves shorter segments out. The last one is short and begins with a key frame, as all do.
     const path = await makeMedia('a.mp4', ...videoInput('320x180', 9), ...audioInput(9), '-g', '200', ...h264);
     for (const step of await stepsOf((await processed(helped, path)).info.hls_url.url)) {
@@ -212,7 +212,7 @@ describe.concurrent('an ordinary clip', { tags: 'ffmpeg' }, () => {
 });
 
 describe.concurrent('codecs', { tags: 'ffmpeg' }, () => {
-  it('HEVC goes by hvc1, which Apple asks for; other browsers get H.264 of its size', async () => {
+  it('an HEVC source is tagged hvc1 for Apple players and gets an H.264 rendition of the same size', async () => {
     const hevc = ['-c:v', 'libx265', '-x265-params', 'log-level=error', '-tag:v', 'hev1'];
     const path = await makeMedia('a.mp4', ...videoInput('320x180', 1), ...audioInput(1), ...hevc, ...aac);
     const [top, upper, lower] = await stepsOf((await processed(helped, path)).info.hls_url.url);
@@ -226,14 +226,14 @@ describe.concurrent('codecs', { tags: 'ffmpeg' }, () => {
     ['VP8 and Vorbis', 'a.webm', ['-c:v', 'libvpx', '-c:a', 'libvorbis']],
     ['ProRes', 'a.mov', ['-c:v', 'prores_ks', ...aac]],
     ['MJPEG and PCM', 'b.mov', ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-c:a', 'pcm_s16le']],
-  ])('%s, which no player of HLS plays: without ffmpeg it is offered as it is', async (_what, name, codecs) => {
+  ])('%s, which HLS players do not play, is offered only as the source without ffmpeg', async (_what, name, codecs) => {
     const path = await makeMedia(name, ...videoInput('64x36', 1), ...audioInput(1), ...codecs);
     const { asset, info } = await processed(plain, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'video' });
     expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
   });
 
-  it('what the library refuses to package is no failure of the asset', async () => {
+  it('a clip that the muxing library cannot package is ready without HLS', async () => {
     // One frame is presented a second late, after the next key frame.
     const late = ['-bsf:v', 'setts=pts=if(eq(N\\,2)\\,PTS+1000\\,PTS)'];
     const path = await makeMedia('a.mkv', ...videoInput('64x36', 2), ...h264, '-g', '5', ...late);

@@ -34,7 +34,7 @@ const names = async (path: string) => {
 };
 
 describe('§4 Common list parameters', () => {
-  it('a page carries `items`; the newest comes first', async () => {
+  it('a list page contains `items` with the newest first', async () => {
     const page = await (await call('GET', '/assets/')).json();
     expect(page.count).toBe(4);
     expect(page.items.map(({ name }: { name: string }) => name)).toEqual([
@@ -45,7 +45,7 @@ describe('§4 Common list parameters', () => {
     ]);
   });
 
-  it('limit and offset cut the list', async () => {
+  it('limit and offset select a part of the list', async () => {
     expect(await names('/assets/?limit=2&offset=1')).toEqual(['Ærø harbour "still"', 'A tone']);
     expect(await names('/assets/?offset=4')).toEqual([]);
   });
@@ -60,7 +60,7 @@ describe('§4 Common list parameters', () => {
     'type=gif',
     'created_after=2026-02-30',
     'parent=nowhere',
-  ])('%s is 422, naming the parameter', async (query) => {
+  ])('the invalid query %s returns 422 with the name of the parameter', async (query) => {
     const response = await call('GET', `/assets/?${query}`);
     expect(response.status).toBe(422);
     const { error } = await response.json();
@@ -83,17 +83,17 @@ describe('§4 Filters and ordering', () => {
     ['ordering=name', ['A tone', 'Harbour at dawn', 'waiting.mov', 'Ærø harbour "still"']],
     ['ordering=-duration&status=ready&limit=2', ['Harbour at dawn', 'A tone']],
     ['ordering=created_at&limit=1', ['Harbour at dawn']],
-  ])('%s', async (query, expected) => {
+  ])('the query %s returns the matching assets in order', async (query, expected) => {
     expect(await names(`/assets/?${query}`)).toEqual(expected);
   });
 
-  it('what is typed is never the syntax of a query', async () => {
+  it('search terms are never interpreted as query syntax', async () => {
     for (const typed of ['"', '*', 'harbour"', 'name:x', 'NEAR(a b)', "'; DROP TABLE assets"])
       expect((await call('GET', `/assets/?search=${encodeURIComponent(typed)}`)).status).toBe(200);
     expect(await names('/assets/?search=harbour%22%20*')).toHaveLength(2);
   });
 
-  it('tag is one slug of the asset', async () => {
+  it('the tag filter matches only a complete tag', async () => {
     const database = openDatabase(join(sandbox.dataDir, 'sandbox.db'));
     database.prepare('UPDATE assets SET tags = ? WHERE uid = ?').run('["sea","port"]', tone.uid);
     database.close();
@@ -101,19 +101,19 @@ describe('§4 Filters and ordering', () => {
     expect(await names('/assets/?tag=por')).toEqual([]);
   });
 
-  it('"created on or after", "on or before" the date', async () => {
+  it('created_after and created_before include assets "created on or after", "on or before" the date', async () => {
     expect(await names(`/assets/?created_after=${day}&created_before=${day}`)).toHaveLength(4);
     expect(await names('/assets/?created_after=2999-01-01')).toEqual([]);
     expect(await names('/assets/?created_before=2000-01-01')).toEqual([]);
   });
 
-  it('videos are the assets that are videos', async () => {
+  it('GET /videos/ lists only the assets that are videos', async () => {
     expect(await names('/videos/')).toEqual(['waiting.mov', 'Harbour at dawn']);
   });
 });
 
 describe('§2 Records', () => {
-  it('a list item carries the named fields', async () => {
+  it('a list item contains the fields that §2 names', async () => {
     const page = await (await call('GET', '/assets/?type=video&status=ready')).json();
     expect(page.items).toEqual([
       {
@@ -135,7 +135,7 @@ describe('§2 Records', () => {
     ]);
   });
 
-  it('"a union of list-item shapes": none has what its kind cannot have', async () => {
+  it('"a union of list-item shapes": a list item has only the fields of its type', async () => {
     const { items } = await (await call('GET', '/assets/')).json();
     const keys = Object.fromEntries(items.map((item: object & { type: string }) => [item.type, Object.keys(item)]));
     const named = ['uid', 'name', 'description', 'status', 'created_at', 'duration'];
@@ -146,7 +146,7 @@ describe('§2 Records', () => {
     expect(items.find(({ type }: { type: string }) => type === 'image').duration).toBeNull();
   });
 
-  it('the detail has the shape of its type', async () => {
+  it('the detail of an asset has the fields of its type', async () => {
     const detail = async (uid: string) => (await call('GET', `/assets/${uid}/`)).json();
     expect(await detail(clip.uid)).toMatchObject({
       width: 640,
@@ -164,7 +164,7 @@ describe('§2 Records', () => {
     await call('DELETE', `/assets/${asset_uid}/`);
   });
 
-  it('404 for an asset that is not there, or no video; 422 for no UUID', async () => {
+  it('an asset that is unknown or not a video returns 404, and an invalid UUID returns 422', async () => {
     const status = async (path: string) => (await call('GET', path)).status;
     expect(await status('/assets/00000000-0000-4000-8000-000000000000/')).toBe(404);
     expect(await status(`/videos/${tone.uid}/`)).toBe(404);
@@ -172,7 +172,7 @@ describe('§2 Records', () => {
     expect(await status('/assets/not-a-uuid/')).toBe(422);
   });
 
-  it('workspaces are a page; one is primary', async () => {
+  it('GET /workspaces/ returns a page with one primary workspace', async () => {
     const page = await (await call('GET', '/workspaces/')).json();
     expect(page.count).toBe(2);
     expect(page.items[0]).toMatchObject({ uid: sandbox.workspace, name: 'Main', is_primary: true });

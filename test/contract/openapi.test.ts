@@ -21,7 +21,7 @@ describe.each([
   const { call } = rawHttp(() => sandbox);
   const document = async () => (await call('GET', '/openapi.json', { key: '' })).json();
 
-  it('is OpenAPI 3.1 by the meta-schema, and needs no key', async () => {
+  it('/openapi.json is valid OpenAPI 3.1 and needs no API key', async () => {
     const described = await document();
     const { valid, errors } = await new Validator().validate(described);
     expect(errors).toBeUndefined();
@@ -35,7 +35,7 @@ describe.each([
     });
   });
 
-  it('describes every endpoint of the specification, and what each may answer', async () => {
+  it('/openapi.json describes every endpoint of the specification and its possible responses', async () => {
     const { paths } = await document();
     const operations = Object.entries(paths as Record<string, object>).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -71,7 +71,7 @@ describe.each([
       expect(paths['/playback/info/'].post.responses[status].headers).toHaveProperty(['X-RateLimit-Remaining']);
   });
 
-  it('a client can be generated from it: names, types, unions', async () => {
+  it('/openapi.json has the operation IDs, types and unions that client generators need', async () => {
     const { paths, components } = await document();
     const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap((methods) =>
       Object.values(methods),
@@ -105,7 +105,7 @@ describe.each([
       expect(components.schemas[what].oneOf).toEqual(kinds.map((kind) => ({ $ref: `#/components/schemas/${kind}` })));
   });
 
-  it('what it does not describe is found out by every test', async () => {
+  it('the response check of the tests detects anything that /openapi.json does not describe', async () => {
     const counted = {
       'X-RateLimit-Limit': '1',
       'X-RateLimit-Remaining': '1',

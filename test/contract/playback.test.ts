@@ -28,7 +28,7 @@ const infoOf = async (name: string) => {
 };
 
 describe('§4 player', () => {
-  it('player data carry a token, a config and the items', async () => {
+  it('the player endpoint returns a token, a config and the items', async () => {
     expect(await player(uids['clip.mp4'] as string)).toEqual({
       uid: uids['clip.mp4'],
       playback_token: expect.stringMatching(/^[\w-]+\.[\w-]+$/),
@@ -48,7 +48,7 @@ describe('§2 items[].asset.thumbnail_url (absolute URL)', () => {
     return { url, type: response.headers.get('content-type'), response };
   };
 
-  it('is the image itself where it has no smaller one', async () => {
+  it('thumbnail_url is the image itself when no smaller variant exists', async () => {
     const uid = uids['still.jpg'] as string;
     const { url, type } = await posterOf(uid);
     expect([new URL(url).pathname, type]).toEqual([`/media/${uid}/source`, 'image/jpeg']);
@@ -56,7 +56,7 @@ describe('§2 items[].asset.thumbnail_url (absolute URL)', () => {
     expect(new URL(thumbnail_url).pathname).toBe(`/media/${uid}/source`);
   });
 
-  it('is a picture of its type where there is none, before it is ready too; signed', async () => {
+  it('thumbnail_url is a signed placeholder of the asset type when there is no thumbnail', async () => {
     const waiting = await (await create(10, { content_type: 'audio/mpeg' })).json();
     const pictures = new Set<string>();
     for (const uid of [uids['clip.mp4'], uids['tone.mp3'], waiting.asset_uid]) {
@@ -74,7 +74,7 @@ describe('§2 items[].asset.thumbnail_url (absolute URL)', () => {
 });
 
 describe('§4 POST /playback/info/, without an API key', () => {
-  it('video: HLS, the source as fallback, chapters of the container', async () => {
+  it('the playback info of a video has HLS, the source as fallback and the chapters', async () => {
     const signed = (file: string) => ({
       url: expect.stringContaining(`/media/${uids['clip.mp4']}/${file}?expires=`),
       expires_at: expect.any(String),
@@ -97,7 +97,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
     expect((Date.parse(video.hls_url.expires_at) - Date.now()) / 3_600_000).toBeCloseTo(4, 1);
   });
 
-  it('audio, image and document have shapes of their own', async () => {
+  it('the playback info of audio and images has the fields of their type', async () => {
     expect(await infoOf('tone.mp3')).toMatchObject({
       type: 'audio',
       source: { url: expect.any(String) },
@@ -109,13 +109,13 @@ describe('§4 POST /playback/info/, without an API key', () => {
     });
   });
 
-  it('an asset that is not ready is blocked', async () => {
+  it('the playback info of an asset that is not ready is blocked', async () => {
     const { asset_uid } = await (await create(10)).json();
     const { playback_token } = await player(asset_uid);
     expect(await (await info(asset_uid, playback_token)).json()).toMatchObject({ blocked: true });
   });
 
-  it('a forged token is 401, one of another asset 403, a missing field 422', async () => {
+  it('a forged token returns 401, a token of another asset 403, and a missing field 422', async () => {
     const [clip, tone] = [uids['clip.mp4'] as string, uids['tone.mp3'] as string];
     const { playback_token } = await player(clip);
     expect((await info(clip, `${playback_token.slice(0, -2)}xx`)).status).toBe(401);
@@ -129,7 +129,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
     expect(incomplete.status).toBe(422);
   });
 
-  it('what is no JSON is 400; a token or signature of odd characters is refused like any other', async () => {
+  it('invalid JSON returns 400, and a non-ASCII token or signature is refused like any invalid one', async () => {
     const malformed = await call('POST', '/playback/info/', {
       key: '',
       headers: { 'content-type': 'application/json' },
@@ -145,7 +145,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
     expect((await fetch(odd(source_url.url))).status).toBe(403);
   });
 
-  it('a token past its time is 401, a URL past its time 403', async () => {
+  it('an expired playback token returns 401, and an expired media URL returns 403', async () => {
     let now = Date.now();
     const brief = await startSandbox({ playbackSeconds: 60, now: () => now });
     const raw = rawHttp(() => brief);
@@ -169,7 +169,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
 });
 
 describe('signed media', () => {
-  it('the whole chain is signed; a changed signature, expiry or path is 403', async () => {
+  it('every URL of an HLS stream is signed, and a changed signature, expiry or path returns 403', async () => {
     const { hls_url } = await infoOf('clip.mp4');
     const master = await fetch(hls_url.url);
     expect(master.headers.get('Content-Type')).toBe('application/vnd.apple.mpegurl');
@@ -198,7 +198,7 @@ describe('signed media', () => {
     ).toBe(403);
   });
 
-  it('ranges of the source', async () => {
+  it('the source URL supports range requests', async () => {
     const { source_url } = await infoOf('clip.mp4');
     const bytes = readFileSync(fixturePath('clip.mp4'));
     const part = async (range: string) => {
@@ -218,7 +218,7 @@ describe('signed media', () => {
     expect(Buffer.from(await whole.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  it('ffprobe agrees on duration and codecs', { tags: 'ffmpeg' }, async () => {
+  it('ffprobe reads the expected duration and codecs from the HLS stream', { tags: 'ffmpeg' }, async () => {
     const { hls_url } = await infoOf('clip.mp4');
     const { format, streams } = await runFfprobe(hls_url.url);
     expect(Number(format.duration)).toBeCloseTo(10, 0);

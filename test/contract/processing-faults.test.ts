@@ -63,8 +63,8 @@ const isGone = (pid: string) => {
   }
 };
 
-describe.concurrent('a broken ffmpeg', () => {
-  it('that fails leaves the asset ready without, and the log says why', async () => {
+describe.concurrent('broken ffmpeg', () => {
+  it('a failing ffmpeg leaves the asset ready without extras, and the reason is logged', async () => {
     const broken = script('echo first >&2; echo "no such filter" >&2; exit 1');
     const { upload, playbackInfo, log } = await start({ ffmpeg: broken });
     const clip = await upload(fixturePath('clip.mp4'));
@@ -78,7 +78,7 @@ describe.concurrent('a broken ffmpeg', () => {
     expect(master.match(/^[a-z].*m3u8/gm)).toHaveLength(1); // only the remuxed rendition
   });
 
-  it('that is content and makes nothing, too', async () => {
+  it('an ffmpeg that succeeds without output leaves the asset ready without extras', async () => {
     const { upload, log } = await start({ ffmpeg: script('exit 0') });
     const clip = await upload(fixturePath('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
@@ -86,12 +86,12 @@ describe.concurrent('a broken ffmpeg', () => {
     expect(leftOut).toEqual(['list of streams', 'thumbnail', 'preview sprites', 'lower rendition']);
   });
 
-  it('that is not there, too', async () => {
+  it('a missing ffmpeg leaves the asset ready', async () => {
     const { upload } = await start({ ffmpeg: '/nowhere/ffmpeg' });
     expect(await upload(fixturePath('tone.mp3'))).toMatchObject({ status: 'ready' });
   });
 
-  it('that never ends is ended, with all that it started', async () => {
+  it('a hanging ffmpeg is killed after its timeout, with its child processes', async () => {
     const { path, started, clock } = sleeper();
     const { upload, log } = await start({ ffmpeg: path, clock });
     const tone = await upload(fixturePath('tone.mp3'));
@@ -101,14 +101,14 @@ describe.concurrent('a broken ffmpeg', () => {
     await until(() => started().every(isGone));
   });
 
-  it('that never stops talking is ended', async () => {
+  it('an ffmpeg with endless output is killed', async () => {
     const { upload, log } = await start({ ffmpeg: script('cat /dev/zero') });
     const tone = await upload(fixturePath('tone.mp3'));
     expect(tone.status).toBe('ready');
     expect(log).toContain(`asset ${tone.uid} no waveform: it wrote too much output`);
   });
 
-  it('ends with the sandbox; the next start does the job again', { tags: 'ffmpeg' }, async () => {
+  it('stopping the sandbox kills ffmpeg, and the next start repeats the job', { tags: 'ffmpeg' }, async () => {
     const { path, started } = sleeper();
     const sandbox = await startSandbox({ ffmpeg: path });
     const { create, patch } = rawHttp(() => sandbox);
@@ -125,7 +125,7 @@ describe.concurrent('a broken ffmpeg', () => {
   });
 });
 
-describe.concurrent('a worker', () => {
+describe.concurrent('media workers', () => {
   /** Writes a script that replaces the media worker. @returns its path */
   const worker = (...lines: string[]) => {
     const path = join(temporaryFolder(), 'worker.cjs');
@@ -133,7 +133,7 @@ describe.concurrent('a worker', () => {
     return path;
   };
 
-  it('that ends without a word fails its asset alone', async () => {
+  it('a worker that exits without a result fails the asset that it processes', async () => {
     const mediaWorker = worker("console.error('out of luck'); process.exit(3)");
     const { upload, log } = await start({ mediaWorker });
     const [one, other] = await Promise.all(['tone.mp3', 'still.jpg'].map((name) => upload(fixturePath(name))));
@@ -158,7 +158,7 @@ describe.concurrent('a worker', () => {
     cover: null,
   };
 
-  it('that has sent everything and does not exit is killed', async () => {
+  it('a worker that has sent all results and does not exit is killed', async () => {
     const mediaWorker = worker(
       "process.once('message', () => {",
       `process.send({ found: ${JSON.stringify(found)} });`,
@@ -170,7 +170,7 @@ describe.concurrent('a worker', () => {
     expect(log.join('\n')).not.toContain('the worker ended');
   });
 
-  it('that reads for too long is killed, and what it has found is kept', async () => {
+  it('a worker that exceeds the inspection timeout is killed, and its results are kept', async () => {
     const pid = join(temporaryFolder(), 'pid');
     const mediaWorker = worker(
       "process.once('message', () => {",
@@ -195,7 +195,7 @@ describe.concurrent('a worker', () => {
     await until(() => isGone(readFileSync(pid, 'utf8')));
   });
 
-  it('that is ready for another source gets it', async () => {
+  it('a reusable worker processes the next source', async () => {
     const pids = join(temporaryFolder(), 'pids');
     const mediaWorker = worker(
       "process.on('message', () => {",
@@ -209,7 +209,7 @@ describe.concurrent('a worker', () => {
     expect(others).toEqual([first, first]);
   });
 
-  it('that dies once it has found a video leaves that as it is, and the log says how', async () => {
+  it('a worker that is killed after detecting a video leaves the asset ready, and the signal is logged', async () => {
     const mediaWorker = worker(
       "process.once('message', () =>",
       `process.send({ found: ${JSON.stringify(found)} }, () => process.kill(process.pid, 'SIGKILL')))`,
@@ -220,7 +220,7 @@ describe.concurrent('a worker', () => {
     expect(log.find((line) => line.includes(asset.uid) && line.includes('during inspection'))).toMatch(/SIGKILL/);
   });
 
-  it('whose library rejects with nobody waiting goes on', async () => {
+  it('a worker survives an unhandled promise rejection of its library', async () => {
     const real = JSON.stringify(fileURLToPath(new URL('../../dist/media-worker.cjs', import.meta.url)));
     const mediaWorker = worker(
       `require(${real});`,
@@ -233,7 +233,7 @@ describe.concurrent('a worker', () => {
   });
 });
 
-it('a pdftoppm that never ends is ended, with all that it started', async () => {
+it('a hanging pdftoppm is killed after its timeout, with its child processes', async () => {
   const { path, started, clock } = sleeper();
   const { upload, log } = await start({ pdftoppm: path, clock });
   const file = join(temporaryFolder(), 'a.pdf');
@@ -245,7 +245,7 @@ it('a pdftoppm that never ends is ended, with all that it started', async () => 
   await until(() => started().every(isGone));
 });
 
-describe('a store that another program holds locked', () => {
+describe('locked database', () => {
   /** Holds a write lock on the store from another process until its stdin ends. */
   const lock = async (dataDir: string) => {
     const code = `const Database = require('libsql');
@@ -262,8 +262,8 @@ describe('a store that another program holds locked', () => {
     };
   };
 
-  it('keeps a job waiting, and nothing else: it ends once the store is free', async () => {
-    const { path: ffmpegPath, go } = gate();
+  it('a processing job waits while the database is locked, and completes after its release', async () => {
+    const { path: ffmpegPath, go } = createWaitingFfmpeg();
     const { create, patch, processed, sandbox, call, log } = await start({ ffmpeg: ffmpegPath });
     const bytes = readFileSync(fixturePath('tone.mp3'));
     const { asset_uid, location } = await (await create(bytes.length)).json();
@@ -277,14 +277,14 @@ describe('a store that another program holds locked', () => {
   });
 
   /** Creates an ffmpeg that waits until the test opens it, then fails. */
-  function gate() {
+  function createWaitingFfmpeg() {
     const open = join(temporaryFolder(), 'open');
     const path = script(`while ! [ -e '${open}' ]; do sleep 0.05; done; exit 1`);
     return { path, go: () => writeFileSync(open, '') };
   }
 });
 
-describe.concurrent('a hostile file', () => {
+describe.concurrent('hostile files', () => {
   /** Starts a server that must get no request, with a playlist that refers to it and to a local file (SSRF). */
   async function bait() {
     const asked: string[] = [];
@@ -309,7 +309,7 @@ describe.concurrent('a hostile file', () => {
     ['clip.mp4', (playlist: string) => playlist],
     ['list.m3u8', (playlist: string) => playlist],
     ['master.m3u8', (_: string, url: string) => `#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n${url}/b.m3u8\n`],
-  ])('a playlist uploaded as %s is no video: nothing that it names is read', async (name, of) => {
+  ])('a playlist uploaded as %s fails as unsupported, and nothing that it refers to is read', async (name, of) => {
     const { asked, url, playlist } = await bait();
     const { upload } = await start({ ffmpeg });
     const asset = await upload(written(name, of(playlist, url)));
@@ -318,7 +318,7 @@ describe.concurrent('a hostile file', () => {
     expect(asked).toEqual([]);
   });
 
-  it('a list of files for ffmpeg is any file: nothing that it names is read', async () => {
+  it('an ffconcat list is a generic file, and nothing that it refers to is read', async () => {
     const { asked, url } = await bait();
     const { upload } = await start({ ffmpeg });
     const list = `ffconcat version 1.0\nfile '${fixturePath('clip.mp4')}'\nfile ${url}/a.ts\n`;
@@ -327,7 +327,7 @@ describe.concurrent('a hostile file', () => {
     expect(asked).toEqual([]);
   });
 
-  it('that is a playlist and an MP3 at once is an MP3 to ffmpeg too', { tags: 'ffmpeg' }, async () => {
+  it('ffmpeg reads a file that is both a playlist and an MP3 as an MP3', { tags: 'ffmpeg' }, async () => {
     const { asked, playlist } = await bait();
     const { upload, sandbox, log } = await start({ ffmpeg });
     // 128 kbit/s and no tags, so that only the playlist precedes the audio frames.
@@ -344,7 +344,7 @@ describe.concurrent('a hostile file', () => {
     expect(asked).toEqual([]);
   });
 
-  it('a picture of a few bytes and of gigapixels has no variants', { tags: 'ffmpeg' }, async () => {
+  it('a tiny file that declares a gigapixel image gets no variants', { tags: 'ffmpeg' }, async () => {
     const { upload, log } = await start({ ffmpeg });
     const side = 60_000;
     const header = Buffer.alloc(13);
@@ -366,7 +366,7 @@ describe.concurrent('a hostile file', () => {
     expect(log.some((line) => line.startsWith(`asset ${asset.uid} no variants: `))).toBe(true);
   });
 
-  it('noise in place of the pictures harms nobody else', { tags: 'ffmpeg' }, async () => {
+  it('a video with corrupt frames does not affect the processing of other assets', { tags: 'ffmpeg' }, async () => {
     const { upload } = await start({ ffmpeg });
     const path = await makeMedia('clip.mp4', ...videoInput('64x48', 2), ...audioInput(2), '-pix_fmt', 'yuv420p');
     const bytes = readFileSync(path);

@@ -67,13 +67,13 @@ const imageAt = async (url: string) => {
   return { bytes, size: { width, height } };
 };
 
-describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
+describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
   let clip: Awaited<ReturnType<typeof ready>>;
   beforeAll(async () => {
     clip = await ready(fixturePath('clip.mp4'));
   });
 
-  it('has a thumbnail, told wherever §2 names `thumbnail_url` (absolute URL)', async () => {
+  it('a video has a thumbnail in every response in which §2 names `thumbnail_url` (absolute URL)', async () => {
     const { uid, thumbnail_url } = clip.asset;
     const url = new RegExp(`^${sandbox.url}/media/${uid}/extras/thumbnail\\.jpg\\?expires=`);
     expect(thumbnail_url).toMatch(url);
@@ -86,7 +86,7 @@ describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
     expect((await fetch(thumbnail_url.replace('thumbnail', 'sprites-0'))).status).toBe(403);
   });
 
-  it('has a ladder of two steps; ffprobe reads both, and finds what the playlist says', async () => {
+  it('a video has two HLS renditions that match the attributes in the playlist', async () => {
     const [top, lower, ...more] = await stepsOf(clip.info.hls_url.url);
     expect(more).toEqual([]);
     expect(top).toMatchObject({
@@ -104,7 +104,7 @@ describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
     for (const step of [top, lower]) expect(step?.found.seconds).toBeCloseTo(10, 0);
   });
 
-  it('has sprites whose cues cover its duration, each a part of a sheet', async () => {
+  it('a video has preview sprites whose cues cover its duration', async () => {
     const { url } = clip.info.preview_sprites_url;
     const vtt = await fetch(url);
     expect(vtt.headers.get('Content-Type')).toBe('text/vtt; charset=utf-8');
@@ -125,7 +125,7 @@ describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
     }
   });
 
-  it('that begins black has a thumbnail that is not', async () => {
+  it('the thumbnail of a video that starts black is not black', async () => {
     const late = await makeMedia(
       'late.mp4',
       ...['-f', 'lavfi', '-i', 'color=black:size=320x240:duration=2'],
@@ -138,7 +138,7 @@ describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
     expect(await measureBrightness(path)).toBeGreaterThan(60);
   });
 
-  it('that is all black, and of one frame, has one too', async () => {
+  it('an all-black video with a single frame has a thumbnail', async () => {
     const frame = await makeMedia(
       'frame.mp4',
       ...['-f', 'lavfi', '-i', 'color=black:size=64x48:duration=0.04', '-pix_fmt', 'yuv420p'],
@@ -147,7 +147,7 @@ describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
     expect((await imageAt(asset.thumbnail_url)).size).toEqual({ width: 64, height: 48 });
   });
 
-  it('that lies on its side is turned', async () => {
+  it('a video with rotation metadata has upright dimensions, thumbnail and renditions', async () => {
     const upright = await makeMedia('upright.mp4', ...videoInput('64x48', 1), '-pix_fmt', 'yuv420p');
     const { asset, info } = await ready(rotateMp4(upright, 48));
     expect(asset).toMatchObject({ width: 48, height: 64 });
@@ -156,7 +156,7 @@ describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
     expect(steps.map(({ resolution }) => resolution)).toEqual(['48x64', '24x32']);
   });
 
-  it('of several languages: both steps share their playlists', async () => {
+  it('the renditions of a video with several audio languages share the audio playlists', async () => {
     const languages = await makeMedia(
       'languages.mp4',
       ...[...videoInput('320x240', 1), ...audioInput(1, 440), ...audioInput(1, 880), '-pix_fmt', 'yuv420p'],
@@ -168,7 +168,7 @@ describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
     expect(steps[1]?.found.names).toEqual(['h264']);
   });
 
-  it('of a broadcast lasts as long as it lasts, whatever its clock says', async () => {
+  it('the duration of a transport stream does not depend on its start timestamp', async () => {
     const broadcast = await makeMedia(
       'broadcast.ts',
       ...[...videoInput('64x48', 6), ...audioInput(6), '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'aac'],
@@ -183,13 +183,13 @@ describe.concurrent('a video', { tags: 'ffmpeg' }, () => {
     ['MJPEG and PCM in QuickTime', 'old.mov', ['-c:v', 'mjpeg', '-c:a', 'pcm_s16le']],
     ['VP8 and Opus in WebM', 'web.webm', ['-c:v', 'libvpx', '-c:a', 'libopus']],
     ['H.264 and PCM', 'camera.mov', ['-pix_fmt', 'yuv420p', '-c:a', 'pcm_s16le']],
-  ])('%s, which HLS does not carry: both steps are encoded', async (_what, name, codecs) => {
+  ])('%s, which HLS does not support, is encoded for both renditions', async (_what, name, codecs) => {
     const path = await makeMedia(name, ...videoInput('320x240', 1), ...audioInput(1), ...codecs);
     const steps = await stepsOf((await ready(path)).info.hls_url.url);
     expect(steps.map(({ resolution }) => resolution)).toEqual(['320x240', '160x120']);
-    for (const { found, codecs: told, resolution } of steps) {
+    for (const { found, codecs: declaredCodecs, resolution } of steps) {
       expect(found).toMatchObject({ resolution, names: ['h264', 'aac'], packets: 25 });
-      expect(told).toMatch(/^avc1\.4d40[0-9a-f]{2},mp4a\.40\.2$/);
+      expect(declaredCodecs).toMatch(/^avc1\.4d40[0-9a-f]{2},mp4a\.40\.2$/);
     }
   });
 });
@@ -205,7 +205,7 @@ describe.concurrent('audio', { tags: 'ffmpeg' }, () => {
     return waveform.peaks;
   };
 
-  it('has a waveform: loud where it is loud, and silent for silence', async () => {
+  it('an audio waveform has high peaks for loud parts and zero for silence', async () => {
     const half = ['-af', "volume='if(lt(t,2),1,0)':eval=frame,volume=20dB"];
     const peaks = await waveformOf(await makeMedia('half.wav', ...audioInput(4), ...half));
     expect(peaks).toHaveLength(400);
@@ -215,14 +215,14 @@ describe.concurrent('audio', { tags: 'ffmpeg' }, () => {
     expect(new Set(await waveformOf(await makeMedia('silence.wav', ...silence)))).toEqual(new Set([0]));
   });
 
-  it('louder than full scale is full scale; high notes are not lost', async () => {
+  it('an audio waveform is limited to full scale and includes high frequencies', async () => {
     const loud = ['-af', 'volume=30dB', '-c:a', 'pcm_f32le'];
     const peaks = await waveformOf(await makeMedia('loud.wav', ...audioInput(1, 15_000), ...loud));
     expect(Math.min(...peaks.slice(1, -1))).toBe(1);
   });
 });
 
-describe.concurrent('an image', { tags: 'ffmpeg' }, () => {
+describe.concurrent('images', { tags: 'ffmpeg' }, () => {
   const still = (size: string) => [...videoInput(size, 1), '-frames:v', '1'];
   const variantsOf = async (path: string) => {
     const { asset, info } = await ready(path);
@@ -236,7 +236,7 @@ describe.concurrent('an image', { tags: 'ffmpeg' }, () => {
     return { asset, sizes };
   };
 
-  it('has smaller variants beside the original, with the sizes they claim', async () => {
+  it('an image has smaller variants with the dimensions that they declare', async () => {
     const { asset, sizes } = await variantsOf(await makeMedia('wide.jpg', ...still('1400x700')));
     expect(sizes).toEqual([
       { name: 'source', width: 1400, height: 700 },
@@ -247,13 +247,13 @@ describe.concurrent('an image', { tags: 'ffmpeg' }, () => {
     expect(asset.thumbnail_url).toContain('/variant-320.jpg?');
   });
 
-  it('that is small already has none', async () => {
+  it('a small image has no smaller variants', async () => {
     const { asset, sizes } = await variantsOf(fixturePath('still.jpg'));
     expect(sizes).toEqual([{ name: 'source', width: 320, height: 180 }]);
     expect(asset.thumbnail_url).toContain('/source?'); // the image is its own thumbnail
   });
 
-  it('that is transparent somewhere stays so: PNG; a PNG that is not becomes JPEG', async () => {
+  it('a transparent PNG gets PNG variants, and an opaque PNG gets JPEG variants', async () => {
     const corner = 'format=rgba,geq=r=200:g=0:b=0:a=if(lt(X+Y\\,40)\\,0\\,255)';
     const logo = await makeMedia('logo.png', ...still('400x400'), '-vf', corner);
     expect((await variantsOf(logo)).sizes.map(({ name }) => name)).toEqual(['source', 'variant-320.png']);
@@ -261,7 +261,7 @@ describe.concurrent('an image', { tags: 'ffmpeg' }, () => {
     expect((await variantsOf(opaque)).sizes[1]?.name).toBe('variant-320.jpg');
   });
 
-  it('that lies on its side is as high as it is shown, and so are its variants', async () => {
+  it('an image with EXIF rotation and its variants have the displayed dimensions', async () => {
     const bytes = readFileSync(await makeMedia('flat.jpg', ...still('800x400')));
     // Big-endian EXIF with one tag: 0x0112 (orientation), a short, 6.
     const orientation6 = Buffer.from('ffe100224578696600004d4d002a00000008000101120003000000010006000000000000', 'hex');
@@ -274,12 +274,12 @@ describe.concurrent('an image', { tags: 'ffmpeg' }, () => {
     ]);
   });
 
-  it('that moves is left as it is', async () => {
+  it('an animated image gets no variants', async () => {
     const moving = await makeMedia('moving.gif', ...videoInput('64x32', 1));
     expect((await variantsOf(moving)).sizes).toHaveLength(1);
   });
 
-  it('is one whatever it is called', async () => {
+  it('an image is detected regardless of its file name', async () => {
     const renamed = join(temporaryFolder(), 'film.mp4');
     writeFileSync(renamed, readFileSync(await makeMedia('a.png', ...still('64x32'))));
     expect((await variantsOf(renamed)).asset).toMatchObject({
@@ -291,6 +291,6 @@ describe.concurrent('an image', { tags: 'ffmpeg' }, () => {
   type Variant = { url: { url: string }; width: number; height: number };
 });
 
-it('nothing of all that was left out', { tags: 'ffmpeg' }, () => {
+it('the log reports no skipped processing step', { tags: 'ffmpeg' }, () => {
   expect(log.filter((line) => /asset \S+ no /.test(line))).toEqual([]);
 });

@@ -27,7 +27,7 @@ async function walk(query: string): Promise<SeededAsset[]> {
 }
 
 describe('--seed', () => {
-  it('makes so many, of every kind, with words, tags, folders and dates to look for', async () => {
+  it('--seed creates the given number of assets with every type, several tags, folders and dates', async () => {
     expect((await page('limit=1')).count).toBe(count);
     for (const query of [
       ...['type=video', 'type=audio', 'type=image', 'type=document', 'type=third_party'],
@@ -44,7 +44,7 @@ describe('--seed', () => {
     expect(Math.min(...inside)).toBeGreaterThan(0);
   });
 
-  it('makes the same on every machine', async () => {
+  it('--seed creates the same assets on every machine', async () => {
     const other = await startSandbox({ seed: count, strict: false, now: () => startedAt });
     try {
       const { call: ask } = rawHttp(() => other);
@@ -55,13 +55,13 @@ describe('--seed', () => {
     }
   });
 
-  it('promises nothing that would play: those that are ready are blocked', async () => {
+  it('the playback info of a ready seeded asset is blocked', async () => {
     const [{ uid }] = (await page('status=ready&type=video&limit=1')).items;
     const info = await playbackInfo(uid);
     expect(info).toEqual({ type: 'video', blocked: true });
   });
 
-  it('a third party has a page of its own, which is of another origin', async () => {
+  it('a seeded third-party asset has an embed page on another origin', async () => {
     const [{ uid, status }] = (await page('type=third_party&limit=1')).items;
     expect(status).toBe('ready');
     const info = await playbackInfo(uid);
@@ -77,7 +77,7 @@ describe('--seed', () => {
     expect((await fetch(`${sandbox.url}/provider/${video}`)).status).toBe(404);
   });
 
-  it('refuses a folder that has assets, and leaves it as it was', async () => {
+  it('--seed refuses a data folder that has assets and leaves it unchanged', async () => {
     const used = await startSandbox();
     const { asset_uid } = await (await rawHttp(() => used).create(5)).json();
     await used.close();
@@ -92,11 +92,11 @@ describe('--seed', () => {
     }
   });
 
-  it.each([0, 0.5, 100_001, -1])('takes no %d', async (seed) => {
+  it.each([0, 0.5, 100_001, -1])('--seed rejects %d', async (seed) => {
     await expect(startSandbox({ seed })).rejects.toThrow('from 1 to 100000');
   });
 
-  it('takes no room of the storage that uploads have', async () => {
+  it('seeded assets do not count toward the storage limit', async () => {
     const small = await startSandbox({ seed: 100, storageBytes: 10 });
     try {
       expect((await rawHttp(() => small).create(10)).status).toBe(201);
@@ -106,12 +106,12 @@ describe('--seed', () => {
   });
 });
 
-describe('a long list', () => {
+describe('long lists', () => {
   it.each([
     ['created_at', ({ created_at }: SeededAsset) => created_at],
     ['name', ({ name }: SeededAsset) => name],
     ['duration', ({ duration }: SeededAsset) => duration ?? -1],
-  ])('by %s: every asset once, in order, and turned round', async (ordering, value) => {
+  ])('ordering by %s lists every asset once, ascending and descending', async (ordering, value) => {
     const up = await walk(`ordering=${ordering}`);
     expect(new Set(up.map(({ uid }) => uid)).size).toBe(count);
     const values: (string | number)[] = up.map((item) => value(item));
@@ -120,7 +120,7 @@ describe('a long list', () => {
     expect(down.map(({ uid }) => uid)).toEqual(up.map(({ uid }) => uid).reverse());
   });
 
-  it('is the newest at every request, whoever changed it', async () => {
+  it('a list reflects the latest changes, including those of other programs', async () => {
     const [first] = (await page('limit=1')).items;
     const { asset_uid } = await (await create(5)).json();
     const after = await page('limit=2');

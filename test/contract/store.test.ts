@@ -23,8 +23,8 @@ function lock(dataDir: string): () => void {
   };
 }
 
-describe('a store that another program has locked', () => {
-  it('§7 503 where something is written, in the form of the endpoint; reads go on', async () => {
+describe('locked database', () => {
+  it('§7 writes return 503 in the format of the endpoint while the database is locked, and reads succeed', async () => {
     const { sandbox, call, send, create } = await started();
     const folders = `/workspaces/${sandbox.workspace}/folders/`;
     const release = lock(sandbox.dataDir);
@@ -44,7 +44,7 @@ describe('a store that another program has locked', () => {
     expect((await call('GET', '/assets/')).status).toBe(200);
   });
 
-  it('the last bytes of an upload wait for it, and others are served meanwhile', async () => {
+  it('the last PATCH of an upload waits for the locked database while other requests are served', async () => {
     const { sandbox, call, create, patch, processed } = await started();
     const bytes = readFileSync(fixturePath('still.jpg'));
     const { location, asset_uid } = await (await create(bytes.length)).json();
@@ -59,7 +59,7 @@ describe('a store that another program has locked', () => {
   });
 });
 
-describe('every byte is here, and the disk refuses to make them an asset', () => {
+describe('failed creation of an asset', () => {
   const refused = async () => {
     const { sandbox, ...http } = await started();
     const bytes = readFileSync(fixturePath('still.jpg'));
@@ -73,13 +73,13 @@ describe('every byte is here, and the disk refuses to make them an asset', () =>
     return { ...http, bytes, location, asset_uid, mend: () => rmSync(inTheWay) };
   };
 
-  it('HEAD tells the offset, and they become one as soon as they can', async () => {
+  it('a complete upload that cannot be stored becomes an asset once the disk allows it', async () => {
     const { processed, mend, asset_uid } = await refused();
     mend();
     expect((await processed(asset_uid)).status).toBe('ready');
   });
 
-  it('a PATCH without bytes asks again, and has the checksum', async () => {
+  it('an empty PATCH retries to store a complete upload and returns the checksum', async () => {
     const { patch, processed, mend, location, bytes, asset_uid } = await refused();
     mend();
     const again = await patch(location, bytes.length, new Uint8Array());
@@ -91,7 +91,7 @@ describe('every byte is here, and the disk refuses to make them an asset', () =>
   });
 });
 
-describe('a folder whose store is not the one it was', () => {
+describe('replaced or corrupt databases', () => {
   /** Creates the data folder of a stopped sandbox that has one asset. */
   const folder = async () => {
     const before = await startSandbox();
@@ -102,21 +102,21 @@ describe('a folder whose store is not the one it was', () => {
     return { dataDir, path: join(dataDir, 'sandbox.db'), key: before.key };
   };
 
-  it('one that is whole: nothing is said', async () => {
+  it('the sandbox starts without a note when its database is intact', async () => {
     const { dataDir, key } = await folder();
     const { sandbox } = await started({ dataDir });
     expect(sandbox.notes).toEqual([]);
     expect(sandbox.hasKey(key)).toBe(true);
   });
 
-  it('a stop leaves everything in sandbox.db itself', async () => {
+  it('stopping the sandbox leaves all data in sandbox.db itself', async () => {
     const { dataDir, path, key } = await folder();
     for (const name of ['sandbox.db-wal', 'sandbox.db-shm']) rmSync(join(dataDir, name), { force: true });
     const { sandbox } = await started({ dataDir });
     expect([sandbox.hasKey(key), sandbox.notes, existsSync(path)]).toEqual([true, [], true]);
   });
 
-  it('of no byte: it starts anew, and says that it knows none of the media', async () => {
+  it('the sandbox initializes an empty database and reports that assets are missing', async () => {
     const { dataDir, path, key } = await folder();
     truncateSync(path, 0);
     const { sandbox, call } = await started({ dataDir });
@@ -126,17 +126,20 @@ describe('a folder whose store is not the one it was', () => {
   });
 
   it.each([
-    ['garbage', someBytes(20_000), 'is not a database or is corrupt'],
-    ['a text', Buffer.from('hello'), 'is not a database or is corrupt'],
-  ])('%s: it does not start, and touches nothing', async (_what, bytes, reason) => {
-    const dataDir = temporaryFolder();
-    const path = join(dataDir, 'sandbox.db');
-    writeFileSync(path, bytes);
-    await expect(startSandbox({ dataDir })).rejects.toThrow(`${path} ${reason}`);
-    expect(readFileSync(path).equals(bytes)).toBe(true);
-  });
+    ['random bytes', someBytes(20_000), 'is not a database or is corrupt'],
+    ['a text file', Buffer.from('hello'), 'is not a database or is corrupt'],
+  ])(
+    'the sandbox does not start with %s as its database, and leaves the file unchanged',
+    async (_what, bytes, reason) => {
+      const dataDir = temporaryFolder();
+      const path = join(dataDir, 'sandbox.db');
+      writeFileSync(path, bytes);
+      await expect(startSandbox({ dataDir })).rejects.toThrow(`${path} ${reason}`);
+      expect(readFileSync(path).equals(bytes)).toBe(true);
+    },
+  );
 
-  it('that of another program, or of a newer version: it does not start', async () => {
+  it('the sandbox does not start with a database of another program or of a newer version', async () => {
     const dataDir = temporaryFolder();
     const other = openDatabase(join(dataDir, 'sandbox.db'));
     other.exec('CREATE TABLE notes (text)');
@@ -147,7 +150,7 @@ describe('a folder whose store is not the one it was', () => {
     other.close();
   });
 
-  it('gone, with the rest still there: it does not start', async () => {
+  it('the sandbox does not start when its database is missing and other files remain', async () => {
     const { dataDir, path } = await folder();
     rmSync(path);
     writeFileSync(join(dataDir, 'credentials.json'), '{}');
@@ -155,7 +158,7 @@ describe('a folder whose store is not the one it was', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('a start that was stopped before there was one is no hindrance', async () => {
+  it('the sandbox starts after a start that was stopped before it created a database', async () => {
     const dataDir = temporaryFolder();
     mkdirSync(join(dataDir, 'media'));
     for (const name of ['lock', 'lock-journal']) writeFileSync(join(dataDir, name), '');

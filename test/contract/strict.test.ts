@@ -16,14 +16,14 @@ const keysOf = async (path: string) => Object.keys(await (await call('GET', path
 
 const named = [...['uid', 'name', 'description', 'status', 'created_at', 'duration', 'thumbnail_url', 'tags']].sort();
 
-it('§2 a page is `items`, a record its named fields', async () => {
+it('§2 the strict service returns pages with only `items` and records with only the named fields', async () => {
   const page = await (await call('GET', '/videos/')).json();
   expect(Object.keys(page)).toEqual(['items']);
   expect(Object.keys(page.items[0]).sort()).toEqual(named);
   expect((await keysOf(`/assets/${uid}/`)).sort()).toEqual(named);
 });
 
-it('§2 a workspace is known by its uid, a folder by uid, name and children', async () => {
+it('§2 the strict service returns only the uid of a workspace, and uid, name and children of a folder', async () => {
   const { items } = await (await call('GET', '/workspaces/')).json();
   expect(items.map(Object.keys)).toEqual([['uid'], ['uid']]);
   const path = `/workspaces/${sandbox.workspace}/folders/`;
@@ -38,7 +38,7 @@ it('§2 a workspace is known by its uid, a folder by uid, name and children', as
   expect(await (await call('GET', path)).json()).toEqual([{ uid: top.uid, name: 'Top', children: [below] }]);
 });
 
-it('§7 an error is an `error` object with a message, or text', async () => {
+it('§7 the strict service returns errors as an `error` object with a message, or as text', async () => {
   const missing = await call('GET', '/assets/00000000-0000-4000-8000-000000000000/');
   expect(await missing.json()).toEqual({ error: { message: expect.any(String) } });
   const invalid = await call('GET', '/assets/?limit=0');
@@ -46,7 +46,7 @@ it('§7 an error is an `error` object with a message, or text', async () => {
   expect((await create(5, { workspace_uid: '' })).headers.get('content-type')).toMatch(/^text/);
 });
 
-it('no header that the specification, TUS or HTTP does not name', async () => {
+it('the strict service sends only headers that the specification, tus or HTTP names', async () => {
   const { location } = await (await create(5)).json();
   const answers = [await call('GET', '/assets/'), await create(5), await head(location)];
   const names = new Set(answers.flatMap(({ headers }) => [...headers.keys()]));
@@ -59,12 +59,12 @@ it('no header that the specification, TUS or HTTP does not name', async () => {
   );
 });
 
-it('the strict service omits the length from the response to HEAD, which §4 does not promise', async () => {
+it('the strict service omits Upload-Length from HEAD responses, because §4 does not promise it', async () => {
   const { location } = await (await create(5)).json();
   expect((await head(location)).headers.get('Upload-Length')).toBeNull();
 });
 
-it('what is played is as §2 names it', async () => {
+it('the strict service returns player data and playback info with only the fields of §2', async () => {
   const { playback_token, ...player } = await (await call('GET', `/assets/${uid}/player/`)).json();
   expect(player).toEqual({
     uid,

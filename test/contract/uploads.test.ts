@@ -24,7 +24,7 @@ const session = async (size: number, metadata?: Record<string, string>) =>
   }>;
 
 describe('§4 POST /upload/', () => {
-  it('201 with a Location header and the session; the asset exists at once', async () => {
+  it('upload creation returns 201 with Location and the session, and creates the asset at once', async () => {
     const response = await create(1234, {
       filename: 'a clip.mp4',
       asset_name: 'Naïve clip',
@@ -51,29 +51,29 @@ describe('§4 POST /upload/', () => {
 
   const workspace = 'workspace_uid MDAwMDAwMDAtMDAwMC00MDAwLTgwMDAtMDAwMDAwMDAwMDAw';
   it.each([
-    ['Tus-Resumable missing', { 'Tus-Resumable': '' }, 412],
-    ['Tus-Resumable not 1.0.0', { 'Tus-Resumable': '0.2.2' }, 412],
-    ['Upload-Length missing', { 'Upload-Length': '' }, 400],
-    ['Upload-Length negative', { 'Upload-Length': '-1' }, 400],
-    ['Upload-Metadata missing', { 'Upload-Metadata': '' }, 400],
-    ['no filename', { 'Upload-Metadata': workspace }, 400],
-    ['no workspace_uid', { 'Upload-Metadata': 'filename YS5iaW4=' }, 400],
-    ['not base64', { 'Upload-Metadata': `filename a.bin,${workspace}` }, 400],
-    ['workspace not found', { 'Upload-Metadata': `filename YS5iaW4=,${workspace}` }, 404],
-  ])('%s: text/plain', async (_what, headers, status) => {
+    ['Tus-Resumable is missing', { 'Tus-Resumable': '' }, 412],
+    ['Tus-Resumable is not 1.0.0', { 'Tus-Resumable': '0.2.2' }, 412],
+    ['Upload-Length is missing', { 'Upload-Length': '' }, 400],
+    ['Upload-Length is negative', { 'Upload-Length': '-1' }, 400],
+    ['Upload-Metadata is missing', { 'Upload-Metadata': '' }, 400],
+    ['filename is missing', { 'Upload-Metadata': workspace }, 400],
+    ['workspace_uid is missing', { 'Upload-Metadata': 'filename YS5iaW4=' }, 400],
+    ['a value is not Base64', { 'Upload-Metadata': `filename a.bin,${workspace}` }, 400],
+    ['the workspace does not exist', { 'Upload-Metadata': `filename YS5iaW4=,${workspace}` }, 404],
+  ])('upload creation fails with a text/plain error when %s', async (_what, headers, status) => {
     const response = await create(10, {}, { headers });
     expect(response.status).toBe(status);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/plain/);
     expect((await response.text()).length).toBeGreaterThan(5);
   });
 
-  it('parent folder not found: 404', async () => {
+  it('upload creation with an unknown parent folder returns 404', async () => {
     const missing = { parent_folder_uid: '00000000-0000-4000-8000-000000000000' };
     expect((await create(10, missing)).status).toBe(404);
   });
 });
 
-it('413 past the maximum size, 507 past the space there is: text/plain', async () => {
+it('an upload over the maximum size returns 413, and one over the free space returns 507, as text/plain', async () => {
   const small = await startSandbox({ maxUploadBytes: 1000 });
   try {
     const tooLarge = await rawHttp(() => small).create(1001);
@@ -86,7 +86,7 @@ it('413 past the maximum size, 507 past the space there is: text/plain', async (
 });
 
 describe('§4 PATCH and HEAD {location}', () => {
-  it('204 carries the new offset; the last one also the checksum', async () => {
+  it('PATCH returns 204 with the new offset, and the last PATCH also returns the checksum', async () => {
     const bytes = someBytes(3000);
     const { location, asset_uid } = await session(3000);
     const first = await patch(location, 0, bytes.subarray(0, 1000));
@@ -100,7 +100,7 @@ describe('§4 PATCH and HEAD {location}', () => {
     expect(statSync(source).mode & 0o777).toBe(0o600);
   });
 
-  it('the checksum is the one that b3sum tells of the whole file', { tags: 'b3sum' }, async () => {
+  it('the checksum of a complete upload equals the output of b3sum', { tags: 'b3sum' }, async () => {
     const bytes = someBytes(3000);
     const { location } = await session(3000);
     await patch(location, 0, bytes.subarray(0, 1000));
@@ -110,7 +110,7 @@ describe('§4 PATCH and HEAD {location}', () => {
     expect(headers.get('X-Checksum-Blake3')).toBe(b3sum(path));
   });
 
-  it('HEAD tells the offset, and the length as TUS wants it', async () => {
+  it('HEAD returns Upload-Offset and, as tus requires, Upload-Length', async () => {
     const { location } = await session(10);
     await patch(location, 0, Buffer.from('abc'));
     const response = await head(location);
@@ -119,7 +119,7 @@ describe('§4 PATCH and HEAD {location}', () => {
     expect(response.headers.get('Cache-Control')).toBe('no-store');
   });
 
-  it('"409 means the sent Upload-Offset differs": the header holds the correct one', async () => {
+  it('"409 means the sent Upload-Offset differs": the response header has the correct offset', async () => {
     const { location } = await session(10);
     await patch(location, 0, Buffer.from('abc'));
     for (const wrong of [0, 4]) {
@@ -128,7 +128,7 @@ describe('§4 PATCH and HEAD {location}', () => {
     }
   });
 
-  it('"at most 50 MiB per request", and no more than the length', async () => {
+  it('"at most 50 MiB per request": a larger PATCH, or one beyond Upload-Length, returns 413', async () => {
     const { location } = await session(60 * 1024 * 1024);
     const tooMuch = await patch(location, 0, Buffer.alloc(50 * 1024 * 1024 + 1));
     expect(tooMuch.status).toBe(413);
@@ -141,14 +141,14 @@ describe('§4 PATCH and HEAD {location}', () => {
     ['Tus-Resumable', '', 412],
     ['Content-Type', 'application/json', 400],
     ['Upload-Offset', 'x', 400],
-  ])('a wrong %s header is refused', async (name, value, status) => {
+  ])('PATCH with the invalid header %s: %j returns %d', async (name, value, status) => {
     const { location } = await session(3);
     const response = await patch(location, 0, Buffer.from('abc'), { [name]: value });
     expect(response.status).toBe(status);
     expect(response.headers.get('Tus-Resumable')).toBe('1.0.0');
   });
 
-  it('keeps the bytes of a PATCH whose line broke', async () => {
+  it('PATCH keeps the bytes that arrived before the connection dropped', async () => {
     const { location } = await session(2_000_000);
     const bytes = someBytes(2_000_000);
     const outgoing = request(sandbox.url + location, {
@@ -173,7 +173,7 @@ describe('§4 PATCH and HEAD {location}', () => {
     expect(last.headers.get('Upload-Offset')).toBe('2000000');
   });
 
-  it('two clients on one session: one wins, nothing is spliced', async () => {
+  it('only one of several concurrent PATCH requests at the same offset succeeds', async () => {
     const { location, asset_uid } = await session(400_000);
     const bytes = someBytes(400_000);
     const answers = await Promise.allSettled([
@@ -190,14 +190,14 @@ describe('§4 PATCH and HEAD {location}', () => {
   it.each([
     ['PATCH', (location: string) => patch(location, 1, Buffer.from('bc'))],
     ['HEAD', (location: string) => head(location)],
-  ])('an asset that was deleted meanwhile takes no bytes: %s 404', async (_method, ask) => {
+  ])('%s of an upload whose asset was deleted returns 404', async (_method, ask) => {
     const { location, asset_uid } = await session(3);
     await patch(location, 0, Buffer.from('a'));
     expect((await call('DELETE', `/assets/${asset_uid}/`)).status).toBe(204);
     expect((await ask(location)).status).toBe(404);
   });
 
-  it('an expired session is gone: 404', async () => {
+  it('PATCH and HEAD of an expired upload session return 404', async () => {
     const brief = await startSandbox({ sessionSeconds: 0 });
     const raw = rawHttp(() => brief);
     try {
@@ -210,8 +210,8 @@ describe('§4 PATCH and HEAD {location}', () => {
   });
 });
 
-describe('a restart', () => {
-  it('in mid-upload: the offset survives, and the checksum is of the whole', async () => {
+describe('restarts', () => {
+  it('an upload resumes at its offset after a restart, and the checksum covers the whole file', async () => {
     const before = await startSandbox();
     const bytes = someBytes(5000);
     const raw = rawHttp(() => before);
@@ -234,7 +234,7 @@ describe('a restart', () => {
     }
   });
 
-  it('before the last bytes became an asset: it becomes one', async () => {
+  it('a restart completes an upload whose last bytes were written before a crash', async () => {
     const before = await startSandbox();
     const raw = rawHttp(() => before);
     const bytes = readFileSync(fixturePath('clip.mp4'));
@@ -259,15 +259,15 @@ describe('§3 Processing', () => {
   };
 
   it.each([
-    ['random bytes called .mp4', 'a.mp4', () => someBytes(20_000), 'unsupported'],
+    ['random bytes named .mp4', 'a.mp4', () => someBytes(20_000), 'unsupported'],
     ['a truncated video', 'b.mp4', () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000), 'truncated'],
-  ])('%s fails, with a reason', async (_what, name, bytes, reason) => {
+  ])('processing of %s fails with a reason', async (_what, name, bytes, reason) => {
     const asset = await content(name, bytes());
     expect(asset.status).toBe('failed');
     expect(asset.failure_reason).toContain(reason);
   });
 
-  it('an empty file fails at once', async () => {
+  it('processing of an empty file fails at once', async () => {
     const { asset_uid } = await session(0);
     expect(await processed(asset_uid)).toMatchObject({
       status: 'failed',
@@ -275,7 +275,7 @@ describe('§3 Processing', () => {
     });
   });
 
-  it('types go by content, not by name', async () => {
+  it('the asset type is detected by content, not by file name', async () => {
     const asset = await content('really-a-clip.txt', readFileSync(fixturePath('clip.mp4')));
     expect(asset).toMatchObject({ type: 'video', status: 'ready' });
     const pdf = await content('paper.mp4', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n'));
@@ -285,6 +285,6 @@ describe('§3 Processing', () => {
   });
 });
 
-it('a second server on the same folder is refused', async () => {
+it('a second sandbox on the same data folder is refused', async () => {
   await expect(startSandbox({ dataDir: sandbox.dataDir })).rejects.toThrow('another sandbox is already running in');
 });

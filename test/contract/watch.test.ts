@@ -32,7 +32,7 @@ const info = async (headers: Record<string, string> = {}) =>
   });
 
 describe('GET /watch/{uid}', () => {
-  it('is opened by a playback token of that asset alone; a refusal is a page in words', async () => {
+  it('the watch page requires a playback token of its asset, and a refusal is an HTML page', async () => {
     const page = await watch();
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
@@ -48,7 +48,7 @@ describe('GET /watch/{uid}', () => {
     expect(await refused(token, still)).toEqual([403, expect.stringContaining('another asset')]);
   });
 
-  it('names who may embed it, once the restriction is on', async () => {
+  it('the watch page lists the allowed hosts in frame-ancestors when embedding is restricted', async () => {
     const policy = async () => (await watch()).headers.get('content-security-policy');
     expect(await policy()).toMatch(/^default-src 'none'; /);
     expect(await policy()).not.toContain('frame-ancestors');
@@ -58,7 +58,7 @@ describe('GET /watch/{uid}', () => {
     expect(await policy()).toMatch(/; frame-ancestors 'self' http:\/\/news\.example:\* https:\/\/news\.example:\*$/);
   });
 
-  it('refuses a page that embeds it from a host that is not listed', async () => {
+  it('the watch page returns 403 when a host that is not allowed embeds it', async () => {
     await allow('news.example');
     const from = async (referer: string | undefined, destination = 'iframe') => {
       const response = await watch({
@@ -87,7 +87,7 @@ describe('POST /watch/{uid}/position', () => {
     });
   const resumes = async () => (await (await info()).json()).resume_position_seconds;
 
-  it('is served as resume_position_seconds, until the end is near', async () => {
+  it('a saved position is returned as resume_position_seconds unless it is near the end', async () => {
     expect((await position(4.25)).status).toBe(204);
     expect(await resumes()).toBe(4.25);
     expect((await position(9.8)).status).toBe(204);
@@ -97,7 +97,7 @@ describe('POST /watch/{uid}/position', () => {
     expect(await resumes()).toBeNull();
   });
 
-  it('takes a token of the asset, a position in seconds, and a small body', async () => {
+  it('saving a position requires a token of the asset, a position in seconds and a small body', async () => {
     expect((await position(1, { token: Promise.resolve('rubbish') })).status).toBe(401);
     expect((await position(1, { token: tokenOf(still) })).status).toBe(403);
     expect((await position(1, { asset: still })).status).toBe(422);
@@ -107,8 +107,8 @@ describe('POST /watch/{uid}/position', () => {
   });
 });
 
-describe('browsers of other sites', () => {
-  it('POST /playback/info/ of a page is `blocked` where its host is not listed', async () => {
+describe('cross-origin requests', () => {
+  it('POST /playback/info/ returns `blocked` to a web page whose host is not allowed', async () => {
     await allow('news.example');
     const blocked = async (headers: Record<string, string>) => (await (await info(headers)).json()).blocked;
     expect(await blocked({ origin: 'https://other.example' })).toBe(false);
@@ -124,7 +124,7 @@ describe('browsers of other sites', () => {
     expect(await blocked({})).toBe(false);
   });
 
-  it('may call it and load signed media: CORS, the preflight included, without credentials', async () => {
+  it('CORS allows playback info and signed media without credentials, including preflight requests', async () => {
     const preflight = (url: string, method: string, header: string) =>
       call('OPTIONS', url, {
         key: '',
@@ -158,7 +158,7 @@ describe('browsers of other sites', () => {
     expect([forged.status, forged.headers.get('access-control-allow-origin')]).toEqual([403, '*']);
   });
 
-  it('no other endpoint is opened to them', async () => {
+  it('CORS is not enabled for other endpoints', async () => {
     const response = await call('OPTIONS', '/assets/', { key: '' });
     expect(response.status).toBe(401);
     expect(response.headers.get('access-control-allow-origin')).toBeNull();

@@ -20,7 +20,7 @@ import { FakeService } from './fake-service.ts';
 import { writeSome } from './files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/* One suite for each store that an upload survives a crash with. */
+/* The test suite of every store with which an upload survives a crash. */
 
 const chunkBytes = 64 * 1024;
 const workspace = '00000000-0000-4000-8000-00000000000a';
@@ -226,20 +226,20 @@ const digest = 'ab'.repeat(32);
 /** An upload in each state. */
 const entries: [name: string, entry: UploadEntry][] = [
   ['planned', { ...base, state: 'planned' }],
-  ['planned, of stdin', { ...base, state: 'planned', identity: `${digest} 5`, path: 'stdin' }],
+  ['planned for stdin', { ...base, state: 'planned', identity: `${digest} 5`, path: 'stdin' }],
   ['intended', { ...base, state: 'intended' }],
   ['open', { ...base, state: 'open', session, offset: 0, mayBeWhole: false }],
   [
-    'open, with the digest of its first chunks',
+    'open with the digest of its first chunks',
     {
       ...{ ...base, state: 'open', session, offset: 3 * chunkBytes, mayBeWhole: false },
       prefix: { offset: 2 * chunkBytes, blake3: digest },
     },
   ],
-  ['open, and refused', { ...base, state: 'open', session, offset: 0, mayBeWhole: true, isRefused: true }],
+  ['open and refused', { ...base, state: 'open', session, offset: 0, mayBeWhole: true, isRefused: true }],
   ['whole and verified', { ...base, state: 'whole', session, blake3: digest, verified: true }],
   [
-    'whole with another checksum',
+    'whole with a different checksum',
     { ...base, state: 'whole', session, blake3: digest, verified: false, serviceBlake3: 'cd'.repeat(32) },
   ],
   ['whole without a checksum', { ...base, state: 'whole', session, blake3: digest, verified: null }],
@@ -325,8 +325,8 @@ export function testUploadStore(
   const expectOneComplete = (service: FakeService, file: TestFile) =>
     expect(service.completeAssets).toMatchObject([{ blake3: file.blake3, size: file.bytes.length }]);
 
-  describe('an entry', () => {
-    it.each(entries)('%s is read as it was written', async (_name, entry) => {
+  describe('upload entries', () => {
+    it.each(entries)('an upload entry that is %s is read as it was written', async (_name, entry) => {
       const process = await open(entry.id);
       const release = await process.store.lock(entry.id);
       expect(await process.store.read(entry.id)).toBeUndefined();
@@ -344,7 +344,7 @@ export function testUploadStore(
       expect(await (await open(entry.id)).store.read(entry.id)).toBeUndefined();
     });
 
-    it('is replaced by what is written later, and by nothing else', async () => {
+    it('a write or removal changes only the upload entry with the same ID', async () => {
       const written = entries.map(([, entry], n) => ({ ...entry, id: `${n}`.padStart(16, '0') }));
       for (const entry of written) {
         const { store } = await open(entry.id);
@@ -358,7 +358,7 @@ export function testUploadStore(
       expect(await readAll()).toEqual([undefined, ...written.slice(1).map(asStored)]);
     });
 
-    it('is what was written last, however many writes are under way', async () => {
+    it('an upload entry contains the last of many concurrent writes', async () => {
       for (let round = 0; round < 5; round++) {
         const process = await open(openEntry.id);
         const offsets = Array.from({ length: 30 }, (_, n) => n);
@@ -371,7 +371,7 @@ export function testUploadStore(
       expect(await (await open(openEntry.id)).store.read(openEntry.id)).toBeUndefined();
     });
 
-    it('keeps its times, whatever the clock of the machine is', async () => {
+    it('an upload entry keeps its timestamps regardless of the system clock', async () => {
       const times: [begunAt: string, expiresAt: string][] = [
         ['1970-01-01T00:00:00.000Z', '1970-01-02T00:00:00.000Z'],
         ['9999-12-31T00:00:00.000Z', '1970-01-01T00:00:00.000Z'],
@@ -387,8 +387,8 @@ export function testUploadStore(
     });
   });
 
-  describe('a crash', () => {
-    it.each(sizes)('of an upload of %s can happen at %i writes', async (_what, writes, size) => {
+  describe('crashes', () => {
+    it.each(sizes)('an upload of %s makes %i writes to the store', async (_what, writes, size) => {
       const service = await FakeService.start();
       const file = createFile(service, size);
       const { error, calls, isDead } = await uploadAndDie(service, file, writes + 1, 'before');
@@ -396,34 +396,37 @@ export function testUploadStore(
       expectOneComplete(service, file);
     });
 
-    it.each(crashes)('of an upload of %s that died %s write %i leaves one asset', async (_what, moment, n, size) => {
-      const service = await FakeService.start();
-      const file = createFile(service, size);
-      const first = await uploadAndDie(service, file, n, moment);
-      expect(first.isDead).toBe(true);
-      expect(first.error).toBeDefined();
-      const hasSession = n > 2 || (n === 2 && moment === 'after');
-      const [begun] = [...service.assets.keys()];
-      const second = await uploadAndEnd(service, file);
-      expect(second.error).toBeUndefined();
-      expectOneComplete(service, file);
-      const { assetUid } = second.uploaded as Uploaded;
-      expect(service.completeAssets.map(({ uid }) => uid)).toEqual([assetUid]);
-      if (hasSession) expect(assetUid).toBe(begun);
-      // Only what was created and not yet recorded is created again, and what it left is named.
-      const isLost = n === 2 && moment === 'before';
-      expect(service.assets.size).toBe(isLost ? 2 : 1);
-      expectNamed(service, second);
-      const sent = service.requests;
-      const third = await uploadAndEnd(service, file);
-      expect(third).toMatchObject({ error: undefined, uploaded: { assetUid, bytesSent: 0, blake3: file.blake3 } });
-      if (!adapter.isQueue) expect(service.requests).toBe(sent); // its receipt shows it
-      expectOneComplete(service, file);
-      const left = await (await open(file.id)).store.read(file.id);
-      expect(left?.state).toBe(adapter.isQueue ? 'whole' : undefined);
-    });
+    it.each(crashes)(
+      'an upload of %s that is killed %s write %i resumes and leaves one complete asset',
+      async (_what, moment, n, size) => {
+        const service = await FakeService.start();
+        const file = createFile(service, size);
+        const first = await uploadAndDie(service, file, n, moment);
+        expect(first.isDead).toBe(true);
+        expect(first.error).toBeDefined();
+        const hasSession = n > 2 || (n === 2 && moment === 'after');
+        const [begun] = [...service.assets.keys()];
+        const second = await uploadAndEnd(service, file);
+        expect(second.error).toBeUndefined();
+        expectOneComplete(service, file);
+        const { assetUid } = second.uploaded as Uploaded;
+        expect(service.completeAssets.map(({ uid }) => uid)).toEqual([assetUid]);
+        if (hasSession) expect(assetUid).toBe(begun);
+        // Only what was created and not yet recorded is created again, and what it left is named.
+        const isLost = n === 2 && moment === 'before';
+        expect(service.assets.size).toBe(isLost ? 2 : 1);
+        expectNamed(service, second);
+        const sent = service.requests;
+        const third = await uploadAndEnd(service, file);
+        expect(third).toMatchObject({ error: undefined, uploaded: { assetUid, bytesSent: 0, blake3: file.blake3 } });
+        if (!adapter.isQueue) expect(service.requests).toBe(sent); // its receipt shows it
+        expectOneComplete(service, file);
+        const left = await (await open(file.id)).store.read(file.id);
+        expect(left?.state).toBe(adapter.isQueue ? 'whole' : undefined);
+      },
+    );
 
-    it('of one process after the other leaves one asset', async () => {
+    it('an upload whose process is killed repeatedly leaves one asset', async () => {
       const service = await FakeService.start();
       const file = createFile(service, 4 * chunkBytes + 1000);
       let runs = 0;
@@ -438,33 +441,36 @@ export function testUploadStore(
     });
   });
 
-  describe('two processes', () => {
-    it.each(writesOf)('that upload %s, one from write %i of the other on, make one asset', async (_what, n, size) => {
-      const service = await FakeService.start();
-      const file = createFile(service, size);
-      let starting: ReturnType<typeof uploadAndEnd> | undefined;
-      const first = await uploadAndEnd(service, file, (store) => ({
-        store: interruptAt(store, n, () => {
-          starting = uploadAndEnd(service, file);
-          return starting;
-        }),
-        settle: async () => {},
-      }));
-      const second = await (starting as ReturnType<typeof uploadAndEnd> | undefined);
-      if (!second) throw new Error('the second has not started');
-      const failures = [first, second].map(({ error }) => error && seenError(error));
-      const lost = errorInTable('lease_lost');
-      expect(failures).toEqual(
-        adapter.isQueue ? [lost, undefined] : [undefined, expect.objectContaining({ code: 'upload_in_progress' })],
-      );
-      expectOneComplete(service, file);
-      expect(service.assets.size).toBe(adapter.isQueue && n === 2 ? 2 : 1);
-      expectNamed(service, second);
-    });
+  describe('concurrent processes', () => {
+    it.each(writesOf)(
+      'two processes that upload %s, the second from write %i of the first, create one complete asset',
+      async (_what, n, size) => {
+        const service = await FakeService.start();
+        const file = createFile(service, size);
+        let starting: ReturnType<typeof uploadAndEnd> | undefined;
+        const first = await uploadAndEnd(service, file, (store) => ({
+          store: interruptAt(store, n, () => {
+            starting = uploadAndEnd(service, file);
+            return starting;
+          }),
+          settle: async () => {},
+        }));
+        const second = await (starting as ReturnType<typeof uploadAndEnd> | undefined);
+        if (!second) throw new Error('the second has not started');
+        const failures = [first, second].map(({ error }) => error && seenError(error));
+        const lost = errorInTable('lease_lost');
+        expect(failures).toEqual(
+          adapter.isQueue ? [lost, undefined] : [undefined, expect.objectContaining({ code: 'upload_in_progress' })],
+        );
+        expectOneComplete(service, file);
+        expect(service.assets.size).toBe(adapter.isQueue && n === 2 ? 2 : 1);
+        expectNamed(service, second);
+      },
+    );
   });
 
-  describe('a lock', () => {
-    it('of a dead process is free at once, and its entry is there', async () => {
+  describe('locks', () => {
+    it('the lock of a dead process is free at once, and its upload entry remains', async () => {
       const dead = await open(openEntry.id);
       await dead.store.lock(openEntry.id);
       await dead.store.write(openEntry);
@@ -477,7 +483,7 @@ export function testUploadStore(
       expect(await store.read(openEntry.id)).toMatchObject({ offset: 7 });
     });
 
-    it('can be released twice, and leaves the entry', async () => {
+    it('a lock can be released twice, and the upload entry remains', async () => {
       const { store } = await open(openEntry.id);
       const release = await store.lock(openEntry.id);
       await store.write(openEntry);

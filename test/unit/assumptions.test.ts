@@ -4,18 +4,18 @@ import { readRateLimit, retryAfterMs } from '../../src/client/http/rate-limit-he
 import { assumptions, classifyStatus, fieldNamesFor } from '../../src/contract/assumptions.ts';
 import { encodeMetadata } from '../../src/contract/tus.ts';
 
-it('assumptions are numbered in order', () => {
+it('the assumptions about the API are numbered consecutively', () => {
   expect(assumptions.map(({ id }) => id)).toEqual(
     Array.from({ length: assumptions.length }, (_, n) => `A${String(n + 1).padStart(2, '0')}`),
   );
 });
 
-it('an override replaces the guesses', () => {
+it('a configured field name replaces the guessed field names', () => {
   expect(fieldNamesFor('folder_parent')).toEqual(['parent_uid', 'parent_folder_uid', 'parent']);
   expect(fieldNamesFor('folder_parent', { folder_parent: 'in' })).toEqual(['in']);
 });
 
-it('A11: what a status means', () => {
+it('A11: an asset status is classified as ready, failed or in progress', () => {
   expect(['ready', 'failed', 'errored', 'rejected', 'transcoding', undefined].map(classifyStatus)).toEqual([
     'ready',
     'failed',
@@ -26,7 +26,7 @@ it('A11: what a status means', () => {
   ]);
 });
 
-it('A01: the total under any of its names, or none', () => {
+it('A01: the total count is read from any of its known fields, and may be missing', () => {
   expect(totalOf({ items: [], count: 3 }, {})).toBe(3);
   expect(totalOf({ items: [], total: 4 }, {})).toBe(4);
   expect(totalOf({ items: [] }, {})).toBeUndefined();
@@ -64,7 +64,7 @@ async function walk(
   return { asked, found };
 }
 
-it('paging stops at the total, else on a short page', async () => {
+it('paging stops after the first page that is not full, with or without a total count', async () => {
   // After a full page another one is requested, even if the total is reached.
   expect((await walk(200)).asked).toEqual([
     [100, 0],
@@ -91,13 +91,13 @@ it('paging stops at the total, else on a short page', async () => {
   ]);
 });
 
-it('paging drops repeats: new items shift the offsets', async () => {
+it('paging drops duplicates that appear when new items shift the offsets', async () => {
   const { found } = await walk(250, { grows: 3 });
   expect(new Set(found).size).toBe(found.length);
   for (let n = 0; n < 250; n++) expect(found).toContain(String(n));
 });
 
-it('Retry-After in seconds, as a date, or the end of the window', () => {
+it('the retry delay comes from Retry-After, in seconds or as a date, or from the rate limit reset time', () => {
   const now = Date.parse('2026-03-01T12:00:00Z');
   expect(retryAfterMs({ 'retry-after': '7' }, now)).toBe(7000);
   expect(retryAfterMs({ 'retry-after': 'Sun, 01 Mar 2026 12:00:30 GMT' }, now)).toBe(30_000);
@@ -118,7 +118,7 @@ it('Retry-After in seconds, as a date, or the end of the window', () => {
   expect(retryAfterMs({}, now)).toBeUndefined();
 });
 
-it('Upload-Metadata: key and base64 of UTF-8, absent keys left out', () => {
+it('Upload-Metadata encodes values as Base64 of UTF-8 and omits undefined values', () => {
   expect(encodeMetadata({ filename: 'ü.mp4', workspace_uid: 'w', description: undefined })).toBe(
     'filename w7wubXA0,workspace_uid dw==',
   );
@@ -144,32 +144,32 @@ async function atOnce(size: number, { inFlight = 8, gives = 100 } = {}) {
   return { most, offsets, found };
 }
 
-it('once the total is known, pages are asked for at once and come in order', async () => {
+it('pages are fetched in parallel once the total is known, and are returned in order', async () => {
   const { most, offsets, found } = await atOnce(2000);
   expect(most).toBe(8);
   expect(offsets).toEqual(Array.from({ length: 21 }, (_, n) => n * 100)); // the last page is empty
   expect(found).toEqual(Array.from({ length: 2000 }, (_, n) => String(n)));
 });
 
-it('a service that gives less than asked for is followed at its own pace', async () => {
+it('paging advances by the number of items received when a page is smaller than requested', async () => {
   const { offsets, found } = await atOnce(100, { gives: 30 });
   expect(offsets).toEqual([0, 30, 60, 90]);
   expect(found).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
 });
 
-it('a page of repeats is no end where the total says that there is more', async () => {
+it('a page of duplicates does not end paging when the total says that more items exist', async () => {
   const { found } = await walk(1000, { grows: 100, times: 1 });
   for (let n = 0; n < 1000; n++) expect(found).toContain(String(n));
 });
 
-it('a limit is met in spite of repeats', async () => {
+it('paging returns as many items as the limit requests despite duplicates', async () => {
   for (const limit of [101, 150]) {
     const { found } = await walk(1000, { limit, grows: 1, times: 1 });
     expect([found.length, new Set(found).size]).toEqual([limit, limit]);
   }
 });
 
-it('a service that does not heed the offset is no endless list', async () => {
+it('paging fails when the service ignores the offset and always returns the same page', async () => {
   const fetchPage = async () => ({ items: [{ uid: 'a' }], count: 1_000_000 });
   const all = async () => {
     for await (const _page of fetchPages(fetchPage, {}, {}));

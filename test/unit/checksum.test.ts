@@ -16,14 +16,14 @@ const vectors: [number, string][] = [
 describe.each([
   ['native', openChecksum],
   ['WebAssembly', openWasmChecksum],
-])('BLAKE3, %s', (_kind, open) => {
-  it.each(vectors)('of %i bytes', async (length, expected) => {
+])('%s BLAKE3', (_kind, open) => {
+  it.each(vectors)('the BLAKE3 digest of %i bytes equals the official test vector', async (length, expected) => {
     const checksum = await open();
     checksum.update(input.subarray(0, length));
     expect(checksum.digest()).toBe(expected);
   });
 
-  it('may be asked in mid-stream and goes on', async () => {
+  it('a BLAKE3 digest can be read midstream and then updated further', async () => {
     const checksum = await open();
     checksum.update(input.subarray(0, 1));
     expect(checksum.digest()).toBe(vectors[1]?.[1]);
@@ -31,7 +31,7 @@ describe.each([
     expect(checksum.digest()).toBe(vectors[2]?.[1]);
   });
 
-  it('agrees with b3sum', { tags: 'b3sum' }, async () => {
+  it('the BLAKE3 digest of 3 MB equals the output of b3sum', { tags: 'b3sum' }, async () => {
     const path = join(temporaryFolder(), 'bytes');
     const bytes = someBytes(3_000_000);
     writeFileSync(path, bytes);
@@ -42,7 +42,7 @@ describe.each([
   });
 });
 
-describe('A18: a digest of 256 bits', () => {
+describe('A18: 256-bit digests', () => {
   const hex = vectors[0]?.[1] as string;
   const raw = Buffer.from(hex, 'hex');
   it.each([
@@ -55,9 +55,9 @@ describe('A18: a digest of 256 bits', () => {
     `blake3:${hex}`,
     `BLAKE3=${raw.toString('base64')}`,
     `${hex}, ${hex}`,
-  ])('%s', (form) => expect(parseDigest(form)).toBe(hex));
+  ])('parses %s as a 256-bit digest', (form) => expect(parseDigest(form)).toBe(hex));
   it.each([undefined, '', hex.slice(32), 'sha256:abc', `${hex}, ${vectors[1]?.[1]}`, `${hex}00`])(
-    '%s is none',
+    'does not accept %j as a 256-bit digest',
     (form) => expect(parseDigest(form)).toBeUndefined(),
   );
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/contract/clock.ts';
 
-it('sleeps for longer than a timer of Node holds, and ends when it is told to', async () => {
+it('the system clock sleeps longer than the maximum timer delay of Node.js, until it is aborted', async () => {
   const stop = new AbortController();
   const slept = systemClock.sleep(2 ** 31 + 1000, stop.signal).then(
     () => 'over',

@@ -31,25 +31,25 @@ describe('composition offsets', () => {
     ]);
   };
 
-  it('that are negative are made positive, each by as much', () => {
+  it('adding the same delay to every composition offset makes negative offsets nonnegative', () => {
     const bytes = fragment(0, 3, -1, -2);
     expect([maxNegativeOffset(bytes, 1), maxNegativeOffset(bytes, 2), maxNegativeOffset(bytes, 3)]).toEqual([2, 0, 0]);
     addDelay(bytes, 1, 2);
     expect(bytes.equals(fragment(2, 5, 1, 0))).toBe(true);
   });
 
-  it('of a fragment that is cut short are those that are there', () => {
+  it('reading the composition offsets of a truncated fragment does not throw', () => {
     const bytes = fragment(0, -1);
     for (let length = 0; length < bytes.length; length++)
       expect(() => maxNegativeOffset(bytes.subarray(0, length), 1)).not.toThrow();
   });
 });
 
-describe('an edit list', () => {
+describe('edit lists', () => {
   const track = (id: number) => box('trak', box('tkhd', u32(7, 0, 0, id, 0)), box('mdia', u32(1, 2, 3)));
   const header = Buffer.concat([box('ftyp', u32(1)), box('moov', box('mvhd', u32(0)), track(1), track(2))]);
 
-  it('is written to the first track, whose presentation starts later than its media', () => {
+  it('an edit list makes the presentation of the first track start at a later media time', () => {
     const edited = withEditList(header, 1024);
     expect([...boxesIn(edited)].map(({ type }) => type)).toEqual(['ftyp', 'moov']);
     const moov = boxAt(edited, 'moov');

@@ -23,7 +23,7 @@ const open = async (folder: string, options?: DatabaseOptions) => {
   return database;
 };
 
-describe('the file system of the state folder', () => {
+describe('file system check', () => {
   const folder = temporaryFolder();
   const check = (type: number) => assertLocalFileSystem(folder, { ...statfsSync(folder), type });
   const failureOf = (type: number) => {
@@ -38,10 +38,10 @@ describe('the file system of the state folder', () => {
   it.each([
     ['NFS', 0x6969],
     ['SMB', 0xff534d42],
-    ['SMB, as a signed number', 0xff534d42 | 0],
+    ['SMB (signed type number)', 0xff534d42 | 0],
     ['SMB 2', 0xfe534d42],
     ['9P', 0x01021997],
-  ])('%s is refused', (_name, type) => {
+  ])('a state folder on %s is refused', (_name, type) => {
     expect(failureOf(type)).toEqual(errorInTable('state_file_system'));
   });
 
@@ -51,11 +51,11 @@ describe('the file system of the state folder', () => {
     ['Btrfs', 0x9123683e],
     ['XFS', 0x58465342],
     ['overlayfs', 0x794c7630],
-  ])('%s is accepted', (_name, type) => {
+  ])('a state folder on %s is accepted', (_name, type) => {
     expect(failureOf(type)).toBeUndefined();
   });
 
-  it('is looked up where none is given', () => {
+  it('the file system type of the state folder is looked up when none is passed', () => {
     expect(() => assertLocalFileSystem(folder)).not.toThrow();
     expect(() => assertLocalFileSystem(join(folder, 'missing'))).toThrow('ENOENT');
   });
@@ -83,8 +83,8 @@ const foundChanges = (folder: string) =>
     .map(({ name }) => name)
     .sort();
 
-describe('a database that several processes have open', () => {
-  it('has the changes of 12 handles', async () => {
+describe('concurrent access to the state database', () => {
+  it('the state database keeps every change that 12 open handles make at the same time', async () => {
     const folder = temporaryFolder();
     const names = Array.from({ length: 12 }, (_, n) => `handle${n}`);
     const databases = await Promise.all(names.map(() => open(folder)));
@@ -92,7 +92,7 @@ describe('a database that several processes have open', () => {
     expect(foundChanges(folder)).toEqual(expectedChanges(names));
   });
 
-  it('has the changes of 8 processes that create it at the same time', async () => {
+  it('the state database keeps every change of 8 processes that create it at the same time', async () => {
     const folder = temporaryFolder();
     const program = join(folder, 'change.mjs');
     const state = join(folder, 'state');
@@ -122,7 +122,7 @@ describe('a database that several processes have open', () => {
     expect(foundChanges(state)).toEqual(expectedChanges(names));
   });
 
-  it('tries again while another program locks it, without blocking, and makes each change once', async () => {
+  it('a change retries without blocking while another program locks the state database, and runs once', async () => {
     const folder = temporaryFolder();
     const warnings: string[] = [];
     const database = await open(folder, { clock: fastClock(10), warn: (message) => warnings.push(message) });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseFault } from '../../src/sandbox/faults/parse.ts';
 
-describe('--fault, read', () => {
+describe('--fault parsing', () => {
   it.each([
     ['cut-after=20MiB,times=2', { name: 'cut-after', bytes: 20 * 1024 * 1024, times: 2 }],
     ['silent-after=512KiB', { name: 'silent-after', bytes: 524_288 }],
@@ -12,7 +12,7 @@ describe('--fault, read', () => {
     ['latency=2m,path=/media/', { delayMs: 120_000, path: '/media/' }],
     ['expire-sessions', { name: 'expire-sessions' }],
     ['lost-answer,method=POST', { name: 'lost-answer', method: 'POST' }],
-  ])('%s', (spec, expected) => {
+  ])('parses --fault %s', (spec, expected) => {
     expect(parseFault(spec)).toMatchObject({ spec, ...expected });
   });
 
@@ -34,7 +34,7 @@ describe('--fault, read', () => {
     ['bad-checksum=yes', /invalid 'bad-checksum=yes'/],
     ['bad-checksum=', /invalid 'bad-checksum='/],
     ['expire-sessions,path=/upload/', /invalid 'path=\/upload\/'/],
-  ])('%s is refused in one line that names the part', (spec, reason) => {
+  ])('rejects --fault %j with a one-line error that names the invalid part', (spec, reason) => {
     expect(() => parseFault(spec)).toThrow(reason);
     expect(() => parseFault(spec)).toThrow(/^--fault '[^\n]*$/);
   });

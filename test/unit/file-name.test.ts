@@ -7,7 +7,7 @@ const named = (digit: string, name: unknown, more = {}) => ({ uid: uid(digit), n
 const uniqueNames = (assets: ReturnType<typeof named>[]) =>
   uniqueFilePaths(assets.map((asset) => ({ asset, folder: '' })));
 
-it('files beside each other have names of their own, whatever assets are called', () => {
+it('files in one folder get unique names even if assets share a name or imitate a unique name', () => {
   expect(uniqueNames([named('1', 'a.mp4'), named('2', 'b.mp4')])).toEqual(['a.mp4', 'b.mp4']);
   expect(uniqueNames([named('1', 'Clip.mp4'), named('2', 'clip.MP4')])).toEqual([
     `Clip-${uid('1')}.mp4`,
@@ -17,24 +17,24 @@ it('files beside each other have names of their own, whatever assets are called'
   expect(new Set(sly).size).toBe(3);
 });
 
-it('files of one name in two folders keep their name, and no folder name leads out of the directory', () => {
+it('files in different folders keep the same name, and no folder name escapes the target directory', () => {
   const inFolders = ['day 1/cam a', 'day 2', '../..', '/etc'].map((folder) => ({ asset: named('1', 'a.mp4'), folder }));
   const paths = ['day 1/cam a/a.mp4', 'day 2/a.mp4', 'a.mp4', 'etc/a.mp4'].map((path) => join(path));
   expect(uniqueFilePaths(inFolders)).toEqual(paths);
 });
 
-it('long ones are cut to what a file system takes, their uid and the end of a part with it', () => {
+it('long file names are truncated to fit the file system limit with their uid and a partial-file suffix', () => {
   const long = uniqueNames([named('1', `${'漢'.repeat(66)}.m`), named('2', `${'漢'.repeat(66)}.m`)]);
   expect(new Set(long).size).toBe(2);
   for (const name of long) expect(Buffer.byteLength(name)).toBeLessThan(255 - 22);
 });
 
-it('an asset of another name keeps the extension that its file had', () => {
+it('an asset name without an extension gets the extension of the original file', () => {
   expect(uniqueNames([named('1', 'Dusk', { filename: 'clip.mp4' })])).toEqual(['Dusk.mp4']);
   expect(uniqueNames([named('1', 'Dusk.mov', { filename: 'clip.mp4' })])).toEqual(['Dusk.mov']);
 });
 
-it('no file is named like a device of Windows, with or without an extension', () => {
+it('a file name that equals a Windows device name gets an underscore prefix', () => {
   const names = ['CON.mp4', 'aux', 'NUL', 'com1.mov', 'console.mp4'];
   const assets = names.map((name, at) => named(String(at), name));
   expect(uniqueNames(assets)).toEqual(['_CON.mp4', '_aux', '_NUL', '_com1.mov', 'console.mp4']);

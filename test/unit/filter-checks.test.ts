@@ -11,18 +11,18 @@ const isAccepted = (created_at: string, filters: object) =>
 it.each([
   ['2026-03-02T13:59:59Z', true],
   ['2026-03-02T14:00:00Z', false],
-])('a list filtered by created_before=2026-03-01 may hold an asset of %s: %s', (createdAt, expected) => {
+])('an asset created at %s can match the filter created_before=2026-03-01: %s', (createdAt, expected) => {
   expect(isAccepted(createdAt, { created_before: '2026-03-01' })).toBe(expected);
 });
 
 it.each([
   ['2026-02-28T10:00:00Z', true],
   ['2026-02-28T09:59:59Z', false],
-])('a list filtered by created_after=2026-03-01 may hold an asset of %s: %s', (createdAt, expected) => {
+])('an asset created at %s can match the filter created_after=2026-03-01: %s', (createdAt, expected) => {
   expect(isAccepted(createdAt, { created_after: '2026-03-01' })).toBe(expected);
 });
 
-it('a status or type in another case matches its filter', () => {
+it('status and type filters ignore letter case', () => {
   const asset = { uid, name: 'clip', status: 'READY', type: 'Audio' };
   expect(findIgnoredFilter({ status: 'ready', type: 'audio' }, [asset])).toBeUndefined();
   expect(findIgnoredFilter({ status: 'failed' }, [asset])).toEqual({ filter: 'status', uid });

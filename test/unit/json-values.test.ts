@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { asArray, asNumber, asObject, asText, parseTimestamp } from '../../src/contract/json-values.ts';
 import { isSameUid, isUid } from '../../src/contract/uid.ts';
 
-describe('what a service sent, as what was expected, or as nothing', () => {
+describe('JSON value parsing', () => {
   it.each([
     ['a text', 'a text'],
     ['', ''],
@@ -11,7 +11,7 @@ describe('what a service sent, as what was expected, or as nothing', () => {
     [null, undefined],
     [['a'], undefined],
     [{ a: 1 }, undefined],
-  ])('textIn(%j)', (value, text) => expect(asText(value)).toBe(text));
+  ])('asText(%j) returns %j', (value, text) => expect(asText(value)).toBe(text));
 
   it.each([
     [12.5, 12.5],
@@ -24,7 +24,7 @@ describe('what a service sent, as what was expected, or as nothing', () => {
     [Number.POSITIVE_INFINITY, undefined],
     [true, undefined],
     [null, undefined],
-  ])('numberIn(%j)', (value, number) => expect(asNumber(value)).toBe(number));
+  ])('asNumber(%j) returns %j', (value, number) => expect(asNumber(value)).toBe(number));
 
   it.each([
     ['2026-03-01T11:00:00Z', 1772362800000],
@@ -34,9 +34,9 @@ describe('what a service sent, as what was expected, or as nothing', () => {
     ['some day', undefined],
     [9e15, undefined],
     [{}, undefined],
-  ])('timeIn(%j)', (value, time) => expect(parseTimestamp(value)).toBe(time));
+  ])('parseTimestamp(%j) returns %j', (value, time) => expect(parseTimestamp(value)).toBe(time));
 
-  it('the rest is empty', () => {
+  it('asArray and asObject return an empty value for input of another type', () => {
     for (const value of [null, 'text', 1, true, undefined]) {
       expect(asArray(value)).toEqual([]);
       expect(asObject(value)).toEqual({});
@@ -45,7 +45,7 @@ describe('what a service sent, as what was expected, or as nothing', () => {
   });
 });
 
-it('a uid is one in either case, with or without dashes', () => {
+it('a uid is recognized in upper or lower case, with or without dashes', () => {
   const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
   for (const other of [uid.toUpperCase(), uid.replaceAll('-', '')]) {
     expect(isUid(other)).toBe(true);

@@ -18,7 +18,7 @@ it.each([
       ...['D:\\e.mp4', '\\\\nas\\share\\f.mp4'],
     ],
   ],
-])('the local files below %j, with the paths of Windows', (directory, expected) => {
+])('rangeBelow selects the local files below %j among Windows paths', (directory, expected) => {
   const paths = [
     ...['C:\\media\\a.mp4', 'C:\\media\\day 1\\b.mp4', 'C:\\media2\\c.mp4', 'C:\\mediaz.mp4', 'D:\\e.mp4'],
     ...['\\\\nas\\share\\f.mp4', 'https://media.example.com/g.mp4', 'rclone:archive:h.mp4'],
@@ -30,11 +30,11 @@ it.each([
   ['/media', ['/media/a.mp4', '/media/day 1/b.mp4']],
   ['/', ['/media/a.mp4', '/media/day 1/b.mp4', '/media2/c.mp4']],
   ['', ['/media/a.mp4', '/media/day 1/b.mp4', '/media2/c.mp4']],
-])('the local files below %j, with the paths of other systems', (directory, expected) => {
+])('rangeBelow selects the local files below %j among POSIX paths', (directory, expected) => {
   const paths = ['/media/a.mp4', '/media/day 1/b.mp4', '/media2/c.mp4', 'https://media.example.com/d.mp4'];
   expect(below(directory, '/', paths)).toEqual(expected);
 });
 
-it('the root of the file system is a root however it is spelled', () => {
+it('isFileSystemRoot recognizes every spelling of the root directory', () => {
   expect(['/', '//', '/tmp/..', '/tmp'].map(isFileSystemRoot)).toEqual([true, true, true, false]);
 });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { tryLock, withLock } from '../../src/client/lock.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-it('one holds it; released, the next one gets it', async () => {
+it('a lock file has one owner at a time and can be locked again after its release', async () => {
   const path = join(temporaryFolder(), 'a.lock');
   const first = await tryLock(path);
   expect(await tryLock(path)).toBeUndefined();
@@ -15,7 +15,7 @@ it('one holds it; released, the next one gets it', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-it('who waits too long is told so', async () => {
+it('withLock fails with the given error when the lock is not released within the wait time', async () => {
   const path = join(temporaryFolder(), 'a.lock');
   const busy = () => new Error('busy');
   await withLock({ path, waitMs: 1000, busy }, async () => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { LogFile } from '../../src/sandbox/log-file.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-it('a full log becomes the old one; there is one of those, and no line is split or lost', () => {
+it('a full log file is rotated to one old file, and the newest lines remain complete and in order', () => {
   const folder = temporaryFolder();
   const path = join(folder, 'sandbox.log');
   const log = new LogFile(path, 1000);
@@ -20,7 +20,7 @@ it('a full log becomes the old one; there is one of those, and no line is split 
   expect(kept.split('\n')).toHaveLength(numbers.length + 1);
 });
 
-it('goes on with the one that is there, and is not made before there is a line', () => {
+it('the first line creates the log file, and a later process appends to it', () => {
   const path = join(temporaryFolder(), 'sandbox.log');
   new LogFile(path, 1000).write('before');
   const again = new LogFile(path, 1000);
@@ -30,7 +30,7 @@ it('goes on with the one that is there, and is not made before there is a line',
   expect(existsSync(`${path}.1`)).toBe(false);
 });
 
-it('lines that the disk refuses end nothing, and are counted', () => {
+it('log lines that cannot be written are counted and do not throw', () => {
   new LogFile('/dev/full').write('no space left there');
   const folder = join(temporaryFolder(), 'later');
   const log = new LogFile(join(folder, 'sandbox.log'));

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { serveOnLoopback } from '../../src/cli/commands/loopback-server.ts';
 
-it('a server on loopback closes connections beyond its limit, so that they do not use up the file descriptors', async () => {
+it('a loopback server closes connections beyond its limit so that file descriptors do not run out', async () => {
   const server = await serveOnLoopback((_request, response) => response.end('here'), 0, '');
   onTestFinished(() => server.close());
   expect(await (await fetch(server.origin)).text()).toBe('here');

@@ -39,7 +39,7 @@ it('audio renditions are shared by all variant streams, whose bandwidths and cod
   ]);
 });
 
-it('the size of a package replaces the size of its coded frames', () => {
+it('the display size of an HLS package replaces the coded frame size in RESOLUTION', () => {
   const top = madeOf(`#EXTM3U\n\n${stream(200, 'avc1.64000c')}`);
   expect(withSize(top, { width: 180, height: 320 }).master).toContain(',RESOLUTION=180x320\n');
 });

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { spawnLimited } from '../../src/sandbox/media/ffmpeg/tool.ts';
 import { reservedForCodeMiB } from '../../src/sandbox/media/recognize/inspection-process.ts';
 
-describe('a command with a limit of its memory', { tags: 'Linux' }, () => {
+describe('memory limits', { tags: 'Linux' }, () => {
   const node = async (...args: string[]) => {
     const command: [string, ...string[]] = [process.execPath, ...args];
     const child = spawnLimited(300 + reservedForCodeMiB(), command, { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseNeroChapters } from '../../src/sandbox/media/recognize/inspect-media.ts';
 
-it('a chpl box that ends early gives what it holds', () => {
+it('a truncated chpl box yields the chapters that it contains', () => {
   const whole = Buffer.from('0100000000000000020000000000000000034f6e65000000000098968003', 'hex');
   expect(parseNeroChapters(whole)).toEqual([
     { title: 'One', start_time: 0 },

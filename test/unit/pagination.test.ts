@@ -20,7 +20,7 @@ function createList(count: number, onPage: (list: ListedItem[], pages: number) =
   return { list, readAll, pages: () => pages };
 }
 
-it('a list that others shorten while it is read holds every item that stays, once', async () => {
+it('paging returns every remaining item once when items are deleted during the listing', async () => {
   const { list, readAll } = createList(2_000, (items, pages) => {
     if (pages === 3) items.splice(0, 150);
   });
@@ -29,7 +29,7 @@ it('a list that others shorten while it is read holds every item that stays, onc
   expect(list.filter(({ uid }) => !found.includes(uid))).toEqual([]);
 });
 
-it('a list that does not change, or that grows, is read once', async () => {
+it('a list that does not change or only grows is read in a single pass', async () => {
   const still = createList(2_000, () => {});
   expect((await still.readAll()).length).toBe(2_000);
   expect(still.pages()).toBe(21); // a total may be too low, so the last page is asked for
@@ -40,7 +40,7 @@ it('a list that does not change, or that grows, is read once', async () => {
   expect(grows.pages()).toBeLessThanOrEqual(22);
 });
 
-it('a list that shrinks each time it is read is an error, and not called complete', async () => {
+it('paging fails with list_changed when the list shrinks during every pass', async () => {
   const { readAll } = createList(3_000, (items) => items.splice(0, 3));
   const error = await readAll().catch((thrown) => thrown);
   expect([error.exitCode, error.explanation.code]).toEqual([11, 'list_changed']);

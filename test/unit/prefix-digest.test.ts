@@ -18,7 +18,7 @@ async function begun() {
 
 const whole = (bytes: Buffer) => ({ offset: bytes.length, blake3: blake3(bytes).toString('hex') });
 
-it('takes each byte once, whatever is sent twice', async () => {
+it('the prefix digest counts each byte once when bytes are sent again', async () => {
   const { bytes, digest } = await begun();
   digest.update(0, bytes.subarray(0, 1000));
   digest.update(500, bytes.subarray(500, 2000));
@@ -27,7 +27,7 @@ it('takes each byte once, whatever is sent twice', async () => {
   expect(digest.current()).toEqual(whole(bytes));
 });
 
-it('what an aborted request had read ahead may arrive while it catches up from disk', async () => {
+it('the prefix digest accepts read-ahead bytes of an aborted request while it catches up from disk', async () => {
   const { bytes, digest } = await begun();
   const caughtUp = digest.catchUp(size);
   for (let at = 0; at < size; at += 100_000) {
@@ -38,7 +38,7 @@ it('what an aborted request had read ahead may arrive while it catches up from d
   expect(digest.current()).toEqual(whole(bytes));
 });
 
-it('bytes with a gap before them are a defect of ours', async () => {
+it('the prefix digest throws when bytes arrive after a gap', async () => {
   const { bytes, digest } = await begun();
   expect(() => digest.update(10, bytes.subarray(10, 20))).toThrow('cannot take bytes at 10');
 });

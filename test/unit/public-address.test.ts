@@ -23,17 +23,17 @@ it.each([
     '[fe80::1]',
     '[fd00::1]',
   ],
-])('%s is no public address', async (host) => {
+])('%s is refused as a private address', async (host) => {
   const error = await addresses.assertAllowed(new URL(`http://${host}/`), false).catch((thrown) => thrown);
   expect(error.explanation).toMatchObject({ code: 'private_address' });
 });
 
 it.each(['8.8.8.8', '192.0.1.1', '198.20.0.1', '[2606:4700::1]', '[2001:4860:4860::8888]'])(
-  '%s is a public address',
+  '%s is allowed as a public address',
   (host) => addresses.assertAllowed(new URL(`http://${host}/`), false),
 );
 
-it('a name is resolved before a proxy gets it, and refused if it is a name of this machine', async () => {
+it('a host name is resolved before a request goes to a proxy, and a local name is refused', async () => {
   const local = new URL('http://localhost/');
   await addresses.assertAllowed(local, false); // the connection looks the name up
   const error = await addresses.assertAllowed(local, true).catch((thrown) => thrown);

@@ -43,13 +43,13 @@ const task = (more: Partial<UploadTask> = {}): UploadTask => ({
   ...more,
 });
 
-describe('the address of a queue', () => {
+describe('queue URLs', () => {
   it.each([
     ['redis://queue.lan', 'redis', 'mediactl', 'redis://queue.lan', false],
     ['rediss://u:secret@queue.lan:6380/2#days', 'redis', 'days', 'rediss://queue.lan:6380/2#days', true],
     ['postgres://me@db/media', 'postgres', 'mediactl', 'postgres://db/media', false],
     ['postgresql://db/media?password=secret', 'postgres', 'mediactl', 'postgresql://db/media', true],
-  ])('%s', (text, store, name, label, hasPassword) => {
+  ])('parses the queue URL %s', (text, store, name, label, hasPassword) => {
     expect(parseQueueAddress('--queue', text)).toMatchObject({ store, name, label, hasPassword });
   });
 
@@ -62,12 +62,12 @@ describe('the address of a queue', () => {
     'redis://q#a b',
     ...['redis://q/abc', 'redis://q?db=3', 'redis://q?sentinelPassword=secret', 'redis:foo'],
     ...['redis://q#%E0', 'redis://u:s3cr%E0t@q', 'postgres:db'],
-  ])('%s is none', (text) => {
+  ])('rejects %s as a queue URL', (text) => {
     expect(() => parseQueueAddress('--queue', text)).toThrow(/^--queue: invalid queue (?:URL|name)/);
   });
 });
 
-describe('what a failure means', () => {
+describe('failure classification', () => {
   const failing = (exitCode: MediactlError['exitCode'], code: ErrorCode = 'unclassified', retryable = false) =>
     new MediactlError('unknown error', { code, exitCode, retryable });
   it.each([
@@ -96,11 +96,14 @@ describe('what a failure means', () => {
     [failing(exitCodes.terminated, 'terminated'), 'requeue'],
     [failing(exitCodes.interrupted, 'interrupted'), 'requeue'],
     [failing(exitCodes.rejected, 'lease_lost'), 'leaseLost'],
-  ])('%o: %s', (error, failureClass) => {
-    expect(classifyFailure(error)).toBe(failureClass);
-  });
+  ])(
+    'a failure with $explanation.code and exit code $explanation.exitCode is classified as $1',
+    (error, failureClass) => {
+      expect(classifyFailure(error)).toBe(failureClass);
+    },
+  );
 
-  it('goes to another machine and back as it was', () => {
+  it('a failure is unchanged after serialization to JSON and back', () => {
     const error = failing(exitCodes.quota, 'storage_full', true).with({
       reason: 'all is full',
       hint: 'delete some',
@@ -110,25 +113,28 @@ describe('what a failure means', () => {
     expect(parseFailure(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
   });
 
-  it.each([0, 'toString', 77, null])('of an exit code %o that is none, a failure', (exit_code) => {
-    const told = { code: 'x', message: 'm', exit_code, cause: {}, hint: 7, http_status: 'x' };
-    expect(parseFailure(JSON.stringify(told)).toJSON()).toMatchObject({
-      message: 'm',
-      exit_code: 1,
-      cause: null,
-      hint: null,
-      http_status: null,
-    });
-  });
+  it.each([0, 'toString', 77, null])(
+    'a serialized failure with the invalid exit code %o gets exit code 1',
+    (exit_code) => {
+      const serialized = { code: 'x', message: 'm', exit_code, cause: {}, hint: 7, http_status: 'x' };
+      expect(parseFailure(JSON.stringify(serialized)).toJSON()).toMatchObject({
+        message: 'm',
+        exit_code: 1,
+        cause: null,
+        hint: null,
+        http_status: null,
+      });
+    },
+  );
 
   it.each(['null', '{}', '[]', '{"message":1}', 'job stalled more than allowable limit', ''])(
-    'of other words (%s) an error all the same',
+    'the unrecognized failure text %j is read as an unclassified error',
     (words) => {
       expect(parseFailure(words).exitCode).toBe(exitCodes.unclassified);
     },
   );
 
-  it('of words of its own is named after them', () => {
+  it('the text of a stalled job is read as attempts_exhausted, and any other text as unclassified', () => {
     const nextStep = 'mediactl uploads retry ID --queue, once the cause is fixed';
     expect(seenError(parseFailure('job stalled more than allowable limit'))).toEqual({
       code: 'attempts_exhausted',
@@ -139,8 +145,8 @@ describe('what a failure means', () => {
   });
 });
 
-describe('a job of the queue', () => {
-  it('is the same for the same file and place, and its id is no number', () => {
+describe('queue jobs', () => {
+  it('a job ID depends only on the file and its destination, and is not a number', () => {
     const of = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(task(more), { path });
     expect(of()).toBe(of({ description: 'another', chunkBytes: 99 }));
     const others = [
@@ -163,11 +169,11 @@ describe('a job of the queue', () => {
       { ...task(), chunkBytes: 0 },
       { ...task(), folder: 7 },
     ],
-  ])('is looked at before it is believed: %o', (data) => {
+  ])('rejects invalid job payload %#', (data) => {
     expect(failureOf(() => parseTask(data))).toEqual(errorInTable('invalid_job'));
   });
 
-  it('of a later version is a newer mediactl’s, whatever else it holds', () => {
+  it('a job with a later format version is reported as unsupported', () => {
     for (const data of [{ ...task(), version: 2 }, { version: 3 }])
       expect(failureOf(() => parseTask(data))).toEqual(errorInTable('unsupported_job'));
   });
@@ -185,7 +191,7 @@ describe('roots', () => {
     symlinkSync(join(folder, 'media/day 1'), join(folder, 'media/today'));
   });
 
-  it('one that has a name is found below another mount', async () => {
+  it('a named root finds a file below a different mount point', async () => {
     const there = await Roots.open([`m=${folder}/media`], '/');
     const source = there.toTaskSource(join(folder, 'media/day 1/a.mov'));
     expect(source).toEqual({ root: 'm', path: 'day 1/a.mov' });
@@ -212,7 +218,7 @@ describe('roots', () => {
     [{ path: 'https://files.example.com/public/../private/a.mov' }],
     [{ path: 'https://files.example.com.evil.test/public/a.mov' }],
     [{ path: 'https://user@other.test/public/a.mov' }],
-  ])('nothing outside is opened: %o', async (source) => {
+  ])('refuses to open a source outside the roots: %o', async (source) => {
     const roots = await Roots.open([`${folder}/media`, 'm=media', 'https://files.example.com/public'], folder);
     const typed = { ...source, path: source.path.replace('FOLDER', folder) };
     expect(await roots.open(typed, notCalled).catch(seenError)).toEqual({
@@ -222,7 +228,7 @@ describe('roots', () => {
     });
   });
 
-  it('an address below one is asked for, and a link within one is followed', async () => {
+  it('a URL below a root URL is opened, and a symbolic link within a root is followed', async () => {
     const roots = await Roots.open([`${folder}/media`, 'https://files.example.com/public'], folder);
     const asked = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, notCalled);
     await expect(asked).rejects.toThrow('asked');
@@ -230,14 +236,14 @@ describe('roots', () => {
     await linked.close();
   });
 
-  it('a file that is not there is no file; where nothing is, the disk is not there', async () => {
+  it('a missing file fails with file_not_found, or with root_missing if its root directory is empty', async () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
     const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, notCalled).catch(seenError);
     expect(await missing('media/b.mov')).toMatchObject({ code: 'file_not_found' });
     expect(await missing('empty/b.mov')).toEqual(errorInTable('root_missing'));
   });
 
-  it('one that lacks more than half of what is queued is another directory', async () => {
+  it('a root that lacks more than half of the queued files is reported as the wrong directory', async () => {
     const roots = await Roots.open([`m=${folder}/media`], folder);
     const queued = ['day 1/a.mov', 'b.mov', 'c.mov'].map((path) => task({ source: { root: 'm', path } }));
     expect(await roots.assertFilesExist(queued).catch(seenError)).toEqual({
@@ -249,7 +255,7 @@ describe('roots', () => {
     });
   });
 
-  it('one that is not there, or is given twice, is said at once', async () => {
+  it('a root that does not exist or is given twice is rejected at startup', async () => {
     await expect(Roots.open(['nowhere'], folder)).rejects.toThrow('directory nowhere does not exist');
     const file = 'media/day 1/a.mov';
     await expect(Roots.open([file], folder)).rejects.toThrow(`directory ${file} does not exist`);
@@ -257,10 +263,10 @@ describe('roots', () => {
   });
 });
 
-describe('a lease', () => {
+describe('leases', () => {
   const at = (state: { now: number }) => ({ ...systemClock, now: () => state.now });
 
-  it('is lost by silence, at the first look, and stays lost', () => {
+  it('a lease that is not renewed in time expires and cannot be renewed afterwards', () => {
     const time = { now: 1_000 };
     const lease = new Lease(at(time), 5_000, 'a.mov');
     time.now += 4_999;
@@ -275,7 +281,7 @@ describe('a lease', () => {
     expect(() => lease.assertHeld()).toThrow('another worker has taken over');
   });
 
-  it('a clock that is set back does not lengthen it', async () => {
+  it('setting the clock back does not extend a lease', async () => {
     const time = { now: 1_000_000 };
     const lease = new Lease(at(time), 50, 'a.mov');
     time.now = 0;
@@ -284,7 +290,7 @@ describe('a lease', () => {
   });
 });
 
-describe.each([redis, postgres])('the store on $kind', ({ requirement, start }) => {
+describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }) => {
   describe('', { tags: requirement }, () => {
     let server: StoreServer;
     let fleet: QueueClient;
@@ -303,7 +309,7 @@ describe.each([redis, postgres])('the store on $kind', ({ requirement, start }) 
       await server.end();
     });
 
-    it('an attempt that lost its upload to a later one writes nothing', async () => {
+    it('an attempt cannot write after a later attempt has claimed its upload', async () => {
       const { store } = fleet;
       const first = await store.claim('a');
       expect(await store.writeEntry('a', first.fence, 'of the first')).toBe(true);
@@ -319,7 +325,7 @@ describe.each([redis, postgres])('the store on $kind', ({ requirement, start }) 
       for (const late of [first, second]) expect(await store.writeEntry('a', late.fence, 'after the end')).toBe(false);
     });
 
-    it('a receipt of a file is written again where it lacks, and ends what was under way', async () => {
+    it('restoring a receipt saves it if it is missing, and ends the attempt in progress', async () => {
       const { store } = fleet;
       const { fence } = await store.claim('r');
       expect(await store.writeEntry('r', fence, 'entry')).toBe(true);
@@ -330,18 +336,18 @@ describe.each([redis, postgres])('the store on $kind', ({ requirement, start }) 
       expect((await store.claim('r')).entry).toBeUndefined();
     });
 
-    it('one that comes again after all was forgotten is not taken for its former self', async () => {
+    it('an upload that is removed and claimed again rejects writes of its previous attempt', async () => {
       const { store } = fleet;
       const former = await store.claim('c');
       await store.remove(['c']);
-      const anew = await store.claim('c');
+      const reclaimed = await store.claim('c');
       expect(await store.writeEntry('c', former.fence, 'of the former')).toBe(false);
-      expect(await store.writeEntry('c', anew.fence, 'of the new')).toBe(true);
-      expect(await store.writeEntry('c', anew.fence, undefined)).toBe(true);
+      expect(await store.writeEntry('c', reclaimed.fence, 'of the new')).toBe(true);
+      expect(await store.writeEntry('c', reclaimed.fence, undefined)).toBe(true);
       expect((await store.claim('c')).entry).toBeUndefined();
     });
 
-    it('many that open it for the first time at once all come in', async () => {
+    it('several clients that open a new queue store at the same time all succeed', async () => {
       const opened = await Promise.all(
         [1, 2, 3, 4].map(() => openQueueClient(parseQueueAddress('', `${server.address}#many`), tools)),
       );
@@ -350,7 +356,7 @@ describe.each([redis, postgres])('the store on $kind', ({ requirement, start }) 
       for (const each of opened) await each.close();
     });
 
-    it('while it is away who asks waits, and is answered', async () => {
+    it('a write waits while the queue store restarts, and then succeeds', async () => {
       const { fence } = await fleet.store.claim('d');
       await server.kill();
       const written = fleet.store.writeEntry('d', fence, 'late');
@@ -359,14 +365,14 @@ describe.each([redis, postgres])('the store on $kind', ({ requirement, start }) 
       expect(await written).toBe(true);
     });
 
-    it('one that nobody listens at, exit 10', async () => {
+    it('opening a queue store at an unused port fails with queue_unreachable', async () => {
       const address = parseQueueAddress('', server.address.replace(/:\d+/, ':1'));
       expect(await openQueueClient(address, tools).catch(seenError)).toEqual(errorInTable('queue_unreachable'));
     });
   });
 });
 
-describe('a worker', { tags: 'postgresql' }, () => {
+describe('workers', { tags: 'postgresql' }, () => {
   let server: StoreServer;
   let client: QueueClient;
   beforeAll(async () => {
@@ -390,7 +396,7 @@ describe('a worker', { tags: 'postgresql' }, () => {
     };
   };
 
-  it('whose clock differs from the store’s by a quarter of its lease fails its check', async () => {
+  it('a worker fails its self-check when its clock differs from the store by over a quarter of the lease', async () => {
     await runSelfCheck(client, await depsAt(5_000));
     expect(await runSelfCheck(client, await depsAt(-10_000)).catch(seenError)).toEqual({
       code: 'clock_skew',
@@ -399,7 +405,7 @@ describe('a worker', { tags: 'postgresql' }, () => {
     });
   });
 
-  it('aborts what it has in hand when it pauses', async () => {
+  it('a worker that pauses after repeated failures aborts its current uploads', async () => {
     const health = new WorkerHealth(client, await depsAt(0));
     const signal = await health.waitUntilHealthy(new AbortController().signal);
     for (let failures = 0; failures < 10; failures++) health.onFailure(parseFailure('the disk is slow'));
@@ -407,7 +413,7 @@ describe('a worker', { tags: 'postgresql' }, () => {
   });
 });
 
-describe('a Redis', { tags: 'redis-server' }, () => {
+describe('Redis', { tags: 'redis-server' }, () => {
   const tools = {
     clock: systemClock,
     signal: new AbortController().signal,
@@ -430,7 +436,7 @@ describe('a Redis', { tags: 'redis-server' }, () => {
     }
   };
 
-  it('lets in who has its password', async () => {
+  it('a Redis with a password refuses a missing or wrong password and accepts the right one', async () => {
     const options = ['--requirepass', 'a-secret-of-redis'];
     const refused = errorInTable('queue_refused');
     expect(await opened(options)).toEqual(refused);
@@ -440,7 +446,7 @@ describe('a Redis', { tags: 'redis-server' }, () => {
     });
   });
 
-  it('that may throw away what it holds is refused', async () => {
+  it('a Redis whose eviction policy may delete keys is refused', async () => {
     const refused = {
       code: 'queue_unusable',
       exit: 2,
@@ -449,7 +455,7 @@ describe('a Redis', { tags: 'redis-server' }, () => {
     expect(await opened(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refused);
   });
 
-  it('without an append-only file is in doubt; with one it is not', async () => {
+  it('a Redis without an append-only file causes a durability warning, and one with it does not', async () => {
     expect(await opened(['--appendonly', 'no'])).toMatchObject({
       server: expect.stringMatching(/^redis \d/),
       durabilityWarning: expect.stringContaining('AOF is off'),

@@ -53,14 +53,14 @@ const failureOf = (opened: Promise<unknown>) =>
   );
 
 /** Injects the fault from the second request on; the first one opens the source. */
-const later = (misdeed: FileServerFault) => (asked: FileRequest) => (asked.nth > 1 ? misdeed : undefined);
+const later = (injected: FileServerFault) => (asked: FileRequest) => (asked.nth > 1 ? injected : undefined);
 
 const answering = (status: number, body = '', headers: Record<string, string> = {}): FileServerFault => ({
   respond: (response) => respond(response, status, body, headers),
 });
 
-describe('a file that stays as it is', () => {
-  it.each([0, 1, 5, 3 * MiB])('of %d bytes is read whole, and in parts', async (sizeBytes) => {
+describe('unchanged files', () => {
+  it.each([0, 1, 5, 3 * MiB])('a remote file of %d bytes is read as a whole and in ranges', async (sizeBytes) => {
     const { server, source } = await servedAndOpened(someBytes(sizeBytes));
     expect(source.identity).toEqual({
       sizeBytes,
@@ -74,29 +74,29 @@ describe('a file that stays as it is', () => {
     await source.assertUnchanged();
   });
 
-  it('of no bytes needs no parts and no version', async () => {
+  it('an empty remote file needs neither range support nor a validator', async () => {
     const url = await startServer((_, response) => respond(response, 200));
     const source = await open(url);
     expect(source.identity).toEqual({ sizeBytes: 0, mtimeNs: '0' });
     await source.assertUnchanged();
   });
 
-  it('is told of as it is read: each buffer in its place, before it is handed over', async () => {
+  it('onRead receives each buffer and its offset before the reader does', async () => {
     const { server, source } = await servedAndOpened();
-    const told: Buffer[] = [];
+    const reported: Buffer[] = [];
     let handed = 1000;
     const onRead = (at: number, bytes: Buffer) => {
       expect(at).toBe(handed);
-      told.push(Buffer.from(bytes));
+      reported.push(Buffer.from(bytes));
     };
     for await (const bytes of source.read(1000, size, { onRead })) {
-      expect(bytes.equals(told.at(-1) as Buffer)).toBe(true);
+      expect(bytes.equals(reported.at(-1) as Buffer)).toBe(true);
       handed += bytes.length;
     }
-    expect(Buffer.concat(told).equals(server.bytes.subarray(1000))).toBe(true);
+    expect(Buffer.concat(reported).equals(server.bytes.subarray(1000))).toBe(true);
   });
 
-  it('is asked for without our key, in parts, on condition that it stays', async () => {
+  it('a remote file is requested in ranges, with If-Match and without the API key', async () => {
     const { server, source } = await servedAndOpened();
     await readAll(source, 10, 20);
     expect(server.ranges).toEqual(['0-0', '10-19', '0-0']);
@@ -107,7 +107,7 @@ describe('a file that stays as it is', () => {
     for (const { headers } of server.requests) expect(headers).not.toHaveProperty('authorization');
   });
 
-  it('goes by its time where its tag is a weak one', async () => {
+  it('range requests send If-Unmodified-Since when the ETag is weak', async () => {
     const server = await FileServer.start(someBytes(size));
     server.fault = () => ({ headers: { etag: `W/${server.etag}` } });
     const source = await open(server.url);
@@ -117,7 +117,7 @@ describe('a file that stays as it is', () => {
     expect(server.requests[1]?.headers).not.toHaveProperty('if-match');
   });
 
-  it('is called as its server says, and of the type that it says', async () => {
+  it('the file name and content type come from the response headers of the file server', async () => {
     const server = await FileServer.start(someBytes(10));
     const plain = await open(server.url);
     expect([plain.fileName, plain.contentType]).toEqual(['day 1.mp4', 'video/mp4']);
@@ -133,8 +133,8 @@ describe('a file that stays as it is', () => {
   });
 });
 
-describe('a line that breaks', () => {
-  it('is taken up at the byte where it broke, by broken connections and failing servers', async () => {
+describe('failed connections', () => {
+  it('a read resumes at the byte where the connection broke or the server failed', async () => {
     const { server, source } = await servedAndOpened();
     server.fault = ({ nth }) =>
       [{}, { cutAfterBytes: 100_000 }, answering(503), { cutAfterBytes: 1 }, answering(502)][nth - 1];
@@ -145,7 +145,7 @@ describe('a line that breaks', () => {
     expect(server.ranges).toEqual(['0-0', `0-${size - 1}`, ...rest, '0-0']);
   });
 
-  it('is given up after four tries without a byte, and may be tried later', async () => {
+  it('a read fails with a retryable error after four attempts without a byte', async () => {
     const { server, source } = await servedAndOpened();
     server.fault = ({ nth }) => (nth === 2 ? { cutAfterBytes: 1000 } : answering(503));
     const { bytes, error } = await readAll(source);
@@ -159,7 +159,7 @@ describe('a line that breaks', () => {
     expect(server.requests.length).toBe(5);
   });
 
-  it('is given up after four tries where the server only drips bytes', async () => {
+  it('a read times out after four attempts in which the server only drips bytes', async () => {
     const server = await FileServer.start(someBytes(size));
     const source = await RangeSource.open(server.url, transportFor(server.url, 50));
     server.fault = ({ nth, headers }) =>
@@ -178,7 +178,7 @@ describe('a line that breaks', () => {
     expect(error).toMatchObject({ code: 'timeout', exit_code: 10, retryable: true });
   });
 
-  it('that answers less than requested is asked for the rest', async () => {
+  it('a response shorter than the requested range is followed by a request for the rest', async () => {
     const { server, source } = await servedAndOpened();
     const short = (from: number, to: number): FileServerFault => ({
       respond: (response) => {
@@ -192,7 +192,7 @@ describe('a line that breaks', () => {
     expect(server.ranges[3]).toBe(`9-${size - 1}`);
   });
 
-  it('that a person gives up ends at once, whatever it waits for', async () => {
+  it('an abort ends a read at once while it waits for the server', async () => {
     const server = await FileServer.start(someBytes(size));
     const stop = new AbortController();
     const source = await open(server.url, { signal: stop.signal });
@@ -202,7 +202,7 @@ describe('a line that breaks', () => {
     expect((await reading).error).toMatchObject({ code: 'interrupted' });
   });
 
-  it('on which nothing comes any more is let go of by a reader who leaves', async () => {
+  it('a reader that stops closes a stalled connection without waiting for the idle timeout', async () => {
     const server = await FileServer.start(someBytes(size));
     const source = await RangeSource.open(server.url, transportFor(server.url, 3600_000));
     const closed = createLatch();
@@ -217,7 +217,7 @@ describe('a line that breaks', () => {
     await closed.opened; // at once, not after the idle timeout of an hour
   });
 
-  it('is not read ahead of its reader by more than a little, and let go of by one who leaves', async () => {
+  it('a source reads ahead only a few MiB, and closes the connection when its reader stops', async () => {
     let sent = 0;
     const closed = createLatch();
     const { server, source } = await servedAndOpened(randomBytes(64 * MiB));
@@ -241,55 +241,55 @@ describe('a line that breaks', () => {
   });
 });
 
-describe('a file that becomes another', () => {
+describe('replaced files', () => {
   const other = someBytes(size, 'other');
   it.each<[string, (server: FileServer) => void]>([
     [
-      'at a server that heeds conditions',
+      'whose server evaluates If-Match',
       (server) => {
         server.bytes = other;
       },
     ],
     [
-      'by its time alone',
+      'with a new Last-Modified only',
       (server) => {
         server.lastModified = 'Tue, 03 Mar 2026 10:00:01 GMT';
         server.hasEtag = false;
       },
     ],
     [
-      'at one that does not',
+      'whose server ignores If-Match',
       (server) => {
         server.fault = later({ headers: { etag: '"another"' } });
       },
     ],
     [
-      'at one that stops to tell',
+      'whose server stops sending an ETag',
       (server) => {
         server.fault = later({ headers: { etag: undefined } });
       },
     ],
     [
-      'by its length',
+      'with another length',
       (server) => {
         server.fault = later({ headers: { 'content-range': `bytes 0-0/${size + 1}` } });
       },
     ],
     [
-      'and is sent whole',
+      'that is sent whole with status 200',
       (server) => {
         server.fault = later(answering(200, 'x'.repeat(size)));
       },
     ],
     [
-      'and is shorter',
+      'that is too short for the range (416)',
       (server) => {
         server.fault = later(answering(416));
       },
     ],
-  ])('%s is found out before a byte of it is handed over', async (how, change) => {
+  ])('a replaced file %s is detected before any of its bytes are returned', async (how, change) => {
     const server = await FileServer.start(someBytes(size));
-    server.hasEtag = how !== 'by its time alone';
+    server.hasEtag = how !== 'with a new Last-Modified only';
     const source = await open(server.url);
     change(server);
     const { bytes, error } = await readAll(source);
@@ -298,7 +298,7 @@ describe('a file that becomes another', () => {
     await expect(source.assertUnchanged()).rejects.toThrow('changed since its upload began');
   });
 
-  it('while its last part is on its way never completes a chunk', async () => {
+  it('a file that is replaced during its last range never completes a chunk', async () => {
     const { server, source } = await servedAndOpened();
     const onRead = () => {
       server.bytes = other;
@@ -308,7 +308,7 @@ describe('a file that becomes another', () => {
     expect(error).toMatchObject({ code: 'file_changed', exit_code: 13 });
   });
 
-  it('and holds something, having been empty', async () => {
+  it('an empty remote file that later has content is reported as changed', async () => {
     const { server, source } = await servedAndOpened(Buffer.alloc(0));
     server.bytes = other;
     await expect(source.assertUnchanged()).rejects.toThrow('changed since its upload began');
@@ -317,26 +317,29 @@ describe('a file that becomes another', () => {
   it.each([
     [404, { code: 'file_missing', exit_code: 1, http_status: null }],
     [403, { code: 'source_forbidden', exit_code: 2, http_status: null }],
-  ])('and is answered %d is told as what it is, not as an upload session that is gone', async (status, expected) => {
-    const { server, source } = await servedAndOpened();
-    server.fault = later(answering(status));
-    expect((await readAll(source)).error).toMatchObject(expected);
-  });
+  ])(
+    'status %d for a remote file is reported as a source error, not as a lost upload session',
+    async (status, expected) => {
+      const { server, source } = await servedAndOpened();
+      server.fault = later(answering(status));
+      expect((await readAll(source)).error).toMatchObject(expected);
+    },
+  );
 });
 
-describe('a server that cannot be read from', () => {
+describe('unusable file servers', () => {
   const partOf = (headers: Record<string, string>) =>
     answering(206, 'x', { etag: '"a"', 'content-range': 'bytes 0-0/9', ...headers });
   it.each([
-    ['sends no parts', answering(200, 'all of it', { etag: '"a"' })],
-    ['tells no length', partOf({ 'content-range': 'bytes 0-0/*' })],
-    ['has no versions', partOf({ etag: '' })],
-    ['has weak ones', partOf({ etag: 'W/"a"' })],
-    ['tells a time that is none', partOf({ etag: '', 'last-modified': 'yesterday' })],
-    ['encodes it', partOf({ 'content-encoding': 'gzip' })],
-  ])('since it %s is told so, and what does instead', async (_why, misdeed) => {
+    ['does not support ranges', answering(200, 'all of it', { etag: '"a"' })],
+    ['sends no total length', partOf({ 'content-range': 'bytes 0-0/*' })],
+    ['sends no validator', partOf({ etag: '' })],
+    ['sends only a weak ETag', partOf({ etag: 'W/"a"' })],
+    ['sends an invalid Last-Modified', partOf({ etag: '', 'last-modified': 'yesterday' })],
+    ['compresses the content', partOf({ 'content-encoding': 'gzip' })],
+  ])('a file server that %s is refused with a hint to pipe the file instead', async (_why, injected) => {
     const server = await FileServer.start(someBytes(9));
-    server.fault = () => misdeed;
+    server.fault = () => injected;
     const secret = `${server.url}?token=a-secret`;
     const error = await failureOf(open(secret));
     expect(error).toMatchObject({
@@ -354,7 +357,7 @@ describe('a server that cannot be read from', () => {
     [403, 'source_forbidden', 2],
     [400, 'source_failed', 10],
     [503, 'source_failed', 10],
-  ])('since it answers %d', async (status, code, exitCode) => {
+  ])('opening a file on a server that responds with %d fails with %s', async (status, code, exitCode) => {
     const server = await FileServer.start(someBytes(9));
     server.fault = () => answering(status, '<html>', { 'content-type': 'text/html' });
     const error = await failureOf(open(server.url));
@@ -362,16 +365,16 @@ describe('a server that cannot be read from', () => {
     expect(server.requests.length).toBe(status === 503 ? 4 : 1);
   });
 
-  it('since it is not there', async () => {
+  it('opening a file on an unreachable server fails with connection_refused and exit code 10', async () => {
     const error = await failureOf(open('http://127.0.0.1:9/a.mp4'));
     expect(error).toMatchObject({ code: 'connection_refused', exit_code: 10, hint: /check the URL/ });
   });
 
   it.each([
-    ['another part', { headers: { 'content-range': `bytes 1-9/${size}` } }],
-    ['more than that', { headers: { 'content-range': `bytes 0-${size - 1}/${size}` } }],
+    ['a different range', { headers: { 'content-range': `bytes 1-9/${size}` } }],
+    ['a larger range', { headers: { 'content-range': `bytes 0-${size - 1}/${size}` } }],
     [
-      'a body past its end',
+      'a body longer than its range',
       {
         respond: (response: ServerResponse) =>
           respond(response, 206, 'x'.repeat(1001), {
@@ -380,19 +383,19 @@ describe('a server that cannot be read from', () => {
           }),
       },
     ],
-    ['it encoded', { headers: { 'content-encoding': 'gzip' } }],
-  ])('any more, since it sends %s', async (_what, misdeed) => {
+    ['compressed content', { headers: { 'content-encoding': 'gzip' } }],
+  ])('a read fails without a retry when the server sends %s', async (_what, injected) => {
     const server = await FileServer.start(someBytes(size));
     server.hasEtag = false;
     const source = await open(server.url);
-    server.fault = ({ nth }) => (nth === 2 ? misdeed : undefined);
+    server.fault = ({ nth }) => (nth === 2 ? injected : undefined);
     expect(await readAll(source, 0, 1000)).toMatchObject({
       error: { code: 'source_failed', exit_code: 10, retryable: false },
     });
   });
 });
 
-it('an address that leads elsewhere is followed at every part, and its password stays at home', async () => {
+it('a redirect is followed for every range, and the password is not sent to its target', async () => {
   const server = await FileServer.start(someBytes(size));
   const heard: (string | undefined)[] = [];
   const origin = await startServer(({ headers }, response) => {

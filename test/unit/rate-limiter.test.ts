@@ -5,191 +5,191 @@ import { fastClock } from '../support/clock.ts';
 const minuteMs = 60_000;
 
 /** Creates a rate limiter on its own clock and records the acquired requests. Tests that wait pass a `speed`. */
-function world(maxOutageMs = minuteMs, speed = 1) {
+function createLimiter(maxOutageMs = minuteMs, speed = 1) {
   const clock = fastClock(speed);
-  const gate = new ClientRateLimiter(clock, maxOutageMs);
-  const through: number[] = [];
+  const limiter = new ClientRateLimiter(clock, maxOutageMs);
+  const acquiredAt: number[] = [];
   const waits: TransportNotice[] = [];
   const stop = new AbortController();
-  const enter = (lane: Lane = 'bulk') =>
-    gate
+  const acquire = (lane: Lane = 'bulk') =>
+    limiter
       .acquire(lane, stop.signal, (wait) => waits.push(wait))
       .then(() => {
-        through.push(clock.now());
+        acquiredAt.push(clock.now());
       });
-  const told = (remaining: number, limit = 100, resetAt = clock.now() + minuteMs) =>
-    gate.onResponse({ limit, remaining, resetAt }, true);
-  return { clock, gate, through, waits, stop, enter, told };
+  const respond = (remaining: number, limit = 100, resetAt = clock.now() + minuteMs) =>
+    limiter.onResponse({ limit, remaining, resetAt }, true);
+  return { clock, limiter, acquiredAt, waits, stop, acquire, respond };
 }
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-it('of an unknown window one request asks, the others wait for its answer', async () => {
-  const { through, enter, told } = world();
-  const all = [1, 2, 3].map(() => enter());
+it('one request finds out an unknown rate limit while the others wait for its response', async () => {
+  const { acquiredAt, acquire, respond } = createLimiter();
+  const all = [1, 2, 3].map(() => acquire());
   await soon();
-  expect(through).toHaveLength(1);
-  told(100);
+  expect(acquiredAt).toHaveLength(1);
+  respond(100);
   await Promise.all(all);
-  expect(through).toHaveLength(3);
+  expect(acquiredAt).toHaveLength(3);
 });
 
-it('what is under way stays below the least that was told, less the reserve', async () => {
-  const { gate, through, enter, told } = world();
-  await enter();
-  told(14);
-  for (let n = 0; n < 8; n++) enter();
+it('the requests in flight stay below the lowest remaining count minus the reserve', async () => {
+  const { limiter, acquiredAt, acquire, respond } = createLimiter();
+  await acquire();
+  respond(14);
+  for (let n = 0; n < 8; n++) acquire();
   await soon();
-  expect(through).toHaveLength(1 + 4); // 14 left, less the reserve of 10
-  told(13); // one response: three in flight
+  expect(acquiredAt).toHaveLength(1 + 4); // 14 left, less the reserve of 10
+  respond(13); // one response: three in flight
   await soon();
-  expect(through).toHaveLength(1 + 4);
-  expect(gate.budget).toMatchObject({ left: 13, limit: 100 });
+  expect(acquiredAt).toHaveLength(1 + 4);
+  expect(limiter.budget).toMatchObject({ left: 13, limit: 100 });
 });
 
-it('a reserve that is asked for is kept, and half a window at most otherwise', async () => {
-  const { gate, through, enter, told } = world();
-  gate.reserve = 0;
-  await enter();
-  told(2);
-  for (let n = 0; n < 8; n++) enter();
+it('an explicit reserve is kept, and the default reserve is at most half of the window', async () => {
+  const { limiter, acquiredAt, acquire, respond } = createLimiter();
+  limiter.reserve = 0;
+  await acquire();
+  respond(2);
+  for (let n = 0; n < 8; n++) acquire();
   await soon();
-  expect(through).toHaveLength(1 + 2);
-  const small = world();
-  await small.enter();
-  small.told(8, 8);
-  for (let n = 0; n < 8; n++) small.enter();
+  expect(acquiredAt).toHaveLength(1 + 2);
+  const small = createLimiter();
+  await small.acquire();
+  small.respond(8, 8);
+  for (let n = 0; n < 8; n++) small.acquire();
   await soon();
-  expect(small.through).toHaveLength(1 + 4);
+  expect(small.acquiredAt).toHaveLength(1 + 4);
 });
 
-it('people pass, whatever is left', async () => {
-  const { through, enter, told } = world();
-  await enter();
-  told(0);
-  enter();
-  await enter('interactive');
-  expect(through).toHaveLength(2);
+it('interactive requests are sent even when no requests remain in the window', async () => {
+  const { acquiredAt, acquire, respond } = createLimiter();
+  await acquire();
+  respond(0);
+  acquire();
+  await acquire('interactive');
+  expect(acquiredAt).toHaveLength(2);
 });
 
-it('an empty window is slept out to its reset, and said', async () => {
-  const { clock, through, waits, enter, told } = world(minuteMs, 100);
-  await enter();
+it('requests wait until an exhausted window resets, and the wait is reported', async () => {
+  const { clock, acquiredAt, waits, acquire, respond } = createLimiter(minuteMs, 100);
+  await acquire();
   const resetAt = clock.now() + 20_000;
-  told(0, 100, resetAt);
-  await enter();
-  expect(through[1]).toBeGreaterThanOrEqual(resetAt);
+  respond(0, 100, resetAt);
+  await acquire();
+  expect(acquiredAt[1]).toBeGreaterThanOrEqual(resetAt);
   expect(waits).toEqual([{ kind: 'rate-limited', untilMs: expect.any(Number) }, { kind: 'resumed' }]);
 });
 
-it('a 429 closes it for all, for as long as it says', async () => {
-  const { clock, gate, through, enter, told } = world(minuteMs, 100);
-  await enter();
-  told(90);
+it('a 429 response pauses all requests for the time that it specifies', async () => {
+  const { clock, limiter, acquiredAt, acquire, respond } = createLimiter(minuteMs, 100);
+  await acquire();
+  respond(90);
   const until = clock.now() + 30_000;
-  gate.pauseUntil(until);
-  await Promise.all([enter(), enter().then(() => told(99))]);
-  expect(through[1]).toBeGreaterThanOrEqual(until);
+  limiter.pauseUntil(until);
+  await Promise.all([acquire(), acquire().then(() => respond(99))]);
+  expect(acquiredAt[1]).toBeGreaterThanOrEqual(until);
 });
 
-it('a service that tells nothing is not asked what is left', async () => {
-  const { gate, through, enter } = world();
-  await enter();
-  gate.onResponse(undefined, true);
-  await Promise.all(Array.from({ length: 20 }, () => enter()));
-  expect(through).toHaveLength(21);
+it('requests are not limited when the service sends no rate limit headers', async () => {
+  const { limiter, acquiredAt, acquire } = createLimiter();
+  await acquire();
+  limiter.onResponse(undefined, true);
+  await Promise.all(Array.from({ length: 20 }, () => acquire()));
+  expect(acquiredAt).toHaveLength(21);
 });
 
-it('answers that tell nothing count all the same', async () => {
-  const { gate, through, enter, told } = world();
-  await enter();
-  told(12);
-  await enter();
-  gate.onResponse(undefined, true);
-  enter();
-  enter();
+it('responses without rate limit headers still reduce the remaining count', async () => {
+  const { limiter, acquiredAt, acquire, respond } = createLimiter();
+  await acquire();
+  respond(12);
+  await acquire();
+  limiter.onResponse(undefined, true);
+  acquire();
+  acquire();
   await soon();
-  expect(through).toHaveLength(3); // 12 left, less the response without headers, less the reserve of 10
+  expect(acquiredAt).toHaveLength(3); // 12 left, less the response without headers, less the reserve of 10
 });
 
-it('an answer of the last window that comes late tells nothing of this one', async () => {
-  const { clock, gate, enter, told } = world();
+it('a late response from the previous window does not change the current window', async () => {
+  const { clock, limiter, acquire, respond } = createLimiter();
   const before = clock.now() + 1_000;
-  await enter();
-  told(100);
-  await enter();
-  gate.onResponse({ limit: 100, remaining: 0, resetAt: before }, true);
-  expect(gate.budget?.left).toBe(100);
+  await acquire();
+  respond(100);
+  await acquire();
+  limiter.onResponse({ limit: 100, remaining: 0, resetAt: before }, true);
+  expect(limiter.budget?.left).toBe(100);
 });
 
-it('while nobody is there one at a time tries, and any answer opens it', async () => {
-  const { gate, through, waits, enter, told } = world(10 * minuteMs, 2);
-  await enter();
-  told(100);
-  await enter();
-  gate.onAbandoned();
-  expect(gate.onFailure()).toBe(true);
-  const all = [1, 2, 3, 4].map(() => enter());
-  while (through.length < 3) await soon();
+it('one request at a time probes the service during an outage, and any response ends the outage', async () => {
+  const { limiter, acquiredAt, waits, acquire, respond } = createLimiter(10 * minuteMs, 2);
+  await acquire();
+  respond(100);
+  await acquire();
+  limiter.onAbandoned();
+  expect(limiter.onFailure()).toBe(true);
+  const all = [1, 2, 3, 4].map(() => acquire());
+  while (acquiredAt.length < 3) await soon();
   await soon();
-  expect(through).toHaveLength(3);
-  gate.onAbandoned();
-  expect(gate.onFailure()).toBe(true);
-  while (through.length < 4) await soon();
+  expect(acquiredAt).toHaveLength(3);
+  limiter.onAbandoned();
+  expect(limiter.onFailure()).toBe(true);
+  while (acquiredAt.length < 4) await soon();
   await soon();
-  expect(through).toHaveLength(4);
-  told(99);
+  expect(acquiredAt).toHaveLength(4);
+  respond(99);
   await Promise.all(all);
   expect(waits.map(({ kind }) => kind)).not.toContain('rate-limited');
 });
 
-it('an outage is waited out no longer than it may take', async () => {
-  const { clock, gate, enter } = world(5_000, 100);
-  await enter();
-  gate.onAbandoned();
-  let isWaitedFor = gate.onFailure();
+it('requests wait for an outage to end only up to its maximum duration', async () => {
+  const { clock, limiter, acquire } = createLimiter(5_000, 100);
+  await acquire();
+  limiter.onAbandoned();
+  let isWaitedFor = limiter.onFailure();
   expect(isWaitedFor).toBe(true);
   clock.advance(6_000);
-  await enter();
-  gate.onAbandoned();
-  isWaitedFor = gate.onFailure();
+  await acquire();
+  limiter.onAbandoned();
+  isWaitedFor = limiter.onFailure();
   expect(isWaitedFor).toBe(false);
 });
 
-it('looking takes a twentieth of a window', async () => {
-  const { through, enter, told } = world();
-  await enter();
-  told(100);
-  for (let n = 0; n < 20; n++) enter('background');
+it('background requests use at most a twentieth of a window', async () => {
+  const { acquiredAt, acquire, respond } = createLimiter();
+  await acquire();
+  respond(100);
+  for (let n = 0; n < 20; n++) acquire('background');
   await soon();
-  expect(through).toHaveLength(1 + 5);
+  expect(acquiredAt).toHaveLength(1 + 5);
 });
 
-it('who waits is let go by its signal', async () => {
-  const { stop, enter, told } = world();
-  await enter();
-  told(0);
-  const waiting = enter();
+it('an abort signal cancels a waiting request', async () => {
+  const { stop, acquire, respond } = createLimiter();
+  await acquire();
+  respond(0);
+  const waiting = acquire();
   stop.abort(new Error('stopped'));
   await expect(waiting).rejects.toThrow('stopped');
 });
 
-it('a window that a clock has moved too far away is asked about anew', async () => {
-  const { clock, through, enter, told } = world(minuteMs, 100);
-  await enter();
-  told(0, 100, clock.now() + 1_000);
+it('the rate limit is requested again when a clock change moves its reset too far away', async () => {
+  const { clock, acquiredAt, acquire, respond } = createLimiter(minuteMs, 100);
+  await acquire();
+  respond(0, 100, clock.now() + 1_000);
   clock.advance(-48 * 3600_000); // the clock is set back
-  await enter();
-  expect(through).toHaveLength(2);
+  await acquire();
+  expect(acquiredAt).toHaveLength(2);
 });
 
 it('a reserve as large as the window is refused once the window is known', async () => {
-  const { gate, through, enter, told } = world();
-  gate.reserve = 100;
-  await enter();
-  told(100);
-  await expect(enter()).rejects.toThrow('--reserve-requests 100 allows no requests: the rate limit is 100');
-  gate.reserve = 99;
-  await enter();
-  expect(through).toHaveLength(2);
+  const { limiter, acquiredAt, acquire, respond } = createLimiter();
+  limiter.reserve = 100;
+  await acquire();
+  respond(100);
+  await expect(acquire()).rejects.toThrow('--reserve-requests 100 allows no requests: the rate limit is 100');
+  limiter.reserve = 99;
+  await acquire();
+  expect(acquiredAt).toHaveLength(2);
 });

@@ -10,7 +10,7 @@ const notCalled = async (): Promise<never> => {
   throw new Error('asked');
 };
 
-it('a run that ends early waits for the receipts that it updates', async () => {
+it('a run that fails waits until its pending receipt updates are written', async () => {
   const transport = new Transport({
     baseUrl: new URL(await startServer((_, response) => respond(response, 200, { uid, status: 'ready' }))),
     apiKey: 'a-key',

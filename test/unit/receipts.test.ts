@@ -26,7 +26,7 @@ const receipt: Receipt = {
   ...{ state: 'unchecked', reason: null, at: '2026-01-01T00:00:00.000Z' },
 };
 
-it('what a run finishes is later than its start, although the newest upload was forgotten meanwhile', async () => {
+it('a receipt is newer than the start of its run even if the newest upload was removed meanwhile', async () => {
   const database = await StateDatabase.open(temporaryFolder());
   onTestFinished(() => database.close());
   const [store, receipts] = [new LocalUploadStore(database, process.pid), new Receipts(database)];
@@ -39,7 +39,7 @@ it('what a run finishes is later than its start, although the newest upload was 
   expect(await receipts.findByContent(key, receipt, await receipts.startRun('next run'), false)).toBeDefined();
 });
 
-describe('the result of processing', () => {
+describe('processing results', () => {
   const open = async () => {
     const database = await StateDatabase.open(temporaryFolder());
     onTestFinished(() => database.close());
@@ -58,7 +58,7 @@ describe('the result of processing', () => {
     expect(await find()).toBeUndefined();
   });
 
-  it('an upload whose asset no longer exists is forgotten', async () => {
+  it('the receipt of an upload whose asset no longer exists is deleted', async () => {
     const receipts = await open();
     await receipts.saveProcessingResult('asset', new MediactlError('no such asset', { code: 'not_found' }));
     expect(await receipts.find(key)).toBeUndefined();

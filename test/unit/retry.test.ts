@@ -8,7 +8,7 @@ const recordingClock = () => {
   return { delays, sleep: async (delayMs: number) => void delays.push(delayMs) };
 };
 
-it('backoff doubles up to its maximum, and takes off at most half', () => {
+it('backoff doubles up to a maximum, and jitter shortens a delay by at most half', () => {
   const highest = [0, 1, 2, 9].map((attempt) => backoff(attempt, {}, { random: () => 1 }));
   expect(highest).toEqual([1_000, 2_000, 4_000, 60_000]);
   expect(backoff(1, { minMs: 200, maxMs: 300 }, { random: () => 0 })).toBe(150);
@@ -24,7 +24,7 @@ it('retryUntil retries as long as a delay is given, then throws the last error',
   expect(clock.delays).toEqual([1, 2]);
 });
 
-it('retryUntil ends with the signal while it sleeps, and never starts after it', async () => {
+it('retryUntil stops sleeping when it is aborted, and makes no attempt after an abort', async () => {
   const stop = new AbortController();
   let attempts = 0;
   const retried = retryUntil(
@@ -42,7 +42,7 @@ it('retryUntil ends with the signal while it sleeps, and never starts after it',
   expect(attempts).toBe(1);
 });
 
-it('pollUntil returns the first result, and throws what the check throws', async () => {
+it('pollUntil returns the first defined result and rethrows an error of the check', async () => {
   const clock = recordingClock();
   const answers = [undefined, undefined, 0];
   expect(await pollUntil(undefined, () => answers.shift(), { clock, intervalMs: 5 })).toBe(0);
@@ -51,7 +51,7 @@ it('pollUntil returns the first result, and throws what the check throws', async
   await expect(pollUntil(undefined, failing, { clock, intervalMs: 5 })).rejects.toThrow('broken');
 });
 
-it('withTimeout passes the result on, and aborts work that takes too long', async () => {
+it('withTimeout returns the result, and aborts work that exceeds the timeout', async () => {
   expect(await withTimeout(60_000, async () => 'done')).toBe('done');
   const aborted: unknown[] = [];
   const hanging = (signal: AbortSignal) =>
@@ -65,7 +65,7 @@ it('withTimeout passes the result on, and aborts work that takes too long', asyn
   expect(aborted).toContain('stopped');
 });
 
-it('withGrace waits for work after an abort, but not for long', async () => {
+it('withGrace lets work finish for a few seconds after an abort', async () => {
   const clock = recordingClock();
   const stop = new AbortController();
   const hanging = withGrace(new Promise(() => {}), { clock, signal: stop.signal });

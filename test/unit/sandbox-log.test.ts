@@ -18,30 +18,30 @@ const many = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, at) => `line ${from + at} ü`).join('\n');
 
 it.each([
-  ['all of it', 'a\nb\nc\n', 5, 'a\nb\nc'],
-  ['its end', 'a\nb\nc\n', 2, 'b\nc'],
-  ['a last line that is not ended', 'a\nb', 1, 'b'],
+  ['a log shorter than the requested count', 'a\nb\nc\n', 5, 'a\nb\nc'],
+  ['the end of a log', 'a\nb\nc\n', 2, 'b\nc'],
+  ['a last line without a newline', 'a\nb', 1, 'b'],
   ['empty lines', 'a\n\n\n', 2, '\n'],
-  ['nothing', '', 5, ''],
-  ['more than a block', `${many(0, 20_000)}\n`, 12_000, many(8_000, 20_000)],
-])('the last lines: %s', async (_what, text, count, expected) => {
+  ['an empty log', '', 5, ''],
+  ['more lines than one block holds', `${many(0, 20_000)}\n`, 12_000, many(8_000, 20_000)],
+])('lastLines reads %s', async (_what, text, count, expected) => {
   expect(await (await reader(newLog(text))).lastLines(count)).toBe(expected);
 });
 
-it('of a log of 8 GB its end is read, and nothing else', async () => {
+it('lastLines reads only the end of an 8 GB log', async () => {
   const path = newLog('');
   truncateSync(path, 8_000_000_000);
   appendFileSync(path, '\none\ntwo\n');
   expect(await (await reader(path)).lastLines(2)).toBe('one\ntwo');
 });
 
-it('what was rotated away belongs to it', async () => {
+it('lastLines includes lines of the rotated log file', async () => {
   const path = newLog('c\nd\n');
   writeFileSync(`${path}.1`, 'a\nb\n');
   expect(await (await reader(path)).lastLines(3)).toBe('b\nc\nd');
 });
 
-it('goes on with what is added, whole characters only, and over a rotation', async () => {
+it('readAppended returns appended text in whole characters, and continues after a rotation', async () => {
   const path = newLog('before\n');
   const log = await reader(path);
   await log.lastLines(1);
@@ -60,7 +60,7 @@ it('goes on with what is added, whole characters only, and over a rotation', asy
   expect(await log.readAppended()).toBe('');
 });
 
-it('one that was emptied is read from its beginning', async () => {
+it('readAppended starts at the beginning after the log file is truncated', async () => {
   const path = newLog('a long line before\n');
   const log = await reader(path);
   await log.lastLines(1);

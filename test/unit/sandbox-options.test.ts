@@ -4,14 +4,14 @@ import { addServiceOptions, serviceArguments } from '../../src/cli/commands/sand
 import { parseArguments } from '../../src/sandbox/arguments.ts';
 
 /** Parses options as typed by the user into the options that the service process reads. */
-const told = (...typed: string[]) => {
+const parseTyped = (...typed: string[]) => {
   const command = addServiceOptions(new Command());
   return parseArguments(['--data-dir', '/d', ...serviceArguments(command.parse(typed, { from: 'user' }).opts())]);
 };
 
-it('what a person types arrives in bytes and seconds', () => {
+it('typed service options are converted to bytes and seconds', () => {
   expect(
-    told(
+    parseTyped(
       ...['--fault', 'cut-after=20MiB,times=2', '--fault', 'lost-answer', '--strict'],
       ...['--seed', '1000', '--rate-limit', '5/10s', '--session-lifetime', '1h30m'],
       ...['--token-lifetime', '500ms', '--credits', '0', '--max-upload-size', '8MiB'],
@@ -32,7 +32,7 @@ it('what a person types arrives in bytes and seconds', () => {
     player: { autoPlay: true, theme: 'light' },
   });
   const player = { autoPlay: false, theme: 'dark' };
-  expect(told()).toEqual({ dataDir: '/d', port: 4520, player });
+  expect(parseTyped()).toEqual({ dataDir: '/d', port: 4520, player });
 });
 
 it.each([
@@ -40,10 +40,10 @@ it.each([
   [['--rate-limit', '5'], "--rate-limit must be LIMIT/SECONDS, not '5'"],
   [['--fault', 'x'], "unknown fault 'x'"],
   [['--nonsense'], 'nonsense'],
-])('%j is refused by the program itself', (args, reason) => {
+])('the sandbox service rejects the arguments %j', (args, reason) => {
   expect(() => parseArguments(['--data-dir', '/d', ...args])).toThrow(reason);
 });
 
-it('it needs a folder', () => {
+it('the sandbox service requires --data-dir', () => {
   expect(() => parseArguments([])).toThrow('--data-dir is required');
 });

@@ -7,8 +7,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const uid = (first: string) => `${first.padEnd(8, '0')}-0000-4000-8000-000000000000`;
 const open = () => join(temporaryFolder(), 'shown', 'uids');
 
-describe('uids shown short', () => {
-  it('have eight digits, more where two begin alike, and no dash at the end', async () => {
+describe('short uids', () => {
+  it('a short uid has eight digits, more when two uids share them, and no trailing dash', async () => {
     const shown = new ShortUidStore(open());
     const [one, other] = ['11111111-1000-4000-8000-000000000000', '11111111-1200-4000-8000-000000000000'];
     expect((await shown.shorten('asset', [uid('a')]))(uid('a'))).toBe('a0000000');
@@ -16,7 +16,7 @@ describe('uids shown short', () => {
     expect([short(one), short(other)]).toEqual(['11111111-10', '11111111-12']);
   });
 
-  it('are told from those shown before, of their kind alone', async () => {
+  it('a short uid differs from those shown earlier for the same kind of resource', async () => {
     const path = open();
     await new ShortUidStore(path).shorten('asset', [uid('12345678')]);
     const twin = '12345678-0100-4000-8000-000000000000';
@@ -24,7 +24,7 @@ describe('uids shown short', () => {
     expect((await new ShortUidStore(path).shorten('asset', [twin]))(twin)).toBe('12345678-01');
   });
 
-  it('can be typed so: found by what they begin with, in either case', async () => {
+  it('a uid is found by its prefix in upper or lower case', async () => {
     const shown = new ShortUidStore(open());
     await shown.shorten('asset', [uid('abcdef01'), uid('abcdef02')]);
     expect(shown.find('asset', 'ABCDEF01')).toEqual([uid('abcdef01')]);
@@ -32,7 +32,7 @@ describe('uids shown short', () => {
     expect(shown.find('folder', 'abcdef')).toEqual([]);
   });
 
-  it('a table is kept whole, however long', async () => {
+  it('every uid of a table with 12,000 rows can be found by its short form', async () => {
     const shown = new ShortUidStore(open());
     const many = Array.from({ length: 12_000 }, (_, n) => uid(n.toString(16).padStart(8, '0')));
     await shown.shorten('asset', many);
@@ -40,11 +40,11 @@ describe('uids shown short', () => {
       expect(shown.find('asset', each.slice(0, 8))).toEqual([each]);
   });
 
-  it('what is no UUID stays whole', async () => {
+  it('an identifier that is not a UUID is not shortened', async () => {
     expect((await new ShortUidStore(open()).shorten('asset', ['asset-7']))('asset-7')).toBe('asset-7');
   });
 
-  it('the file is of this user alone, and keeps the newest', async () => {
+  it('the file of shown uids is private to the user and keeps the newest uids', async () => {
     const path = open();
     const shown = new ShortUidStore(path);
     const many = (from: number) =>
@@ -57,7 +57,7 @@ describe('uids shown short', () => {
     expect(shown.find('asset', many(0)[0] as string)).toHaveLength(0);
   });
 
-  it('stay whole where nothing can be kept, and a file of something else does no harm', async () => {
+  it('uids are not shortened when the file cannot be written, and a corrupt file is tolerated', async () => {
     const blocked = new ShortUidStore(join('/proc', 'nope', 'uids'));
     expect((await blocked.shorten('asset', [uid('a')]))(uid('a'))).toBe(uid('a'));
     const path = open();

@@ -27,7 +27,7 @@ async function fetched(url: string, { timeoutMs = 60_000, interruption = never }
   }
 }
 
-it('has what is small, without the key', async () => {
+it('fetchSmall returns a small body and does not send the API key', async () => {
   const keys: unknown[] = [];
   const url = await startServer((request, response) => {
     keys.push(request.headers.authorization);
@@ -36,12 +36,12 @@ it('has what is small, without the key', async () => {
   expect([await fetched(url), keys]).toEqual(['ten bytes.', [undefined]]);
 });
 
-it('does not read what is larger to its end', async () => {
+it('fetchSmall stops reading a body that exceeds the size limit', async () => {
   const url = await startServer((_, response) => void response.write('eleven bytes'));
   expect(await fetched(url)).toBe('too_large');
 });
 
-it('waits no longer than it may: for an answer, and for one that drips', async () => {
+it('fetchSmall times out when the server does not respond or only drips bytes', async () => {
   const silent = await startServer(() => {});
   const drips = await startServer((_, response) => {
     const timer = setInterval(() => response.write('.'), 100);
@@ -53,7 +53,7 @@ it('waits no longer than it may: for an answer, and for one that drips', async (
   expect(both).toEqual(['timeout', 'timeout']);
 });
 
-it('ends with the program', async () => {
+it('fetchSmall stops when the program is interrupted', async () => {
   const stop = new AbortController();
   const url = await startServer(() => {
     stop.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));

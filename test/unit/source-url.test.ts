@@ -3,8 +3,8 @@ import { fileNameOf, parseDispositionName, parseSourceUrl } from '../../src/clie
 
 const at = (query: string) => parseSourceUrl(`https://media.example/a/b.mp4${query}`).realPath;
 
-describe('an address', () => {
-  it('is asked for without its password, and shown without its query', () => {
+describe('source URLs', () => {
+  it('a source URL is requested without its password and displayed without its query', () => {
     const text = 'https://ann:p%40ss@media.example/a/b%20c.mp4?token=secret#part';
     const { url, headers, path, realPath } = parseSourceUrl(text);
     expect(url.href).toBe('https://media.example/a/b%20c.mp4?token=secret');
@@ -19,19 +19,19 @@ describe('an address', () => {
     ['CloudFront', '?Expires=1&Policy=p&Signature=s&Key-Pair-Id=k'],
     ['Azure', '?sv=2024-11-04&se=2026-01-01&sr=b&sp=r&skoid=o&sig=f00'],
     ['a token', '?token=abc'],
-  ])('that is newly signed is the same: %s', (_whose, query) => {
+  ])('a URL that differs only in its signature (%s) identifies the same source', (_whose, query) => {
     expect(at(query)).toBe(at(''));
     expect(at(`${query}&versionId=7`)).toBe(at('?versionId=7'));
   });
 
-  it('with another query is another', () => {
+  it('a URL with a different query identifies a different source', () => {
     const hashed = /^https:\/\/media\.example\/a\/b\.mp4#[0-9a-f]{16}$/;
     const all = ['?id=1', '?id=2', '?se=2&sp=1', '?se=3&sp=1'].map(at);
     for (const each of all) expect(each).toMatch(hashed);
     expect(new Set(all).size).toBe(4);
   });
 
-  it.each(['ftp://media.example/a', 'media.example/a', 'file:///etc/passwd'])('is not %s', (text) => {
+  it.each(['ftp://media.example/a', 'media.example/a', 'file:///etc/passwd'])('rejects %s as a source URL', (text) => {
     expect(() => parseSourceUrl(text)).toThrow('not an http or https URL');
   });
 });
@@ -45,7 +45,7 @@ it.each([
   ['/a/%ff.mp4', '%ff.mp4'],
   ['/a/x%0a.mp4', 'media.example'],
   ['/', 'media.example'],
-])('a file at %s is called %s', (path, name) => {
+])('the file name of a URL with the path %s is %s', (path, name) => {
   expect(fileNameOf(new URL(`https://media.example:8443${path}`))).toBe(name.replace(/^media.*/, 'media.example'));
 });
 
@@ -63,6 +63,6 @@ it.each([
   ['attachment; filename="open', undefined],
   ['attachment; filename=a b.mp4', undefined],
   [`attachment; filename="${'\\'.repeat(5000)}`, undefined],
-])('Content-Disposition %s names %s', (header, name) => {
+])('the Content-Disposition header %s gives the file name %s', (header, name) => {
   expect(parseDispositionName(header)).toBe(name);
 });

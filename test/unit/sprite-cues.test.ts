@@ -5,8 +5,8 @@ const at = 'http://127.0.0.1:4520/media/a/sprites.vtt?signature=s';
 const cue = (payload: string, times = '00:00:01.000 --> 00:00:02.500') => `WEBVTT\n\n${times}\n${payload}\n`;
 const urls = (payload: string, base = at) => parseSprites(cue(payload), base).map(({ url }) => url);
 
-describe('the cues of sprites', () => {
-  it('name a part of a sheet, relative to their own URL, in the order of time', () => {
+describe('sprite cues', () => {
+  it('sprite cues name regions of sheets relative to their own URL, sorted by time', () => {
     const text = [
       'WEBVTT - of somebody',
       'NOTE with words',
@@ -35,7 +35,7 @@ describe('the cues of sprites', () => {
     ]);
   });
 
-  it('lead to no host but those that a page of this file may load from', () => {
+  it('sprite cues with URLs that the watch page may not load are ignored', () => {
     expect(urls('http://127.0.0.1:9/a.jpg#xywh=0,0,1,1')).toEqual([]);
     expect(urls('//127.0.0.1:9/a.jpg#xywh=0,0,1,1')).toEqual([]);
     expect(urls('https://cdn.example/a.jpg#xywh=0,0,1,1')).toEqual([]);
@@ -57,18 +57,18 @@ describe('the cues of sprites', () => {
     'a.jpg#xywh=percent:0,0,50,50',
     'a.jpg#xywh=0,0,1,9999999',
     'http://[#xywh=0,0,1,1',
-  ])('%s is none', (payload) => {
+  ])('ignores the invalid sprite cue %s', (payload) => {
     expect(urls(payload)).toEqual([]);
   });
 
   it.each(['00:02.000 --> 00:01.000', '0:1 --> 0:2', '--> 00:01.000', '00:00.000 -- 00:01.000'])(
-    'no time is %s',
+    'ignores a sprite cue with the invalid time %s',
     (times) => {
       expect(parseSprites(cue('a.jpg#xywh=0,0,1,1', times), at)).toEqual([]);
     },
   );
 
-  it('are 10,000 at most', () => {
+  it('parseSprites returns at most 10,000 cues', () => {
     expect(parseSprites(cue('a.jpg#xywh=0,0,1,1').repeat(10_001), at)).toHaveLength(10_000);
     expect(parseSprites('', at)).toEqual([]);
   });

@@ -7,7 +7,7 @@ it.each([
   ['EMFILE', 'ulimit -n'],
   ['ENFILE', 'close other programs'],
   ['EFBIG', 'ulimit -f'],
-])('%s names the limit of the process to raise', (code, hint) => {
+])('the hint for a state file error %s contains "%s"', (code, hint) => {
   const error = Object.assign(new Error(`${code}: a limit, write`), { code });
   const { explanation, exitCode } = stateError(error, join(temporaryFolder(), 'receipts.db'));
   expect([exitCode, explanation.hint]).toEqual([14, expect.stringContaining(hint)]);

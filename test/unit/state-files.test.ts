@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { makeFolder } from '../../src/client/state-files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-it('makes it and those above it, for this user alone; again is fine', async () => {
+it('makeFolder creates a folder and its parents for this user only, and may be repeated', async () => {
   const root = temporaryFolder();
   const path = join(root, 'a/b/c');
   await makeFolder(path);
@@ -12,13 +12,13 @@ it('makes it and those above it, for this user alone; again is fine', async () =
   for (const each of ['a', 'a/b', 'a/b/c']) expect(statSync(join(root, each)).mode & 0o777).toBe(0o700);
 });
 
-it('several at once make one', async () => {
+it('concurrent makeFolder calls for the same path all succeed', async () => {
   const path = join(temporaryFolder(), 'a/b/c/d');
   await Promise.all(Array.from({ length: 20 }, () => makeFolder(path)));
   expect(existsSync(path)).toBe(true);
 });
 
-it('leaves the mode of one that is there', async () => {
+it('makeFolder keeps the mode of an existing folder', async () => {
   const path = join(temporaryFolder(), 'a');
   mkdirSync(path, { mode: 0o755 });
   await makeFolder(path);
@@ -26,10 +26,10 @@ it('leaves the mode of one that is there', async () => {
 });
 
 it.each([
-  ['under a file', (root: string) => join(root, 'file/below'), 'ENOTDIR'],
-  ['a file', (root: string) => join(root, 'file'), 'EEXIST'],
+  ['below a file', (root: string) => join(root, 'file/below'), 'ENOTDIR'],
+  ['of an existing file', (root: string) => join(root, 'file'), 'EEXIST'],
   ['in /proc, where a recursive mkdir never ends', () => '/proc/nope/deeper', 'ENOENT'],
-])('%s: an error with the reason', async (_what, at, code) => {
+])('makeFolder fails with the reason for a path %s', async (_what, at, code) => {
   const root = temporaryFolder();
   writeFileSync(join(root, 'file'), '');
   const path = at(root);

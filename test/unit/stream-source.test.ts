@@ -40,24 +40,27 @@ async function readAll(source: StreamSource, start: number, end: number, reading
 }
 
 describe('stdin of a known length', () => {
-  it.each([1, 1000, 65_536, 5_000_000])('in pieces of %d bytes comes chunk by chunk', async (pieceBytes) => {
-    const bytes = pieceBytes === 1 ? whole.subarray(0, 100_000) : whole;
-    const source = sourceOf(pipe(bytes, pieceBytes).input, bytes.length);
-    expect(source.identity).toEqual({ sizeBytes: bytes.length, mtimeNs: '0' });
-    expect([source.path, source.realPath]).toEqual(['-', 'a-name-of-the-caller']);
-    for (let at = 0; at < bytes.length; at += chunkBytes) {
-      const end = Math.min(bytes.length, at + chunkBytes);
-      const told: number[] = [];
-      const onRead = (place: number, part: Buffer) => told.push(place, part.length);
-      const read = await readAll(source, at, end, { onRead });
-      expect(read.error).toBeUndefined();
-      expect(read.bytes.equals(bytes.subarray(at, end))).toBe(true);
-      expect(told.at(0)).toBe(at);
-      expect((told.at(-2) as number) + (told.at(-1) as number)).toBe(end);
-    }
-  });
+  it.each([1, 1000, 65_536, 5_000_000])(
+    'stdin that arrives in pieces of %d bytes is read chunk by chunk',
+    async (pieceBytes) => {
+      const bytes = pieceBytes === 1 ? whole.subarray(0, 100_000) : whole;
+      const source = sourceOf(pipe(bytes, pieceBytes).input, bytes.length);
+      expect(source.identity).toEqual({ sizeBytes: bytes.length, mtimeNs: '0' });
+      expect([source.path, source.realPath]).toEqual(['-', 'a-name-of-the-caller']);
+      for (let at = 0; at < bytes.length; at += chunkBytes) {
+        const end = Math.min(bytes.length, at + chunkBytes);
+        const reported: number[] = [];
+        const onRead = (place: number, part: Buffer) => reported.push(place, part.length);
+        const read = await readAll(source, at, end, { onRead });
+        expect(read.error).toBeUndefined();
+        expect(read.bytes.equals(bytes.subarray(at, end))).toBe(true);
+        expect(reported.at(0)).toBe(at);
+        expect((reported.at(-2) as number) + (reported.at(-1) as number)).toBe(end);
+      }
+    },
+  );
 
-  it('gives a chunk again, from its start and from anywhere within', async () => {
+  it('a chunk of stdin can be read again from its start or from an offset within it', async () => {
     const source = sourceOf(pipe().input);
     await readAll(source, 0, chunkBytes);
     for await (const _bytes of source.read(chunkBytes, 2 * chunkBytes)) break; // dropped connection
@@ -73,7 +76,7 @@ describe('stdin of a known length', () => {
     });
   });
 
-  it('gives a piece that somebody waited for who left to the next one', async () => {
+  it('a piece of stdin is delivered to every reader that waits for it', async () => {
     const input = new PassThrough();
     const source = sourceOf(input, 6);
     const first = source.read(0, 6);
@@ -85,7 +88,7 @@ describe('stdin of a known length', () => {
     expect(String((await second.next()).value)).toBe('def');
   });
 
-  it('goes forward over what is not asked for, and not back', async () => {
+  it('a read of stdin can skip forward to a later chunk but not go back', async () => {
     const source = sourceOf(pipe().input);
     const { bytes } = await readAll(source, 2 * chunkBytes, 3 * chunkBytes);
     expect(bytes.equals(whole.subarray(2 * chunkBytes, 3 * chunkBytes))).toBe(true);
@@ -95,7 +98,7 @@ describe('stdin of a known length', () => {
     });
   });
 
-  it('is read to where an earlier run stopped, and found to be the same', async () => {
+  it('stdin is read up to the offset of an earlier run and verified against its checksum', async () => {
     const checksum = await openChecksum();
     const offset = 3 * chunkBytes + 77;
     checksum.update(whole.subarray(0, offset));
@@ -114,7 +117,7 @@ describe('stdin of a known length', () => {
     );
   });
 
-  it('is taken no further than it is read, and held no longer than for a chunk', async () => {
+  it('stdin is not read ahead, and at most one chunk of it is kept in memory', async () => {
     setFlagsFromString('--expose-gc');
     const held = () => {
       runInNewContext('gc')();
@@ -133,8 +136,8 @@ describe('stdin of a known length', () => {
   });
 });
 
-describe('stdin of another length', () => {
-  it('that is shorter is told by where it ended', async () => {
+describe('stdin of a different length', () => {
+  it('stdin shorter than declared fails with the number of bytes at which it ended', async () => {
     const source = sourceOf(pipe(whole.subarray(0, 70_000)).input);
     const { bytes, error } = await readAll(source, 0, chunkBytes);
     expect(bytes.length).toBe(70_000);
@@ -147,7 +150,7 @@ describe('stdin of another length', () => {
   });
 
   it.each([1, 65_536, 100_000])(
-    'that is longer never completes its last chunk (in pieces of %d)',
+    'stdin longer than declared never completes its last chunk (in pieces of %d bytes)',
     async (pieceBytes) => {
       const source = sourceOf(pipe(whole.subarray(0, 65_537), pieceBytes).input, 65_536);
       const { bytes, error } = await readAll(source, 0, 65_536);
@@ -160,14 +163,14 @@ describe('stdin of another length', () => {
     },
   );
 
-  it('that goes on may be read up to its last chunk', async () => {
+  it('stdin longer than declared can be read up to its last chunk', async () => {
     const source = sourceOf(pipe(whole.subarray(0, 100_001)).input, 100_000);
     expect((await readAll(source, 0, 99_999)).bytes.length).toBe(99_999);
   });
 });
 
-describe('stdin that brings nothing', () => {
-  it('is waited for until somebody gives up', async () => {
+describe('idle stdin', () => {
+  it('a read of idle stdin waits until it is aborted', async () => {
     const stop = new AbortController();
     const source = sourceOf(new PassThrough(), 10, stop.signal);
     const reading = readAll(source, 0, 10);
@@ -176,7 +179,7 @@ describe('stdin that brings nothing', () => {
     expect((await readAll(source, 0, 10)).error).toMatchObject({ code: 'interrupted' });
   });
 
-  it('is let go of, so that it does not keep the program', async () => {
+  it('closing the source destroys stdin so that the program can exit', async () => {
     const input = new PassThrough();
     const source = sourceOf(input, 10);
     source
@@ -187,7 +190,7 @@ describe('stdin that brings nothing', () => {
     expect(input.destroyed).toBe(true);
   });
 
-  it('breaks as its pipe does', async () => {
+  it('a read of stdin fails when its pipe fails', async () => {
     const input = new PassThrough();
     const source = sourceOf(input, 10);
     const reading = source.read(0, 10).next();

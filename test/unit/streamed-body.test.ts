@@ -18,7 +18,7 @@ it('a body whose reader pauses does not time out', async () => {
   expect(taken).toBe(3);
 });
 
-it('one that drips is, however quickly each drop is taken', async () => {
+it('a body that only drips bytes times out even if each part is consumed quickly', async () => {
   async function* body() {
     for (let part = 0; part < 1000; part++) {
       await sleep(5);

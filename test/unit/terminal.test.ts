@@ -5,15 +5,15 @@ import { formatBytes, formatDuration } from '../../src/contract/figures.ts';
 import { displayText, escapeControls, relativeTime } from '../../src/contract/sanitize.ts';
 import { hangMs } from '../support/hang.ts';
 
-describe('printable', () => {
+describe('escapeControls', () => {
   it.each([
     ['plain text – ünïcode 夜 🎬', 'plain text – ünïcode 夜 🎬'],
     ['a\nb\tc\rd', 'a\\nb\\tc\\rd'],
     ['\u001b]0;title\u0007', '\\u001b]0;title\\u0007'],
     ['\u009b31m', '\\u009b31m'],
     ['\u202egnp', '\\u202egnp'],
-  ])('%j', (text, safe) => expect(escapeControls(text)).toBe(safe));
-  it('a cell holds any JSON value', () => {
+  ])('escapeControls(%j) returns %j', (text, safe) => expect(escapeControls(text)).toBe(safe));
+  it('displayText formats any JSON value for a table cell', () => {
     expect([null, undefined, 5, true, ['a'], { b: '\u001b' }].map(displayText)).toEqual([
       '',
       '',
@@ -25,7 +25,7 @@ describe('printable', () => {
   });
 });
 
-it('bytes, durations and ages are short', () => {
+it('byte sizes, durations and ages are formatted in short form', () => {
   expect([0, 1023, 1024, 1.5 * 2 ** 20, 2 ** 40].map(formatBytes)).toEqual([
     '0 B',
     '1023 B',
@@ -58,10 +58,10 @@ describe('Redactor', () => {
     ['http://h/p?expires=1&signature=abc&size=2', 'http://h/p?expires=***&signature=***&size=2'],
     ['link: <http://h/p?verify=a&key=b&hmac=c>', 'link: <http://h/p?verify=***&key=***&hmac=***>'],
     ['nothing to hide', 'nothing to hide'],
-  ])('%s', (text, safe) => expect(redactor.redact(text)).toBe(safe));
+  ])('Redactor turns %j into %j', (text, safe) => expect(redactor.redact(text)).toBe(safe));
 });
 
-it('a jq filter without an end is ended', async () => {
+it('a jq filter that never finishes is stopped after its time limit', async () => {
   expect(await runJq('null', 'last(repeat(1))', 200)).toEqual({
     problem: 'it did not finish within 0.2 s',
   });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Throttle } from '../../src/client/upload/session/throttle.ts';
 
-it('a limited upload takes as long as its size divided by the limit, in steps of a tenth of a second', async () => {
+it('a throttled upload takes as long as its size divided by the limit, in steps of a tenth of a second', async () => {
   let now = 0;
   const clock = {
     now: () => now,

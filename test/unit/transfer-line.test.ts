@@ -13,8 +13,8 @@ const half = {
   left: 'ETA 12:07:55',
 };
 
-describe('the line of a transfer', () => {
-  it('is never wider than the terminal, and the time left is the last to go', () => {
+describe('progress line', () => {
+  it('the progress line is never wider than the terminal and always shows the time left', () => {
     for (let columns = 20; columns <= 200; columns++) {
       const line = renderTransferLine(half, columns, plain);
       expect(line.length).toBeLessThanOrEqual(columns);
@@ -22,33 +22,33 @@ describe('the line of a transfer', () => {
     }
   });
 
-  it('gains share, bytes and rate with the width, and a bar of what is held and what is sent', () => {
+  it('a wide progress line shows percentage, bytes, rate, and a bar of acknowledged and sent bytes', () => {
     const at = (columns: number) => renderTransferLine(half, columns, plain);
     expect(at(40)).toBe('  ████▒▒▒▒▒░░░░░░░░░   50%  ETA 12:07:55');
     expect(at(80)).toBe('  █████▒▒▒▒▒▒░░░░░░░░░░░░   50%  512.0 MiB of 1.0 GiB  112.4 MiB/s  ETA 12:07:55');
     expect(at(120)).toContain(`${'█'.repeat(10)}${'▒'.repeat(10)}${'░'.repeat(20)}`);
   });
 
-  it('is not at 100 % before the last byte is acknowledged', () => {
+  it('the progress line shows 100% only after the last byte is acknowledged', () => {
     const sent = { ...half, sent: half.size };
     expect(renderTransferLine(sent, 80, plain)).toContain(' 99%');
     expect(renderTransferLine({ ...sent, acknowledged: half.size }, 80, plain)).toContain('100%');
   });
 
-  it('of a length that nobody knows: the bytes alone', () => {
+  it('the progress line shows only bytes and rate when the size is unknown', () => {
     const unknown = { acknowledged: 5, sent: 5, size: 0, rate: '1 B/s', left: '' };
     expect(renderTransferLine(unknown, 80, plain).trim()).toMatch(/^5 B +1 B\/s$/);
   });
 });
 
-describe('a rate', () => {
+describe('transfer rate', () => {
   const fed = (...samples: [at: number, count: number][]) => {
     const rate = new TransferRate();
     for (const [at, count] of samples) rate.add(count, at);
     return rate;
   };
 
-  it('is that of the last seconds', () => {
+  it('the transfer rate is the average of the last seconds', () => {
     const slowThenFast = Array.from({ length: 60 }, (_, n): [number, number] => [
       n * 500,
       n < 40 ? n : 40 + (n - 40) * 1000,
@@ -56,7 +56,7 @@ describe('a rate', () => {
     expect(fed(...slowThenFast).bytesPerSecond(59 * 500)).toBeCloseTo(2000, -2);
   });
 
-  it('falls while nothing goes out, and is claimed by nobody after a wait', () => {
+  it('the transfer rate falls while nothing is sent, and is unknown after a reset', () => {
     const rate = fed([0, 0], [1000, 4000], [2000, 8000]);
     expect(rate.bytesPerSecond(2000)).toBe(4000);
     expect(rate.bytesPerSecond(8000)).toBe(1000);
@@ -64,7 +64,7 @@ describe('a rate', () => {
     expect([rate.formatRate(8000), rate.formatTimeLeft(10, 8000)]).toEqual(['', '']);
   });
 
-  it('says nothing from less than a second, and never 0s left', () => {
+  it('the transfer rate needs a second of samples, and the time left is never 0s', () => {
     const rate = fed([0, 0], [900, 4000]);
     expect(rate.bytesPerSecond(900)).toBeUndefined();
     rate.add(8000, 2000);

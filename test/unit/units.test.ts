@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseBaseUrl } from '../../src/cli/account/account.ts';
 import { parseCount, parseDay, parseDuration, parseSize } from '../../src/cli/settings/units.ts';
 
-describe('parseDuration, in milliseconds', () => {
+describe('parseDuration', () => {
   it.each([
     ['90s', 90_000],
     ['30m', 1_800_000],
@@ -11,13 +11,13 @@ describe('parseDuration, in milliseconds', () => {
     ['1.5s', 1500],
     ['2d', 172_800_000],
     ['10', 10_000],
-  ])('%s', (text, ms) => expect(parseDuration('--x', text)).toBe(ms));
-  it.each(['', 'soon', '5x', '-1s', 's', '1h soon'])('refuses %j', (text) =>
+  ])('parseDuration converts %s to %d ms', (text, ms) => expect(parseDuration('--x', text)).toBe(ms));
+  it.each(['', 'soon', '5x', '-1s', 's', '1h soon'])('parseDuration rejects %j', (text) =>
     expect(() => parseDuration('--x', text)).toThrow('--x does not accept'),
   );
 });
 
-describe('parseSize, in bytes', () => {
+describe('parseSize', () => {
   it.each([
     ['8MiB', 8 * 2 ** 20],
     ['500k', 500 * 1024],
@@ -26,13 +26,13 @@ describe('parseSize, in bytes', () => {
     ['50M', 50 * 2 ** 20],
     ['1048576', 1048576],
     ['12B', 12],
-  ])('%s', (text, size) => expect(parseSize('--x', text)).toBe(size));
-  it.each(['', 'big', '5X', '-1', '1 000'])('refuses %j', (text) =>
+  ])('parseSize converts %s to %d bytes', (text, size) => expect(parseSize('--x', text)).toBe(size));
+  it.each(['', 'big', '5X', '-1', '1 000'])('parseSize rejects %j', (text) =>
     expect(() => parseSize('--x', text)).toThrow('--x does not accept'),
   );
 });
 
-describe('parseDay, as the API’s YYYY-MM-DD', () => {
+describe('parseDay', () => {
   const now = Date.parse('2026-03-01T12:00:00Z');
   it.each([
     ['2024-02-29', '2024-02-29'],
@@ -42,17 +42,17 @@ describe('parseDay, as the API’s YYYY-MM-DD', () => {
     ['2w', '2026-02-15'],
     ['36h', '2026-02-28'],
     ['3 days ago', '2026-02-26'],
-  ])('%s', (text, day) => expect(parseDay('--x', text, now)).toBe(day));
-  it('days are those of UTC, as the API reckons, wherever somebody sits', () => {
+  ])('parseDay converts %s to %s', (text, day) => expect(parseDay('--x', text, now)).toBe(day));
+  it('parseDay uses UTC days like the API, regardless of the local time zone', () => {
     const lateInNewYork = Date.parse('2026-03-01T21:00:00-05:00');
     expect(parseDay('--x', 'today', lateInNewYork)).toBe('2026-03-02');
   });
-  it.each(['2026-02-29', '2026-11', '7', 'tomorrow', '2026-1-1'])('refuses %j', (text) =>
+  it.each(['2026-02-29', '2026-11', '7', 'tomorrow', '2026-1-1'])('parseDay rejects %j', (text) =>
     expect(() => parseDay('--x', text, now)).toThrow('--x'),
   );
 });
 
-it('parseCount takes whole numbers only', () => {
+it('parseCount accepts only whole numbers', () => {
   expect(parseCount('--x', '7')).toBe(7);
   for (const text of ['', ' ', '1.5', '-1', '1e99', 'x'])
     expect(() => parseCount('--x', text)).toThrow('--x does not accept');
@@ -64,10 +64,10 @@ describe('parseBaseUrl', () => {
     ['media.example.com', 'https://media.example.com'],
     ['https://media.example.com/api/external/v1/', 'https://media.example.com'],
     ['http://[::1]:4520/', 'http://[::1]:4520'],
-  ])('%s', (text, origin) => expect(parseBaseUrl(text).origin).toBe(origin));
+  ])('parseBaseUrl reads %s as the origin %s', (text, origin) => expect(parseBaseUrl(text).origin).toBe(origin));
 
   it.each(['https://media.example.com?.mp4', 'media.example.com#a.mp4'])(
-    'a base URL has no query or fragment: %s',
+    'parseBaseUrl rejects %s, which has a query or fragment',
     (text) => expect(() => parseBaseUrl(text)).toThrow('invalid base URL'),
   );
 });

@@ -130,7 +130,7 @@ async function upload(store: ListableUploadStore, sizeBytes: number, more: Parti
   return { outcomes };
 }
 
-it('another store, another source and an id of others carry an upload', async () => {
+it('an upload works with a custom store, a custom source and a given ID', async () => {
   const store = storeInMemory();
   const { outcomes } = await upload(store, 3 * MiB);
   const [outcome] = outcomes;
@@ -140,7 +140,7 @@ it('another store, another source and an id of others carry an upload', async ()
   expect(outcome?.requests).toBe(4);
 });
 
-it('no byte of the last chunk is sent before a slow store has recorded that the service might have every byte', async () => {
+it('the last chunk waits until a slow store has recorded that the service may have every byte', async () => {
   const store = storeInMemory(150);
   const unrecorded: number[] = [];
   const onEvent = (event: FileEvent) => {
@@ -153,7 +153,7 @@ it('no byte of the last chunk is sent before a slow store has recorded that the 
   expect(unrecorded).toEqual([]);
 });
 
-it('no entry in a queue is overwritten by an older one, although each write takes another time', async () => {
+it('a slow write never overwrites a newer queue entry with an older one', async () => {
   const transport = await openTransport();
   const sizeBytes = 8 * MiB;
   const landed: { state: string; offset?: number }[] = [];

@@ -30,12 +30,12 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-let line: Interposer;
+let proxy: Interposer;
 let store: LocalUploadStore;
 let fault: (seen: InterposedRequest) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
-  line = await Interposer.start(sandbox.url, (seen) => fault(seen));
+  proxy = await Interposer.start(sandbox.url, (seen) => fault(seen));
   const database = await StateDatabase.open(temporaryFolder());
   onTestFinished(() => database.close());
   store = new LocalUploadStore(database, process.pid);
@@ -48,7 +48,7 @@ async function upload(openSource: (transport: Transport) => Promise<UploadSource
     userAgent: 'test',
     requestTimeoutMs: 10_000,
     maxWaitMs: 600_000,
-    baseUrl: new URL(line.url),
+    baseUrl: new URL(proxy.url),
   };
   const own = new Transport({ ...options, apiKey: sandbox.key });
   const keyless = new Transport(options);
@@ -91,7 +91,7 @@ const stored = ({ assetUid }: Uploaded) => readFileSync(join(sandbox.dataDir, 'm
 const endAtThirdChunk = ({ method, nth }: InterposedRequest) =>
   method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined;
 
-it('a file of a server is uploaded whole over lines that break on either side', async () => {
+it('a remote file is uploaded completely when connections break on either side', async () => {
   const server = await FileServer.start(bytes);
   server.fault = ({ nth }) => (nth % 3 === 2 ? { cutAfterBytes: 50_000 } : undefined);
   fault = ({ method, nth }) => (method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined);
@@ -100,7 +100,7 @@ it('a file of a server is uploaded whole over lines that break on either side', 
   expect(stored(uploaded).equals(bytes)).toBe(true);
 });
 
-it('a later run goes on where one stopped, by an address that is newly signed', async () => {
+it('a later run resumes a remote file by a URL with a new signature', async () => {
   const server = await FileServer.start(bytes);
   const signed = (signature: string) => (transport: Transport) =>
     RangeSource.open(`${server.url}?X-Amz-Signature=${signature}`, transport);
@@ -114,19 +114,19 @@ it('a later run goes on where one stopped, by an address that is newly signed', 
   expect(JSON.stringify(entries)).not.toMatch(/Signature/);
 });
 
-it('a later run finds out that the server has another file by now', async () => {
+it('a later run detects that the server now has a different file', async () => {
   const server = await FileServer.start(bytes);
   const openSource = (transport: Transport) => RangeSource.open(server.url, transport);
   fault = endAtThirdChunk;
   await expect(upload(openSource)).rejects.toThrow('credit balance');
   fault = () => undefined;
   server.bytes = someBytes(bytes.length, 'other');
-  const patches = line.requests.length;
+  const patches = proxy.requests.length;
   await expect(upload(openSource)).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
-  expect(line.requests.slice(patches).map(({ method }) => method)).not.toContain('PATCH');
+  expect(proxy.requests.slice(patches).map(({ method }) => method)).not.toContain('PATCH');
 });
 
-it('a file that becomes another while it is uploaded makes no whole asset', async () => {
+it('an upload fails with file_changed when the remote file changes during the upload', async () => {
   const server = await FileServer.start(bytes);
   fault = ({ method, nth }) => {
     if (method === 'PATCH' && nth === 3) server.bytes = someBytes(bytes.length, 'other');
@@ -136,30 +136,30 @@ it('a file that becomes another while it is uploaded makes no whole asset', asyn
   await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
 });
 
-it('a source that is gone is not taken for an upload session that is gone', async () => {
+it('a missing source file is not mistaken for a lost upload session', async () => {
   const server = await FileServer.start(bytes);
   server.fault = ({ nth }) => (nth > 5 ? { respond: (response) => response.writeHead(404).end() } : undefined);
   const uploading = upload((transport) => RangeSource.open(server.url, transport));
   await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_missing' } });
-  expect(line.methods.filter((method) => method === 'POST')).toEqual(['POST']);
+  expect(proxy.methods.filter((method) => method === 'POST')).toEqual(['POST']);
 });
 
 const streamed = (sent: Buffer) => async () => {
   const pieces = Array.from({ length: Math.ceil(sent.length / 65_536) }, (_, n) =>
     sent.subarray(n * 65_536, (n + 1) * 65_536),
   );
-  const told = { sizeBytes: bytes.length, chunkBytes, realPath: 'stdin-of-this-test' };
-  return new StreamSource(Readable.from(pieces), told);
+  const options = { sizeBytes: bytes.length, chunkBytes, realPath: 'stdin-of-this-test' };
+  return new StreamSource(Readable.from(pieces), options);
 };
 
-it('stdin is uploaded whole over a line that breaks', async () => {
+it('stdin is uploaded completely when the connection breaks', async () => {
   fault = ({ method, nth }) => (method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined);
   const uploaded = await upload(streamed(bytes));
   expect(uploaded).toMatchObject({ verified: true, resumedFrom: null });
   expect(stored(uploaded).equals(bytes)).toBe(true);
 });
 
-it('stdin that comes again goes on where an earlier run stopped', async () => {
+it('an upload of stdin resumes where an earlier run stopped when the same input is piped again', async () => {
   fault = endAtThirdChunk;
   await expect(upload(streamed(bytes))).rejects.toThrow('credit balance');
   fault = () => undefined;
@@ -172,7 +172,7 @@ it('stdin that comes again goes on where an earlier run stopped', async () => {
   expect(stored(uploaded).equals(bytes)).toBe(true);
 });
 
-it('stdin that comes again whole is not uploaded twice; other bytes are not taken for it', async () => {
+it('the same stdin is not uploaded twice, and different input is not mistaken for it', async () => {
   store.finish = (entry) => store.write(entry); // as queue workers do, and where the receipt cannot be written
   const first = await upload(streamed(bytes));
   const again = await upload(streamed(bytes));
@@ -183,14 +183,14 @@ it('stdin that comes again whole is not uploaded twice; other bytes are not take
   });
 });
 
-it('a file of a server differs on another day by its tag, and by its time where there is none', () => {
+it('a remote file counts as changed by its ETag, or by its modification time if it has no ETag', () => {
   const day = { sizeBytes: 1, mtimeNs: '1', validator: '"a"' };
   expect(describeChange(day, { ...day, validator: '"b"' })).toBe('the server has a different version of it');
   expect(describeChange(day, { ...day, mtimeNs: '2' })).toBeUndefined();
   expect(describeChange({ sizeBytes: 1, mtimeNs: '1' }, { ...day, mtimeNs: '2' })).toBeDefined();
 });
 
-it.each([-1, 1])('stdin of %d byte more than was told makes no whole asset', async (more) => {
+it.each([-1, 1])('an upload of stdin fails when its length differs from the declared size by %d byte', async (more) => {
   const sent = more > 0 ? Buffer.concat([bytes, Buffer.alloc(more)]) : bytes.subarray(0, more);
   const failure = await upload(streamed(sent)).catch((error) => error as MediactlError);
   expect(failure).toMatchObject({ exitCode: 2, explanation: { code: 'stdin_size_differs' } });

@@ -17,7 +17,7 @@ import { postgres, redis, type StoreServer, type TestStore } from '../support/st
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openEntry, type StoreAdapter, type StoreProcess, testUploadStore } from '../support/upload-store-suite.ts';
 
-/* What an upload survives a crash with: SQLite on one machine, Redis and PostgreSQL for the workers of a queue. */
+/* The stores with which an upload survives a crash: SQLite on one machine, Redis and PostgreSQL for the workers of a queue. */
 
 const { id } = openEntry;
 
@@ -129,7 +129,7 @@ function testLocal(): void {
   };
   const held = { code: 'upload_in_progress', exit: 6 };
 
-  it('one that a process has locked is locked for every other until it is released', async () => {
+  it('an upload that one process has locked is locked for every other process until its release', async () => {
     const [first, second] = [await open(11), await open(12)];
     const release = await first.store.lock(id);
     const refused = await second.store.lock(id).catch((error) => error);
@@ -148,14 +148,14 @@ function testLocal(): void {
     expect(queryState(folder, 'SELECT * FROM uploads')).toEqual([]);
   });
 
-  it('one of many that lock it at the same time gets it', async () => {
+  it('only one of many processes that lock an upload at the same time succeeds', async () => {
     const all = await Promise.all(Array.from({ length: 8 }, (_, n) => open(100 + n)));
     const locked = await Promise.all(all.map(({ store }) => store.lock(id).catch(seenError)));
     expect(locked.filter((each) => typeof each === 'function')).toHaveLength(1);
     for (const each of locked) if (typeof each !== 'function') expect(each).toMatchObject(held);
   });
 
-  it('one of many that find a dead process’s lock gets it', async () => {
+  it('only one of many processes takes over the lock of a dead process', async () => {
     const dead = await open();
     await dead.store.lock(id);
     await dead.store.write(openEntry);
@@ -166,7 +166,7 @@ function testLocal(): void {
     expect(await all[0]?.store.read(id)).toEqual(openEntry);
   });
 
-  it('a lock outlives the removal of its entry, and a finished upload is unlocked', async () => {
+  it('a lock outlives the removal of its entry, and finishing an upload unlocks it', async () => {
     const [own, other] = [await open(), await open()];
     const release = await own.store.lock(id);
     await own.store.write(openEntry);
@@ -180,7 +180,7 @@ function testLocal(): void {
     expect(await other.receipts.count()).toBe(1);
   });
 
-  it('an entry that another process has locked is not removed', async () => {
+  it('an upload entry that another process has locked is not removed', async () => {
     const [own, other] = [await open(), await open()];
     await own.store.lock(id);
     await own.store.write(openEntry);
@@ -193,7 +193,7 @@ function testLocal(): void {
     expect(await other.store.read(id)).toBeUndefined();
   });
 
-  it('the temporary file of a killed process is removed with its lock, but not one of which an entry is kept', async () => {
+  it('the temporary file of a killed process is removed with its lock unless an upload entry needs it', async () => {
     const files = ['locked', 'kept'].map((name) => join(folder, name)) as [string, string];
     for (const file of files) writeFileSync(file, 'stdin');
     const dead = await open();
@@ -208,7 +208,7 @@ function testLocal(): void {
     expect(await store.list()).toEqual([{ ...openEntry, id: 'kept' }]);
   });
 
-  it('a row without a text is a lock and no entry', async () => {
+  it('a row of the uploads table without an entry is only a lock', async () => {
     const { store } = await open();
     await store.write(openEntry);
     changeState(folder, 'UPDATE uploads SET entry = NULL');
@@ -246,7 +246,7 @@ function testQueue(current: () => StoreAdapter): void {
   const lost = errorInTable('lease_lost');
 
   const open = (of: string, clock?: Clock) => current().open(of, clock);
-  it('an attempt writes nothing once another has claimed its job, and ends', async () => {
+  it('an attempt cannot write after another attempt has claimed its job', async () => {
     const first = await open(id);
     await first.store.write(openEntry);
     await open(id);
@@ -258,7 +258,7 @@ function testQueue(current: () => StoreAdapter): void {
     expect(await (await open(id)).store.read(id)).toMatchObject({ offset: 3 });
   });
 
-  it('an attempt writes nothing after its clock jumped past the lease, nor once it is set back', async () => {
+  it('an attempt cannot write after its clock jumps past the lease, even if the clock is set back', async () => {
     let aheadMs = 0;
     const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
     const { store: jumped } = await open(id, clock);
@@ -270,7 +270,7 @@ function testQueue(current: () => StoreAdapter): void {
     expect(await (await open(id)).store.read(id)).toMatchObject({ offset: 0 });
   });
 
-  it('the claim of another job ends nothing', async () => {
+  it('claiming one job does not end the attempt of a different job', async () => {
     const { store: first } = await open(id);
     await (await open('another')).store.write({ ...openEntry, id: 'another' });
     await first.write(openEntry);

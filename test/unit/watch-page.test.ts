@@ -8,10 +8,10 @@ const pageOf = (info: PlaybackInfo, input: Partial<WatchPageInput> = {}) =>
   renderWatchPage({ title: 'A title', script: 'play()', info, ...input });
 const http = (path: string) => `http://127.0.0.1:4520/${path}`;
 
-describe('what a page says is text', () => {
+describe('escaping', () => {
   const hostile = `</title></script><script>alert(1)</script><!-- " ' & `;
 
-  it('titles, chapters and messages', () => {
+  it('the watch page escapes titles, chapters and messages', () => {
     const { html } = pageOf(
       {
         type: 'video',
@@ -29,7 +29,7 @@ describe('what a page says is text', () => {
     expect(pageOf({ type: hostile }).html).not.toContain('<script>alert');
   });
 
-  it('the JSON for the script, and the script itself', () => {
+  it('the watch page escapes its script and the JSON for the script', () => {
     const { html } = pageOf(
       { type: 'document', url: http('a') },
       { title: hostile, contentType: 'text/plain', script: `x = '</script><!--'` },
@@ -40,7 +40,7 @@ describe('what a page says is text', () => {
   });
 
   it.each(['javascript:alert(1)', 'data:text/html,x', '/relative', 'x"><script>', ''])(
-    'only http and https URLs are loaded or linked: %s',
+    'the watch page neither loads nor links the URL %j',
     (url) => {
       const signed = { url };
       for (const info of [
@@ -58,10 +58,10 @@ describe('what a page says is text', () => {
   );
 });
 
-describe('the Content-Security-Policy', () => {
+describe('Content-Security-Policy', () => {
   const directives = (policy: string) => Object.fromEntries(policy.split('; ').map((each) => each.split(/ (.*)/s)));
 
-  it('lets in the page’s own script and style by hash, and the media of the asset', () => {
+  it('the Content-Security-Policy allows the page’s script and style by hash, and the asset’s media', () => {
     const { html, contentSecurityPolicy } = pageOf(
       { type: 'video', hls_url: { url: http('a.m3u8') }, source_url: { url: http('a.mp4') } },
       { poster: 'https://images.example/a.jpg', position: { url: '/p', playbackToken: 't' } },
@@ -82,7 +82,7 @@ describe('the Content-Security-Policy', () => {
     expect(html).toContain(`content="${contentSecurityPolicy.replaceAll("'", '&#39;')}"`);
   });
 
-  it('lets in subtitles, which are fetched, and played from a blob', () => {
+  it('the Content-Security-Policy allows subtitles to be fetched and to be played from a blob', () => {
     const { contentSecurityPolicy } = pageOf({
       type: 'audio',
       source: http('a.mp3'),
@@ -94,7 +94,7 @@ describe('the Content-Security-Policy', () => {
     });
   });
 
-  it('lets in a waveform, which is drawn or shown, and sprites, whose cues name sheets', () => {
+  it('the Content-Security-Policy allows the hosts of the waveform and the sprites', () => {
     const sound = pageOf({ type: 'audio', source: 'https://a.example/a.mp3', waveform_url: { url: http('w') } });
     expect(directives(sound.contentSecurityPolicy)).toMatchObject({
       'img-src': 'data: http://127.0.0.1:4520 blob:',
@@ -108,7 +108,7 @@ describe('the Content-Security-Policy', () => {
     });
   });
 
-  it('lets in nothing where nothing is loaded', () => {
+  it('the Content-Security-Policy allows no media when the page loads none', () => {
     const { contentSecurityPolicy } = pageOf({ type: 'video', blocked: true });
     expect(directives(contentSecurityPolicy)).toMatchObject({
       'media-src': "'none'",
@@ -118,18 +118,18 @@ describe('the Content-Security-Policy', () => {
   });
 });
 
-it('what is blocked names no URL, whatever came with it', () => {
+it('the watch page of a blocked asset contains no media URL', () => {
   const { html } = pageOf({ type: 'video', blocked: true, hls_url: { url: http('a.m3u8') } });
   expect(html).toContain('This asset cannot be played.');
   expect(html).not.toContain('a.m3u8');
 });
 
-describe('below the player', () => {
+describe('details below the player', () => {
   const hostile = '</p><script>alert(1)</script>';
   const escaped = '&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;';
   const film = { type: 'video', source_url: { url: http('a?b="&c') } };
 
-  it('stand description, tags and a link to the source, as text', () => {
+  it('the watch page shows the description, tags and a source link as escaped text', () => {
     const { html } = pageOf(film, {
       title: hostile,
       description: ` ${hostile}\nLine two `,
@@ -148,22 +148,22 @@ describe('below the player', () => {
     ['audio', { type: 'audio', source: http('s') }, http('s')],
     ['image', { type: 'image', variants: [{ url: http('s') }, { url: http('l'), width: 9 }] }, http('l')],
     ['document', { type: 'document', url: http('d') }, http('d')],
-    ['HLS alone', { type: 'video', hls_url: http('h') }, undefined],
+    ['video with HLS only', { type: 'video', hls_url: http('h') }, undefined],
     ['third party', { type: 'third_party', embed_url: http('e') }, undefined],
-  ])('the source: %s', (_, info, url) => {
+  ])('the watch page links the source file if there is one: %s', (_, info, url) => {
     const [, linked] = /<a href="([^"]*)" download=/.exec(pageOf(info).html) ?? [];
     expect(linked).toBe(url);
   });
 
   it.each([null, undefined, 7n, {}, [], { description: 'x' }, ' \n'])(
-    'nothing where there is nothing: %s',
+    'the watch page shows no description, tags or source link when their value is %s',
     (description) => {
       const { html } = pageOf({ type: 'video', hls_url: http('h') }, { description, tags: description });
       expect(html).not.toMatch(/class="(description|tags)"|download/);
     },
   );
 
-  it('and nothing of it in a page that another one frames', () => {
+  it('the watch page shows no details below the player when it is framed', () => {
     const { html } = pageOf(film, { title: 'Framed', description: 'Words', tags: ['sea'], isFramed: true });
     expect(html).not.toMatch(/<h1|Words|sea|Download/);
     expect(html).toContain('<title>Framed</title>');
@@ -180,12 +180,12 @@ it.each<[unknown, unknown, string]>([
   ['ready', 'x', 'The service does not allow playback here.'],
   [undefined, 'x', 'This asset cannot be played.'],
   [{ status: 'failed' }, 'x', 'This asset cannot be played.'],
-])('why there is nothing to play, of the status %j', (status, reason, words) => {
+])('the watch page explains why nothing can be played for the status %j', (status, reason, words) => {
   const { html } = pageOf({ type: 'video', blocked: true }, { status, reason });
   expect(html).toContain(`<p class="message">${words}`);
 });
 
-it('what plays is played, whatever its status is; what names no URL is told by it', () => {
+it('the watch page plays media of any status, and explains the status when there is no URL', () => {
   const progress = { status: 'failed', reason: 'no codec' };
   expect(pageOf({ type: 'video', blocked: 'false', hls_url: http('h') }, progress).html).toContain('<video');
   expect(pageOf({ type: 'video' }, progress).html).toContain('Processing failed: no codec');
@@ -200,11 +200,11 @@ it.each([
   [9.5, 10, null],
   [99, 10, null],
   [5, null, 5],
-])('left at %d of %d seconds, it resumes at %d', (position, duration, expected) => {
+])('playback that stopped at %s of %s seconds resumes at %s', (position, duration, expected) => {
   expect(computeResumePosition(position, duration)).toBe(expected);
 });
 
-it('what a service sends is text, even where it looks like our own markup', () => {
+it('the watch page escapes service data that looks like its own markup objects', () => {
   const evil = { markup: '"><script>steal()</script><x y="' } as unknown as string;
   const { html: page } = renderWatchPage({
     title: evil,

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import { downsamplePeaks, parsePeaks } from '../../src/web/watch/browser/peaks.ts';
 
 it.each<[string, unknown, number[]]>([
-  ['peaks', { duration: 3, peaks: [0, 0.5, 1] }, [0, 0.5, 1]],
-  ['a list, in texts as well', [0.25, '0.5'], [0.25, 0.5]],
-  ['a list that counts to more than 1', [0, 51, 255], [0, 0.2, 1]],
-  ['audiowaveform, 8 bits', { bits: 8, data: [-64, 32, -1, 127] }, [0.5, 127 / 128]],
-  ['audiowaveform, 16 bits', { bits: 16, data: [-8192, 0] }, [0.25]],
-  ['of two channels', { bits: 8, channels: 2, data: [-1, 1, -64, 1, 0, 0, 0, 32] }, [0.5, 0.25]],
-])('A14: a waveform as %s', (_, waveform, expected) => {
+  ['an object with peaks', { duration: 3, peaks: [0, 0.5, 1] }, [0, 0.5, 1]],
+  ['a list of numbers and numeric strings', [0.25, '0.5'], [0.25, 0.5]],
+  ['a list with values above 1', [0, 51, 255], [0, 0.2, 1]],
+  ['8-bit audiowaveform data', { bits: 8, data: [-64, 32, -1, 127] }, [0.5, 127 / 128]],
+  ['16-bit audiowaveform data', { bits: 16, data: [-8192, 0] }, [0.25]],
+  ['two-channel audiowaveform data', { bits: 8, channels: 2, data: [-1, 1, -64, 1, 0, 0, 0, 32] }, [0.5, 0.25]],
+])('A14: parsePeaks reads %s', (_, waveform, expected) => {
   expect(parsePeaks(waveform)).toEqual(expected);
 });
 
@@ -22,11 +22,11 @@ it.each([
     { bits: 8, data: '12' },
   ],
   ...[0, -1, 0.5, 1e9].map((channels) => ({ bits: 8, channels, data: [1, 2] })),
-])('is none: %j', (waveform) => {
+])('parsePeaks rejects %j', (waveform) => {
   expect(parsePeaks(waveform)).toBeUndefined();
 });
 
-it('is as long as a screen has use for, and loses no loud part', () => {
+it('parsePeaks limits a waveform to 2,000 peaks and keeps the loudest', () => {
   const long = Array.from({ length: 500_000 }, (_, at) => (at === 250_001 ? 1 : 0.1));
   const peaks = parsePeaks(long) as number[];
   expect(peaks).toHaveLength(2000);

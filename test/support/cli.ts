@@ -86,8 +86,8 @@ export class Cli {
   }
 
   /**
-   * Runs a command in this process, or in a process of the executable if the run tests the executable. A test that passes
-   * its own clock or terminals always runs in this process.
+   * Runs a command in this process, or in a process of the executable if the run tests the executable. A test that
+   * passes its own clock or terminals needs this process.
    */
   async run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
     if (executable) {

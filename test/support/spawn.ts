@@ -5,7 +5,7 @@ import { inherited } from './environment.ts';
 
 export const mediactlPath = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
 
-/** Path of the single executable if this run tests it (`npm run test:executable`), through a script that counts its processes. */
+/** Path of a script that starts the executable and counts its runs; only in `npm run test:executable`. */
 export const executable = process.env.MEDIACTL_TEST_PROGRAM;
 
 /** Command that starts mediactl: `node bin/mediactl.js`, or the executable. */

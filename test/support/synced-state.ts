@@ -10,7 +10,7 @@ export const straceArguments = (log: string) => [
   ...['-e', 'trace=pwrite64,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat'],
 ];
 
-/** Simulates the files of a traced process after a power failure: all synced writes and a random subset of the others. */
+/** Simulates the files of a traced process after a power failure: synced writes and a random subset of the others. */
 export class SyncedState {
   readonly #files = new Map<string, TracedFile>();
   syncs = 0;

@@ -30,7 +30,7 @@ afterAll(async () => {
   process.stdout.write(`Assumptions that held: ${held.join(', ')}; that did not: ${failed.join(', ') || 'none'}\n`);
 });
 
-/** Tells for each assumption that was tried if it held each time. */
+/** Maps each tested assumption to whether it held every time. */
 const outcomes = new Map<string, boolean>();
 
 /** Declares a check that relies on assumptions. */
@@ -60,100 +60,100 @@ const fileOf = (name: string, content: string | Buffer) => {
 const upload = async (name: string, content: string | Buffer) =>
   (await cli.json(['upload', fileOf(name, content), folder, '--create-folders', '--force']))[0];
 
-describe('a service that is only read', () => {
-  check('accepts the key, and responds with rate limits', ['A23'], async () => {
+describe('read-only checks', () => {
+  check('the service accepts the API key and returns rate limits', ['A23'], async () => {
     const checks: { check: string; status: string }[] = await cli.json(['doctor']);
     expect(checks.filter(({ status }) => status === 'failed')).toEqual([]);
   });
-  check('refuses a wrong key with 401', [], async () => {
+  check('the service refuses a wrong API key with 401', [], async () => {
     const { code } = await cli.run(['ls'], { environment: { MEDIACTL_API_KEY: 'not-a-key' } });
     expect(code).toBe(4);
   });
-  check('has a primary workspace', ['A10'], async () => {
+  check('the service has one primary workspace', ['A10'], async () => {
     const all: { is_primary?: boolean }[] = await cli.json(['workspaces', 'ls']);
     expect(all.filter(({ is_primary }) => is_primary).length).toBe(1);
   });
-  check('tells how many assets there are, and lists as many', ['A01'], async () => {
+  check('the service lists as many assets as it counts', ['A01'], async () => {
     const count = Number((await run(['ls', '--count'])).stdout);
     expect((await cli.json(['ls', '--all'])).length).toBe(count);
   });
-  check('applies the filter of a status', ['A11'], async () => {
+  check('the service applies the status filter', ['A11'], async () => {
     const { stderr } = await run(['ls', '--status', 'ready', '--json']);
     expect(stderr).not.toContain('ignored a filter');
   });
-  check('has a tree of folders, and lists the top level', ['A02', 'A03', 'A26'], async () => {
+  check('the service returns the folder tree and lists the top level', ['A02', 'A03', 'A26'], async () => {
     await run(['folders', 'tree', '--json']);
     await run(['ls', '/', '--json']);
   });
-  check('knows no asset of another uid', [], async () => {
+  check('the service returns no asset for an unknown uid', [], async () => {
     await run(['get', '00000000-0000-4000-8000-000000000000'], 3);
   });
 });
 
-describe.skipIf(isReadOnly)('a service that is written to', () => {
+describe.skipIf(isReadOnly)('write checks', () => {
   let uid = '';
 
-  check('creates a folder, renames and moves it', ['A02'], async () => {
+  check('the service creates, renames and moves a folder', ['A02'], async () => {
     await run(['folders', 'create', '-p', `${folder}/one`]);
     await run(['folders', 'rename', `${folder}/one`, 'two']);
     await run(['folders', 'create', `${folder}/three`]);
     await run(['mv', `${folder}/two`, `${folder}/three`]);
     await run(['ls', `${folder}/three/two`]);
   });
-  check('does not create a folder that it refuses', [], async () => {
+  check('mediactl refuses a folder name with a slash', [], async () => {
     await run(['folders', 'rename', `${folder}/three`, 'a/b'], 2);
   });
-  check('stores an upload, and confirms its checksum', [], async () => {
+  check('the service stores an upload and confirms its checksum', [], async () => {
     const record = await upload('notes.md', `# ${folder}`);
     expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
     uid = record.asset_uid;
   });
-  check('stores an upload of several chunks', [], async () => {
+  check('the service stores an upload of several chunks', [], async () => {
     const path = fileOf('large.bin', someBytes(300_000, folder));
     const [record] = await cli.json(['upload', path, folder, '--chunk-size', '64KiB', '--force']);
     expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
   });
-  check('knows an uploaded file by its receipt', [], async () => {
+  check('mediactl skips an uploaded file that has a receipt', [], async () => {
     const [record] = await cli.json(['upload', join(cli.home, 'notes.md'), folder]);
     expect(record).toMatchObject({ outcome: 'skipped', asset_uid: uid });
   });
-  check('shows enough of it that another machine does not upload it again', ['A28'], async () => {
+  check('mediactl on another machine does not upload the same file again', ['A28'], async () => {
     const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another machine') };
     const [again] = await cli.json(['upload', join(cli.home, 'notes.md'), folder], { environment });
     expect(['same_name_and_size', 'skipped']).toContain(again.outcome);
   });
-  check('processes it', ['A11'], async () => {
+  check('the service processes an uploaded asset', ['A11'], async () => {
     await run(['wait', uid, '--timeout', '4m']);
   });
-  check('finds it by name and by path', ['A26'], async () => {
+  check('the service finds an asset by its name and its path', ['A26'], async () => {
     expect((await cli.json(['get', `${folder}/notes.md`]))[0].uid).toBe(uid);
     const found: { uid: string }[] = await cli.json(['ls', folder, '--all']);
     expect(found.map((asset) => asset.uid)).toContain(uid);
   });
-  check('renames it', ['A08'], async () => {
+  check('the service renames an asset', ['A08'], async () => {
     await run(['rename', uid, 'renamed.md']);
     expect((await cli.json(['get', uid]))[0].name).toBe('renamed.md');
   });
-  check('tags it', ['A08'], async () => {
+  check('the service adds and removes a tag of an asset', ['A08'], async () => {
     await run(['tag', uid, '--add', 'mediactl-acceptance']);
     await run(['tag', uid, '--remove', 'mediactl-acceptance']);
   });
-  check('moves it', ['A20'], async () => {
+  check('the service moves an asset to another folder', ['A20'], async () => {
     await run(['mv', uid, `${folder}/three`]);
     await run(['mv', uid, folder]);
   });
-  check('gives back the bytes that were uploaded', ['A27'], async () => {
+  check('the service returns the uploaded bytes in a download', ['A27'], async () => {
     const [saved] = await cli.json(['download', uid, '-o', join(cli.home, 'back.md')]);
     expect(saved.verified).toBe(true);
   });
-  check('has a playback URL that can be fetched', [], async () => {
+  check('the service returns a playback URL that can be fetched', [], async () => {
     await run(['play', uid, '--probe']);
   });
-  check('does not have it once it is deleted', [], async () => {
+  check('the service does not return a deleted asset', [], async () => {
     await run(['rm', uid, '--yes']);
     await run(['get', uid], 3);
   });
-  check('deletes folders with what is in them', ['A04'], async () => {
+  check('the service deletes folders and their contents', ['A04'], async () => {
     await run(['rm', '-r', folder, '--yes']);
     const { stdout } = await run(['folders', 'tree', '--json']);
     expect(stdout).not.toContain(folder.slice(1));

@@ -23,11 +23,11 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The browse page under attack, with other services, and for accessibility. */
 
-const { world, upload } = setUpBrowser();
+const { fixture, upload } = setUpBrowser();
 const visit = (browsing: { address: string }, options?: BrowserContextOptions) =>
-  visitWith(world.browser, browsing, options);
+  visitWith(fixture.browser, browsing, options);
 
-describe('an attack', { tags: ['chromium', 'undocumented-fields'] }, () => {
+describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'] }, () => {
   const markup = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
 
   /** Starts a service whose every text is HTML markup and whose every URL is another site's. */
@@ -68,7 +68,7 @@ describe('an attack', { tags: ['chromium', 'undocumented-fields'] }, () => {
     return { ...service, key: 'a-key-of-this-test', workspace: workspaceUid };
   }
 
-  it('of words: markup in every field is text; nothing runs, nothing leaves, nothing is written', async () => {
+  it('the browse page shows markup from the service as text: no script runs and nothing is written', async () => {
     const elsewhere = await startServer((_, response) =>
       respond(response, 200, `<script>top.document.title='owned'</script>`, {
         'content-type': 'text/html',
@@ -96,7 +96,7 @@ describe('an attack', { tags: ['chromium', 'undocumented-fields'] }, () => {
     );
   });
 
-  it('of another site: it frames, fetches, posts and navigates in vain', async () => {
+  it('the browse page refuses frames, fetches, form posts and event streams from another site', async () => {
     const service = await hostile('http://127.0.0.1:9');
     const browsing = await startBrowse(service);
     const { page } = await visit(browsing);
@@ -133,8 +133,8 @@ describe('an attack', { tags: ['chromium', 'undocumented-fields'] }, () => {
   });
 });
 
-describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => {
-  it('one that tells no totals, types or folders is gone through to its end', async () => {
+describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, () => {
+  it('the browse page lists all assets of a service that omits totals, types and folders', async () => {
     const strict = await startSandbox({ strict: true, seed: 250 });
     try {
       const { page, complaints } = await visit(await startBrowse(strict));
@@ -170,7 +170,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     return { page, requests: service.requests };
   }
 
-  it('one whose total counts the page alone is gone through to its end', async () => {
+  it('the browse page lists all assets of a service whose total counts only one page', async () => {
     const { page } = await countingBy((page) => page);
     await page.locator('a.thing').first().focus();
     await pollUntil(async () => {
@@ -179,7 +179,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     }).toBe('250 assets');
   });
 
-  it('one that promises what is not there is asked a few times, and found out', async () => {
+  it('the browse page discards an inflated total after fewer than 20 requests', async () => {
     const { page, requests } = await countingBy(() => 1e15);
     await page.locator('a.thing').first().focus();
     await page.keyboard.press('End');
@@ -191,7 +191,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     expect(requests.length).toBeLessThan(20);
   });
 
-  it.each(isFullRun ? [100, 200] : [200])('a right total is believed again and again: %i', async (all) => {
+  it.each(isFullRun ? [100, 200] : [200])('the page keeps a correct total of %i assets while polling', async (all) => {
     const { page, requests } = await countingBy(() => all, all, 'processing');
     await page.locator('a.thing').first().focus();
     if (all > 100) await page.keyboard.press('End');
@@ -201,7 +201,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     expect(await statusText(page)).toBe(`${all} assets`);
   });
 
-  it('a list that is looked at again while it is scrolled stays as long as it is', async () => {
+  it('the browse page keeps the length of its list when it polls during scrolling', async () => {
     const { page } = await countingBy(() => 5_000, 5_000, 'processing');
     await page.clock.install();
     await page.reload();
@@ -218,7 +218,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     await pollUntil(first).toBeGreaterThan(before);
   });
 
-  it('filters that change at once cost one request; those of a moment ago, none', async () => {
+  it('several filter changes in a row send one request, for the last filter', async () => {
     const { page, requests } = await countingBy(() => 250);
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
@@ -232,7 +232,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     expect(requests.length).toBe(before + 1);
   });
 
-  it('Clear leaves the folder and the order; Back and a reload, the place in the list', async () => {
+  it('Clear keeps the folder and the order, and Back and a reload restore the scroll position', async () => {
     const { page } = await countingBy(() => 250);
     const place = () => page.evaluate<number>("document.querySelector('.shelf').scrollTop");
     await page.evaluate("document.querySelector('.shelf').scrollTop = 1500");
@@ -251,7 +251,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     await pollUntil(place).toBe(1500);
   });
 
-  it('what the list knows of an asset is shown while its record is waited for', async () => {
+  it('the asset dialog shows the data of the list until the record has loaded', async () => {
     const one = {
       uid: 'one',
       name: 'a\u202egpj.exe',
@@ -285,7 +285,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     await pollUntil(() => dialog(page).getByText('Loading the player').count()).toBe(0);
   });
 
-  it('files are counted by how they ended, and the list and the folders are looked at then', async () => {
+  it('the upload tray counts files by outcome, and finished uploads refresh the list and the folders', async () => {
     const usual = createLibrary();
     const service = await recording((asked) => {
       const named = String(asked.headers['upload-metadata'] ?? '');
@@ -326,7 +326,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     await pollUntil(async () => page.getByRole('button', { name: 'Rushes' }).count()).toBe(1);
   });
 
-  it('a page that failed is asked for again by whoever wants to', async () => {
+  it('the Try again button reloads a list that failed to load', async () => {
     let isDown = true;
     const service = await recording(({ path }) => {
       if (path.endsWith('/folders/')) return { body: [] };
@@ -338,7 +338,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
       key: 'a-key-of-this-test',
       workspace: workspaceUid,
     });
-    const { page } = await openPage(world.browser, browsing.address);
+    const { page } = await openPage(fixture.browser, browsing.address);
     expect(await page.getByRole('alert').innerText()).toMatch('this API key cannot read assets');
     isDown = false;
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -346,7 +346,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('a page whose process has ended says so at once', async () => {
+  it('the browse page shows at once that its mediactl process has ended', async () => {
     const service = await recording(({ path }) => ({
       body: path.endsWith('/folders/') ? [] : { items: [{ uid: 'one', name: 'One' }], count: 1 },
     }));
@@ -363,7 +363,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     await card(page, 'One').waitFor(); // the cards stay
   });
 
-  it('a click after a change that was refused does what it is meant to', async () => {
+  it('a click on a button takes effect when the service rejects the edit that is saved on blur', async () => {
     const service = await recording(({ path, method }) => {
       if (path.endsWith('/folders/')) return { body: [] };
       const refusal = 'a name must be like none that there is in any folder of this workspace';
@@ -408,7 +408,7 @@ describe('other services', { tags: ['chromium', 'undocumented-fields'] }, () => 
     await pollUntil(async () => writes()).toBe(2);
   });
 
-  it('what is typed and what is chosen meanwhile both count; what is cleared does not come back', async () => {
+  it('a search and a type that change together both apply, and Clear removes both', async () => {
     const { page } = await countingBy(() => 250);
     // In any order: on a slow machine the search is applied before the type.
     const filters = async () => Object.fromEntries(new URL(page.url()).searchParams);
@@ -440,13 +440,16 @@ async function seriousIn(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }
 
-describe('for everybody', { tags: ['chromium', 'undocumented-fields'] }, () => {
+describe('accessibility', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it.each([
     ['light', 1280],
     ['dark', 390],
-  ] as const)('in %s, %i wide, axe-core finds nothing serious', async (colorScheme, width) => {
+  ] as const)('axe-core finds no serious problem in %s mode at a width of %i pixels', async (colorScheme, width) => {
     await upload(fixturePath('clip.mp4'));
-    const { page } = await visit(await startBrowse(world.sandbox), { colorScheme, viewport: { width, height: 800 } });
+    const { page } = await visit(await startBrowse(fixture.sandbox), {
+      colorScheme,
+      viewport: { width, height: 800 },
+    });
     expect(await seriousIn(page)).toEqual([]);
     const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
     expect(wide).toBeLessThanOrEqual(width);

@@ -26,7 +26,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 /* The browse page in a browser, with a library of thousands of assets whose newest ones are real media. */
 
 const seeded = isFullRun ? 5_000 : 2_000;
-const world = setUpBrowser();
+const { fixture } = setUpBrowser();
 let sandbox: TestSandbox;
 const http = rawHttp(() => sandbox);
 /** Uids by name. */
@@ -55,12 +55,12 @@ const requestsLeft = async () => {
 
 const look = async (args: string[] = [], options: BrowserContextOptions = {}) => {
   const browsing = await startBrowse(sandbox, args);
-  return { ...browsing, ...(await openLibrary(world.world.browser, browsing, options)) };
+  return { ...browsing, ...(await openLibrary(fixture.browser, browsing, options)) };
 };
 
 // Strict mode omits type, size and folder; browse-compatibility.test.ts tests the page without them.
 describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
-  it('shows the library, searches, filters and keeps the view in the address', async () => {
+  it('the browse page searches and filters the library and keeps the view in its address', async () => {
     const { page, complaints } = await look();
     await pollUntil(() => statusText(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
     expect(new URL(page.url()).search).toBe('');
@@ -83,7 +83,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  it(`scrolling through ${seeded} assets costs a request for 50 of them, less than 200 MiB, and draws only what is in view`, async () => {
+  it(`scrolling ${seeded} assets needs a request per 50 assets and 200 MiB of memory, and renders only visible cards`, async () => {
     const { page, complaints } = await look();
     const left = await requestsLeft();
     let most = 0;
@@ -106,7 +106,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  it('is walked by the keyboard: arrows, space, enter and escape', async () => {
+  it('arrow keys move between assets, Space and Enter open one, and Escape closes it', async () => {
     const { page, complaints } = await look();
     await page.locator('a.thing').first().focus();
     const at = () => page.evaluate('document.activeElement.dataset.at');
@@ -128,7 +128,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  it('runs the frames of a video that is pointed at, and plays it', { tags: 'ffmpeg' }, async () => {
+  it('a video card animates its frames on hover and opens a player on click', { tags: 'ffmpeg' }, async () => {
     const { page, complaints } = await look();
     await card(page, 'clip.mp4').hover();
     const frame = card(page, 'clip.mp4').locator('svg.frame');
@@ -149,7 +149,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  it('with reduced motion, the frame in the middle stands still', { tags: 'ffmpeg' }, async () => {
+  it('with reduced motion, a video card shows a still frame on hover', { tags: 'ffmpeg' }, async () => {
     const { page } = await look([], { reducedMotion: 'reduce' });
     await card(page, 'clip.mp4').hover();
     const frame = card(page, 'clip.mp4').locator('svg.frame');
@@ -159,7 +159,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(await frame.getAttribute('viewBox')).toBe(first);
   });
 
-  it('seeks in a sound by a click into its waveform', { tags: 'ffmpeg' }, async () => {
+  it('a click on the waveform seeks in the audio', { tags: 'ffmpeg' }, async () => {
     const { page, complaints } = await look();
     await card(page, 'tone.mp3').click();
     const timeline = player(page).getByRole('slider', { name: 'Seek' });
@@ -172,7 +172,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  it('edits in place, and says what cannot be', async () => {
+  it('the asset dialog saves edits and shows why an invalid edit is rejected', async () => {
     const { page, complaints } = await look();
     await card(page, 'still.jpg').click();
     const tags = page.getByLabel('Tags, separated by commas');
@@ -204,7 +204,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await dialog(page).getByText('the name cannot be empty').waitFor();
   });
 
-  it('keeps tags that were set elsewhere meanwhile', async () => {
+  it('a tag edit keeps tags that were added elsewhere in the meantime', async () => {
     const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'To be tagged' });
     const tags = async () => (await (await http.call('GET', `/assets/${uid}/`)).json()).tags;
     const set = (tags: string[]) =>
@@ -227,7 +227,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await pollUntil(() => field.inputValue()).toBe('kept, busy, mine');
   });
 
-  it('refuses a tag that cannot be a slug at its field, before anything is sent', async () => {
+  it('the tag field rejects a tag that cannot become a slug before it sends a request', async () => {
     const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'Not to be tagged' });
     const { page } = await look();
     await card(page, 'Not to be tagged').click();
@@ -248,7 +248,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect((await record.json()).tags).toEqual(['apfel-birnen']);
   });
 
-  it('moves by dragging onto a folder or by choice, and trashes with a question', async () => {
+  it('an asset moves by drag and drop or by selection, and moves to the trash after a confirmation', async () => {
     const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'To be moved' });
     const record = async () => (await http.call('GET', `/assets/${uid}/`)).json();
     const { page, complaints } = await look();
@@ -272,8 +272,8 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   });
 });
 
-describe('files that are dropped', { tags: ['chromium', 'undocumented-fields'] }, () => {
-  it('two files and a folder are uploaded by the uploader, and become ready', async () => {
+describe('dropped files', { tags: ['chromium', 'undocumented-fields'] }, () => {
+  it('dropped files and folders are uploaded into the same folders and become ready', async () => {
     const { page, complaints, environment } = await look();
     const folder = join(temporaryFolder(), 'Rushes');
     mkdirSync(join(folder, 'day 1'), { recursive: true });
@@ -306,10 +306,10 @@ describe('files that are dropped', { tags: ['chromium', 'undocumented-fields'] }
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  it('a page that is killed mid-upload leaves one that can be resumed', async () => {
+  it('an upload can be resumed after the browse process is killed', async () => {
     const environment = environmentOf(sandbox);
     const browsing = await startBrowse(sandbox, ['--limit-rate', '100KiB'], environment);
-    const { page } = await openLibrary(world.world.browser, browsing);
+    const { page } = await openLibrary(fixture.browser, browsing);
     const path = join(temporaryFolder(), 'long.bin');
     const bytes = writeSome(path, 8 * 1024 * 1024, path);
     await dropFiles(page, [path]);

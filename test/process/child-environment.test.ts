@@ -46,16 +46,16 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
 }
 
 it.each([
-  ['the desktop’s opener', 'xdg-open', [['play', uid, '--web']]],
+  ['the program that opens the browser', 'xdg-open', [['play', uid, '--web']]],
   [
-    'ffmpeg, of a sandbox',
+    'the ffmpeg of a sandbox',
     'ffmpeg',
     [
       ['sandbox', 'start', '--port', '0'],
       ['sandbox', 'stop'],
     ],
   ],
-])('%s gets neither the API key nor the password of a queue', async (_what, program, runs) => {
+])('%s does not receive the API key or the password of the queue', async (_what, program, runs) => {
   const [environment] = await environmentsOf([program], ...runs);
   expect(environment).toContain('OTHER=is handed on');
   expect(environment).not.toContain(key);

@@ -62,7 +62,7 @@ describe('linters', () => {
     return stringify({ name: 'action', on: { workflow_call: call }, jobs: { action: job } });
   };
 
-  it('actionlint finds no problem in the workflows and in the action, and finds an output that no step has', () => {
+  it('actionlint finds no problem in the workflows and the action, and detects a missing output', () => {
     const files = ['.github/workflows/ci.yml', '.github/workflows/release.yml', 'examples/github-workflow.yml'];
     const action = asWorkflow(readAction());
     const wrong = action.replace('steps.report.outputs', 'steps.missing.outputs');
@@ -71,17 +71,17 @@ describe('linters', () => {
     expect(readAction().runs.using).toBe('composite');
   });
 
-  it('shellcheck finds no problem in the steps of the action', { tags: 'shellcheck' }, () => {
+  it('shellcheck finds no problem in the steps of the GitHub Action', { tags: 'shellcheck' }, () => {
     for (const { run } of readAction().runs.steps)
       if (run) expect(execFileSync('shellcheck', ['--shell=bash', '-'], { input: run, encoding: 'utf8' })).toBe('');
   });
 
-  it('no step of the action expands an input in its shell, where a name could be a command', () => {
+  it('no step of the GitHub Action interpolates an input into its shell script', () => {
     for (const { run } of readAction().runs.steps) expect(run ?? '').not.toContain('${{');
     expect(readFileSync(actionFile, 'utf8').match(/uses: (?!actions\/[\w/-]+@v\d+$)/gm)).toBeNull();
   });
 
-  it('the schema of GitLab accepts examples/gitlab-ci.yml, and refuses a keyword that it does not know', async () => {
+  it('the GitLab schema accepts examples/gitlab-ci.yml and rejects an unknown keyword', async () => {
     const { schema } = await import(join(root, 'node_modules/gitlab-ci-local/src/schema/schema.js'));
     const isValid = new Ajv({ strict: false, validateFormats: false }).compile(schema);
     const example = readFileSync(join(root, 'examples/gitlab-ci.yml'), 'utf8');
@@ -90,10 +90,10 @@ describe('linters', () => {
   });
 });
 
-describe('examples of workers', () => {
+describe('worker examples', () => {
   const read = (name: string) => readFileSync(join(root, 'examples/worker', name), 'utf8');
 
-  it('the Dockerfile has no problem that a linter finds; it runs as a user, and its health check asks /healthz', () => {
+  it('the example Dockerfile passes a linter, runs as a non-root user and has a health check', () => {
     const text = read('Dockerfile');
     expect(validate(text)).toEqual([]);
     expect(validate(text.replace('HEALTHCHECK', 'HEALTHCHEK'))).not.toEqual([]);
@@ -105,7 +105,7 @@ describe('examples of workers', () => {
     expect(worker).toEqual(expect.arrayContaining(['worker', '--log-format', '--metrics']));
   });
 
-  it('compose.yml is of the Compose specification', () => {
+  it('the example compose.yml matches the schema of the Compose specification', () => {
     // Its ids and its address of the draft are of a form that ajv does not read.
     const isForeign = (key: string, value: unknown) => ['id', '$schema'].includes(key) && typeof value === 'string';
     const strip = (key: string, value: unknown) => (isForeign(key, value) ? undefined : value);
@@ -118,7 +118,7 @@ describe('examples of workers', () => {
   });
 });
 
-describe('its steps', () => {
+describe('CI steps', () => {
   let sandbox: TestSandbox;
   let packed: string;
   let prefix: string;
@@ -143,7 +143,7 @@ describe('its steps', () => {
     return { cwd, run };
   };
 
-  it('upload globs and directories to a folder, and report uids and a table', async () => {
+  it('the GitHub Action uploads globs and directories to a folder and reports uids and a table', async () => {
     const { cwd, run } = createProject();
     mkdirSync(join(cwd, 'renders/more'), { recursive: true });
     for (const name of ['a.mp4', 'b_[c]|.mp4']) copyFileSync(fixturePath('clip.mp4'), join(cwd, 'renders', name));
@@ -169,7 +169,7 @@ describe('its steps', () => {
     expect(again.summary).toContain('already uploaded');
   });
 
-  it('upload no file outside of the checkout, whatever its files are named or lead to', async () => {
+  it('the GitHub Action uploads no file from outside the checkout, despite hostile names and links', async () => {
     const { cwd, run } = createProject();
     const secret = join(cwd, '../secret.md');
     writeFileSync(secret, 'a key of the runner');
@@ -215,7 +215,7 @@ describe('its steps', () => {
     expect(items.map(({ parent }) => parent ?? null)).toEqual([null]);
   });
 
-  it('end with the exit code of mediactl, and still report', async () => {
+  it('the GitHub Action exits with the code of mediactl and still writes its report', async () => {
     const { cwd, run } = createProject();
     writeFileSync(join(cwd, 'a.md'), '# a');
     const { failed, summary, outputs } = await run('1', sandbox.url, {
@@ -229,7 +229,7 @@ describe('its steps', () => {
     expect(failed[0]).not.toContain(sandbox.key);
   });
 
-  it('three jobs of which two are killed: one asset, nothing sent twice', async () => {
+  it('a third job resumes the upload of two killed jobs and creates a single asset', async () => {
     const chunk = 4 * MiB;
     const size = 60 * MiB;
     const bytes = Buffer.alloc(size, someBytes(MiB, 'jobs'));
@@ -283,7 +283,7 @@ describe('its steps', () => {
     expect(sent()).toBeLessThan(size + 2 * chunk);
   });
 
-  it('of the GitLab example upload too, and keep the state in the folder that it caches', async () => {
+  it('the GitLab example uploads a file and keeps its state in the cached folder', async () => {
     const { variables, script, cache } = parse(readFileSync(join(root, 'examples/gitlab-ci.yml'), 'utf8')).upload;
     const project = temporaryFolder();
     mkdirSync(join(project, 'renders'));

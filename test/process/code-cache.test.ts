@@ -43,7 +43,7 @@ const kept = (home: string) =>
     .filter((each) => each.isFile())
     .map((each) => join(each.parentPath, each.name).slice(join(home, 'mediactl/').length));
 
-it('the launcher answers --version, and compiles and keeps nothing', async () => {
+it('the launcher prints the version without compiling or caching any code', async () => {
   const home = temporaryFolder();
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   for (const flag of ['--version', '-V', '-v']) {
@@ -53,13 +53,13 @@ it('the launcher answers --version, and compiles and keeps nothing', async () =>
   expect(readdirSync(home)).toEqual([]);
 });
 
-it('--version into a pipe that is closed ends quietly', async () => {
+it('--version into a closed pipe exits with 0 and prints no error', async () => {
   const command = `exec 3>&1; { sleep 0.2; ${process.execPath} ${mediactlPath} --version; echo "exit $?" >&3; } | true`;
   const { stdout, stderr } = await startProcess('/bin/sh', ['-c', command], {}).finished;
   expect([stdout, stderr]).toEqual(['exit 0\n', '']);
 });
 
-it('code is compiled once per noun, and kept for this user alone', async () => {
+it('mediactl compiles code once per command group and caches it in a folder of mode 0700', async () => {
   const home = temporaryFolder();
   await start(home);
   const folder = join(home, 'mediactl');
@@ -73,7 +73,7 @@ it('code is compiled once per noun, and kept for this user alone', async () => {
   expect(kept(home).length).toBeGreaterThan(before.length);
 });
 
-it('in a folder where others may write nothing is kept', async () => {
+it('mediactl caches no code in a folder that others can write to', async () => {
   const home = temporaryFolder();
   mkdirSync(join(home, 'mediactl'));
   chmodSync(join(home, 'mediactl'), 0o777);
@@ -81,13 +81,13 @@ it('in a folder where others may write nothing is kept', async () => {
   expect(kept(home)).toEqual([]);
 });
 
-it('a cache folder that nobody can make costs its speed alone', async () => {
+it('mediactl works without a cache if the cache folder cannot be created', async () => {
   const { code, stdout } = await run(['--help'], '/proc/nope');
   expect([code, stdout]).toEqual([0, expect.stringContaining('Usage:')]);
 });
 
 // Node 22 has its own compile cache, in the same folder.
-describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
+describe.runIf(process.versions.node.startsWith('20.'))('code cache on Node 20', () => {
   /** Plants a cache entry of other code: V8 checks little more than the length of the source. */
   async function plant(): Promise<{ home: string; file: string }> {
     const home = temporaryFolder();
@@ -109,7 +109,7 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
 
   const bundleCaches = (home: string) => kept(home).filter((name) => name.startsWith('mediactl.cjs'));
 
-  it('what this user planted runs: the next tests see something', async () => {
+  it('mediactl runs code that its own user plants in the cache (a control for the next tests)', async () => {
     const { home } = await plant();
     expect(await start(home)).toBe('planted\n');
   });
@@ -117,13 +117,13 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
   it.each([
     ['folder', ({ home }: { home: string }) => join(home, 'mediactl')],
     ['file', ({ file }: { file: string }) => file],
-  ])('code in a %s where others may write is not run', async (_what, which) => {
+  ])('mediactl does not run cached code from a %s that others can write to', async (_what, which) => {
     const planted = await plant();
     chmodSync(which(planted), 0o777);
     expect(await start(planted.home)).toMatch(isStarted);
   });
 
-  it('the cache of a noun grows with each verb, and not by what is not a command', async () => {
+  it('the cache of a command group grows with each subcommand but not with an unknown command', async () => {
     const home = temporaryFolder();
     await start(home);
     const [name = ''] = bundleCaches(home);
@@ -135,7 +135,7 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
     expect(bundleCaches(home)).toEqual([name]);
   });
 
-  it('a command of one word is cached once', async () => {
+  it('mediactl compiles and caches a command without a subcommand once', async () => {
     const home = temporaryFolder();
     const time = () => statSync(join(home, 'mediactl', bundleCaches(home)[0] as string)).mtimeMs;
     await run(['commands'], home);
@@ -144,7 +144,7 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
     expect(time()).toBe(before);
   });
 
-  it('several installs of one version keep their own', async () => {
+  it('two installs of the same version have separate cache files', async () => {
     const home = temporaryFolder();
     const other = temporaryFolder();
     for (const name of ['bin', 'dist', 'package.json'])
@@ -157,7 +157,7 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
     expect(kept(home)).toHaveLength(2 * first.length);
   });
 
-  it('what an older build of this install left is removed', async () => {
+  it('mediactl removes the cache files of an older build', async () => {
     const home = temporaryFolder();
     await start(home);
     const names = kept(home);
@@ -170,8 +170,8 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
   });
 });
 
-describe('a cache that another user could replace is neither read nor written', () => {
-  it('in a folder that others can write', async () => {
+describe('untrusted cache folder', () => {
+  it('mediactl does not use a cache folder below a folder that others can write to', async () => {
     const home = temporaryFolder();
     const shared = join(home, 'shared');
     mkdirSync(join(shared, 'cache'), { recursive: true });
@@ -180,7 +180,7 @@ describe('a cache that another user could replace is neither read nor written', 
     expect(existsSync(join(shared, 'cache/mediactl'))).toBe(false);
   });
 
-  it('at the end of a link in such a folder', async () => {
+  it('mediactl uses the target of a cache folder link that others can replace', async () => {
     const home = temporaryFolder();
     await start(home);
     const [folder, shared] = [join(home, 'mediactl'), join(home, 'shared')];
@@ -194,7 +194,7 @@ describe('a cache that another user could replace is neither read nor written', 
     expect(lstatSync(folder).isDirectory()).toBe(true);
   });
 
-  it('below the working directory, by a relative XDG_CACHE_HOME', async () => {
+  it('mediactl ignores a relative XDG_CACHE_HOME and caches code in ~/.cache', async () => {
     const home = temporaryFolder();
     const ran = startProcess(
       '/bin/sh',
@@ -209,7 +209,7 @@ describe('a cache that another user could replace is neither read nor written', 
   });
 });
 
-it('a user does not read or write in the home of another user, as after sudo -E', { tags: 'root-mount' }, async () => {
+it('mediactl does not use the home folder of another user, as after sudo -E', { tags: 'root-mount' }, async () => {
   const home = temporaryFolder();
   mkdirSync(join(home, '.config/mediactl'), { recursive: true });
   writeFileSync(join(home, '.config/mediactl/config.json'), '{"settings": {"format": "json"}}');

@@ -107,11 +107,11 @@ const completers: Record<string, (words: string[]) => Promise<string[]>> = {
 };
 
 describe.each(Object.keys(completers))('%s', (name) => {
-  describe('as the shell finds them', { tags: name === 'bash' ? [] : [name] }, () => {
+  describe('completion', { tags: name === 'bash' ? [] : [name] }, () => {
     const complete = (...words: string[]) =>
       (completers[name] as (words: string[]) => Promise<string[]>)(['mediactl', ...words]);
 
-    it('commands, verbs and flags, three levels deep', async () => {
+    it('the shell completes commands, subcommands and flags at three levels', async () => {
       await serve();
       expect(await complete('as')).toEqual(['assets']);
       expect(await complete('assets', 'up')).toEqual(['update']);
@@ -123,7 +123,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
       expect(await complete('videos', 'ls', '--recurs')).toEqual([]); // videos have no folders
     });
 
-    it('the values of a flag, and nothing where it takes any text', async () => {
+    it('the shell completes the values of a flag, and nothing for a flag with free text', async () => {
       await serve();
       expect(await complete('play', 'x', '--stream', 'h')).toEqual(['hls']);
       expect(await complete('completion', 'x', '--profile', 'oth')).toEqual(['other-one']);
@@ -132,7 +132,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
       expect(await complete('assets', 'ls', '--status', 're')).toEqual(['ready']);
     });
 
-    it('names of workspaces and recent assets, asked of the service once a minute', async () => {
+    it('the shell completes workspace and asset names and requests them once a minute', async () => {
       await serve();
       expect(await complete('workspaces', 'use', 'M')).toEqual(['Main']);
       expect(await complete('assets', 'get', 'Q')).toEqual(['Quay']);
@@ -141,7 +141,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
       expect(requests.length).toBe(before);
     });
 
-    it('hostile names are offered as text, those that nobody can type are not, none is run', async () => {
+    it('the shell completes hostile names as text, never runs them and omits those with control characters', async () => {
       await serve();
       const found = await complete('folders', 'rm', '');
       expect(found).toHaveLength(5);
@@ -150,7 +150,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
       expect(() => readFileSync(canary())).toThrow('ENOENT');
     });
 
-    it('a service that does not answer: no names, and no word', async () => {
+    it('the shell completes no names and prints no error if the service is unreachable', async () => {
       await serve();
       writeFileSync(
         join(home, 'config/config.json'),
@@ -178,7 +178,7 @@ describe('completion install', () => {
     return JSON.parse(stdout) as { path: string; next: string | null };
   };
 
-  it('zsh finds the script, once the line that is named is in .zshrc', { tags: 'zsh' }, async () => {
+  it('zsh loads the installed script once the suggested line is in .zshrc', { tags: 'zsh' }, async () => {
     const { path, next } = await install('zsh');
     expect(path).toBe(join(home, '.zfunc/_mediactl'));
     const line = /fpath\+=\(\S+\)/.exec(next as string)?.[0];
@@ -188,13 +188,13 @@ describe('completion install', () => {
     expect((await install('zsh')).next).toBeNull();
   });
 
-  it('fish finds the script', { tags: 'fish' }, async () => {
+  it('fish loads the installed script', { tags: 'fish' }, async () => {
     expect((await install('fish')).next).toBeNull();
     const found = await shell('fish', ['-c', "complete -C 'mediactl worksp'"]);
     expect(found.map((each) => each.split('\t')[0])).toEqual(['workspaces']);
   });
 
-  it('bash finds the script, by its package or by the line that is named', async () => {
+  it('bash loads the installed script through bash-completion or the suggested line', async () => {
     const { next } = await install('bash');
     const load = next
       ? next.slice(next.indexOf('source'))
@@ -204,14 +204,14 @@ describe('completion install', () => {
     ]);
   });
 
-  it('writes a script that only its user can change, whatever the umask is', async () => {
+  it('completion install writes a script of mode 0644, whatever the umask is', async () => {
     await serve();
     const line = 'umask 000; exec mediactl completion install fish';
     await promisify(execFile)('/bin/sh', ['-c', line], { env: { ...env, HOME: home, XDG_CONFIG_HOME: '' } });
     expect(statSync(join(home, '.config/fish/completions/mediactl.fish')).mode & 0o777).toBe(0o644);
   });
 
-  it('changes nothing in a dry run, and names a shell that it does not know', async () => {
+  it('completion install changes nothing in a dry run and exits with 2 for an unknown shell', async () => {
     await serve();
     const run = (args: string[], more: object) =>
       promisify(execFile)('mediactl', ['completion', 'install', ...args], { env: { ...env, ...more } });
@@ -225,7 +225,7 @@ describe('completion install', () => {
   });
 });
 
-it('mediactl completion prints what is in completions/', async () => {
+it('mediactl completion prints the scripts in completions/', async () => {
   await serve();
   for (const [name, file] of [
     ['bash', 'mediactl.bash'],
@@ -241,7 +241,7 @@ it('mediactl completion prints what is in completions/', async () => {
 });
 
 /* PowerShell is not available here: its script is parsed, not run. */
-it('what PowerShell is given can be read', async () => {
+it('the PowerShell completion script has no syntax error', async () => {
   await Parser.init();
   const file = createRequire(import.meta.url).resolve('tree-sitter-powershell/tree-sitter-powershell.wasm');
   const parser = new Parser().setLanguage(await Language.load(file));

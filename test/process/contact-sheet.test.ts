@@ -68,8 +68,8 @@ async function opened(options?: Parameters<typeof openPage>[2]) {
 
 const cards = (page: Page) => page.locator('.card').all();
 
-describe('a contact sheet in a browser', { tags: 'chromium' }, () => {
-  it('shows what the service sent as text, and its pictures; it asks for nothing', async () => {
+describe('contact sheet in a browser', { tags: 'chromium' }, () => {
+  it('the contact sheet shows fields as text, embeds the thumbnails and makes no requests', async () => {
     const { page, complaints } = await opened();
     expect(complaints).toEqual([]);
     expect(await page.title()).toContain('<script>alert(2)</script></title>');
@@ -86,7 +86,7 @@ describe('a contact sheet in a browser', { tags: 'chromium' }, () => {
     expect(widths).toEqual([320, 320, 320]);
   });
 
-  it('is a list of named pictures, in a language', async () => {
+  it('the contact sheet is an accessible list of images with alternative texts and a language', async () => {
     const { page } = await opened();
     const list = page.getByRole('list').first();
     expect(await list.getByRole('listitem').count()).toBe(7); // includes the tag lists of two assets
@@ -95,13 +95,13 @@ describe('a contact sheet in a browser', { tags: 'chromium' }, () => {
     expect(await page.locator('html').getAttribute('lang')).toBe('en');
   });
 
-  it.each([320, 1280])('nothing sticks out of a screen %i wide', async (width) => {
+  it.each([320, 1280])('the contact sheet does not overflow a screen that is %i pixels wide', async (width) => {
     const { page } = await opened({ viewport: { width, height: 700 } });
     const wide = await page.locator('html').evaluate(({ scrollWidth }: { scrollWidth: number }) => scrollWidth);
     expect(wide).toBeLessThanOrEqual(width);
   });
 
-  it('is dark for who likes it dark, and light on paper', async () => {
+  it('the contact sheet follows the dark color scheme and prints on white', async () => {
     const { page } = await opened({ colorScheme: 'dark' });
     const ground = () => page.locator('body').evaluate('getComputedStyle(document.body).backgroundColor');
     expect(await ground()).toBe('rgb(19, 20, 23)');

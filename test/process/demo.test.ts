@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { inherited } from '../support/environment.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-it('the commands that the demo prints work as they are typed', () => {
+it('every command that the demo prints succeeds when it is run as printed', () => {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const env = { ...inherited, MEDIACTL_DEMO_DIR: join(temporaryFolder(), 'demo') };
   const run = (command: string, ...args: string[]) => spawnSync(command, args, { cwd: root, env, encoding: 'utf8' });

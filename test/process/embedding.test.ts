@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { currentTime, pollUntil, setUpBrowser, siteNames } from '../support/browser.ts';
 import { serveHtml } from '../support/http-server.ts';
 
-const { call, clip, open, player, watchUrl, world } = setUpBrowser();
+const { call, clip, open, player, watchUrl, fixture } = setUpBrowser();
 
 type Playback = { blocked: boolean; hls_url?: { url: string } };
 
-describe('embedded in a page of another site', { tags: 'chromium' }, () => {
+describe('embedded player', { tags: 'chromium' }, () => {
   const workspace = (what: string, method: string, body: unknown) =>
-    call(method, `/workspaces/${world.sandbox.workspace}/embed-${what}/`, {
+    call(method, `/workspaces/${fixture.sandbox.workspace}/embed-${what}/`, {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
@@ -22,7 +22,7 @@ describe('embedded in a page of another site', { tags: 'chromium' }, () => {
     return open(`http://${name}:${port}/`);
   };
 
-  it('plays on a listed domain, is refused in words on another, and plays anywhere once open', async () => {
+  it('a restricted player plays on a listed domain only, and an unrestricted one plays on every domain', async () => {
     frameUrl = await watchUrl(await clip());
     await workspace('settings', 'PATCH', { enabled: true });
     await workspace('domains', 'POST', { domain: listed });
@@ -48,7 +48,7 @@ describe('embedded in a page of another site', { tags: 'chromium' }, () => {
     await plays(unlisted);
   });
 
-  it('a page that calls POST /playback/info/ is told `blocked` unless it is listed', async () => {
+  it('POST /playback/info/ returns blocked to a page whose domain is not listed', async () => {
     const asset_id = await clip();
     const { playback_token } = await player(asset_id);
     await workspace('settings', 'PATCH', { enabled: true });
@@ -63,7 +63,7 @@ describe('embedded in a page of another site', { tags: 'chromium' }, () => {
           const { blocked, hls_url } = (await answer.json()) as Playback;
           return { blocked, media: hls_url && (await (await fetch(hls_url.url)).text()) };
         },
-        [`${world.sandbox.url}/api/external/v1/playback/info/`, JSON.stringify({ asset_id, playback_token })],
+        [`${fixture.sandbox.url}/api/external/v1/playback/info/`, JSON.stringify({ asset_id, playback_token })],
       );
     };
     expect(await ask(listed)).toEqual({ blocked: false, media: expect.stringMatching('#EXTM3U') });

@@ -25,14 +25,14 @@ async function failing(program: readonly string[], ...args: string[]) {
   return errorOf(finished);
 }
 
-it('unreachable: a machine without a network', { tags: 'user-namespaces' }, async () => {
+it('a command fails with unreachable on a machine without a network', { tags: 'user-namespaces' }, async () => {
   const error = await failing(['unshare', '-rn'], 'assets', 'ls');
   // The executable's runtime has one code for all connections that fail.
   if (executable) return expect(error).toMatchObject({ code: 'connection_refused', exit: 10 });
   expect(error).toEqual(errorInTable('unreachable'));
 });
 
-it('port_unavailable: a system out of buffers', { tags: 'strace' }, async () => {
+it('browse fails with port_unavailable if the system is out of buffers', { tags: 'strace' }, async () => {
   const refusing = [
     'strace',
     '-f',

@@ -33,7 +33,7 @@ function program(name: string, ...lines: string[]) {
 const version = 'echo "ffmpeg version 99"';
 const pdftoppmVersion = 'echo "pdftoppm version 99" >&2';
 
-it('status tells which tools help: those on PATH', async () => {
+it('sandbox status lists ffmpeg and pdftoppm from PATH', async () => {
   const { folder, path } = program('ffmpeg', version);
   const poppler = program('pdftoppm', pdftoppmVersion);
   expect((await start({ PATH: `${folder}:${poppler.folder}` })).code).toBe(0);
@@ -42,7 +42,7 @@ it('status tells which tools help: those on PATH', async () => {
   expect(JSON.parse(stdout)).toMatchObject(tools);
 });
 
-it('MEDIACTL_FFMPEG=none switches it off', async () => {
+it('MEDIACTL_FFMPEG=none disables ffmpeg and pdftoppm in the sandbox', async () => {
   const { folder } = program('ffmpeg', version);
   expect((await start({ PATH: folder, MEDIACTL_FFMPEG: 'none' })).code).toBe(0);
   const status = JSON.parse((await sandbox(['status', '--json'])).stdout);
@@ -50,7 +50,7 @@ it('MEDIACTL_FFMPEG=none switches it off', async () => {
   expect(status.unavailable_features).toContain('PDF page thumbnails');
 });
 
-it('or the one that MEDIACTL_FFMPEG names, by its path or as found on PATH', async () => {
+it('MEDIACTL_FFMPEG selects an ffmpeg by its path or by its name on PATH', async () => {
   const { folder, path } = program('ffmpeg-99', version);
   expect((await start({ MEDIACTL_FFMPEG: path })).code).toBe(0);
   expect((await sandbox(['status'])).stdout).toContain(path);
@@ -59,7 +59,7 @@ it('or the one that MEDIACTL_FFMPEG names, by its path or as found on PATH', asy
   expect((await sandbox(['status'])).stdout).toContain(path);
 });
 
-it('without one, status and the log tell what is left out', async () => {
+it('without ffmpeg, sandbox status and the sandbox log list the unavailable features', async () => {
   const { folder } = program('ffmpeg', 'exit 1'); // a program that fails to run does not count
   expect((await start({ PATH: folder })).code).toBe(0);
   const status = JSON.parse((await sandbox(['status', '--json'])).stdout);
@@ -73,11 +73,11 @@ it('without one, status and the log tell what is left out', async () => {
 });
 
 it.each([
-  ['is not there', () => '/nowhere/ffmpeg', 'ENOENT'],
+  ['does not exist', () => '/nowhere/ffmpeg', 'ENOENT'],
   ['is not on PATH', () => 'no-such-ffmpeg', 'it is not on PATH'],
   ['fails', () => program('ffmpeg', 'exit 1').path, 'Command failed'],
-  ['is something else', () => program('ffmpeg', 'echo hello').path, 'it is not ffmpeg'],
-])('a named one that %s: the sandbox does not start, and says so', async (_what, named, reason) => {
+  ['is not ffmpeg', () => program('ffmpeg', 'echo hello').path, 'it is not ffmpeg'],
+])('the sandbox does not start if the program in MEDIACTL_FFMPEG %s', async (_what, named, reason) => {
   const { code, stderr } = await start({ MEDIACTL_FFMPEG: named() });
   expect(code).toBe(2);
   expect(stderr).toMatch(/MEDIACTL_FFMPEG is \S+, which cannot be used: /);

@@ -8,15 +8,15 @@ import { postgres } from '../support/stores.ts';
 
 describeQueueUploads(postgres);
 
-describeStoreConnection(postgres, (overLine) => {
+describeStoreConnection(postgres, (throughProxy) => {
   const many = 6;
 
-  it('many who come first at once find the tables made, once', async () => {
+  it('several processes that connect to an empty database at once create its tables once', async () => {
     // Delays the creation of the tables until all processes have seen that they do not exist.
-    let looks = 0;
-    const { fleet } = await overLine(async (sent): Promise<'pass'> => {
-      if (sent.includes('to_regclass')) looks++;
-      if (sent.includes('create schema')) for (let waits = 0; looks < many && waits < 200; waits++) await pause(20);
+    let lookups = 0;
+    const { fleet } = await throughProxy(async (sent): Promise<'pass'> => {
+      if (sent.includes('to_regclass')) lookups++;
+      if (sent.includes('create schema')) for (let waits = 0; lookups < many && waits < 200; waits++) await pause(20);
       return 'pass';
     });
     const all = Array.from({ length: many }, () => fleet.run(['uploads', 'ls', '--queue', '--json']));
@@ -26,17 +26,17 @@ describeStoreConnection(postgres, (overLine) => {
     );
   });
 
-  it('a worker whose line breaks as it looks at the tables looks again', async () => {
-    let looks = 0;
-    const { folder, fleet } = await overLine((sent) => {
+  it('a worker retries if its connection drops while it checks the tables', async () => {
+    let lookups = 0;
+    const { folder, fleet } = await throughProxy((sent) => {
       if (!sent.includes('"bullmq".migration')) return 'pass';
-      looks++;
-      return [2, 3, 5, 6].includes(looks) ? 'cut' : 'pass'; // first mediactl's lookups, then BullMQ's
+      lookups++;
+      return [2, 3, 5, 6].includes(lookups) ? 'cut' : 'pass'; // first mediactl's lookups, then BullMQ's
     });
     expect(await fleet.json(['uploads', 'ls', '--queue'])).toEqual([]); // creates the tables
-    looks = 0;
+    lookups = 0;
     const worker = fleet.worker();
-    await waitUntil(() => looks === 7);
+    await waitUntil(() => lookups === 7);
     const path = join(folder, 'looked again.bin');
     writeSome(path, 1000, 'again');
     const { code, stderr } = await fleet.upload([path], ['--wait']).finished;
@@ -45,25 +45,25 @@ describeStoreConnection(postgres, (overLine) => {
     expect((await worker.finished).code).toBe(0);
   });
 
-  it('a server that begins is asked now and then, not all the time', async () => {
-    let isBeginning = false;
-    const { store, proxy, folder, fleet } = await overLine((sent) =>
-      isBeginning && sent.includes('user\0') ? postgresError('57P03', 'the database system is starting up') : 'pass',
+  it('a worker backs off while PostgreSQL is starting up and then reconnects', async () => {
+    let isStartingUp = false;
+    const { store, proxy, folder, fleet } = await throughProxy((sent) =>
+      isStartingUp && sent.includes('user\0') ? postgresError('57P03', 'the database system is starting up') : 'pass',
     );
     const worker = fleet.worker();
-    const said = ['cannot reach the queue', 'reconnected to queue'].map((words) => waitForStderr(worker, words));
+    const messages = ['cannot reach the queue', 'reconnected to queue'].map((words) => waitForStderr(worker, words));
     writeSome(join(folder, 'before.bin'), 1000, 'before');
     expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
-    isBeginning = true;
+    isStartingUp = true;
     await store.kill();
     await store.start();
     const before = proxy.connections;
     await pause(3_000);
     expect(proxy.connections - before).toBeLessThan(15);
-    isBeginning = false;
+    isStartingUp = false;
     writeSome(join(folder, 'after.bin'), 1000, 'after');
     const { code, stderr } = await fleet.upload([folder], ['--wait']).finished;
     expect(code, stderr).toBe(0);
-    await Promise.all(said);
+    await Promise.all(messages);
   });
 });

@@ -7,10 +7,10 @@ import { redis } from '../support/stores.ts';
 
 describeQueueUploads(redis);
 
-describeStoreConnection(redis, (overLine) => {
-  it('a worker and a follower whose second line breaks as it is opened open another, and end', async () => {
+describeStoreConnection(redis, (throughProxy) => {
+  it('a worker and upload --wait reopen a second connection that drops while it opens', async () => {
     const cut = new Set([2, 3]);
-    const { proxy, folder, fleet } = await overLine((_sent, connection) => (cut.has(connection) ? 'cut' : 'pass'));
+    const { proxy, folder, fleet } = await throughProxy((_sent, connection) => (cut.has(connection) ? 'cut' : 'pass'));
     const worker = fleet.worker();
     await waitUntil(() => proxy.connections > 3);
     for (const next of [2, 3, 4]) cut.add(proxy.connections + next);

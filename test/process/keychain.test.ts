@@ -57,8 +57,8 @@ class User {
       MEDIACTL_CONFIG_DIR: join(this.home, 'config'),
       MEDIACTL_STATE_DIR: join(this.home, 'state'),
     }).finished;
-    const ours = stderr.split('\n').filter((line) => !/^dbus-daemon|gcr-prompter|^$/.test(line));
-    return { code, stdout, stderr: ours.join('\n') };
+    const ownLines = stderr.split('\n').filter((line) => !/^dbus-daemon|gcr-prompter|^$/.test(line));
+    return { code, stdout, stderr: ownLines.join('\n') };
   }
 
   config = () => readFileSync(join(this.home, 'config/config.json'), 'utf8');
@@ -66,8 +66,8 @@ class User {
 
 const login = 'echo "$KEY" | mediactl login --base-url "$URL" --with-key';
 
-describe('a keychain', { tags: 'gnome-keyring' }, () => {
-  it('login stores the key in it alone, commands and doctor read it, logout removes it', async () => {
+describe('keychain', { tags: 'gnome-keyring' }, () => {
+  it('login stores the key only in the keychain, commands read it from there, and logout removes it', async () => {
     const user = new User();
     const lines = ['mediactl ls --quiet', 'mediactl doctor --json', 'stored'];
     const first = await user.session(unlocked, `${login} --json`, ...lines);
@@ -81,7 +81,7 @@ describe('a keychain', { tags: 'gnome-keyring' }, () => {
     expect((await user.session(unlocked, 'stored')).stdout).toBe('stored: null\n');
   });
 
-  it('that is locked: each command says so, and that it can be unlocked', async () => {
+  it('commands report a locked keychain and suggest unlocking it', async () => {
     const user = new User();
     expect((await user.session(unlocked, login)).code).toBe(0);
     const errorOf = async (line: string) => {
@@ -112,7 +112,7 @@ describe('a keychain', { tags: 'gnome-keyring' }, () => {
     ]);
   });
 
-  it('that was there and is not any more, as over SSH: the error names the variable to use', async () => {
+  it('commands suggest MEDIACTL_API_KEY if the session has no keychain service, as over SSH', async () => {
     const user = new User();
     expect((await user.session(unlocked, login)).code).toBe(0);
     const { code, stderr } = await user.headless('mediactl ls');
@@ -128,7 +128,7 @@ describe('a keychain', { tags: 'gnome-keyring' }, () => {
   });
 });
 
-it('without a keychain service, login stores the key in a file of mode 0600, and says why', async () => {
+it('without a keychain service, login stores the key in a file of mode 0600 and says why', async () => {
   const user = new User();
   const { code, stderr } = await user.headless(login);
   expect([code, stderr]).toEqual([
@@ -141,7 +141,7 @@ it('without a keychain service, login stores the key in a file of mode 0600, and
   expect((await user.headless('mediactl doctor')).stdout).toContain('none: this session has no keychain service');
 });
 
-it('a keychain that does not return the key that it was given is not used', async () => {
+it('login does not use a keychain that does not return the key it stored', async () => {
   const home = temporaryFolder();
   for (const each of ['bin', 'dist', 'package.json']) cpSync(join(root, each), join(home, each), { recursive: true });
   // A keychain that accepts every key and holds none, in place of the package that reaches the system's.

@@ -57,12 +57,12 @@ const stored = (uid: string) => join(sandbox.dataDir, 'media', uid, 'source');
 
 const killed: Fault = { respond: kill };
 
-describe('kill -9, then the same command', () => {
+describe('upload after kill -9', () => {
   const moments: [string, (seen: InterposedRequest) => Fault | undefined][] = [
     ['before the POST arrives', ({ method }) => (method === 'POST' ? killed : undefined)],
     ['after the POST', ({ method }) => (method === 'PATCH' ? killed : undefined)],
     [
-      'in a chunk',
+      'during a chunk',
       ({ method, nth }) => {
         if (method !== 'PATCH' || nth !== 2) return undefined;
         setTimeout(kill, 20);
@@ -70,13 +70,13 @@ describe('kill -9, then the same command', () => {
       },
     ],
     [
-      'after the last chunk, its answer not seen',
+      'after the last chunk and before its response',
       ({ method, nth }) =>
         method === 'PATCH' && nth === 3 ? { beforeResponse: () => void kill(), dropResponse: true } : undefined,
     ],
   ];
 
-  it.each(moments)('%s: finishes it as one asset', async (moment, plan) => {
+  it.each(moments)('an upload that is killed %s becomes one asset when it is run again', async (moment, plan) => {
     const bytes = writeSome(path, 2.5 * MiB, moment);
     fault = plan;
     const first = await upload('--chunk-size', '1MiB');
@@ -104,7 +104,7 @@ async function settled(): Promise<void> {
   for (let status = 0; status !== 204; ) ({ status } = await patch(session, await offsetOf(session), new Uint8Array()));
 }
 
-it('a file of 6 chunks, killed twice, is uploaded in one session, and each kill resends a chunk at most', async () => {
+it('an upload that is killed twice keeps its session and resends at most one chunk per kill', async () => {
   const chunk = (isFullRun ? 50 : 10) * MiB;
   const size = 5.2 * chunk;
   writeFileSync(path, Buffer.alloc(size, someBytes(MiB, 'big')));
@@ -141,7 +141,7 @@ it('a file of 6 chunks, killed twice, is uploaded in one session, and each kill 
   expect(digest(stored(record.asset_uid))).toBe(digest(path));
 });
 
-it('two processes, one file: one uploads, one leaves, told the pid of the other', async () => {
+it('a second upload of the same file exits with 6 and names the pid of the first', async () => {
   const bytes = writeSome(path, 2 * MiB);
   let second: ReturnType<typeof upload> | undefined;
   let first: number | undefined;
@@ -160,7 +160,7 @@ it('two processes, one file: one uploads, one leaves, told the pid of the other'
 });
 
 describe('Ctrl-C', () => {
-  it('aborts one chunk, keeps the state, says how to go on, and ends 130', async () => {
+  it('Ctrl-C aborts the current chunk, keeps the state, says how to resume and exits with 130', async () => {
     writeSome(path, 3 * MiB);
     fault = ({ method, nth }) => {
       if (method === 'PATCH' && nth === 2) setTimeout(() => child?.kill('SIGINT'), 100);
@@ -176,7 +176,7 @@ describe('Ctrl-C', () => {
     expect(second.record).toMatchObject({ verified: true, resumed_from_bytes: MiB });
   });
 
-  it('a second one leaves at once', async () => {
+  it('a second Ctrl-C exits at once', async () => {
     writeSome(path, MiB);
     fault = ({ method }) => {
       if (method !== 'PATCH') return undefined;
@@ -188,7 +188,7 @@ describe('Ctrl-C', () => {
     expect(code).toBe(130);
   });
 
-  it('SIGTERM ends 143 in the same good order', async () => {
+  it('SIGTERM keeps the state, says how to resume and exits with 143', async () => {
     writeSome(path, 3 * MiB);
     fault = ({ method }) => {
       if (method !== 'PATCH') return undefined;
@@ -205,7 +205,7 @@ describe('Ctrl-C', () => {
   });
 });
 
-describe('a full disk with --force', { tags: 'user-namespaces' }, () => {
+describe('full disk with --force', { tags: 'user-namespaces' }, () => {
   /** Runs the upload with a state folder on a full disk. */
   const uploadOnFullDisk = async () => {
     mkdirSync(state);
@@ -221,7 +221,7 @@ describe('a full disk with --force', { tags: 'user-namespaces' }, () => {
     return started.finished;
   };
 
-  it('said once, and the upload runs', async () => {
+  it('upload --force on a full disk warns once and uploads the file', async () => {
     const bytes = writeSome(path, MiB);
     const { code, stdout, stderr } = await uploadOnFullDisk();
     expect(code).toBe(0);
@@ -232,7 +232,7 @@ describe('a full disk with --force', { tags: 'user-namespaces' }, () => {
     expect(readFileSync(stored(JSON.parse(stdout).asset_uid)).equals(bytes)).toBe(true);
   });
 
-  it('what is interrupted is not offered to be resumed', async () => {
+  it('upload --force on a full disk does not suggest a resume when it is interrupted', async () => {
     writeSome(path, MiB);
     fault = ({ method }) => (method === 'PATCH' ? { respond: () => void child?.kill('SIGINT') } : undefined);
     const { code, stderr } = await uploadOnFullDisk();
@@ -241,7 +241,7 @@ describe('a full disk with --force', { tags: 'user-namespaces' }, () => {
   });
 });
 
-it('a limit of the size of files is named, not the permissions of the state folder', async () => {
+it('an upload that exceeds the file size limit suggests ulimit -f unlimited', async () => {
   writeSome(path, 1000);
   const upload = [...mediactlCommand, 'upload', path].map((word) => `'${word}'`).join(' ');
   const environment = { MEDIACTL_STATE_DIR: join(home, 'limited'), MEDIACTL_API_KEY: sandbox.key };

@@ -19,7 +19,7 @@ const program = `
   const work = async () => {
     for (let turn = 0; turn < Number(turns); turn++)
       await withLock(wanted, async () => {
-        openSync(folder + '/inside', 'wx'); // throws where somebody is
+        openSync(folder + '/inside', 'wx'); // throws if another process holds the lock
         const count = Number(readFileSync(folder + '/count', 'utf8'));
         await new Promise((resolve) => setImmediate(resolve));
         writeFileSync(folder + '/count', String(count + 1));
@@ -40,7 +40,7 @@ const environment = { NODE_PATH: join(root, 'node_modules'), NODE_NO_WARNINGS: '
 
 const turnsEach = isFullRun ? 300 : 40;
 
-it(`8 processes, ${turnsEach} turns each: no two at once, and no turn is lost`, async () => {
+it(`8 processes take a lock ${turnsEach} times each, never two at once, and lose no update`, async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'count'), '0');
   const all = Array.from(
@@ -51,7 +51,7 @@ it(`8 processes, ${turnsEach} turns each: no two at once, and no turn is lost`, 
   expect(readFileSync(join(folder, 'count'), 'utf8')).toBe(String(8 * turnsEach));
 }, 300_000);
 
-it('a killed holder holds nothing', async () => {
+it('a lock is free once the process that holds it is killed', async () => {
   const path = join(temporaryFolder(), 'lock');
   const hold = `const Database = require('libsql');
     new Database(process.argv[1]).exec('BEGIN EXCLUSIVE');
@@ -68,7 +68,7 @@ it('a killed holder holds nothing', async () => {
   lock?.release();
 });
 
-it('a holder in another pid namespace holds it here too', { tags: 'user-namespaces' }, async () => {
+it('a lock excludes processes in another PID namespace', { tags: 'user-namespaces' }, async () => {
   const path = join(temporaryFolder(), 'lock');
   const lock = await tryLock(path);
   const attempt = `const Database = require('libsql');
@@ -83,7 +83,7 @@ it('a holder in another pid namespace holds it here too', { tags: 'user-namespac
 const rounds = isFullRun ? 10 : 1;
 const together = isFullRun ? 24 : 8;
 
-it(`${together} real logins at once, ${rounds} times: each that says so is kept`, async () => {
+it(`every profile is saved when ${together} logins run at once (rounds: ${rounds})`, async () => {
   const home = temporaryFolder();
   const login = async (name: string) => {
     const { child, finished } = startProcess(
@@ -136,7 +136,7 @@ const sweeping = `
   work();
 `;
 
-it('a lock that others sweep meanwhile is free for whoever takes it', async () => {
+it('a process can acquire a stale lock while other processes remove stale locks', async () => {
   const folder = temporaryFolder();
   const script = join(temporaryFolder(), 'sweeping.mjs');
   await bundle(sweeping, script);

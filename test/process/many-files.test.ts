@@ -33,11 +33,11 @@ class Studio {
   }
 
   /** Expects exactly one complete asset per file, byte for byte; other assets must be named in the output. */
-  expectEachOnce(said = ''): void {
+  expectEachOnce(output = ''): void {
     const whole = this.service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
     expect(whole.sort()).toEqual([...this.digests].sort());
     const left = [...this.service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
-    expect(left.filter(({ uid }) => !said.includes(uid))).toEqual([]);
+    expect(left.filter(({ uid }) => !output.includes(uid))).toEqual([]);
   }
 }
 
@@ -50,8 +50,8 @@ const outcomes = (stdout: string): Record<string, number> => {
   return counts;
 };
 
-describe('requests', () => {
-  it('80 files of 200 KB, waited for: at most 2.2 a file; again: none', async () => {
+describe('number of requests', () => {
+  it('upload --wait of 80 files sends at most 2.2 requests per file, and a second run sends none', async () => {
     const service = await FakeService.start({ readyAfterMs: 1500 });
     const studio = new Studio(service, 80, 200_000);
     const first = await studio.start('--transfers', '6', '--wait').finished;
@@ -63,7 +63,7 @@ describe('requests', () => {
     expect([again.code, outcomes(again.stdout), service.requests]).toEqual([0, { skipped: 80 }, 0]);
   });
 
-  it(`${many} files waited for, ready one after another: at most 2.2 a file`, async () => {
+  it(`upload --wait of ${many} files that become ready one by one sends at most 2.2 requests per file`, async () => {
     const service = await FakeService.start({ readyAfterMs: isFullRun ? 60_000 : 4_000 });
     const studio = new Studio(service, many);
     const { code } = await studio.start('--wait').finished;
@@ -71,7 +71,7 @@ describe('requests', () => {
     expect(service.requests).toBeLessThanOrEqual(2.2 * many);
   }, 300_000);
 
-  it('a window of requests, two processes at once: nothing fails, one 429 a window at most', async () => {
+  it('two processes share a rate limit without failures and with at most one 429 per window', async () => {
     const limit = isFullRun ? { requests: 300, windowMs: 10_000 } : { requests: 60, windowMs: 2_000 };
     const service = await FakeService.start({ limit });
     const studios = [new Studio(service, many / 2), new Studio(service, many / 2)];
@@ -82,7 +82,7 @@ describe('requests', () => {
   }, 300_000);
 });
 
-it('a run that is refused at its plan ends at once, with --wait too', async () => {
+it('upload --wait with --name and several files exits with 2 before it sends a request', async () => {
   const service = await FakeService.start();
   const studio = new Studio(service, 3);
   const { code, stderr } = await studio.start('--wait', '--name', 'x').finished;
@@ -90,8 +90,8 @@ it('a run that is refused at its plan ends at once, with --wait too', async () =
   expect(stderr).toContain('--name works with a single file');
 });
 
-describe('an outage', () => {
-  it('of some seconds in the middle: nothing failed, and each file is there once', async () => {
+describe('outage', () => {
+  it('an upload survives an outage of some seconds and creates each asset once', async () => {
     const service = await FakeService.start();
     const studio = new Studio(service, many);
     let isAway = false;
@@ -109,8 +109,8 @@ describe('an outage', () => {
   });
 });
 
-describe('two runs over the same files', () => {
-  it('at once: no second asset, and no failure', async () => {
+describe('concurrent runs', () => {
+  it('two uploads of the same files at once both succeed and create each asset once', async () => {
     const service = await FakeService.start({ latencyMs: 5 });
     const studio = new Studio(service, many);
     const first = studio.start();
@@ -123,7 +123,7 @@ describe('two runs over the same files', () => {
   });
 
   const processes = isFullRun ? 24 : 6;
-  it(`${processes} at once, into a folder that they make: all end well, and each file is there once`, async () => {
+  it(`${processes} uploads of the same files at once create the target folder and each asset once`, async () => {
     const service = await FakeService.start({ latencyMs: 20 });
     const studio = new Studio(service, isFullRun ? 200 : 60);
     const start = () => studio.start('--folder', '/rushes', '--create-folders').finished;
@@ -138,12 +138,12 @@ describe('two runs over the same files', () => {
 describe('kill -9 and faults', () => {
   const kills = isFullRun ? 8 : 5;
   it.each(Array.from({ length: isFullRun ? 20 : 1 }, (_, n) => 7001 + n))(
-    `seed %i: ${kills} kills, and then a run to the end: each file is one whole asset`,
+    `with seed %i, an upload that is killed ${kills} times creates each asset once when it is run again`,
     async (seed) => {
       const random = new Random(seed);
       const service = await FakeService.start();
       const studio = new Studio(service, isFullRun ? 300 : 60);
-      let said = '';
+      let output = '';
       for (let killed = 0; killed < kills; killed++) {
         const run = studio.start();
         const endsAt = service.requests + 1 + random.below((2 * studio.digests.size) / kills);
@@ -153,30 +153,30 @@ describe('kill -9 and faults', () => {
         };
         const { signal, stderr } = await run.finished;
         expect(signal).toBe('SIGKILL');
-        said += stderr;
+        output += stderr;
       }
       service.fault = () => undefined;
       const last = await studio.start().finished;
       expect([last.code, last.signal], last.stderr).toEqual([0, null]);
-      studio.expectEachOnce(said + last.stderr);
+      studio.expectEachOnce(output + last.stderr);
     },
     120_000,
   );
 
-  it('at random moments, begun again each time: each file is one asset, or is named', async () => {
+  it('an upload with repeated kills and server errors creates each asset once and names incomplete ones', async () => {
     const random = new Random(7);
     const service = await FakeService.start();
     const studio = new Studio(service, many);
     const kinds: ServiceFault[] = [cut, after(cut), refuse(500), refuse(502)];
     service.fault = ({ nth }) => (nth % 10 === 0 ? random.pick(kinds) : undefined);
-    let said = '';
+    let output = '';
     for (let round = 0; round < (isFullRun ? 10 : 3); round++) {
       const run = studio.start();
       const until = service.requests + random.below(many / 3);
       while (service.requests < until && run.child.exitCode === null)
         await new Promise((resolve) => setTimeout(resolve, 5));
       run.child.kill('SIGKILL');
-      said += (await run.finished).stderr;
+      output += (await run.finished).stderr;
     }
     service.fault = () => undefined;
     const last = await studio.start().finished;
@@ -185,12 +185,15 @@ describe('kill -9 and faults', () => {
       ...service.environment,
       MEDIACTL_STATE_DIR: join(studio.home, 'state'),
     }).finished;
-    studio.expectEachOnce(said + last.stderr + left.stdout);
+    studio.expectEachOnce(output + last.stderr + left.stdout);
   }, 300_000);
 });
 
 describe('memory', () => {
-  it('of many files is that of a few', { tags: 'Linux', timeout: 180_000 }, async () => {
+  it('uploading many files needs no more memory than uploading a few', {
+    tags: 'Linux',
+    timeout: 180_000,
+  }, async () => {
     const service = await FakeService.start();
     const studio = new Studio(service, isFullRun ? 10_000 : 600, 500);
     let peakMiB = 0;

@@ -28,7 +28,7 @@ const words: Record<string, string> = {
 const args = (text: string): string[] => text.split(' ').flatMap((word) => (words[word] ?? word).split(' '));
 
 /** Expected behavior of an asset's watch page, or the reason why the file is refused. */
-type Does = 'plays' | 'sounds' | 'shows' | 'links' | 'tells' | RegExp;
+type Does = 'plays' | 'plays audio' | 'shows an image' | 'links to the file' | 'shows a warning' | RegExp;
 
 /** File name, expected behavior with ffmpeg and without (undefined: not tested), and how the file is made. */
 type Row = [string, Does | undefined, Does | undefined, string | (() => Uint8Array | string)];
@@ -44,41 +44,46 @@ const rows: Row[] = [
   ['long-sound.mp4', 'plays', undefined, 'PICTURE -f lavfi -i sine=duration=3.5 H264 AAC'],
   ['languages.mp4', 'plays', undefined, 'PICTURE SOUND SOUND -map 0 -map 1 -map 2 H264 AAC'],
   // Other codecs.
-  ['phone.mp4', 'plays', 'tells', 'PICTURE SOUND HEVC -tag:v hvc1 AAC'],
+  ['phone.mp4', 'plays', 'shows a warning', 'PICTURE SOUND HEVC -tag:v hvc1 AAC'],
   ['vp8.webm', 'plays', 'plays', 'PICTURE SOUND -c:v libvpx -c:a libvorbis'],
   ['vp9.webm', 'plays', undefined, 'PICTURE SOUND -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus'],
   ['av1.mkv', 'plays', 'plays', 'PICTURE SOUND -c:v libsvtav1 -preset 12 -c:a libopus'],
-  ['prores.mov', 'plays', 'tells', 'PICTURE SOUND -c:v prores_ks -c:a pcm_s16le'],
+  ['prores.mov', 'plays', 'shows a warning', 'PICTURE SOUND -c:v prores_ks -c:a pcm_s16le'],
   ['mjpeg.mov', 'plays', undefined, 'PICTURE SOUND -c:v mjpeg -pix_fmt yuvj420p -c:a pcm_s16le'],
   ['dnxhr.mov', 'plays', undefined, 'PICTURE -c:v dnxhd -profile:v dnxhr_lb -pix_fmt yuv422p'],
   // Other containers.
   ['broadcast.ts', 'plays', 'plays', 'PICTURE SOUND H264 AAC'],
-  ['mpeg2.ts', 'plays', 'tells', 'PICTURE SOUND -c:v mpeg2video -c:a mp2'],
+  ['mpeg2.ts', 'plays', 'shows a warning', 'PICTURE SOUND -c:v mpeg2video -c:a mp2'],
   ['camcorder.mts', 'plays', undefined, 'PICTURE SOUND H264 -flags +ildct+ilme -c:a ac3 -mpegts_m2ts_mode 1 -f mpegts'],
-  ['divx.avi', 'plays', 'tells', 'PICTURE SOUND -c:v mpeg4 -c:a libmp3lame'],
+  ['divx.avi', 'plays', 'shows a warning', 'PICTURE SOUND -c:v mpeg4 -c:a libmp3lame'],
   ['old.flv', 'plays', undefined, 'PICTURE SOUND -c:v flv -c:a libmp3lame'],
   ['office.wmv', 'plays', undefined, 'PICTURE SOUND -c:v wmv2 -c:a wmav2'],
   // Sound.
-  ['a.mp3', 'sounds', 'sounds', 'SOUND -c:a libmp3lame'],
-  ['a.m4a', 'sounds', undefined, 'SOUND AAC'],
-  ['alac.m4a', 'sounds', 'tells', 'SOUND -c:a alac'],
-  ['a.flac', 'sounds', undefined, 'SOUND -c:a flac'],
-  ['a.opus', 'sounds', undefined, 'SOUND -c:a libopus'],
-  ['a.wav', 'sounds', undefined, 'SOUND -c:a pcm_s16le'],
-  ['a.aiff', 'sounds', undefined, 'SOUND -c:a pcm_s16be'],
-  ['a.ac3', 'sounds', undefined, 'SOUND -c:a ac3'],
+  ['a.mp3', 'plays audio', 'plays audio', 'SOUND -c:a libmp3lame'],
+  ['a.m4a', 'plays audio', undefined, 'SOUND AAC'],
+  ['alac.m4a', 'plays audio', 'shows a warning', 'SOUND -c:a alac'],
+  ['a.flac', 'plays audio', undefined, 'SOUND -c:a flac'],
+  ['a.opus', 'plays audio', undefined, 'SOUND -c:a libopus'],
+  ['a.wav', 'plays audio', undefined, 'SOUND -c:a pcm_s16le'],
+  ['a.aiff', 'plays audio', undefined, 'SOUND -c:a pcm_s16be'],
+  ['a.ac3', 'plays audio', undefined, 'SOUND -c:a ac3'],
   // Pictures.
-  ['a.png', 'shows', undefined, 'STILL'],
-  ['a.webp', 'shows', undefined, 'STILL'],
-  ['a.gif', 'shows', undefined, '-f lavfi -i testsrc2=size=320x180:rate=5:duration=1'],
-  ['a.avif', 'shows', undefined, 'STILL -c:v libaom-av1 -cpu-used 8 -still-picture 1'],
-  ['a.tiff', 'shows', 'tells', 'STILL'],
-  ['a.svg', 'shows', 'shows', () => '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"/>'],
+  ['a.png', 'shows an image', undefined, 'STILL'],
+  ['a.webp', 'shows an image', undefined, 'STILL'],
+  ['a.gif', 'shows an image', undefined, '-f lavfi -i testsrc2=size=320x180:rate=5:duration=1'],
+  ['a.avif', 'shows an image', undefined, 'STILL -c:v libaom-av1 -cpu-used 8 -still-picture 1'],
+  ['a.tiff', 'shows an image', 'shows a warning', 'STILL'],
+  [
+    'a.svg',
+    'shows an image',
+    'shows an image',
+    () => '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"/>',
+  ],
   // Documents and other files.
-  ['a.pdf', 'links', undefined, () => pdfOf('One')],
-  ['a.txt', 'links', undefined, () => 'Tide tables\n'],
-  ['a.vtt', 'links', undefined, () => 'WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n'],
-  ['a.zip', 'links', 'links', () => Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex')],
+  ['a.pdf', 'links to the file', undefined, () => pdfOf('One')],
+  ['a.txt', 'links to the file', undefined, () => 'Tide tables\n'],
+  ['a.vtt', 'links to the file', undefined, () => 'WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n'],
+  ['a.zip', 'links to the file', 'links to the file', () => Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex')],
   // Broken files.
   ['noise.mp4', /unsupported/, /unsupported/, () => Buffer.alloc(20_000, 'noise')],
   ['truncated.mp4', /truncated/, /truncated/, () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000)],
@@ -157,7 +162,7 @@ function table(tools: { ffmpeg?: string; pdftoppm?: string }, wanted: [string, D
   });
   afterAll(() => sandbox.end());
 
-  it.concurrent.for(wanted)('%s %s', async ([name, does], { expect }) => {
+  it.concurrent.for(wanted)('the watch page of %s has the expected result: %s', async ([name, does], { expect }) => {
     const asset = await assets.get(name);
     if (does instanceof RegExp) {
       expect(asset).toMatchObject({
@@ -192,16 +197,16 @@ type Media = {
 
 async function watched(page: Page, does: Does, duration: number, expect: ExpectStatic) {
   const alert = page.getByRole('alert');
-  if (does === 'tells') {
+  if (does === 'shows a warning') {
     // The player shows a message if it plays only the sound, or nothing at all.
     await page.locator('video, audio, img').evaluate((media: Media) => void media.play?.());
     await alert.waitFor();
     return;
   }
-  if (does === 'links') {
+  if (does === 'links to the file') {
     const link = page.getByRole('link', { name: 'Open the document' });
     expect((await fetch((await link.getAttribute('href')) as string)).status).toBe(200);
-  } else if (does === 'shows') {
+  } else if (does === 'shows an image') {
     const image = page.locator('img.picture');
     await image.waitFor();
     await expect.poll(() => image.evaluate((shown: Image) => shown.naturalWidth)).toBeGreaterThan(0);

@@ -238,7 +238,7 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
   });
   afterAll(() => stop('SIGKILL'));
 
-  it('of which a gigabyte is never held: the media are served as they are', async () => {
+  it('the service serves media with a gigabyte of metadata without reading it into memory', async () => {
     await restart();
     for (const [name, uid] of assets) {
       const asset = await processed(uid);
@@ -249,7 +249,7 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
     expect(peaks.size).toBeGreaterThan(2); // the service, and one worker per file
   });
 
-  it('that asks for more memory than a worker may have ends the worker: the file is served as it is', async () => {
+  it('a worker that exceeds its memory limit is killed, and the service serves the original file', async () => {
     // 60 MiB of sample times become 7.8 million objects, about a gigabyte.
     const uid = await leave('times.mp4', timesInMp4(await makeMedia('a.mp4', ...both), 60 * MiB));
     await restart();

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-it('an upload works without libsql where Node.js has SQLite; elsewhere it says what is missing, and other commands work', async () => {
+it('an upload without libsql uses the SQLite of Node.js or reports an incomplete install', async () => {
   const home = temporaryFolder();
   for (const each of ['bin', 'dist', 'package.json']) cpSync(join(root, each), join(home, each), { recursive: true });
   mkdirSync(join(home, 'node_modules'));

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { fixturePath } from '../support/sandbox.ts';
 
-it('the npm package has exactly the files in test/fixtures/package-files.txt', () => {
+it('the npm package contains exactly the files in test/fixtures/package-files.txt', () => {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const stdout = execFileSync('npm', args, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),

@@ -11,8 +11,8 @@ import { SyncedState, straceArguments } from '../support/synced-state.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
- * Power is lost at a random request: the process is killed, and of what it wrote to the database, only what it had
- * synced is certainly there. Each other write is there or not, at random.
+ * Simulates a power loss at a random request: the process is killed, and the database keeps every synced write and a
+ * random subset of the others.
  */
 
 type FileRecord = { path: string; outcome: string; asset_uid: string | null; error: { code: string } | null };
@@ -25,9 +25,9 @@ const recordsOf = (stdout: string): FileRecord[] =>
     .filter((line) => line.endsWith('}'))
     .map((line) => JSON.parse(line));
 
-describe('power is lost, and the same command is run again', { tags: 'strace' }, () => {
+describe('power loss', { tags: 'strace' }, () => {
   it.each(Array.from({ length: isFullRun ? 40 : 2 }, (_, n) => 9001 + n))(
-    'seed %i: what was reported is known, and no file is sent twice without being named',
+    'with seed %i, a run after a power loss skips reported files and names each incomplete asset',
     async (seed) => {
       const random = new Random(seed);
       const service = await FakeService.start();

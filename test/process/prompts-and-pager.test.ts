@@ -40,8 +40,8 @@ beforeEach(() => {
 
 const words = (...args: string[]) => [...mediactlCommand, ...args];
 
-describe('a choice in place of a refusal', { tags: 'script' }, () => {
-  it('an id that is left out: the newest assets, by name', async () => {
+describe('prompts', { tags: 'script' }, () => {
+  it('get without an id prompts with the names of the newest assets', async () => {
     const screen = new Screen(words('get'), account(), 100);
     await screen.waitForText(/Which asset\?[\s\S]*❯ .*\n/);
     const [, second = ''] = screen.lines.filter((line) => /^[❯ ] \S/.test(line));
@@ -52,7 +52,7 @@ describe('a choice in place of a refusal', { tags: 'script' }, () => {
     expect(await screen.exited).toBe(0);
   });
 
-  it('left with Ctrl-C: nothing was changed, exit 130', async () => {
+  it('Ctrl-C at a prompt changes nothing and exits with 130', async () => {
     const screen = new Screen(words('rm'), account(), 100);
     await screen.waitForText(/Which asset\?/);
     screen.type('\u0003');
@@ -60,7 +60,7 @@ describe('a choice in place of a refusal', { tags: 'script' }, () => {
     expect(screen.lines.join('\n')).toContain('nothing was changed');
   });
 
-  it('a profile', async () => {
+  it('auth switch prompts for a profile', async () => {
     const login = (profile: string) =>
       `printf %s ${sandbox.key} | ${shellQuote(words('auth', 'login', '--with-key', '--profile', profile, '--base-url', sandbox.url))}`;
     const screen = new Screen(
@@ -76,7 +76,7 @@ describe('a choice in place of a refusal', { tags: 'script' }, () => {
   });
 });
 
-it('a question ends with the program: exit 143, and the cursor is there', { tags: 'script' }, async () => {
+it('SIGTERM at a prompt restores the terminal and exits with 143', { tags: 'script' }, async () => {
   const pid = join(home, 'pid');
   const screen = new Screen(`echo $$ > ${pid}; exec ${shellQuote(words('get'))}`, account(), 100);
   await screen.waitForText(/Which asset\?/);
@@ -89,7 +89,7 @@ describe('login', { tags: 'script' }, () => {
   const login = (...args: string[]) =>
     new Screen(words('login', '--base-url', sandbox.url, ...args), environment(), 100);
 
-  it('says where keys come from, shows dots, lets one try again, and says who one is', async () => {
+  it('login says where to create a key, masks it, allows another attempt and prints the workspace', async () => {
     const screen = login();
     await screen.waitForText(/Create an API key at 127\.0\.0\.1:\d+, in the organization’s settings under API keys/);
     await screen.waitForText(/API key:/);
@@ -106,7 +106,7 @@ describe('login', { tags: 'script' }, () => {
     expect(shown).not.toContain('wrong-key');
   });
 
-  it('asks before a profile is given to another service', async () => {
+  it('login asks before it changes a profile to another service', async () => {
     const other = await startSandbox({ strict: false });
     const first = login();
     await first.waitForText(/API key:/);
@@ -122,11 +122,11 @@ describe('login', { tags: 'script' }, () => {
   });
 });
 
-describe('the pager', { tags: 'script' }, () => {
+describe('pager', { tags: 'script' }, () => {
   const paged = (args: string[], more = {}) =>
     new Screen(words(...args), account({ PAGER: "sed 's/^/paged: /'", ...more }), 100, 24);
 
-  it('shows what is longer than the terminal, and is not handed the key', async () => {
+  it('the pager shows output longer than the terminal and does not receive the API key', async () => {
     const seen = join(home, 'environment');
     const screen = paged(['ls', '--all'], { PAGER: `env > ${seen}; sed 's/^/paged: /'` });
     expect(await screen.exited).toBe(0);
@@ -140,13 +140,13 @@ describe('the pager', { tags: 'script' }, () => {
     [['ls', '--all', '--no-pager'], {}],
     [['ls', '--all'], { MEDIACTL_PAGER: 'cat' }],
     [['ls', '--all'], { CI: 'true' }],
-  ])('not %j %j', async (args, more) => {
+  ])('the pager does not start with the arguments %j and the environment %j', async (args, more) => {
     const screen = paged(args, more);
     expect(await screen.exited).toBe(0);
     expect(screen.lines.join('\n')).not.toContain('paged:');
   });
 
-  it('JSON too; one that is left early ends quietly with 0', async () => {
+  it('the pager also shows JSON, and quitting it early exits with 0 and prints no error', async () => {
     const json = paged(['ls', '--all', '--json']);
     expect(await json.exited).toBe(0);
     expect(json.lines.every((line) => line.startsWith('paged: '))).toBe(true);
@@ -155,7 +155,7 @@ describe('the pager', { tags: 'script' }, () => {
     expect(left.lines.join('\n')).not.toContain('error');
   });
 
-  it('one that there is not is named; the result is shown, and its exit code stays', async () => {
+  it('a missing pager causes a warning, and the output is printed without a pager', async () => {
     const screen = paged(['ls', '--all'], { PAGER: 'no-such-pager' });
     expect(await screen.exited).toBe(0);
     const shown = screen.lines.join('\n');
@@ -163,7 +163,7 @@ describe('the pager', { tags: 'script' }, () => {
     expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(60);
   });
 
-  it('that was left early leaves Ctrl-C to the program', async () => {
+  it('Ctrl-C interrupts mediactl after the pager has quit early', async () => {
     const service = await startRecordingServer(({ query }) =>
       query.offset === '0'
         ? {
@@ -184,14 +184,14 @@ describe('the pager', { tags: 'script' }, () => {
   });
 });
 
-it('a total stands under the table', { tags: 'script' }, async () => {
+it('ls prints the shown and total number of assets below the table', { tags: 'script' }, async () => {
   const screen = new Screen(words('ls'), account(), 100, 40);
   expect(await screen.exited).toBe(0);
   expect(screen.lines.at(-1)).toBe('20 of 60; --all for all, --limit for more');
 });
 
-describe('waiting on a terminal', { tags: 'script' }, () => {
-  it('shows what is waited for and since when, and leaves no line behind', async () => {
+describe('wait on a terminal', { tags: 'script' }, () => {
+  it('assets wait shows the asset and the elapsed time and then clears the line', async () => {
     const metadata = `filename ${btoa('slow.mov')},workspace_uid ${btoa(sandbox.workspace)}`;
     const created = await fetch(`${sandbox.url}/api/external/v1/upload/`, {
       method: 'POST',
@@ -209,7 +209,7 @@ describe('waiting on a terminal', { tags: 'script' }, () => {
     expect(screen.lines[0]).toMatch(/^error: asset .* is still uploading/);
   });
 
-  it('of many: how many are ready', async () => {
+  it('assets wait shows how many of several assets are ready', async () => {
     const list = async (...args: string[]) =>
       (await mediactl(['ls', ...args, '-q'], account()).finished).stdout.trim().split('\n');
     const ready = await list('--status', 'ready', '--limit', '2');
@@ -221,7 +221,9 @@ describe('waiting on a terminal', { tags: 'script' }, () => {
   });
 });
 
-it('a workspace that none is primary of is chosen; in a pipe it must be named', { tags: 'script' }, async () => {
+it('without a primary workspace, a command prompts for one, and exits with 2 in a pipe', {
+  tags: 'script',
+}, async () => {
   const uid = (n: number) => `${n}0000000-0000-4000-8000-000000000000`;
   const service = await startRecordingServer(({ path }) =>
     path.endsWith('/folders/')
@@ -237,7 +239,7 @@ it('a workspace that none is primary of is chosen; in a pipe it must be named', 
   expect((await mediactl(['folders', 'ls'], poor).finished).code).toBe(2);
 });
 
-it('play --web prints the path of its page, with a warning if no program can open it', async () => {
+it('play --web prints the path of its page and warns if no program can open it', async () => {
   const service = await startRecordingServer(createLibrary());
   const bare = account({ PATH: '/nowhere', MEDIACTL_BASE_URL: service.url });
   const { code, stdout, stderr } = await mediactl(['play', assetUid, '--web'], bare).finished;

@@ -65,7 +65,7 @@ const files = (count: number, name = 'shot') =>
   });
 const assetsNamed = (name: string) => world.cli.json(['assets', 'ls', '--search', name, '--all']);
 
-describe('on Redis', { tags: 'redis-server' }, () => {
+describe('queue on Redis', { tags: 'redis-server' }, () => {
   let store: StoreServer;
   beforeAll(async () => {
     store = await redis.start();
@@ -76,7 +76,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
       env: storeEnvironment,
     }).toString();
 
-  it('a user without rights: exit 4, and the rule that gives them, which works', async () => {
+  it('a worker whose Redis user lacks permissions exits with 4, and the suggested ACL rule works', async () => {
     cli(store, 'ACL', 'SETUSER', 'weak', 'on', '>pass', '~*', '&*', '+@all', '-eval', '-evalsha');
     const queue = named(store.address.replace('//', '//weak:pass@'));
     const refused = await work(queue).ended;
@@ -100,7 +100,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     expect([code, stderr]).toEqual([4, expect.stringContaining('lacks permissions')]);
   });
 
-  it('a Redis Cluster: exit 2, and what works instead', async () => {
+  it('a worker on a Redis Cluster exits with 2 and suggests Redis without cluster mode', async () => {
     const cluster = await startRedis(['--cluster-enabled', 'yes']);
     const { code, stderr } = await work(named(cluster.address)).ended;
     const { error } = await doctor(named(cluster.address));
@@ -113,7 +113,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     });
   });
 
-  it('one that is full is said and waited out; doctor finds it, and what only reads goes on', async () => {
+  it('a worker retries while Redis is full, doctor reports it, and reads still work', async () => {
     const queue = named(store.address);
     const worker = work(queue);
     await waitUntil(() => worker.stderr.includes('it reads files below'));
@@ -133,7 +133,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     expect(worker.stderr.split('OOM')).toHaveLength(2);
   });
 
-  it('doctor says that a queue is paused, and why', async () => {
+  it('doctor reports that a queue is paused and why', async () => {
     const queue = named(store.address);
     const line = await Interposer.start(world.sandbox.url, ({ method }) =>
       method === 'POST' ? respondWith(507, { error: { code: 'storage', message: 'storage is used up' } }) : undefined,
@@ -153,7 +153,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     expect(stdout).toContain('storage');
   });
 
-  it('a worker that begins before its store says so, waits, and works; stopped, it ends', async () => {
+  it('a worker that starts before Redis retries until it connects, and exits with 0 when it is stopped', async () => {
     const late = await startRedis();
     const queue = named(late.address);
     await late.kill();
@@ -175,7 +175,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     await late.end();
   });
 
-  it('a replica that lacks the last results takes the place of its server: each file is one asset', async () => {
+  it('a failover to a replica that lacks the last results creates no duplicate assets', async () => {
     const [first, replica] = await Promise.all([startRedis(), startRedis()]);
     const portOf = ({ address }: StoreServer) => Number(new URL(address).port);
     cli(replica, 'REPLICAOF', '127.0.0.1', String(portOf(first)));
@@ -213,7 +213,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     await replica.end();
   });
 
-  it('a store that lost all: a worker that uploaded a file writes its result again, unless its asset is gone', async () => {
+  it('a worker restores lost results of its uploads after a data loss, except those of deleted assets', async () => {
     const forgetful = await startRedis(['--appendonly', 'no']);
     const queue = named(forgetful.address);
     const station = new Cli(account());
@@ -241,7 +241,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     await forgetful.end();
   });
 
-  it('a job whose data is no JSON is listed, fails, lets a watch end, and is forgotten', async () => {
+  it('a job with invalid JSON is listed, fails, lets uploads watch exit and can be forgotten', async () => {
     const queue = named(store.address);
     const [{ job_id: id }] = await json(queue, 'upload', ...files(1, 'json'), '--queue');
     cli(store, 'HSET', `bull:${queue.split('#')[1]}:${id}`, 'data', '{not json');
@@ -256,7 +256,9 @@ describe('on Redis', { tags: 'redis-server' }, () => {
     expect(await json(queue, 'uploads', 'ls', '--queue')).toEqual([]);
   });
 
-  it('a certificate that is not trusted is named, and where to put its authority', { tags: 'openssl' }, async () => {
+  it('an untrusted certificate fails with queue_tls and suggests NODE_EXTRA_CA_CERTS', {
+    tags: 'openssl',
+  }, async () => {
     const folder = temporaryFolder();
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     const subject = ['-nodes', '-days', '2', '-subj', '/CN=127.0.0.1'];
@@ -281,7 +283,7 @@ describe('on Redis', { tags: 'redis-server' }, () => {
   });
 });
 
-describe('on PostgreSQL', { tags: 'postgresql' }, () => {
+describe('queue on PostgreSQL', { tags: 'postgresql' }, () => {
   let store: StoreServer;
   beforeAll(async () => {
     store = await postgres.start();
@@ -296,7 +298,7 @@ describe('on PostgreSQL', { tags: 'postgresql' }, () => {
     await client.query(text).finally(() => client.end());
   };
 
-  it('a role without rights: exit 4, the role, and the grants, which work', async () => {
+  it('a worker whose PostgreSQL role lacks permissions exits with 4, and the suggested grants work', async () => {
     await sql('create role "station" login');
     const queue = named(store.address.replace('tester', 'station'));
     const { code, stderr } = await work(queue).ended;
@@ -317,7 +319,7 @@ describe('on PostgreSQL', { tags: 'postgresql' }, () => {
     expect((await worker.ended).code).toBe(4);
   });
 
-  it('doctor compares the clock with the store’s, by which a worker here would pause', async () => {
+  it('doctor reports a clock that differs from the clock of PostgreSQL', async () => {
     const queue = named(store.address);
     const clockLine = async (aheadMs: number) => {
       const clock = { ...systemClock, now: () => Date.now() + aheadMs };
@@ -332,16 +334,16 @@ describe('on PostgreSQL', { tags: 'postgresql' }, () => {
     });
   });
 
-  it('the warning of pg about sslmode=require is not shown; that there is no TLS is', async () => {
+  it('a worker reports that PostgreSQL has no TLS and hides the sslmode warning of pg', async () => {
     const warned: string[] = [];
-    const hear = ({ message }: Error) => void warned.push(message);
-    process.on('warning', hear);
+    const onWarning = ({ message }: Error) => void warned.push(message);
+    process.on('warning', onWarning);
     const { code, stderr } = await work(`${store.address}?sslmode=require`).ended;
-    process.off('warning', hear);
+    process.off('warning', onWarning);
     expect([code, stderr, warned]).toEqual([10, expect.stringContaining('accepts TLS'), []]);
   });
 
-  it('behind pgbouncer: sessions work; transactions are refused, with the setting that works', {
+  it('a worker supports pgbouncer in session mode and names the setting that transaction mode needs', {
     tags: 'pgbouncer',
   }, async () => {
     const upload = async (address: string, name: string) => {
@@ -367,7 +369,7 @@ describe('on PostgreSQL', { tags: 'postgresql' }, () => {
   });
 });
 
-it('the systemd unit is one', { tags: 'systemd-analyze' }, () => {
+it('systemd-analyze accepts the example systemd unit', { tags: 'systemd-analyze' }, () => {
   const path = fileURLToPath(new URL('../../examples/worker/mediactl-worker.service', import.meta.url));
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', path]);
   expect([status, stderr.toString()]).toEqual([0, '']);

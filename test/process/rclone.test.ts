@@ -95,8 +95,8 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   expect(await isSo()).toBe(true);
 }
 
-describe('files of a remote', { tags: 'rclone' }, () => {
-  it('are found at every depth, and read', async () => {
+describe('files on a remote', { tags: 'rclone' }, () => {
+  it('mediactl lists and reads files at every depth of an rclone remote', async () => {
     const names = ['a.mp4', 'day 1/ü #?%20 ]&+.mov', 'day 1/cam a/empty.bin'];
     const contents = new Map(
       names.map((name) => [name, put(name, someBytes(name.includes('empty') ? 0 : 3_000_000, name))]),
@@ -113,7 +113,7 @@ describe('files of a remote', { tags: 'rclone' }, () => {
     }
   });
 
-  it.each(['rclone:far:day 1', 'rclone:far:day 1/'])('are below %s', async (address) => {
+  it.each(['rclone:far:day 1', 'rclone:far:day 1/'])('mediactl lists and reads the files below %s', async (address) => {
     put('day 1/cam a/clip.mp4', someBytes(10));
     const remote = await open(address);
     expect(remote.files).toMatchObject([{ path: 'cam a/clip.mp4', sizeBytes: 10 }]);
@@ -122,7 +122,7 @@ describe('files of a remote', { tags: 'rclone' }, () => {
     expect((await readAll(source)).equals(someBytes(10))).toBe(true);
   });
 
-  it('reads a single file of a remote', async () => {
+  it('mediactl reads a single file of an rclone remote', async () => {
     put('day 1/clip.mp4/clip.mp4', someBytes(10));
     const remote = await open('rclone:far:day 1/clip.mp4/clip.mp4');
     expect(remote.files).toMatchObject([{ path: 'clip.mp4', sizeBytes: 10 }]);
@@ -131,7 +131,7 @@ describe('files of a remote', { tags: 'rclone' }, () => {
     expect((await readAll(source)).equals(someBytes(10))).toBe(true);
   });
 
-  it('are the same on another day, and others once they are written to', async () => {
+  it('a remote file keeps its identity until it is modified', async () => {
     const identity = async () => (await firstOf(await open('rclone:far:clip.mp4'))).identity;
     put('clip.mp4', someBytes(10));
     utimesSync(join(folder, 'clip.mp4'), 1000, 1000.25);
@@ -142,7 +142,7 @@ describe('files of a remote', { tags: 'rclone' }, () => {
     expect(await identity()).not.toEqual(first);
   });
 
-  it('that were written to since they were listed are taken as they are in their turn', async () => {
+  it('mediactl reads the current version of a remote file that was modified after the listing', async () => {
     put('clip.mp4', someBytes(10));
     const remote = await open('rclone:far:clip.mp4');
     put('clip.mp4', someBytes(20));
@@ -150,9 +150,9 @@ describe('files of a remote', { tags: 'rclone' }, () => {
   });
 
   it.each<[string, string, () => void]>([
-    ['written to', 'file_changed', () => put('clip.mp4', someBytes(10, 'other'))],
+    ['modified', 'file_changed', () => put('clip.mp4', someBytes(10, 'other'))],
     ['deleted', 'file_missing', () => rmSync(join(folder, 'clip.mp4'))],
-  ])('that are %s meanwhile are found out, whatever rclone’s server remembers', async (_what, code, change) => {
+  ])('mediactl detects that a remote file was %s, despite the cache of rclone', async (_what, code, change) => {
     put('clip.mp4', someBytes(10));
     const source = await firstOf(await open('rclone:far:clip.mp4'));
     change();
@@ -161,21 +161,21 @@ describe('files of a remote', { tags: 'rclone' }, () => {
   });
 });
 
-describe('what cannot be read', { tags: 'rclone' }, () => {
+describe('rclone errors', { tags: 'rclone' }, () => {
   it.each([
     ['rclone:far:nowhere', { code: 'file_not_found', cause: /directory not found/ }],
     ['rclone:near:clip.mp4', { code: 'usage', cause: /didn't find section/ }],
     ['rclone:clip.mp4', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
     ['rclone:--config=/etc/passwd:', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
     ['rclone:far,pass=secret:clip.mp4', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
-  ])('%s is reported as what it is', async (address, expected) => {
+  ])('the address %s fails with a specific error code', async (address, expected) => {
     put('day 1/clip.mp4', someBytes(10));
     const error = await failureOf(open(address));
     expect(error).toMatchObject({ exit_code: 2, ...expected });
     expect(JSON.stringify(error)).not.toContain('secret');
   });
 
-  it('is told in rclone’s own last words, safe to show', async () => {
+  it('an rclone failure shows the last error line of rclone with control characters escaped', async () => {
     inPlaceOfRclone(`printf '2026/01/01 10:00:00 NOTICE: a\\n2026/01/01 10:00:01 ERROR : no\\033[31m\\n' >&2; exit 1`);
     expect(await failureOf(open('rclone:far:'))).toMatchObject({
       code: 'source_failed',
@@ -184,7 +184,7 @@ describe('what cannot be read', { tags: 'rclone' }, () => {
     });
   });
 
-  it.each(['[]', 'what is no JSON', '{"Path":7}'])('is told where rclone prints %s', async (text) => {
+  it.each(['[]', 'what is no JSON', '{"Path":7}'])('invalid rclone output (%s) suggests an update', async (text) => {
     inPlaceOfRclone(`echo '${text}'`);
     expect(recordedError(await failureOf(open('rclone:far:')))).toEqual({
       code: 'source_failed',
@@ -193,14 +193,14 @@ describe('what cannot be read', { tags: 'rclone' }, () => {
     });
   });
 
-  it('is told at the first such line of a listing, however long that goes on', async () => {
+  it('mediactl stops rclone at the first invalid line of a listing', async () => {
     const root = '{"Path":"","Size":-1,"ModTime":"","IsDir":true}';
     inPlaceOfRclone(`case "$*" in *--stat*) echo '${root}' ;; *) echo '{"Path":7}'; exec yes ;; esac`);
     expect(await failureOf(open('rclone:far:'))).toMatchObject({ code: 'source_failed' });
     expect(isRunning(called('lsjson').pid)).toBe(false);
   });
 
-  it('since nobody knows its length', async () => {
+  it('a remote file of unknown size is refused and suggests rclone cat', async () => {
     inPlaceOfRclone(`echo '{"Path":"a","Size":-1,"ModTime":"2026-01-01T00:00:00Z","IsDir":false}'`);
     expect(await failureOf(firstOf(await open('rclone:far:a')))).toMatchObject({
       code: 'usage',
@@ -209,7 +209,7 @@ describe('what cannot be read', { tags: 'rclone' }, () => {
   });
 });
 
-it('a machine without rclone is told where it is had', async () => {
+it('an rclone address on a machine without rclone fails and suggests installing it', async () => {
   environment.PATH = home;
   expect(await failureOf(open('rclone:far:'))).toMatchObject({
     code: 'usage',
@@ -218,7 +218,7 @@ it('a machine without rclone is told where it is had', async () => {
   });
 });
 
-it('a listing of 100,000 files is taken as it comes', async () => {
+it('mediactl reads an rclone listing of 100,000 files', async () => {
   const entry = '"Size":1,"ModTime":"2026-01-01T00:00:00Z"';
   inPlaceOfRclone(`case "$*" in
     *--stat*) echo '{"Path":"",${entry},"IsDir":true}' ;;
@@ -229,8 +229,8 @@ it('a listing of 100,000 files is taken as it comes', async () => {
   expect(files.at(-1)).toEqual({ path: '100000', sizeBytes: 1, modTime: '2026-01-01T00:00:00Z' });
 });
 
-describe('the server of a remote', { tags: 'rclone' }, () => {
-  it('is one, on the loopback, with a password that only it and we know, and without our key', async () => {
+describe('rclone server', { tags: 'rclone' }, () => {
+  it('one rclone server serves a remote on loopback, with a password and without the API key', async () => {
     put('a', someBytes(10));
     put('b', someBytes(10));
     const remote = await open('rclone:far:');
@@ -248,7 +248,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it('that ends by itself ends what is read of it', async () => {
+  it('a read fails with source_failed if the rclone server exits', async () => {
     put('a', someBytes(10_000_000));
     const source = await firstOf(await open('rclone:far:a'));
     process.kill(called('serve').pid, 'SIGKILL');
@@ -259,7 +259,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
     });
   });
 
-  it('ends with a signal', async () => {
+  it('the rclone server exits when the upload is aborted', async () => {
     put('a', someBytes(10));
     const stop = new AbortController();
     await firstOf(await open('rclone:far:a', stop.signal));
@@ -267,7 +267,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
     await until(() => !isRunning(called('serve').pid));
   });
 
-  it('ends when we are killed', async () => {
+  it('the rclone server exits when mediactl is killed', async () => {
     const outfile = join(home, 'rclone-child.mjs');
     await bundle(`export { serveRemote } from './src/client/upload/sources/rclone-process.ts'`, outfile);
     const script = `const { serveRemote } = await import('${outfile}');
@@ -285,7 +285,7 @@ describe('the server of a remote', { tags: 'rclone' }, () => {
   });
 });
 
-it('an rclone that does not end when it is asked to is ended', async () => {
+it('mediactl kills an rclone server that ignores SIGTERM', async () => {
   const entry = '{"Path":"a","Size":1,"ModTime":"2026-01-01T00:00:00Z","IsDir":false}';
   inPlaceOfRclone(`case "$1" in
     lsjson) echo '${entry}' ;;
@@ -299,7 +299,7 @@ it('an rclone that does not end when it is asked to is ended', async () => {
   expect(isRunning(pid)).toBe(false);
 });
 
-it('an rclone that is started by a script of theirs is ended too', { tags: 'rclone' }, async () => {
+it('mediactl also stops an rclone server that a wrapper script starts', { tags: 'rclone' }, async () => {
   put('a', someBytes(10));
   inPlaceOfRclone(`${rclone} "$@" & echo $! > '${home}/inner'; wait $!`);
   const remote = await open('rclone:far:a');
@@ -310,7 +310,7 @@ it('an rclone that is started by a script of theirs is ended too', { tags: 'rclo
   await until(() => !isRunning(inner));
 });
 
-it('a listing that does not end is given up with a signal', async () => {
+it('an abort stops an rclone listing that hangs', async () => {
   inPlaceOfRclone('exec sleep 1000');
   const stop = new AbortController();
   const opening = failureOf(open('rclone:far:', stop.signal));

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-it('the SBOM lists each package that is bundled or installed, with version and license', () => {
+it('the SBOM lists each bundled or installed package with its version and license', () => {
   const script =
     "import('./scripts/sbom.mjs').then(async ({ createSbom }) => process.stdout.write(await createSbom()))";
   const text = execFileSync(process.execPath, ['-e', script], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 24 });

@@ -112,8 +112,8 @@ async function onSmallDisk(sizeMiB: number) {
   };
 }
 
-describe('a disk that is full', { tags: 'user-namespaces' }, () => {
-  it('uploads are refused and go on with room; nothing acknowledged is lost; the service lives', async () => {
+describe('full disk', { tags: 'user-namespaces' }, () => {
+  it('uploads to a full disk get 507, resume once there is room and lose no acknowledged byte', async () => {
     const disk = await onSmallDisk(24);
     const { ask, create, session, patch, offset, ended, isAlive } = disk;
     const bytes = someBytes(6 * MiB, 'disk');
@@ -171,7 +171,7 @@ describe('a disk that is full', { tags: 'user-namespaces' }, () => {
     expect(isAlive()).toBe(true);
   });
 
-  it('the last bytes arrive, and the store cannot be told: it is told as soon as there is room', async () => {
+  it('an upload whose completion does not fit on a full disk completes once there is room', async () => {
     const disk = await onSmallDisk(16);
     const { ask, session, patch, offset, ended, isAlive } = disk;
     const still = readFileSync(fixturePath('still.jpg'));
@@ -195,7 +195,7 @@ describe('a disk that is full', { tags: 'user-namespaces' }, () => {
     for (const { asset_uid } of sessions) expect(await ended(asset_uid)).toBe('ready');
   });
 
-  it('processing waits until the disk has room for the segments, and then completes', async () => {
+  it('processing waits until the disk has room for the HLS segments and then completes', async () => {
     const disk = await onSmallDisk(16);
     const { session, patch, ended, isAlive, started } = disk;
     const clip = readFileSync(fixturePath('clip.mp4'));
@@ -213,7 +213,7 @@ describe('a disk that is full', { tags: 'user-namespaces' }, () => {
     expect(started.output()).not.toContain(`asset ${asset_uid} failed`);
   });
 
-  it('a start says so in one line, and ends', async () => {
+  it('the sandbox prints one error line and exits with 1 when it starts on a full disk', async () => {
     const mount = temporaryFolder();
     const fill = `dd if=/dev/zero of=${mount}/filler bs=64k 2>/dev/null`;
     const script = `mount -t tmpfs -o size=1m none ${mount} && { ${fill}; exec "$@"; }`;
@@ -223,7 +223,7 @@ describe('a disk that is full', { tags: 'user-namespaces' }, () => {
   });
 });
 
-it('a store that another program locks for seconds, while it takes uploads and processes them', async () => {
+it('the sandbox completes uploads while another program locks its database for seconds', async () => {
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);
   const started = run(program, [sandboxFile, '--data-dir', dataDir, '--port', '0']);

@@ -26,12 +26,12 @@ async function startService(dataDir: string, prefix: string[] = []) {
   });
   let output = '';
   await new Promise<void>((resolve, reject) => {
-    const heard = (text: Buffer) => {
+    const onOutput = (text: Buffer) => {
       output += text;
       if (output.includes('listening on')) resolve();
     };
-    child.stdout.on('data', heard);
-    child.stderr.on('data', heard);
+    child.stdout.on('data', onOutput);
+    child.stderr.on('data', onOutput);
     child.once('exit', () => reject(new Error(`the service did not start: ${output}`)));
   });
   const read = (file: string) => JSON.parse(readFileSync(join(dataDir, file), 'utf8'));
@@ -52,7 +52,7 @@ async function startService(dataDir: string, prefix: string[] = []) {
 const file = join(temporaryFolder(), 'bytes');
 let checksum: string | undefined;
 
-it(`the service, killed ${kills} times in an upload: no acknowledged byte is lost, nothing is repaired`, async () => {
+it(`a service that is killed ${kills} times during an upload loses no acknowledged byte`, async () => {
   const seed = Number(process.env.MEDIACTL_TEST_SEED ?? Date.now() % 1_000_000);
   const chance = chanceFrom(seed);
   const dataDir = temporaryFolder();
@@ -85,8 +85,8 @@ it(`the service, killed ${kills} times in an upload: no acknowledged byte is los
       expect(answer.status).toBe(204);
       offset = Number(answer.headers.get('upload-offset'));
       acknowledged = offset;
-      const told = answer.headers.get('x-checksum-blake3');
-      if (told) return told;
+      const reported = answer.headers.get('x-checksum-blake3');
+      if (reported) return reported;
     }
     return undefined;
   };
@@ -126,7 +126,7 @@ it(`the service, killed ${kills} times in an upload: no acknowledged byte is los
     });
     database.close();
   } catch (error) {
-    process.stderr.write(`to see it again: MEDIACTL_TEST_SEED=${seed}\n`);
+    process.stderr.write(`to reproduce: MEDIACTL_TEST_SEED=${seed}\n`);
     throw error;
   }
 });
@@ -160,7 +160,7 @@ it('the service writes a chunk to disk before it acknowledges it', { tags: 'stra
   expect(acknowledged).toBeGreaterThan(done);
 });
 
-it('its checksum is the one that b3sum tells', { tags: 'b3sum' }, () => {
+it('the service computes the same checksum as b3sum', { tags: 'b3sum' }, () => {
   expect(checksum).toBe(b3sum(file));
 });
 

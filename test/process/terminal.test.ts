@@ -27,8 +27,8 @@ const environment = (home: string, more = {}) => ({
   ...more,
 });
 
-describe('on a real terminal', { tags: 'script' }, () => {
-  it('auth login asks for the key and does not show it', async () => {
+describe('terminal', { tags: 'script' }, () => {
+  it('auth login prompts for the key and does not echo it', async () => {
     const pty = new Pty(
       [...mediactlCommand, 'auth', 'login', '--base-url', sandbox.url],
       environment(temporaryFolder(), { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined }),
@@ -39,7 +39,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
     expect(pty.output).not.toContain(sandbox.key);
   });
 
-  it('a 429 is counted down, before the first byte and under the bar', async () => {
+  it('upload shows a countdown after a 429, both before the first byte and below the progress bar', async () => {
     const line = await Interposer.start(sandbox.url, ({ method, nth }) =>
       method === 'POST' && nth === 1
         ? respondWith(429, { error: {} }, { 'retry-after': '3' })
@@ -61,7 +61,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
     expect(pty.output).not.toMatch(/ETA[^\n]*\n[^\n]*rate limit/);
   });
 
-  it('one without a width gets lines instead of a bar', async () => {
+  it('upload prints lines instead of a progress bar on a terminal without a width', async () => {
     const command = [...mediactlCommand, 'upload', '--force', fixturePath('still.jpg'), '--wait'];
     const pty = new Pty(command, environment(temporaryFolder()), 0);
     expect(await pty.exited).toBe(0);
@@ -70,7 +70,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
   });
 
   it.each([40, 80])(
-    'at %i columns, long lines above a standing block leave nothing of it among them',
+    'long log lines leave no fragments of the progress bar on a terminal with %i columns',
     async (columns) => {
       const directory = temporaryFolder();
       for (let n = 0; n < 9; n++) writeFileSync(join(directory, `shot ${columns} ${n}.txt`), Buffer.alloc(120_000, n));
@@ -88,7 +88,7 @@ describe('on a real terminal', { tags: 'script' }, () => {
     },
   );
 
-  it('upload shows a bar of bytes as they leave, then the result', async () => {
+  it('upload shows a progress bar of the sent bytes and then the result', async () => {
     const pty = new Pty(
       [
         ...[...mediactlCommand, 'upload', '--force', fixturePath('clip.mp4'), '--wait'],
@@ -104,8 +104,8 @@ describe('on a real terminal', { tags: 'script' }, () => {
   });
 });
 
-describe('through a pipe', () => {
-  it('| head -1 ends quietly with 0', async () => {
+describe('pipe', () => {
+  it('assets ls piped to head -1 exits with 0 and prints no error', async () => {
     const home = temporaryFolder();
     const service = await startServer((request, response) => {
       const { searchParams } = new URL(request.url ?? '', 'http://x');
@@ -129,7 +129,7 @@ describe('through a pipe', () => {
   });
 });
 
-it('the built program starts, and says its version', async () => {
+it('the built program prints its version', async () => {
   const { code, stdout, stderr } = await mediactl(['--version'], {}).finished;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);

@@ -22,7 +22,7 @@ afterAll(() => sandbox.end());
 
 const size = 3_000_000;
 
-describe('our uploader against @tus/server with @tus/file-store', () => {
+describe('mediactl with @tus/server', () => {
   /** Starts @tus/server for transfers; creations respond with the session of §2, as our client requires. */
   async function peer() {
     const directory = temporaryFolder();
@@ -65,7 +65,7 @@ describe('our uploader against @tus/server with @tus/file-store', () => {
     return { path, bytes, record, stored: stored(), created: count(), methods: line.methods };
   }
 
-  it('uploads, over a broken line, byte for byte; without a checksum it is unverified', async () => {
+  it('mediactl resumes an upload to @tus/server after a dropped connection and reports it as unverified', async () => {
     const { bytes, record, stored, created, methods } = await uploaded();
     expect(stored.equals(bytes)).toBe(true);
     expect(record).toMatchObject({ verified: null, size_bytes: size });
@@ -73,13 +73,13 @@ describe('our uploader against @tus/server with @tus/file-store', () => {
     expect(methods).toContain('HEAD');
   });
 
-  it('its own checksum of the file is the one that b3sum computes', { tags: 'b3sum' }, async () => {
+  it('mediactl computes the same checksum as b3sum', { tags: 'b3sum' }, async () => {
     const { path, record } = await uploaded();
     expect(record.blake3).toBe(b3sum(path));
   });
 });
 
-describe('independent clients against the sandbox', () => {
+describe('other tus clients with the sandbox', () => {
   const stored = async (assetsBefore: number) => {
     const page = await fetch(`${sandbox.url}/api/external/v1/assets/`, {
       headers: { authorization: `Bearer ${sandbox.key}` },
@@ -89,7 +89,7 @@ describe('independent clients against the sandbox', () => {
     return readFileSync(join(sandbox.dataDir, 'media', items[0]?.uid as string, 'source'));
   };
 
-  it('stock tus-js-client', async () => {
+  it('tus-js-client uploads a file to the sandbox', async () => {
     const path = join(temporaryFolder(), 'stock.bin');
     const bytes = writeSome(path, size, 'stock');
     await new Promise<void>((resolve, reject) => {
@@ -105,7 +105,7 @@ describe('independent clients against the sandbox', () => {
     expect((await stored(0)).equals(bytes)).toBe(true);
   });
 
-  it('stock tus-js-client, paused and gone on with, in one run and in the next', async () => {
+  it('tus-js-client pauses and resumes an upload within one run and in the next run', async () => {
     // In strict mode HEAD returns no length, which tus-js-client needs to resume.
     const full = await startSandbox({ strict: false });
     const bytes = someBytes(size, 'paused');
@@ -150,7 +150,7 @@ describe('independent clients against the sandbox', () => {
     }
   });
 
-  it('tuspy, stopped half-way and resumed', { tags: 'tuspy' }, async () => {
+  it('tuspy resumes an upload that was stopped halfway', { tags: 'tuspy' }, async () => {
     const path = join(temporaryFolder(), 'tuspy.bin');
     const bytes = writeSome(path, size, 'tuspy');
     const script = `

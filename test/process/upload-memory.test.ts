@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const MiB = 1024 * 1024;
 const uidOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
-it('thirty files take no more memory than one', { tags: 'Linux' }, async () => {
+it('uploading 30 files needs no more memory than uploading one', { tags: 'Linux' }, async () => {
   let sessions = 0;
   let peakMiB = 0;
   const service = await startServer(async (request, response) => {

@@ -10,7 +10,7 @@ import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, playerScript, startSandbox } from '../support/sandbox.ts';
 
-const { clip, open, playbackInfo, upload, watchUrl, world } = setUpBrowser();
+const { clip, open, playbackInfo, upload, watchUrl, fixture } = setUpBrowser();
 
 const siteThatPlays = (info: PlaybackInfo) =>
   serveHtml(renderWatchPage({ title: 'x', info, script: playerScript }).html);
@@ -53,8 +53,8 @@ const drawn = (page: Page) =>
     return { colours: [...colours].sort(), width, pixels: canvas.clientWidth * devicePixelRatio };
   })()`) as Promise<{ colours: string[]; width: number; pixels: number }>;
 
-describe('the timeline', { tags: 'chromium' }, () => {
-  it('seeks from the keyboard, and tells where it is', async () => {
+describe('timeline', { tags: 'chromium' }, () => {
+  it('the timeline seeks with the keyboard and exposes its position to screen readers', async () => {
     const { page, complaints } = await open(await watchUrl(await clip()));
     await slider(page).focus();
     const tells = async (key: string, seconds: number, text: string) => {
@@ -76,7 +76,7 @@ describe('the timeline', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is dragged, has a tick at each chapter, and names the one that is pointed at', async () => {
+  it('the timeline seeks when it is dragged, marks chapters and names the chapter at the pointer', async () => {
     const { page, complaints } = await open(await watchUrl(await clip()));
     await pointAt(page, 0.55);
     const bubble = page.locator('.bubble');
@@ -96,8 +96,8 @@ describe('the timeline', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is touched on a phone, where it moves by itself for nobody who would not have that', async () => {
-    const { page, complaints } = await openPage(world.browser, await watchUrl(await clip()), {
+  it('the timeline seeks by touch, ignores scrolling and does not animate with reduced motion', async () => {
+    const { page, complaints } = await openPage(fixture.browser, await watchUrl(await clip()), {
       viewport: { width: 360, height: 360 },
       hasTouch: true,
       reducedMotion: 'reduce',
@@ -124,7 +124,7 @@ describe('the timeline', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is not there while nobody knows how long it is', async () => {
+  it('the timeline is hidden while the duration is unknown', async () => {
     const { page } = await open(await siteThatPlays({ type: 'audio', source: 'http://127.0.0.1:1/' }));
     await page.getByRole('alert').waitFor();
     expect(await page.locator('#timeline').count()).toBe(1);
@@ -132,10 +132,10 @@ describe('the timeline', { tags: 'chromium' }, () => {
   });
 });
 
-describe('the waveform of a sound', { tags: 'chromium' }, () => {
-  it('is drawn in the colours of the page, and sought in', { tags: 'ffmpeg' }, async () => {
+describe('audio waveform', { tags: 'chromium' }, () => {
+  it('the waveform uses the colors of the page and seeks on a click', { tags: 'ffmpeg' }, async () => {
     const { url } = await processedBy(await makeMedia('swell.mp3', ...audioInput(8)));
-    const { page, complaints } = await openPage(world.browser, url, { deviceScaleFactor: 2 });
+    const { page, complaints } = await openPage(fixture.browser, url, { deviceScaleFactor: 2 });
     await pollUntil(() => page.locator('#timeline.drawn').count()).toBe(1);
     await slider(page).waitFor();
     const { colours, width, pixels } = await drawn(page);
@@ -173,15 +173,15 @@ describe('the waveform of a sound', { tags: 'chromium' }, () => {
   it.each<[string, unknown]>([
     ['peaks', { duration: 1, peaks: [0, 0.2, 1, 0.4] }],
     ['a list of numbers', [3, 80, 255, 0]],
-    ['of audiowaveform', { version: 2, channels: 2, bits: 8, data: [-9, 8, -1, 1, -99, 90, 0, 2] }],
-  ])('%s', async (_, body) => {
+    ['the output of audiowaveform', { version: 2, channels: 2, bits: 8, data: [-9, 8, -1, 1, -99, 90, 0, 2] }],
+  ])('the waveform is drawn from %s', async (_, body) => {
     const { page, complaints } = await soundWith(json(body));
     await pollUntil(() => page.locator('#timeline.drawn').count()).toBe(1);
     await pollUntil(async () => (await drawn(page)).colours.length).toBe(1);
     expect(complaints).toEqual([]);
   });
 
-  it('a picture is shown as it is, though scripts may not read it', async () => {
+  it('the timeline shows an image as its waveform, even one that scripts cannot read', async () => {
     for (const headers of [withCors, {}]) {
       const { page, complaints, at } = await soundWith((response) => {
         response.writeHead(200, { ...headers, 'content-type': 'image/jpeg' });
@@ -201,11 +201,11 @@ describe('the waveform of a sound', { tags: 'chromium' }, () => {
   it.each<[string, unknown]>([
     ['null', null],
     ['markup', `<img src=x onerror="document.title='owned'"><script>1</script>`],
-    ['objects in objects', { peaks: { peaks: [[0.5]] }, data: { data: [1] } }],
-    ['lists without an end', nested],
-    ['no number', '[NaN, 1]'],
+    ['a nested object', { peaks: { peaks: [[0.5]] }, data: { data: [1] } }],
+    ['a deeply nested list', nested],
+    ['not a number', '[NaN, 1]'],
     ['negative', { peaks: [0.5, -0.5] }],
-  ])('leaves a plain bar where it is none: %s', async (_, body) => {
+  ])('the timeline stays a plain bar if the waveform is %s', async (_, body) => {
     const { page, complaints } = await soundWith(json(body));
     await expectPlain(page);
     expect(complaints).toEqual([]);
@@ -221,7 +221,7 @@ describe('the waveform of a sound', { tags: 'chromium' }, () => {
     await pollUntil(() => currentTime(page, 'audio')).toBeGreaterThan(1);
   }
 
-  it('leaves a plain bar where it is too large, no picture, or not there', async () => {
+  it('the timeline stays a plain bar if the waveform is too large, a broken image or missing', async () => {
     const large = await soundWith(json(`[${'0.5,'.repeat(1_250_000)}1]`));
     await expectPlain(large.page);
     expect(large.complaints).toEqual([`${large.at}/waveform: net::ERR_ABORTED`]);
@@ -236,7 +236,7 @@ describe('the waveform of a sound', { tags: 'chromium' }, () => {
   });
 });
 
-describe('the frames of a video', { tags: 'chromium' }, () => {
+describe('preview frames', { tags: 'chromium' }, () => {
   type Styled = { style: Record<string, string> };
   const sprite = (page: Page) => page.locator('.sprite');
   const crop = (page: Page) =>
@@ -247,7 +247,7 @@ describe('the frames of a video', { tags: 'chromium' }, () => {
       height: style.height,
     }));
 
-  it('show what is at the moment that is pointed at', { tags: 'ffmpeg' }, async () => {
+  it('the timeline shows the preview frame at the pointer', { tags: 'ffmpeg' }, async () => {
     const { url, info } = await processedBy(fixturePath('clip.mp4'));
     const { page, complaints } = await open(url);
     const asked: string[] = [];
@@ -291,7 +291,7 @@ describe('the frames of a video', { tags: 'chromium' }, () => {
   }
   const cue = (payload: string) => `WEBVTT\n\n00:00.000 --> 00:10.000\n${payload}\n`;
 
-  it('are not shown, nor asked for, where cues name what is none of them', async () => {
+  it('the timeline neither requests nor shows preview frames with invalid or cross-origin URLs', async () => {
     const hostile = (other: string) => [
       '<img src=x onerror=alert(1)>#xywh=0,0,9,9',
       '<b>x</b>#xywh=0,0,9,9',
@@ -319,7 +319,7 @@ describe('the frames of a video', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('are not shown where there is more to read than frames are worth', async () => {
+  it('the timeline shows no preview frames if the cue file is too large', async () => {
     const { page, asked } = await videoWith(() => `${' \n'.repeat(600_000)}${cue('a.jpg#xywh=0,0,9,9')}`);
     await pollUntil(async () => asked).toEqual(['/sprites.vtt']);
     await pointAt(page, 0.6);
@@ -328,7 +328,7 @@ describe('the frames of a video', { tags: 'chromium' }, () => {
     expect(await sprite(page).isVisible()).toBe(false);
   });
 
-  it('are not shown where the sheet is gone; the bubble is', async () => {
+  it('the timeline shows the time without a preview frame if the sprite sheet is missing', async () => {
     const { page, complaints, asked, here } = await videoWith(() => cue('gone.jpg?a=1#xywh=0,0,9,9'));
     await pollUntil(async () => complaints).toContain(`${here}/gone.jpg?a=1: 404`);
     await pointAt(page, 0.7);

@@ -10,12 +10,12 @@ import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, playerScript, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const { clip, create, open, playbackInfo, send, upload, watchUrl, world } = setUpBrowser();
+const { clip, create, open, playbackInfo, send, upload, watchUrl, fixture } = setUpBrowser();
 
 const pageOf = (input: Omit<WatchPageInput, 'script'>) => renderWatchPage({ ...input, script: playerScript }).html;
 
-describe('the watch page of a video', { tags: 'chromium' }, () => {
-  it('plays through hls.js from the keyboard, without a complaint or a request elsewhere', async () => {
+describe('watch page of a video', { tags: 'chromium' }, () => {
+  it('the watch page plays a video with hls.js from the keyboard, without errors or other requests', async () => {
     const { page, complaints } = await open(await watchUrl(await clip()));
     await page.locator('video').focus();
     await page.keyboard.press('Space');
@@ -27,7 +27,7 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('a chapter is a button that seeks, and the current one is marked', async () => {
+  it('a chapter is a button that seeks, and the current chapter is marked', async () => {
     const { page, complaints } = await open(await watchUrl(await clip()));
     const chapter = page.getByRole('navigation', { name: 'Chapters' }).getByRole('button');
     expect(await chapter.allInnerTexts()).toEqual(
@@ -52,7 +52,7 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('auto_play and theme are honoured', async () => {
+  it('the watch page applies auto_play and theme', async () => {
     const dark = await open(await watchUrl(await clip()));
     const other = await startSandbox({ player: { autoPlay: true, theme: 'light' } });
     const http = rawHttp(() => other);
@@ -72,7 +72,7 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
     }
   });
 
-  it('begins where somebody left', async () => {
+  it('the watch page resumes at the position where the user stopped', async () => {
     const uid = await clip();
     const { page, complaints } = await open(await watchUrl(uid));
     const kept = page.waitForResponse((response) => response.request().method() === 'POST');
@@ -86,7 +86,7 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('falls back to the source where HLS fails', async () => {
+  it('the watch page falls back to the source file if HLS fails', async () => {
     const { hls_url, ...info } = await playbackInfo(await clip());
     const broken = { ...hls_url, url: hls_url.url.replace(/.$/, '*') };
     const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { ...info, hls_url: broken } })));
@@ -106,7 +106,7 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
       respond(response, 200, text, { ...headers, 'content-type': 'application/vnd.apple.mpegurl' });
     });
 
-  it('plays the source where the browser knows none of the codecs of HLS', async () => {
+  it('the watch page plays the source file if the browser supports none of the codecs of HLS', async () => {
     const { source_url } = await playbackInfo(await clip());
     const hls_url = { url: `${await strange()}/master.m3u8` };
     const info = { type: 'video', hls_url, source_url, chapters: [{ title: 'On', start_time: 2 }] };
@@ -117,14 +117,14 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
     expect(await page.getByRole('alert').isVisible()).toBe(false);
   });
 
-  it('says so where it knows nothing of what there is', async () => {
+  it('the watch page shows an error if the browser supports no available format', async () => {
     const hls_url = { url: `${await strange()}/master.m3u8` };
     const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })));
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('this browser may not support the codec');
   });
 
-  it('says so where it plays the sound alone', async () => {
+  it('the watch page shows a warning if only the audio plays', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
     const { source } = await playbackInfo(uid); // an audio file has no picture, like a video whose codec is not supported
     const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', source_url: source } })));
@@ -136,7 +136,7 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
     [8, '/good.m3u8'],
     [1, '/poor.m3u8'],
     [undefined, '/poor.m3u8'], // hls.js measures bandwidth with it
-  ])('on a line of %s Mbit/s it begins with %s, and asks for no more than it shows', async (...each) => {
+  ])('at %s Mbit/s, playback starts with %s and never loads a larger video than needed', async (...each) => {
     const [downlink, first] = each;
     const { hls_url } = await playbackInfo(await clip());
     const served = async (url: string) => (await fetch(url)).arrayBuffer();
@@ -172,7 +172,7 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('offers subtitles, and says which it cannot have', async () => {
+  it('the watch page offers subtitles and names those that fail to load', async () => {
     const texts = await startServer((request, response) =>
       request.url === '/en.vtt'
         ? respond(response, 200, 'WEBVTT\n\n00:00.000 --> 00:09.000\nHello\n', {
@@ -186,8 +186,8 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
       { label: 'Deutsch', language: 'de', url: `${texts}/gone.vtt` },
     ];
     const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { ...info, subtitle_tracks } })));
-    const told = page.getByRole('status');
-    await pollUntil(() => told.innerText()).toBe('The subtitles "Deutsch" cannot be loaded.');
+    const status = page.getByRole('status');
+    await pollUntil(() => status.innerText()).toBe('The subtitles "Deutsch" cannot be loaded.');
     const cues = `(() => {
       const [track, ...others] = document.querySelector('video').textTracks;
       track.mode = 'showing';
@@ -197,7 +197,7 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
     await pollUntil(() => page.evaluate(cues)).toEqual({ label: 'English', language: 'en', others: 0, text: 'Hello' });
   });
 
-  it('says in words that a link has expired, and that the service refuses', async () => {
+  it('the watch page reports an expired link and a refused request', async () => {
     const info = await playbackInfo(await clip());
     const refusedUrl = info.hls_url.url.replace(/.$/, '*');
     const problem = async (expires_at: string) => {
@@ -209,7 +209,7 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
     expect(await problem('2999-01-01T00:00:00Z')).toMatch('refused access to this media (403)');
   });
 
-  it('plays from a local file', async () => {
+  it('the watch page plays a video when it is opened from a local file', async () => {
     const path = join(temporaryFolder(), 'watch.html');
     const hostile = `</title></script><script>document.title = 'owned'</script> & "it's"`;
     writeFileSync(path, pageOf({ title: hostile, info: await playbackInfo(await clip()) }));
@@ -222,8 +222,8 @@ describe('the watch page of a video', { tags: 'chromium' }, () => {
   });
 });
 
-describe('other pages', { tags: 'chromium' }, () => {
-  it('audio plays', async () => {
+describe('watch page of other assets', { tags: 'chromium' }, () => {
+  it('the watch page plays audio from the keyboard', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
     const { page, complaints } = await open(await watchUrl(uid));
     await page.locator('audio').focus();
@@ -232,7 +232,7 @@ describe('other pages', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('audio shows its subtitles below, one at a time, where somebody wants them', async () => {
+  it('the watch page shows the selected subtitles of an audio asset, one language at a time', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
     const texts = await startServer((request, response) =>
       respond(response, 200, `WEBVTT\n\n00:00.000 --> 00:09.000\nSaid in ${request.url}\n`, {
@@ -262,7 +262,7 @@ describe('other pages', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('an image is shown; of many variants, the one that suits', async () => {
+  it('the watch page shows an image in the variant that fits the screen', async () => {
     const { uid } = await upload(fixturePath('still.jpg'));
     const { page, complaints } = await open(await watchUrl(uid));
     await page.getByRole('img', { name: 'still.jpg' }).waitFor();
@@ -272,14 +272,14 @@ describe('other pages', { tags: 'chromium' }, () => {
     const [{ url }] = (await playbackInfo(uid)).variants;
     const variants = [100, 400, 9000].map((width) => ({ url: `${url.url}#${width}`, width }));
     const many = await openPage(
-      world.browser,
+      fixture.browser,
       await serveHtml(pageOf({ title: 'many', info: { type: 'image', variants } })),
       { viewport: { width: 390, height: 700 }, deviceScaleFactor: 1 },
     );
     expect(await many.page.evaluate('document.images[0].currentSrc')).toMatch(/#400$/);
   });
 
-  it('a text document is shown in a frame, and linked', async () => {
+  it('the watch page shows a text document in a frame and links to it', async () => {
     const path = join(temporaryFolder(), 'notes.txt');
     writeFileSync(path, 'Tide tables, <b>spring</b>\n');
     const { uid } = await upload(path);
@@ -291,7 +291,7 @@ describe('other pages', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('thumbnails of a document stay, and one that is broken goes', async () => {
+  it('the watch page hides a broken thumbnail of a document and keeps the others', async () => {
     const { uid } = await upload(fixturePath('still.jpg'));
     const [{ url }] = (await playbackInfo(uid)).variants;
     const good = Array.from({ length: 40 }, (_, page) => ({ page, url: `${url.url}#${page}` }));
@@ -306,7 +306,7 @@ describe('other pages', { tags: 'chromium' }, () => {
     expect(await images.count()).toBe(40);
   });
 
-  it('says that a position cannot be kept, and plays on', async () => {
+  it('the watch page warns that the position cannot be saved and keeps playing', async () => {
     const position = { url: '/nowhere', playbackToken: 'x' };
     const url = await startServer((request, response) =>
       request.url === '/nowhere'
@@ -320,7 +320,7 @@ describe('other pages', { tags: 'chromium' }, () => {
     await pollUntil(() => currentTime(page)).toBeGreaterThan(4.2);
   });
 
-  it('a third party shows in a frame that cannot take the page away', async () => {
+  it('the watch page shows third-party media in a frame that cannot navigate the page', async () => {
     const provider = await serveHtml('<p>Their player</p><a href="/away" target="_top">Leave</a>');
     const { page, complaints } = await open(
       await serveHtml(pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } })),
@@ -332,13 +332,16 @@ describe('other pages', { tags: 'chromium' }, () => {
     expect(await page.title()).toBe('Theirs');
   });
 
-  it('a third party of a seed shows the page of its provider', async () => {
+  it('the watch page of a seeded third-party asset shows the page of its provider', async () => {
     const seeded = await startSandbox({ seed: 200, strict: false });
     try {
       const { call: ask } = rawHttp(() => seeded);
       const [{ uid }] = (await (await ask('GET', '/assets/?type=third_party')).json()).items;
       const { playback_token } = await (await ask('GET', `/assets/${uid}/player/`)).json();
-      const { page, complaints } = await openPage(world.browser, `${seeded.url}/watch/${uid}?token=${playback_token}`);
+      const { page, complaints } = await openPage(
+        fixture.browser,
+        `${seeded.url}/watch/${uid}?token=${playback_token}`,
+      );
       const frame = page.frameLocator('iframe');
       expect(await frame.locator('p').innerText()).toMatch('A third party’s video plays here');
       expect(complaints.filter((each) => !each.startsWith('left: http://localhost'))).toEqual([]);
@@ -347,7 +350,7 @@ describe('other pages', { tags: 'chromium' }, () => {
     }
   });
 
-  it('what is not ready is not played, and why is said', async () => {
+  it('the watch page says that an unfinished upload cannot be played yet', async () => {
     const { asset_uid } = await (await create(10)).json();
     const { page, complaints } = await open(await watchUrl(asset_uid));
     expect(await page.locator('.message').innerText()).toBe('The upload has not finished yet.');
@@ -355,7 +358,7 @@ describe('other pages', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('what could not be processed says why', async () => {
+  it('the watch page shows why processing failed', async () => {
     const path = join(temporaryFolder(), 'torn.mp4');
     writeFileSync(path, readFileSync(fixturePath('clip.mp4')).subarray(0, 900));
     const { uid, status } = await upload(path, { description: 'Of the torn reel' });
@@ -366,7 +369,7 @@ describe('other pages', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('description, tags and the source stand below, as text', async () => {
+  it('the watch page shows the description and tags as text and links to the source file', async () => {
     const markup = `<img src=x onerror="document.title = 'owned'">\n& <b>two</b>`;
     const uid = (await upload(fixturePath('tone.mp3'), { description: markup })).uid;
     const tags = ['night', '<i>sea</i>'];
@@ -389,8 +392,8 @@ describe('other pages', { tags: 'chromium' }, () => {
     expect([...listed.complaints, ...framed.complaints]).toEqual([]);
   });
 
-  it('a wrong token is told in words', async () => {
-    const { page } = await open(`${world.sandbox.url}/watch/${await clip()}?token=rubbish`);
+  it('the watch page reports an invalid token', async () => {
+    const { page } = await open(`${fixture.sandbox.url}/watch/${await clip()}?token=rubbish`);
     expect(await page.locator('main').innerText()).toMatch('invalid or has expired (401)');
   });
 });

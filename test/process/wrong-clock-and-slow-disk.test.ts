@@ -44,13 +44,13 @@ async function upload(program: string, ...args: string[]) {
 
 const stored = (uid: string) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'));
 
-describe('a clock that is wrong', { tags: 'faketime' }, () => {
+describe('wrong clock', { tags: 'faketime' }, () => {
   it.each([
     ['+25h', '+0h'],
     ['+0h', '+25h'],
     ['+0h', '-25h'],
     ['-25h', '+25h'],
-  ])('by %s, then by %s: the service says what there is', async (before, after) => {
+  ])('an upload resumes at the acknowledged offset if the clock is off by %s and then by %s', async (before, after) => {
     fault = ({ method, nth }) => (method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined);
     const first = await upload('faketime', '-f', before);
     expect(first.code).toBe(7);
@@ -64,8 +64,8 @@ describe('a clock that is wrong', { tags: 'faketime' }, () => {
   });
 });
 
-describe('a disk that is slow', { tags: 'strace' }, () => {
-  it('is not waited for at every chunk', async () => {
+describe('slow disk', { tags: 'strace' }, () => {
+  it('an upload does not sync its state to a slow disk for every chunk', async () => {
     const trace = join(home, 'trace');
     const { code, record } = await upload(
       'strace',

@@ -31,7 +31,7 @@ export type ActionOptions = {
   caches: string;
   /** Working directory: the checkout. */
   cwd: string;
-  /** Folder into which npm installs. Later runs use what the first has installed, as on a runner of one's own. */
+  /** Folder into which npm installs. Later runs reuse the first installation, as on a self-hosted runner. */
   prefix: string;
   /** `github.run_id` of this run. */
   runId: string;
@@ -39,8 +39,8 @@ export type ActionOptions = {
 };
 
 /**
- * Runs the steps of action.yml as a runner does: expressions are filled in, `run` goes to bash in a process group of its
- * own, `if: always()` runs after a failure. The caching actions copy a folder; setting up Node.js is not needed here.
+ * Runs the steps of action.yml like a GitHub runner: expands expressions, runs `run` with bash in a separate process
+ * group, and runs `if: always()` after a failure. The cache actions copy a folder; the Node.js setup is skipped.
  */
 export async function runAction({ inputs, caches, cwd, runId, prefix, onStep }: ActionOptions) {
   const temp = join(cwd, '../runner-temp');

@@ -43,8 +43,6 @@ export async function startBrowse(
   return { ...started, address, origin: new URL(address).origin, environment };
 }
 
-/** A response whose JSON is untyped: tests assert on its shape. */
-
 export type BrowseClient = {
   /** URL prefix of the page and its API. */
   base: string;
@@ -59,7 +57,7 @@ export async function signIn(address: string): Promise<BrowseClient> {
   const text = await response.text();
   const path = /url=([^"?]+)/.exec(text)?.[1];
   const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';');
-  if (!path || !cookie) throw new Error(`not let in: ${response.status} ${text}`);
+  if (!path || !cookie) throw new Error(`not signed in: ${response.status} ${text}`);
   const { origin } = new URL(address);
   const base = origin + path;
   return {

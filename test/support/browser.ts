@@ -71,17 +71,17 @@ export const pollUntil = (probe: () => Promise<unknown>) => expect.poll(probe);
 
 /** Starts one browser and one sandbox per test file; neither without chromium. */
 export function setUpBrowser() {
-  const world = {} as { browser: Browser; sandbox: TestSandbox };
+  const fixture = {} as { browser: Browser; sandbox: TestSandbox };
   beforeAll(async () => {
     if (!has('chromium')) return;
-    world.sandbox = await startSandbox();
-    world.browser = await launchBrowser();
+    fixture.sandbox = await startSandbox();
+    fixture.browser = await launchBrowser();
   });
   afterAll(async () => {
-    await world.browser?.close();
-    await world.sandbox?.end();
+    await fixture.browser?.close();
+    await fixture.sandbox?.end();
   });
-  const raw = rawHttp(() => world.sandbox);
+  const raw = rawHttp(() => fixture.sandbox);
   const clip = async () => (await raw.upload(fixturePath('clip.mp4'))).uid as string;
-  return { world, ...raw, clip, open: (url: string) => openPage(world.browser, url) };
+  return { fixture, ...raw, clip, open: (url: string) => openPage(fixture.browser, url) };
 }

@@ -56,7 +56,7 @@ export type CliOptions = {
   /** Called at every write with the whole output so far. */
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
-  /** Runs the command in this process even if the run tests the executable, since the test depends on it: why. */
+  /** Reason why the command must run in this process even if the run tests the executable. */
   inProcess?: string;
   /** Error code of every write to stdout. */
   stdoutError?: 'ENOSPC' | 'EPIPE';
@@ -68,10 +68,10 @@ export type CliResult = { code: ExitCode; stdout: string; stderr: string };
 const isOwnClock = (clock: Clock | undefined) =>
   clock !== undefined && clock !== systemClock && !isOptionalClock(clock);
 
-/** Returns true while a test has given up the rights of root, which would keep it from starting a process. */
+/** Returns true while a test has dropped its root privileges and cannot start a process. */
 const isOtherUser = () => process.geteuid?.() !== process.getuid?.();
 
-/** Runs the whole program, as a user with their own temporary home. */
+/** Runs the whole program as a user with a temporary home folder. */
 export class Cli {
   readonly home = temporaryFolder();
   readonly #environment: Record<string, string | undefined>;
@@ -86,8 +86,8 @@ export class Cli {
   }
 
   /**
-   * Runs a command: in this process, or in one of the executable if the run tests that. A test that brings its own
-   * clock, or terminals of which it tells stdout and stderr apart, needs this process.
+   * Runs a command in this process, or in a process of the executable if the run tests the executable. A test that
+   * passes its own clock or terminals needs this process.
    */
   async run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
     if (executable) {
@@ -100,7 +100,7 @@ export class Cli {
     return { code, stdout: stdout.text, stderr: stderr.text };
   }
 
-  /** Calls `work` with a context, as the function of a verb gets it, without argv. */
+  /** Calls `work` with the context that the function of a subcommand gets, without parsing arguments. */
   async withContext<T>(work: (context: Context) => Promise<T>, options: CliOptions = {}): Promise<T> {
     const { host } = this.#open(options);
     const profiles = openProfileFile(host);
@@ -132,7 +132,7 @@ export class Cli {
     });
     if (full !== undefined) closeSync(full);
     if (stdoutError === 'EPIPE') child.stdout?.destroy();
-    child.stdin?.on('error', () => {}); // it has not read all
+    child.stdin?.on('error', () => {}); // the command did not read all of stdin
     if (stdin instanceof Readable) stdin.pipe(child.stdin as Writable);
     else if (stdin !== undefined) child.stdin?.end(stdin);
     const onAbort = () => child.kill(signal?.reason?.explanation?.code === 'terminated' ? 'SIGTERM' : 'SIGINT');

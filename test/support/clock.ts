@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../src/contract/clock.ts';
 
 const optionalClocks = new WeakSet<Clock>();
 
-/** Creates a fast clock for a test whose waits are short, so that a run of the executable can do without it. */
+/** Creates a fast clock for a test with short waits, which a run of the executable replaces with the system clock. */
 export function optionalClock(factor = 100): Clock {
   const clock = fastClock(factor);
   optionalClocks.add(clock);

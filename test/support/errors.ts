@@ -12,17 +12,17 @@ export function errorOf({ code: exit, stderr }: Pick<CliResult, 'stderr'> & { co
   return { code, exit: exit_code, hint };
 }
 
-/** Returns the same of the error in a record, such as a file's or a finding of `doctor`. */
+/** Returns the public fields of an error in a record, such as a file's record or a check of `doctor`. */
 export const recordedError = ({ code, exit_code: exit, hint }: ErrorRecord): SeenError => ({ code, exit, hint });
 
-/** Returns the same of an error that was thrown. */
+/** Returns the public fields of a thrown error. */
 export const seenError = ({ exitCode, explanation: { code, hint } }: MediactlError): SeenError => ({
   code,
   exit: exitCode,
   hint: hint ?? null,
 });
 
-/** Returns a failure with its exit code and next step as they are in the table of errors. */
+/** Returns the public fields of an error code from the error table. */
 export const errorInTable = (code: ErrorCode): SeenError => {
   const { exit, hint = null } = errorRow(code);
   return { code, exit: exitCodes[exit], hint };

@@ -46,7 +46,7 @@ export type LibraryOptions = {
   now?: () => number;
 };
 
-/** Returns the uid of what a library creates n-th: the same in each run of a test. */
+/** Returns the uid of the nth object that a library creates, which is the same in each run of a test. */
 export const numberedUid = (n: number) => `${String(n).padStart(8, '0')}-a5f6-4788-99aa-bbccddeeff00`;
 
 const notFound: StubResponse = { status: 404, body: { error: {} } };

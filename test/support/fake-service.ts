@@ -11,7 +11,7 @@ export type ServiceRequest = {
   /** Path and query below the API prefix. */
   path: string;
   nth: number;
-  /** The asset of the upload session that the request is about; undefined if it is about something else. */
+  /** The asset of the upload session that the request is about; undefined for other requests. */
   asset: FakeAsset;
   /** Receives the request's body, perhaps changes it, and applies the request. Returns the service's response. */
   act: (change?: (bytes: Buffer) => Buffer) => Promise<StubResponse>;

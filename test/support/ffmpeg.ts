@@ -41,7 +41,7 @@ export const audioInput = (seconds = 3, hertz = 440) => [
   ...['-f', 'lavfi', '-i', `sine=frequency=${hertz}:duration=${seconds}`],
 ];
 
-// biome-ignore lint/suspicious/noExplicitAny: a test says what the JSON is by what it asserts
+// biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
 type FfprobeOutput = { streams: any[]; format: any };
 
 /** Runs ffprobe on a path or URL, counting every packet. */

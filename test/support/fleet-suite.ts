@@ -35,7 +35,7 @@ function clocksAhead(...seconds: number[]): Record<string, string>[] {
  */
 export function describeQueueUploads({ kind, requirement, start }: TestStore): void {
   // Workers of these tests never use the fields that strict mode omits.
-  describe(`a queue on ${kind}`, { tags: [requirement, 'undocumented-fields'] }, () => {
+  describe(`queue on ${kind}`, { tags: [requirement, 'undocumented-fields'] }, () => {
     let store: StoreServer;
     let sandbox: TestSandbox;
     beforeAll(async () => {
@@ -61,7 +61,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       return found.map(({ uid }: { uid: string }) => uid);
     };
 
-    it(`${many} files, three workers and a stranger on the key, a kill -9 after every fifth of them: each is one asset, byte for byte, and nothing passes the budget`, async () => {
+    it(`three workers that are killed repeatedly upload ${many} files once each and respect the rate limit`, async () => {
       const limit = { requests: 0.6 * many, windowMs: 2_000 };
       const service = await FakeService.start({ limit, latencyMs: 20 });
       const folder = join(temporaryFolder(), 'shots');
@@ -76,12 +76,12 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         isDone = true;
       });
       // A client that ignores the rate limit gets some 429 responses; counts them by window.
-      const strangers = new Map<number, number>();
-      const stranger = (async () => {
+      const otherClientRefusals = new Map<number, number>();
+      const otherClient = (async () => {
         for (; !isDone; await pause(400)) {
           const { status, headers } = await fetch(`${service.url}/api/external/v1/assets/?limit=1`);
           const since = Number(headers.get('x-ratelimit-reset')) * 1000 - limit.windowMs;
-          if (status === 429) strangers.set(since, (strangers.get(since) ?? 0) + 1);
+          if (status === 429) otherClientRefusals.set(since, (otherClientRefusals.get(since) ?? 0) + 1);
         }
       })();
       const random = new Random(5);
@@ -94,7 +94,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         kills++;
         workers[at] = machines.worker(workerArgs, machine);
       }
-      await stranger;
+      await otherClient;
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
       expect(parseJsonLines(stdout)).toHaveLength(many);
@@ -106,14 +106,14 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const listed: { asset_uid: string }[] = await machines.json(['uploads', 'cleanup'], machine);
       const named = listed.map(({ asset_uid }) => asset_uid);
       for (const { uid, completedAt } of service.assets.values()) if (!completedAt) expect(named).toContain(uid);
-      // The stranger uses up the reserve: each worker then needs one 429 to learn that the window is empty.
+      // The other client uses up the reserve: each worker then needs one 429 to learn that the window is empty.
       for (const [since, refused] of refusedByWindow)
-        expect(refused - (strangers.get(since) ?? 0)).toBeLessThanOrEqual(workers.length);
+        expect(refused - (otherClientRefusals.get(since) ?? 0)).toBeLessThanOrEqual(workers.length);
       expect(service.grantedByWindow.size).toBeGreaterThan(3);
       expect(store.dump()).not.toContain(service.environment.MEDIACTL_API_KEY);
     }, 300_000);
 
-    it('a file whose worker is killed twice is resumed by the next worker at the byte that the service holds', async () => {
+    it('a worker resumes a file at the acknowledged offset after two workers were killed', async () => {
       const chunk = (isFullRun ? 5 : 2) * MiB;
       const size = 10 * chunk;
       const kills: number[] = [];
@@ -152,7 +152,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect(await assetsNamed(fleet, `${kind} large`)).toHaveLength(1);
     });
 
-    it('SIGTERM hands the work back at once: another goes on, long before the lease is over', async () => {
+    it('SIGTERM returns a file to the queue, and another worker resumes it before the lease expires', async () => {
       let isHeld = true;
       const {
         line,
@@ -170,9 +170,9 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       isHeld = false;
       const second = fleet.worker(args);
       first.child.kill('SIGTERM');
-      const { code: ended, stderr: said, stdout: nothing } = await first.finished;
-      expect([ended, nothing], said).toEqual([0, '']);
-      expect(said).toContain('1 file returned to the queue');
+      const { code: ended, stderr: firstStderr, stdout: firstStdout } = await first.finished;
+      expect([ended, firstStdout], firstStderr).toEqual([0, '']);
+      expect(firstStderr).toContain('1 file returned to the queue');
       const { code, stdout, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
       expect(parseJsonLines(stdout)[0]).toMatchObject({ resumed_from_bytes: MiB, verified: true });
@@ -180,7 +180,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect(await assetsNamed(fleet, `${kind} handed`)).toHaveLength(1);
     });
 
-    it('a worker that was frozen, and wakes after another had its file, sends and writes nothing', async () => {
+    it('a frozen worker whose file another worker has taken over sends and writes nothing when it wakes', async () => {
       let frozen: ReturnType<Machines['worker']> | undefined;
       let passed = 0;
       const {
@@ -216,14 +216,14 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect(passed - whenFrozen).toBeLessThanOrEqual(8 * MiB);
       frozen.child.kill('SIGTERM');
       other.child.kill('SIGTERM');
-      const { stdout: told } = await frozen.finished;
-      expect(told).toBe('');
+      const { stdout: frozenStdout } = await frozen.finished;
+      expect(frozenStdout).toBe('');
       expect(await listFinished(fleet)).toEqual(before.store);
       expect(stored(asset_uid)).toBe(digestOf(path));
       expect(await assetsNamed(fleet, `${kind} frozen`)).toEqual([asset_uid]);
     });
 
-    it('a file that kills every worker is given up, and the others are sent; retried, it goes through', async () => {
+    it('a file that crashes every worker fails, other files are uploaded, and a retry uploads it', async () => {
       const folder = temporaryFolder();
       const bad = join(folder, `${kind} poison.bin`);
       writeSome(bad, 1000, 'poison');
@@ -261,7 +261,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect(await listFinished(fleet)).toHaveLength(4);
     });
 
-    it('a key that is refused ends its worker, exit 4; another does the work', async () => {
+    it('a worker whose API key is refused exits with 4, and another worker uploads the file', async () => {
       let isRefused = true;
       const { folder, machines: fleet } = await throughInterposer(({ method }) =>
         method === 'POST' && isRefused
@@ -278,7 +278,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect(code, stderr).toBe(0);
     });
 
-    it('storage that is used up pauses the queue, and no file fails; retry goes on', async () => {
+    it('a full storage quota pauses the queue, no file fails, and uploads retry resumes it', async () => {
       let isFull = true;
       const full = respondWith(507, { error: { code: 'storage', message: 'storage is used up' } });
       const { folder, machines: fleet } = await throughInterposer(({ method }) =>
@@ -298,7 +298,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect((await pushed.finished).code).toBe(0);
     });
 
-    it('a worker with a wrong directory or clock says so before it takes a file, and does no harm', async () => {
+    it('a worker with a wrong directory or clock prints a warning before it takes a file and corrupts nothing', async () => {
       const service = await FakeService.start({ latencyMs: 20 });
       const base = temporaryFolder();
       const folderOf = (name: string) => join(base, name);
@@ -309,41 +309,41 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       mkdirSync(folderOf('unmounted'));
       writeFileSync(join(folderOf('unmounted'), '.DS_Store'), '');
       const fleet = new Machines(service.environment, queue(), folder);
-      const handOver = (args: string[] = []) =>
+      const enqueue = (args: string[] = []) =>
         fleet.run(['upload', '--flatten', folder, '--queue', '--root', `media=${folder}`, ...args]);
-      expect((await handOver().finished).code).toBe(0);
+      expect((await enqueue().finished).code).toBe(0);
       const worker = (name: string, lease = '30s', clock = {}) => {
         const root = `media=${folderOf(name)}`;
         return fleet.run(['worker', '--jsonl', '--root', root, '--lease', lease], clock);
       };
       const isRefused = kind === 'postgres';
-      const misled = ['stale', 'unmounted'].map((name) => worker(name, '1s'));
+      const wrongDirectories = ['stale', 'unmounted'].map((name) => worker(name, '1s'));
       const paused = 'warning: this worker is paused: ';
-      await Promise.all(misled.map((each) => waitForStderr(each, 'contains only 0 of 20 queued files')));
+      await Promise.all(wrongDirectories.map((each) => waitForStderr(each, 'contains only 0 of 20 queued files')));
       // The disk is mounted: its worker continues on its own.
       cpSync(folder, folderOf('unmounted'), { recursive: true, preserveTimestamps: true });
       await waitUntil(() => service.completeAssets.length > 0);
-      const mistimed = clocksAhead(60, 600).map((clock) => worker('shots', '30s', clock));
+      const wrongClocks = clocksAhead(60, 600).map((clock) => worker('shots', '30s', clock));
       const clockWords = `${isRefused ? paused : 'warning: '}this machine’s clock is `;
-      await Promise.all(mistimed.map((each) => waitForStderr(each, clockWords)));
+      await Promise.all(wrongClocks.map((each) => waitForStderr(each, clockWords)));
       const right = [worker('shots'), worker('shots')];
-      const { code, stderr } = await handOver(['--wait']).finished;
+      const { code, stderr } = await enqueue(['--wait']).finished;
       expect(code, stderr).toBe(0);
       const whole = service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
       expect(whole.sort()).toEqual([...digests].sort());
-      const all = [...misled, ...mistimed, ...right];
+      const all = [...wrongDirectories, ...wrongClocks, ...right];
       for (const { child } of all) child.kill('SIGTERM');
       const ended = await Promise.all(all.map(({ finished }) => finished));
       expect(ended.map((each) => each.code)).toEqual(all.map(() => 0));
       const ahead = ended.flatMap((each) => /is ([\d.]+) s ahead/.exec(each.stderr)?.[1] ?? []);
-      expect(ahead.map((seconds) => Math.round(Number(seconds) / 60))).toEqual(mistimed.length > 0 ? [1, 10] : []);
+      expect(ahead.map((seconds) => Math.round(Number(seconds) / 60))).toEqual(wrongClocks.length > 0 ? [1, 10] : []);
       expect(ended[1]?.stderr).toContain('this worker has resumed');
       // Workers that stayed misconfigured uploaded nothing. On Redis a wrong clock does no harm: leases use Redis's clock.
-      const wrong = [ended[0], ...(isRefused ? ended.slice(2, 2 + mistimed.length) : [])];
+      const wrong = [ended[0], ...(isRefused ? ended.slice(2, 2 + wrongClocks.length) : [])];
       expect(wrong.map((each) => each?.stdout)).toEqual(wrong.map(() => ''));
     });
 
-    it('a file that one worker does not find is left to another that is busy, however often it takes it', async () => {
+    it('a file that one worker cannot find does not fail while a worker that can find it is busy', async () => {
       let isHeld = true;
       const held: (() => void)[] = [];
       const { folder, machines: fleet } = await throughInterposer(({ method }) =>
@@ -354,7 +354,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const wrong = temporaryFolder();
       writeSome(join(wrong, 'other.bin'), 10);
       const named = (name: string) => join(folder, `${kind} ${name}.bin`);
-      const handOver = (names: string[], args: string[] = []) =>
+      const enqueue = (names: string[], args: string[] = []) =>
         fleet.run([
           ...['upload', ...names.map(named), '--jsonl', '--progress', 'none'],
           ...['--queue', '--root', `media=${folder}`, ...args],
@@ -362,10 +362,10 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       for (const name of ['first', 'second']) writeSome(named(name), 1_000, name);
       const worker = (root: string, ...args: string[]) =>
         fleet.run(['worker', '--root', `media=${root}`, '--transfers', '1', ...args]);
-      const busy = handOver(['first'], ['--wait']);
+      const busy = enqueue(['first'], ['--wait']);
       worker(folder);
       await waitUntil(() => held.length > 0);
-      const waited = handOver(['second'], ['--wait']);
+      const waited = enqueue(['second'], ['--wait']);
       worker(wrong, '--lease', '1s'); // it leaves the job for a fifth of its lease
       const left = async () =>
         (await fleet.json(['uploads', 'ls', '--queue'])).some(
@@ -380,7 +380,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       }
     });
 
-    it('an upload that a newer mediactl queued is left to newer workers', async () => {
+    it('a worker pauses for an upload that a newer mediactl queued and leaves it in the queue', async () => {
       const address = queue();
       const folder = temporaryFolder();
       const fleet = new Machines(environmentOf(sandbox), address, folder);
@@ -392,24 +392,24 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       });
       onTestFinished(() => opened.close());
       const worker = fleet.worker(['--lease', '1s']);
-      const said = ['a newer mediactl queued files', 'this worker has resumed'].map((words) =>
+      const messages = ['a newer mediactl queued files', 'this worker has resumed'].map((words) =>
         waitForStderr(worker, words),
       );
       await opened.queue.add('x', { version: 2, path: 'x' } as never, {
         jobId: 'ux',
         attempts: 10,
       });
-      await said[0];
+      await messages[0];
       expect(await opened.queue.getJobState('ux')).toBe('waiting');
       const [{ attemptsMade } = { attemptsMade: -1 }] = await opened.queue.getJobs(['waiting']);
       expect(attemptsMade).toBe(0);
       await opened.queue.remove('ux');
-      await said[1];
+      await messages[1];
       writeSome(join(folder, `${kind} known.bin`), 1_000);
       expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
     });
 
-    it('a worker that is told to stop ends, though its store is away', async () => {
+    it('a worker exits with 0 on SIGTERM while its store is down', async () => {
       const { machines: fleet } = await throughInterposer(() => undefined);
       const worker = fleet.worker();
       await waitForStderr(worker, 'it reads files below');
@@ -422,7 +422,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
 
     // Longer than the lease. BullMQ backs off differently on each store. Redis, the more common one, gets the longer test.
     const [away, times] = kind === 'redis' ? [3_000, [0.2, 0.6]] : [2_000, [0.4]];
-    it(`a store that is killed ${times.length} times for ${away / 1000} s: nothing twice, nothing lost`, async () => {
+    it(`the queue loses and duplicates no file when its store is down for ${away / 1000} s (outages: ${times.length})`, async () => {
       const service = await FakeService.start({ latencyMs: 100 });
       const folder = join(temporaryFolder(), 'shots');
       const digests = writeManyFiles(folder, 60, 20_000);
@@ -451,7 +451,7 @@ export function describeStoreConnection(
   { kind, requirement, start }: TestStore,
   tests: (throughProxy: (plan: ProxyPlan) => Promise<ProxiedStore>) => void,
 ): void {
-  describe(`a line to ${kind} that breaks`, { tags: [requirement, 'undocumented-fields'] }, () => {
+  describe(`dropped connection to ${kind}`, { tags: [requirement, 'undocumented-fields'] }, () => {
     let store: StoreServer;
     let sandbox: TestSandbox;
     beforeAll(async () => {

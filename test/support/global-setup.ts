@@ -37,8 +37,8 @@ export default function setup(project: TestProject) {
   chmodSync(testRoot, 0o755); // PostgreSQL runs as another user than root
   project.provide('testRoot', testRoot);
   const listAdded = watchFiles(project.config.root, sharedFolders, testRoot);
-  // What programs write by default, and npm's cache, is below the temporary folder too. One compile cache serves all programs of the run,
-  // whatever their home: compiling is half of a start.
+  // Default folders of programs and npm's cache are in the temporary folder too. All programs of the run share one
+  // compile cache, since compiling takes half of their startup time.
   for (const [name, folder] of [
     ['TMPDIR', 'tmp'],
     ['HOME', 'home'],
@@ -70,8 +70,8 @@ function fail(reason: string): void {
 }
 
 /**
- * Lets tests start the executable through a script that counts its processes. @returns a function that reports how
- * many there were, and fails the run if there was none
+ * Creates a script that starts the executable and counts its processes. @returns a function that reports the number of
+ * processes, and fails the run if there were none
  */
 function countRuns(testRoot: string, executable: string): () => string {
   const program = join(testRoot, 'mediactl');
@@ -79,7 +79,7 @@ function countRuns(testRoot: string, executable: string): () => string {
   writeFileSync(program, `#!/bin/sh\necho >> '${program}.runs'\nexec '${resolve(executable)}' "$@"\n`, { mode: 0o755 });
   process.env.MEDIACTL_TEST_PROGRAM = program;
   writeFileSync(`${program}.in-process`, '');
-  chmodSync(`${program}.in-process`, 0o666); // some tests give up the rights of root
+  chmodSync(`${program}.in-process`, 0o666); // some tests drop root privileges
   const count = (suffix: string) => (existsSync(program + suffix) ? statSync(program + suffix).size : 0);
   return () => {
     const [processes, others] = [count('.runs'), count('.in-process')];

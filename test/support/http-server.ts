@@ -7,7 +7,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 /**
  * Starts an HTTP server on a loopback port.
  *
- * @param onEnd registers what closes the server: by default, when the test ends
+ * @param onEnd registers the function that closes the server; by default, it runs when the test ends
  * @param port a free one by default
  * @returns its origin
  */

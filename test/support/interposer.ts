@@ -68,7 +68,7 @@ export class Interposer {
     return this.requests.map(({ method }) => method);
   }
 
-  /** Requests that create or transfer an upload, without those that compare the file with its folder before. */
+  /** Requests that create or transfer an upload, without the earlier ones that look for an existing asset. */
   get uploadRequests(): InterposedRequest[] {
     return this.requests.filter(({ path }) => path.includes('/upload/'));
   }

@@ -43,7 +43,7 @@ function listProcesses(): ProcessInfo[] {
   });
 }
 
-/** Returns true for a process that inspects media. It waits for the next file on purpose, also for one of the next test. */
+/** Returns true for a process that inspects media. It stays running between tests to wait for the next file. */
 const isMediaWorker = ({ command }: ProcessInfo) => command.endsWith('/dist/media-worker.cjs');
 
 /** Returns the processes that descend from a test worker, also those whose parents have ended. */
@@ -98,18 +98,18 @@ function listFiles(folder: string): string[] {
     });
 }
 
-/** Returns the entries of a folder for all users whose name says that they are ours; other runs may work there too. */
-const listOurs = (folder: string, except: string) =>
+/** Lists the entries of a shared folder that have mediactl in their name, except those of other test runs. */
+const listOwn = (folder: string, except: string) =>
   readdirSync(folder)
     .map((name) => `${folder}/${name}`)
     .filter((path) => /mediactl(?!-test-)/.test(path) && path !== except);
 
 /**
- * Remembers which files there are outside the temporary folder of the run: all files of the checkout, and entries with
+ * Records the files outside the temporary folder of the run: all files of the checkout, and entries with
  * mediactl in their name in folders for all users. @returns a function that lists those that were added since
  */
 export function watchFiles(repository: string, sharedFolders: readonly string[], testRoot: string): () => string[] {
-  const list = () => [...listFiles(repository), ...sharedFolders.flatMap((folder) => listOurs(folder, testRoot))];
+  const list = () => [...listFiles(repository), ...sharedFolders.flatMap((folder) => listOwn(folder, testRoot))];
   const before = new Set(list());
   return () => list().filter((path) => !before.has(path) && lstatSync(path, { throwIfNoEntry: false }));
 }

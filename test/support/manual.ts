@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/* The pages for users, and the command lines in them. */
+/* Reads the user documentation and the command lines in it. */
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -23,14 +23,14 @@ export type PageCommand = {
   text: string;
   /** A block of a page, its inline code, or the help of a command. */
   from: 'block' | 'inline' | 'help';
-  /** This line, and those before it in its block. */
+  /** This line and the lines before it in its block. */
   lines: string;
 };
 
 const fence = /^ *```(\w*)\n(.*?)^ *```$/gms;
 
 /**
- * Returns the commands of a page in its order: lines of `sh` blocks, `bash` blocks as a whole, commands in `crontab`
+ * Returns the commands of a page in order: lines of `sh` blocks, `bash` blocks as a whole, commands in `crontab`
  * and `yaml` blocks, and inline code with a `mediactl` command that has arguments.
  */
 export function commandsIn(markdown: string): PageCommand[] {
@@ -74,7 +74,7 @@ const withoutBlocks = (markdown: string) => markdown.replace(fence, '');
 export const anchorsIn = (markdown: string): string[] =>
   [...withoutBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 
-/** Returns the targets of links and pictures, but not those to other sites. */
+/** Returns the targets of links and images, except those on other sites. */
 export const linksIn = (markdown: string): string[] =>
   [...withoutBlocks(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target)

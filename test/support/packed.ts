@@ -26,11 +26,11 @@ export function packWithDependencies(): string {
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
   manifest.bundleDependencies = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
   writeFileSync(manifestFile, JSON.stringify(manifest));
-  execFileSync('tar', ['-cf', packed, '-C', folder, 'package']); // npm reads it without compression, too
+  execFileSync('tar', ['-cf', packed, '-C', folder, 'package']); // npm also accepts an uncompressed tarball
   return packed;
 }
 
-/** Environment in which npm installs globally into a folder, without a registry and without a cache of the user. */
+/** Environment in which npm installs globally into a folder, without a registry and without the user cache. */
 export const offlineNpm = (prefix: string) => ({
   npm_config_prefix: prefix,
   npm_config_cache: `${prefix}-cache`,

@@ -20,7 +20,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
     const response = await fetch(url, {
       signal: AbortSignal.timeout(hangMs),
       method,
-      // A connection that is not reused cannot be closed for idleness while a request is on its way.
+      // Without keep-alive, the server cannot close an idle connection while a request is in flight.
       headers: { connection: 'close', ...(key && { authorization: `Bearer ${key}` }), ...headers },
       ...(body !== undefined && { body }),
       redirect: 'manual',
@@ -85,7 +85,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
       const isProcessed = sandbox().afterProcessing(uid);
       const asset = await (await call('GET', `/assets/${uid}/`)).json();
       if (asset.status === 'ready' || asset.status === 'failed') return asset;
-      // Ask now and then all the same, which keeps the connection open.
+      // Also poll, which keeps the connection open.
       await Promise.race([isProcessed, systemClock.sleep(1000)]);
     }
     throw new Error(`asset ${uid} is not processed`);
@@ -93,7 +93,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
 
   const player = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();
 
-  /** Fetches playback info as a player page does: by token, without a key. */
+  /** Fetches playback info like a player page: with a token and without an API key. */
   const playbackInfo = async (uid: string) => {
     const { playback_token } = await player(uid);
     const response = await call('POST', '/playback/info/', {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { hangMs } from './hang.ts';
 
 /*
- * What some tests need and a machine may lack. Such a test has the requirement as its tag. Where it is missing, Vitest
- * skips the test, and the end of the run names it (summary-reporter.ts).
+ * Optional requirements of tests, such as installed programs. A test names its requirements as tags. Vitest skips it if
+ * one is missing, and the summary at the end of the run lists the reasons (summary-reporter.ts).
  */
 
-/** On the real clock, because redis-server hangs with the library of faketime. */
+/** Environment without faketime, because redis-server hangs with its library. */
 const { LD_PRELOAD: _preloaded, ...environment } = process.env;
 
 const succeeds = (command: string, ...args: string[]) =>
@@ -17,7 +17,7 @@ const succeeds = (command: string, ...args: string[]) =>
 const onPath = (name: string) =>
   (process.env.PATH ?? '').split(':').flatMap((folder) => (existsSync(join(folder, name)) ? join(folder, name) : []));
 
-/** Paths of what Debian installs with PostgreSQL, but not on PATH: the folder of its programs, and pgbouncer. */
+/** Returns paths that Debian does not add to PATH: the folder of the PostgreSQL programs, and pgbouncer. */
 const postgresqlPaths = (): { bin: string; pgbouncer: string } => {
   const folder = '/usr/lib/postgresql';
   if (!onPath('psql')[0] || !existsSync(folder)) return { bin: '', pgbouncer: '' };
@@ -41,7 +41,7 @@ export const programPaths = {
 
 const isLinux = process.platform === 'linux';
 
-/** Requirements by tag, each with a function that tells whether this machine meets it. */
+/** Requirements by tag, each with a function that checks whether this machine meets it. */
 const requirements = {
   b3sum: () => succeeds('b3sum', '--version'),
   chromium: () => programPaths.chromium !== '',
@@ -65,12 +65,12 @@ const requirements = {
   tuspy: () => programPaths.python !== '',
   zsh: () => succeeds('zsh', '--version'),
   Linux: () => isLinux,
-  /** Root that may mount, which containers often forbid. */
+  /** Root with permission to mount, which containers often lack. */
   'root-mount': () =>
     isLinux && process.getuid?.() === 0 && succeeds('unshare', '-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'),
   /** User namespaces in which a process may mount, have its own pids and no network. */
   'user-namespaces': () => succeeds('unshare', '-rmpfn', 'sh', '-c', 'mount -t tmpfs none /mnt'),
-  /** Fields that the specification does not show, which strict mode omits. */
+  /** Response fields that the specification does not mention and strict mode omits. */
   'undocumented-fields': () => process.env.MEDIACTL_TEST_STRICT !== '1',
 } satisfies Record<string, () => boolean>;
 

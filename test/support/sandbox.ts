@@ -24,7 +24,7 @@ export type TestSandbox = Sandbox & {
 /** True in strict mode, where the sandbox returns only the fields that the specification shows. */
 export const isStrict = process.env.MEDIACTL_TEST_STRICT === '1';
 
-/** Returns `seen`; in strict mode, which omits fields that the specification does not show, `instead`. */
+/** Returns `seen`, or `instead` in strict mode, which omits fields that the specification does not show. */
 export const unlessStrict = <T>(seen: T, instead: T): T => (isStrict ? instead : seen);
 
 function killGroup(leader: number): void {

@@ -21,24 +21,24 @@ const rateLimit = refuse(429, { 'retry-after': '2' });
 const firstHalf = (bytes: Buffer) => bytes.subarray(0, Math.ceil(bytes.length / 2));
 const flipFirstBit = (bytes: Buffer) => Buffer.from(bytes.map((byte, at) => (at === 0 ? byte ^ 1 : byte)));
 
-const unavailable: Faults = { cut, gateway: badGateway, 'a defect': refuse(500) };
-const unavailableAsset: Faults = { ...unavailable, 'rate limit': rateLimit, 'not known for a moment': refuse(404) };
+const unavailable: Faults = { cut, gateway: badGateway, 'internal error': refuse(500) };
+const unavailableAsset: Faults = { ...unavailable, 'rate limit': rateLimit, 'not found at first': refuse(404) };
 
 /** Faults by operation and name. Each occurs with some real service, gateway or network. */
 const faults: Record<'create' | 'look' | 'send' | 'list' | 'get', Faults> = {
   create: {
-    'storage is away': () => ({ status: 503, body: 'storage is not configured' }),
+    'storage unavailable': () => ({ status: 503, body: 'storage is not configured' }),
     'cut before': cut,
     'cut after': after(cut),
     'gateway before': badGateway,
     'gateway after': after(badGateway),
-    'a defect before': refuse(500),
-    'a defect after': after(() => ({ status: 500, body: { detail: 'a defect' } })),
+    'internal error before': refuse(500),
+    'internal error after': after(() => ({ status: 500, body: { detail: 'a defect' } })),
     'rate limit': rateLimit,
     'key refused': refuse(401),
-    'header alone': after(respondAssetUid),
+    'location header only': after(respondAssetUid),
     'no location': after((reply) => ({ ...respondAssetUid(reply), headers: {} })),
-    'forgotten at once': after((reply, { service }) => {
+    'session lost after creation': after((reply, { service }) => {
       service.sessions.clear();
       return reply;
     }),
@@ -46,9 +46,11 @@ const faults: Record<'create' | 'look' | 'send' | 'list' | 'get', Faults> = {
   look: {
     ...unavailableAsset,
     'no offset': () => ({ status: 200 }),
-    'offset that is none': () => ({ headers: { 'upload-offset': '0x10' } }),
-    'offset twice': ({ asset: { bytes } }) => ({ headers: { 'upload-offset': `${bytes.length}, ${bytes.length}` } }),
-    'bytes are lost': ({ act, asset }) => {
+    'invalid offset': () => ({ headers: { 'upload-offset': '0x10' } }),
+    'duplicate offset': ({ asset: { bytes } }) => ({
+      headers: { 'upload-offset': `${bytes.length}, ${bytes.length}` },
+    }),
+    'lost bytes': ({ act, asset }) => {
       asset.bytes = asset.bytes.subarray(0, Math.floor(asset.bytes.length / 2));
       asset.completedAt = undefined;
       return act();
@@ -56,34 +58,34 @@ const faults: Record<'create' | 'look' | 'send' | 'list' | 'get', Faults> = {
   },
   send: {
     'cut before': cut,
-    'cut amid': async ({ act }) => void (await act(firstHalf)),
+    'cut halfway': async ({ act }) => void (await act(firstHalf)),
     'cut after': after(cut),
     'gateway after': after(badGateway),
-    'a defect before': refuse(500),
-    'a defect after': after(() => ({ status: 503, body: { error: 'busy' } })),
-    'locked by a dead line': refuse(423),
+    'internal error before': refuse(500),
+    'internal error after': after(() => ({ status: 503, body: { error: 'busy' } })),
+    'locked by a dropped connection': refuse(423),
     'too early': refuse(425),
-    'checksum of the part': refuse(460),
+    'chunk checksum mismatch': refuse(460),
     'rate limit': rateLimit,
     'key refused': refuse(401),
-    'quota ends': refuse(402),
+    'quota exceeded': refuse(402),
     'another offset': ({ asset }) => ({ status: 409, headers: offsetOf(asset) }),
-    'forgotten before': ({ service }) => {
+    'session lost before': ({ service }) => {
       service.sessions.clear();
       return refuse(404)();
     },
-    'forgotten after': after((_, { service }) => void service.sessions.clear()),
+    'session lost after': after((_, { service }) => void service.sessions.clear()),
     'no offset': acknowledge(() => ({})),
-    'an offset of bytes that were never sent': acknowledge(({ size }) => ({ 'upload-offset': String(size + 1) })),
+    'offset beyond the sent bytes': acknowledge(({ size }) => ({ 'upload-offset': String(size + 1) })),
     'no checksum': acknowledge(offsetOf),
-    'a checksum that is none': acknowledge((asset) => ({ ...offsetOf(asset), 'x-checksum-blake3': 'pending' })),
-    'a byte changed on the way': async ({ act, asset }) => {
+    'invalid checksum': acknowledge((asset) => ({ ...offsetOf(asset), 'x-checksum-blake3': 'pending' })),
+    'corrupted byte': async ({ act, asset }) => {
       const reply = await act(flipFirstBit);
       asset.isCorrupted ||= reply.status === 204;
       return reply;
     },
   },
-  list: { ...unavailable, captive: showHtml(200) },
+  list: { ...unavailable, 'captive portal': showHtml(200) },
   get: unavailableAsset,
 };
 

@@ -10,7 +10,7 @@ afterEach(({ task }) => {
   hasFailed ||= task.result?.state === 'fail';
 });
 
-// Ends what a test that timed out has started, and fails a file whose tests passed and left a process behind.
+// Kills processes that a timed-out test left running; fails a file whose tests passed but left a process running.
 afterAll(async () => {
   const list = () => findProcessesOf(process.pid);
   const left = hasFailed ? list() : await waitUntilNone(list);

@@ -5,7 +5,7 @@ import { inherited } from './environment.ts';
 
 export const mediactlPath = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
 
-/** Path of the single executable if this run tests it (`npm run test:executable`), by way of a script that counts. */
+/** Path of a script that starts the executable and counts its runs; only in `npm run test:executable`. */
 export const executable = process.env.MEDIACTL_TEST_PROGRAM;
 
 /** Command that starts mediactl: `node bin/mediactl.js`, or the executable. */
@@ -13,7 +13,7 @@ export const mediactlCommand: readonly [string, ...string[]] = executable
   ? [executable]
   : [process.execPath, mediactlPath];
 
-/** Command that starts the sandbox's own process: `node dist/sandbox.cjs`, or the file of that name in the executable. */
+/** Command that starts the sandbox process: `node dist/sandbox.cjs`, or the file of that name in the executable. */
 export const sandboxCommand: readonly [string, string] = executable
   ? [executable, '/$bunfs/root/sandbox.cjs']
   : [process.execPath, fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url))];

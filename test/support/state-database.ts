@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { SqlDatabase } from '../../src/contract/sqlite.ts';
 import { openDatabase } from './sqlite.ts';
 
-/* Opens the database of a state folder like another program would, to look at it or to damage it. */
+/* Opens the database of a state folder as another program, to inspect or corrupt it. */
 
-/** An unfinished upload as it is stored. */
+/** A stored entry of an unfinished upload. */
 // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
 type StoredEntry = any;
 
@@ -65,7 +65,7 @@ export function changeEntry(stateDir: string, id: string, change: (entry: Stored
 }
 
 /**
- * Makes writes to `uploads` fail, like those to a broken disk, if the new row matches an SQL condition.
+ * Makes writes to `uploads` fail, as on a broken disk, if the new row matches an SQL condition.
  *
  * @returns a function that lets them succeed again
  */

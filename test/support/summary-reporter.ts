@@ -1,7 +1,7 @@
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
 
 /**
- * Reporter that ends a run with what kept tests from running here, and one line for CI:
+ * Prints the reasons for skipped tests at the end of a run, and one line for CI:
  * `Tests: 361 passed, 0 failed, 2 skipped`.
  */
 export default class SummaryReporter implements Reporter {

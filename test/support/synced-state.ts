@@ -10,7 +10,7 @@ export const straceArguments = (log: string) => [
   ...['-e', 'trace=pwrite64,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat'],
 ];
 
-/** Files of a traced process after a power failure: what it had synced, and a random part of its other writes. */
+/** Simulates the files of a traced process after a power failure: synced writes and a random subset of the others. */
 export class SyncedState {
   readonly #files = new Map<string, TracedFile>();
   syncs = 0;
@@ -62,7 +62,7 @@ export class SyncedState {
     if (moved) this.#files.set(decode(moved[2]), this.#file(decode(moved[1])));
   }
 
-  /** Returns a file as it is after the power failure: each change that was not synced is there or not. */
+  /** Returns a file as it is after the power failure: each unsynced change is applied or dropped at random. */
   after(path: string, random: Random): Buffer {
     const { synced, unsynced } = this.#file(path);
     const file = { synced, unsynced: [] };

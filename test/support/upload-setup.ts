@@ -96,7 +96,7 @@ class UploadFixture {
     return [...entryTexts(this.stateDir).keys()];
   }
 
-  /** Returns the only unfinished upload, as it is stored. */
+  /** Returns the stored entry of the only unfinished upload. */
   storedEntry() {
     const [entry, ...others] = readEntries(this.stateDir);
     expect(others).toEqual([]);
@@ -126,11 +126,11 @@ class UploadFixture {
 }
 
 export function setUpUploader(): UploadFixture {
-  const world = new UploadFixture();
+  const fixture = new UploadFixture();
   beforeAll(async () => {
-    world.sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
+    fixture.sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
   });
-  afterAll(() => world.sandbox.end());
-  beforeEach(() => world.setUp());
-  return world;
+  afterAll(() => fixture.sandbox.end());
+  beforeEach(() => fixture.setUp());
+  return fixture;
 }

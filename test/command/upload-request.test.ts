@@ -54,7 +54,7 @@ const send = (changes: Partial<UploadRequest> = {}) =>
     return collect(await runUpload(context, { ...request, options, ...changes }));
   });
 
-it('upload returns the records of its files', async () => {
+it('runUpload returns the records of its files', async () => {
   const { records, failure } = await send();
   expect(failure).toBeUndefined();
   expect(records).toMatchObject([{ path: setup.path, outcome: 'uploaded', verified: true }]);
@@ -62,7 +62,7 @@ it('upload returns the records of its files', async () => {
   expect(again).toMatchObject([{ outcome: 'skipped', asset_uid: records[0].asset_uid }]);
 });
 
-it('upload returns the error to exit with; uploads are listed, resumed and forgotten', async () => {
+it('runUpload returns the error to exit with, and the upload can be listed, resumed and forgotten', async () => {
   setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
   expect((await send()).failure).toMatchObject({ exitCode: 7 });
   setup.fault = () => undefined;
@@ -81,7 +81,7 @@ it('upload returns the error to exit with; uploads are listed, resumed and forgo
   expect(forgotten).toEqual({ records: [], failure: undefined });
 });
 
-it('wait returns what became of assets, and uploads cleanup what uploads left', async () => {
+it('waitForUploads returns the final status of assets, and runCleanup returns no orphans', async () => {
   await send();
   const waited = await withContext(async (context) => collect(await waitForUploads(context, 60_000)));
   expect(waited.records).toMatchObject([{ path: setup.path, status: expect.stringMatching(/ready|failed/) }]);
@@ -90,7 +90,7 @@ it('wait returns what became of assets, and uploads cleanup what uploads left', 
   expect(left).toEqual({ records: [], failure: undefined });
 });
 
-it('check returns the differences', async () => {
+it('runCheck returns the missing files and the error to exit with', async () => {
   const outcome = await withContext(async (context) =>
     collect(
       await runCheck(context, {

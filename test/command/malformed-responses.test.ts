@@ -23,13 +23,13 @@ beforeEach(() => {
 });
 const at = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url }, clock: optionalClock() });
 
-describe('answers of the wrong shape end 10, never with a stack trace', () => {
+describe('malformed responses', () => {
   it.each([
     ['null', ['assets', 'get', uid], 'null'],
     ['a number', ['play', uid], '5'],
     ['a page of nulls', ['assets', 'ls'], '{"items":[null]}'],
     ['a page of strings', ['workspaces', 'ls'], '{"items":["a"]}'],
-  ])('%s', async (_what, args, body) => {
+  ])('a command exits with 10 and code invalid_response if the service returns %s', async (_what, args, body) => {
     const service = await startServer((_request, response) => {
       response.setHeader('content-type', 'application/json');
       response.end(body);
@@ -39,7 +39,7 @@ describe('answers of the wrong shape end 10, never with a stack trace', () => {
     expect(JSON.parse(stderr).error.code).toBe('invalid_response');
   });
 
-  it('what is no HTTP', async () => {
+  it('assets ls exits with 10 and names the connection if the server does not speak HTTP', async () => {
     const server = createServer((socket) => socket.end('220 smtp.example.com ESMTP\r\n'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
@@ -49,7 +49,7 @@ describe('answers of the wrong shape end 10, never with a stack trace', () => {
     expect(stderr).toContain('error: the connection to');
   });
 
-  it('a window that resets past the end of time', async () => {
+  it('auth status reports no rate limit if its reset time is out of range', async () => {
     const headers = {
       'x-ratelimit-limit': '1',
       'x-ratelimit-remaining': '1',
@@ -60,11 +60,11 @@ describe('answers of the wrong shape end 10, never with a stack trace', () => {
   });
 });
 
-describe('answers without an end', () => {
+describe('endless responses', () => {
   it.each([
-    ['a plain array is its only page', (items: object[]) => items, 0],
-    ['one that does not page, and tells no total, is no whole list', (items: object[]) => ({ items }), 10],
-  ])('a list: %s', async (_what, body, exit) => {
+    ['exits with 0 if the service returns a plain array', (items: object[]) => items, 0],
+    ['exits with 10 if the service ignores the offset and reports no total', (items: object[]) => ({ items }), 10],
+  ])('listing all assets %s', async (_what, body, exit) => {
     const items = Array.from({ length: 100 }, (_, n) => ({ uid: `uid-${n}` }));
     let asked = 0;
     const service = await startServer((_request, response) => {
@@ -82,7 +82,7 @@ describe('answers without an end', () => {
     }
   });
 
-  it('media that ignores Range is left after its first bytes', async () => {
+  it('play --probe stops reading after 64 KiB if the media server ignores the Range header', async () => {
     let sent = 0;
     let gone = false;
     const service: string = await startServer((request, response) => {
@@ -106,8 +106,8 @@ describe('answers without an end', () => {
   });
 });
 
-describe('a service that lies about an upload', () => {
-  it('acknowledging bytes that were never sent: exit 13, no success', async () => {
+describe('unexpected responses to a chunk', () => {
+  it('upload exits with 13 if the service acknowledges bytes that were never sent', async () => {
     const line = await Interposer.start(sandbox.url, ({ method }) =>
       method === 'PATCH' ? respondWith(204, undefined, { 'upload-offset': '3000' }) : undefined,
     );
@@ -118,7 +118,7 @@ describe('a service that lies about an upload', () => {
     expect(JSON.parse(ran.stdout)[0].error.message).toContain('acknowledged 3000 bytes, but only 1000 were sent');
   });
 
-  it('a 408 on a chunk is tried again', async () => {
+  it('upload retries a chunk after status 408', async () => {
     const line = await Interposer.start(sandbox.url, ({ method, nth }) =>
       method === 'PATCH' && nth === 1 ? respondWith(408, 'slow') : undefined,
     );
@@ -128,19 +128,22 @@ describe('a service that lies about an upload', () => {
   });
 });
 
-describe('names and keys that are none', () => {
-  it.each(['constructor', '__proto__', 'toString'])('profile %s is not there', async (name) => {
-    const { code, stderr } = await cli.run(['assets', 'ls', '--profile', name], at(sandbox.url));
-    expect([code, stderr.includes(`profile ${name} does not exist`)]).toEqual([2, true]);
-  });
+describe('invalid profile names and API keys', () => {
+  it.each(['constructor', '__proto__', 'toString'])(
+    'assets ls --profile %s exits with 2 because the profile does not exist',
+    async (name) => {
+      const { code, stderr } = await cli.run(['assets', 'ls', '--profile', name], at(sandbox.url));
+      expect([code, stderr.includes(`profile ${name} does not exist`)]).toEqual([2, true]);
+    },
+  );
 
-  it.each(['__proto__', '-x', 'two words', ''])('nor can %j be made', async (name) => {
+  it.each(['__proto__', '-x', 'two words', ''])('auth login rejects %j as a profile name', async (name) => {
     const login = ['auth', 'login', `--profile=${name}`, '--with-key', '--skip-verify'];
     const { code } = await cli.run([...login, '--base-url', sandbox.url], { stdin: 'a-key' });
     expect(code).toBe(2);
   });
 
-  it('a key with a line end in it is refused before a request', async () => {
+  it('assets ls exits with 2 if the API key contains a line break', async () => {
     const { code, stderr } = await cli.run(['assets', 'ls'], {
       environment: { MEDIACTL_API_KEY: 'secret\nkey', MEDIACTL_BASE_URL: sandbox.url },
     });
@@ -148,8 +151,8 @@ describe('names and keys that are none', () => {
   });
 });
 
-describe('files', () => {
-  it('names that would drive the terminal or break a row are escaped', async () => {
+describe('unusual local files', () => {
+  it('upload --dry-run escapes control characters and line breaks in file names', async () => {
     const folder = join(cli.home, 'odd');
     mkdirSync(folder);
     writeFileSync(join(folder, 'a\n\tb\u001b]0;x\u0007.txt'), 'x');
@@ -158,7 +161,7 @@ describe('files', () => {
     expect(stdout).toContain('a\\n\\tb\\u001b]0;x\\u0007.txt');
   });
 
-  it('links to files are taken with -r', async () => {
+  it('upload follows symbolic links to files in a directory, but not links to directories', async () => {
     const folder = join(cli.home, 'links');
     mkdirSync(folder);
     writeFileSync(join(cli.home, 'real.txt'), 'x');
@@ -167,7 +170,7 @@ describe('files', () => {
     expect(await cli.json(['upload', '--flatten', folder, '-n'], at(sandbox.url))).toHaveLength(1);
   });
 
-  it('a state folder behind a link keeps no copy of stdin', async () => {
+  it('upload of stdin deletes its temporary copy even if the state directory is a symbolic link', async () => {
     const state = join(cli.home, 'real-state');
     mkdirSync(state);
     symlinkSync(state, join(cli.home, 'linked'));
@@ -182,20 +185,20 @@ describe('files', () => {
     expect(readdirSync(join(state, 'spool'))).toEqual([]);
   });
 
-  it('--limit-rate 0 is refused', async () => {
+  it('upload --limit-rate 0 exits with 2', async () => {
     const { code } = await cli.run(['upload', 'x', '--limit-rate', '0'], at(sandbox.url));
     expect(code).toBe(2);
   });
 });
 
-describe('a sandbox with damaged files', () => {
+describe('damaged sandbox files', () => {
   const dataDir = () => join(cli.home, 'state/sandbox');
   const write = (name: string, text: string) => {
     mkdirSync(dataDir(), { recursive: true });
     writeFileSync(join(dataDir(), name), text);
   };
 
-  it('half a server.json is no server; half the credentials are made anew', async () => {
+  it('sandbox start ignores a truncated server.json and replaces empty credentials', async () => {
     write('server.json', '{"pid":');
     write('credentials.json', '');
     expect((await cli.run(['sandbox', 'status'])).code).toBe(0);
@@ -205,7 +208,7 @@ describe('a sandbox with damaged files', () => {
     await cli.run(['sandbox', 'stop']);
   });
 
-  it('an empty secret is not signed with', async () => {
+  it('sandbox start exits with 1 if the file of its signing secret is empty', async () => {
     write('secret', '');
     const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
     expect([code, stderr.includes('is corrupt')]).toEqual([1, true]);

@@ -31,7 +31,7 @@ const list = (url: string, environment = {}) =>
 const errorIn = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error;
 
 describe('redirects', () => {
-  it('of a read, within the origin, are followed with the key', async () => {
+  it('a read follows a redirect within the origin and sends the API key', async () => {
     const seen: (string | undefined)[] = [];
     const service = await startServer((request, response) => {
       seen.push(request.headers.authorization);
@@ -42,7 +42,7 @@ describe('redirects', () => {
     expect(seen).toEqual(['Bearer a-key-of-this-test', 'Bearer a-key-of-this-test']);
   });
 
-  it('of a write are never followed', async () => {
+  it('a write exits with 10 and does not follow a redirect', async () => {
     const seen: string[] = [];
     const service = await startServer((request, response) => {
       seen.push(`${request.method} ${request.url}`);
@@ -56,7 +56,7 @@ describe('redirects', () => {
     expect(seen).toEqual(['POST /api/external/v1/things/']);
   });
 
-  it('in a circle end', async () => {
+  it('a read exits with 10 after four requests in a redirect loop', async () => {
     let asked = 0;
     const service = await startServer((request, response) => {
       asked++;
@@ -67,18 +67,21 @@ describe('redirects', () => {
   });
 });
 
-describe('failing reads', () => {
-  it.each([500, 502, 503, 504])('%i is tried again, four times in all', async (status) => {
-    let asked = 0;
-    const service = await startServer((_request, response) => {
-      asked++;
-      respond(response, asked < 4 ? status : 200, empty);
-    });
-    expect((await list(service)).code).toBe(0);
-    expect(asked).toBe(4);
-  });
+describe('retries of reads', () => {
+  it.each([500, 502, 503, 504])(
+    'a read that gets status %i three times succeeds at the fourth attempt',
+    async (status) => {
+      let asked = 0;
+      const service = await startServer((_request, response) => {
+        asked++;
+        respond(response, asked < 4 ? status : 200, empty);
+      });
+      expect((await list(service)).code).toBe(0);
+      expect(asked).toBe(4);
+    },
+  );
 
-  it('a broken connection too; what goes on failing ends 10', async () => {
+  it('a read retries a dropped connection and exits with 10 after four attempts', async () => {
     let asked = 0;
     const service = await startServer((request) => {
       asked++;
@@ -90,7 +93,7 @@ describe('failing reads', () => {
     expect(asked).toBe(4);
   });
 
-  it('a 4xx is not tried again', async () => {
+  it('a read exits with 6 on status 422 and does not retry', async () => {
     let asked = 0;
     const service = await startServer((_request, response) => {
       asked++;
@@ -100,7 +103,7 @@ describe('failing reads', () => {
     expect(asked).toBe(1);
   });
 
-  it('a 429 is waited out, and said; past --max-wait it ends 9', async () => {
+  it('a read waits out a 429 with a warning, but exits with 9 if the wait exceeds --max-wait', async () => {
     let asked = 0;
     const service = await startServer((_request, response) => {
       asked++;
@@ -116,7 +119,7 @@ describe('failing reads', () => {
   });
 });
 
-it('pages that wait at the same time spend --max-wait once', async () => {
+it('assets ls counts simultaneous rate limit waits of several pages once against --max-wait', async () => {
   const waited = new Set<string>();
   const service = await startServer((request, response) => {
     const offset = new URL(request.url ?? '', 'http://service').searchParams.get('offset') ?? '0';
@@ -137,7 +140,7 @@ it('pages that wait at the same time spend --max-wait once', async () => {
   expect(waited.size).toBe(8);
 });
 
-it('a 429 that asks for no wait is not asked again in a hot loop', async () => {
+it('a read waits one second before each retry if a 429 response has Retry-After: 0', async () => {
   const clock = fastClock();
   let asked = 0;
   const service = await startServer((_request, response) => {
@@ -150,7 +153,7 @@ it('a 429 that asks for no wait is not asked again in a hot loop', async () => {
   expect(clock.sleptMs).toEqual([1000, 1000, 1000]);
 });
 
-it('"POST /playback/info/ — no API key": not even by `api`', async () => {
+it('mediactl api sends no API key to POST /playback/info/', async () => {
   const seen: (string | undefined)[] = [];
   const service = await startServer((request, response) => {
     seen.push(request.headers.authorization);
@@ -161,8 +164,8 @@ it('"POST /playback/info/ — no API key": not even by `api`', async () => {
   expect(seen).toEqual([undefined]);
 });
 
-describe('a repository’s .mediactl.json', () => {
-  it('that chooses the profile, workspace or folder is named once by a command that writes', async () => {
+describe('.mediactl.json', () => {
+  it('rm warns once about the profile, workspace and folder that .mediactl.json sets, but ls does not', async () => {
     const elsewhere = new Cli();
     const service = await startRecordingServer(createLibrary());
     const environment = { MEDIACTL_API_KEY: testKey };
@@ -170,23 +173,23 @@ describe('a repository’s .mediactl.json', () => {
     for (const name of ['other', 'mine']) await elsewhere.run([...login, '--profile', name], { stdin: testKey });
     const path = join(elsewhere.home, '.mediactl.json');
     writeFileSync(path, JSON.stringify({ profile: 'other', workspace: workspaceUid, folder: '/X' }));
-    const said = `warning: ${path} sets profile other, workspace ${workspaceUid}, folder /X\n`;
+    const warning = `warning: ${path} sets profile other, workspace ${workspaceUid}, folder /X\n`;
     const ran = (...args: string[]) => elsewhere.run(args, { environment });
     expect((await ran('ls')).stderr).not.toContain(path);
     expect((await ran('rm', assetUid, '-y', '-q')).stderr).not.toContain(path);
-    expect((await ran('rm', assetUid, '-y')).stderr.split(said)).toHaveLength(2);
+    expect((await ran('rm', assetUid, '-y')).stderr.split(warning)).toHaveLength(2);
     expect((await ran('rm', assetUid, '-y', '--profile', 'mine')).stderr).toContain(
       `warning: ${path} sets workspace ${workspaceUid}, folder /X\n`,
     );
   });
 
-  it('need not name a profile of this machine where key and base URL are given', async () => {
+  it('a command ignores an unknown profile in .mediactl.json if the environment sets key and base URL', async () => {
     const service = await startServer((_request, response) => respond(response, 200, empty));
     writeFileSync(join(cli.home, '.mediactl.json'), '{"profile": "production"}');
     expect((await list(service)).code).toBe(0);
   });
 
-  it('may set the form of output, of errors too', async () => {
+  it('the output format set in .mediactl.json also applies to errors', async () => {
     const service = await startServer((_request, response) => respond(response, 404, { error: {} }));
     writeFileSync(join(cli.home, '.mediactl.json'), '{"format": "json"}');
     const { stderr } = await cli.run(['assets', 'ls'], {
@@ -196,7 +199,7 @@ describe('a repository’s .mediactl.json', () => {
   });
 });
 
-it('auth status tells a key that is refused from a service that does not answer', async () => {
+it('auth status distinguishes a rejected API key from a failing service', async () => {
   const status = async (code: number) => {
     const service = await startServer((_request, response) => respond(response, code, { error: {} }));
     const ran = await cli.run(['auth', 'status', '--json'], {
@@ -210,7 +213,7 @@ it('auth status tells a key that is refused from a service that does not answer'
   expect(await status(500)).toEqual([10, null]);
 });
 
-it('https to a port that speaks http is told in words', async () => {
+it('assets ls exits with 10 and suggests http if the base URL uses https on a plain http port', async () => {
   let asked = 0;
   const service = await listening(createServer(() => asked++));
   const secure = service.replace('http:', 'https:');
@@ -248,18 +251,21 @@ describe('proxies', () => {
     return { url: await listening(proxy), asked };
   }
 
-  it.each(['HTTP_PROXY', 'http_proxy'])('%s is honoured, NO_PROXY as well', async (variable) => {
-    const service = await startServer((_request, response) => respond(response, 200, empty));
-    const { url, asked } = await proxyTo(service);
-    const media = 'http://media.example.test';
-    expect((await list(media, { [variable]: url })).code).toBe(0);
-    expect(asked).toEqual(['media.example.test:80']);
-    const direct = await list(media, { [variable]: url, NO_PROXY: '.example.test' });
-    expect(direct.code).toBe(10);
-    expect(asked).toHaveLength(1);
-  });
+  it.each(['HTTP_PROXY', 'http_proxy'])(
+    'a request uses the proxy in %s unless NO_PROXY lists the host',
+    async (variable) => {
+      const service = await startServer((_request, response) => respond(response, 200, empty));
+      const { url, asked } = await proxyTo(service);
+      const media = 'http://media.example.test';
+      expect((await list(media, { [variable]: url })).code).toBe(0);
+      expect(asked).toEqual(['media.example.test:80']);
+      const direct = await list(media, { [variable]: url, NO_PROXY: '.example.test' });
+      expect(direct.code).toBe(10);
+      expect(asked).toHaveLength(1);
+    },
+  );
 
-  it('one without a scheme speaks http, as curl has it', async () => {
+  it('a proxy URL without a scheme uses http, as in curl', async () => {
     const service = await startServer((_request, response) => respond(response, 200, empty));
     const { url, asked } = await proxyTo(service);
     const bare = url.replace('http://', '');
@@ -268,7 +274,7 @@ describe('proxies', () => {
   });
 
   it.each(['socks5://user:secret@127.0.0.1:9', 'http://user:secret@[', 'secret:port'])(
-    'one that is none is said before anything is sent, without its password: %s',
+    'a command exits with 2 and does not print the password if the proxy URL is invalid: %s',
     async (proxy) => {
       const { code, stderr } = await list('https://media.example.test', { HTTPS_PROXY: proxy });
       expect([code, errorIn(stderr)]).toEqual([
@@ -282,7 +288,7 @@ describe('proxies', () => {
     },
   );
 
-  it('one that refuses is told as one, and not asked again', async () => {
+  it('a command exits with 10 without a retry if the proxy refuses the connection', async () => {
     let asked = 0;
     const proxy = createServer();
     proxy.on('connect', (_request, client) => {
@@ -302,18 +308,18 @@ describe('proxies', () => {
     ]);
   });
 
-  it('this machine’s own loopback is never asked of a proxy', async () => {
+  it('a request to a loopback address bypasses the proxy', async () => {
     const service = await startServer((_request, response) => respond(response, 200, empty));
     expect((await list(service, { HTTP_PROXY: 'http://127.0.0.1:9' })).code).toBe(0);
   });
 });
 
-it('a key over plain http to another machine is warned about', async () => {
+it('a command warns that the API key can be intercepted if the base URL is plain http on another host', async () => {
   const { stderr } = await list('http://no-such-host.invalid');
   expect(stderr).toContain('does not use HTTPS: your API key can be intercepted');
 });
 
-it('what is on its way when the work is done is not tried again', async () => {
+it('assets ls sends no more requests and no retries after its output pipe is closed', async () => {
   let asked = 0;
   const service = await startServer(async ({ url = '' }, response) => {
     asked++;

@@ -15,7 +15,7 @@ async function shaped(...args: string[]) {
   return cli.run(['assets', 'ls', ...args]);
 }
 
-it('--csv: a header, every field that any record has, quoted where it must be', async () => {
+it('--csv prints a header with the fields of all records and quotes values where needed', async () => {
   expect((await shaped('--csv')).stdout).toBe(
     [
       'uid,name,tags,player,extra',
@@ -27,7 +27,7 @@ it('--csv: a header, every field that any record has, quoted where it must be', 
   );
 });
 
-it('--tsv: one line a record whatever is in it', async () => {
+it('--tsv prints one line per record and escapes tabs and line breaks', async () => {
   expect((await shaped('--tsv', '--fields', 'name,player.theme')).stdout).toBe(
     [
       'name\tplayer.theme',
@@ -39,7 +39,7 @@ it('--tsv: one line a record whatever is in it', async () => {
   );
 });
 
-it('--fields in every form; one that no record has is warned of', async () => {
+it('--fields selects fields in every output format and warns about a field that no record has', async () => {
   const fields = ['--fields', 'name,player.theme,nonsense'];
   const { stdout, stderr, code } = await shaped(...fields, '--jsonl', '--limit', '1');
   expect(code).toBe(0);
@@ -54,7 +54,7 @@ it('--fields in every form; one that no record has is warned of', async () => {
   expect((await shaped('--fields', 'tags.0', '--json')).stdout).toContain('{"tags.0":"a"}');
 });
 
-it('--jq over the list, or over each record with --jsonl', async () => {
+it('--jq filters the whole list, or each record with --jsonl', async () => {
   expect((await shaped('--jq', '.[].player.theme')).stdout).toBe('dark\nnull\nlight\n');
   expect((await shaped('--jq', 'length')).stdout).toBe('3\n');
   expect((await shaped('--jq', '.tags', '--jsonl')).stdout).toBe('["a","b"]\n[]\nnull\n');
@@ -68,26 +68,26 @@ it.each([
   [['--jq', '.', '--csv'], '--jq and --csv cannot be used together'],
   [['--csv', '--tsv'], '--csv and --tsv cannot be used together'],
   [['--fields', 'a,,b'], "--fields does not accept 'a,,b'"],
-])('%j: exit 2, with jq’s own words', async (args, words) => {
+])('assets ls with the options %j exits with 2 and explains the error', async (args, words) => {
   const { code, stdout, stderr } = await shaped(...args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain(words);
 });
 
-it('jq sees nothing of this machine', async () => {
+it('--jq cannot read environment variables', async () => {
   const { stdout } = await shaped('--jq', '[env.HOME, env.PATH, $ENV.MEDIACTL_API_KEY] | join(",")');
   expect(stdout).not.toContain(String(process.env.PATH));
   expect(stdout).not.toContain('a-key-of-this-test');
 });
 
-it('an empty list: no header that would lie, and the one that --fields names', async () => {
+it('an empty list has no CSV header unless --fields names the columns', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   expect((await cli.run(['assets', 'ls', '--csv'])).stdout).toBe('');
   expect((await cli.run(['assets', 'ls', '--csv', '--fields', 'uid,name'])).stdout).toBe('uid,name\n');
 });
 
-it('wide characters keep their columns, control characters do not drive the terminal', async () => {
+it('every output format keeps wide characters and escapes control characters on a terminal', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, NO_COLOR: '1' });
   for (const form of [[], ['--csv'], ['--tsv'], ['--json'], ['--jq', '.[].name']]) {
@@ -98,13 +98,13 @@ it('wide characters keep their columns, control characters do not drive the term
   }
 });
 
-it('--jq over a format that was not typed: jq wins, since JSON is what it reads', async () => {
+it('--jq takes precedence over the default format in MEDIACTL_FORMAT', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, MEDIACTL_FORMAT: 'csv' });
   expect((await cli.run(['assets', 'ls', '--jq', 'length'])).stdout).toBe('3\n');
 });
 
-it('a list that shows a page of more says so with --quiet, too, and a dry run of a deletion names the assets', async () => {
+it('ls --quiet reports on stderr that it lists only one page, and rm --dry-run names the assets', async () => {
   const { url } = await startRecordingServer(({ path }) => {
     const [asset] = items.filter(({ uid = '' }) => path.endsWith(`${uid}/`));
     return { body: asset ?? { items, count: 308 } };

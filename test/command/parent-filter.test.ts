@@ -8,7 +8,7 @@ import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 /* "A parent folder uid in the primary workspace, or the literal root" (§4). */
 
-describe('a workspace that is not the primary one', () => {
+describe('paths in a secondary workspace', () => {
   let sandbox: TestSandbox;
   let cli: Cli;
   let requests: () => Promise<number>;
@@ -39,7 +39,7 @@ describe('a workspace that is not the primary one', () => {
     ['ls', '/', '-r'],
     ['download', '/same.md', '-o', 'x'],
     ['check', '.', '/Side'],
-  ])('a path is refused before anything is listed or changed there: %j', async (...args) => {
+  ])('mediactl %s %s exits with 2 in a secondary workspace and changes nothing', async (...args) => {
     const before = await requests();
     await cli.run(['folders', 'create', '/Side', '--workspace', 'Archive']);
     const { code, stderr } = await cli.run(args, {
@@ -51,7 +51,7 @@ describe('a workspace that is not the primary one', () => {
     expect(await requests()).toBe(before);
   });
 
-  it('a name reaches an asset of the workspace in use only', async () => {
+  it('rm and get exit with 3 if the named asset is in another workspace', async () => {
     const inArchive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
     const name = `only-main-${cli.home.slice(-6)}.md`;
     const file = join(cli.home, name);
@@ -62,7 +62,7 @@ describe('a workspace that is not the primary one', () => {
     expect((await cli.run(['get', name], inArchive)).code).toBe(3);
   });
 
-  it('uids, uploads and folders work there; the primary workspace works by name, and costs a request', async () => {
+  it('folders tree and get by uid work in a secondary workspace, and ls / works in the primary one', async () => {
     const archive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
     expect((await cli.run(['folders', 'tree'], archive)).code).toBe(0);
     const [{ uid }] = await cli.json(['ls', '--search', 'same']);
@@ -71,7 +71,7 @@ describe('a workspace that is not the primary one', () => {
   });
 });
 
-describe('a service that lists what is below a folder, too, and does not show the folder of an asset', () => {
+describe('a service that lists the assets of subfolders too', () => {
   const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
   const [workspace, top, below] = [uid(9), uid(1), uid(2)];
   const assets = [
@@ -102,14 +102,14 @@ describe('a service that lists what is below a folder, too, and does not show th
     ['rm', '/Campaigns/*', '--yes'],
     ['rm', '--folder', '/Campaigns', '--yes'],
     ['update', '--folder', '/Campaigns', '--name', 'x', '--yes'],
-  ])('%s %s %s: nothing is changed, and that is said', async (...args) => {
+  ])('%s %s %s exits with 6 and changes nothing if the service lists assets of subfolders too', async (...args) => {
     const { cli, requests } = await start(true);
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([6, expect.stringContaining(`it lists ${uid(4)}, which is in a folder below`)]);
     expect(written(requests)).toEqual([]);
   });
 
-  it('one that lists what is directly in the folder is changed', async () => {
+  it('rm /Campaigns/* deletes the assets of the folder if the service lists no assets of subfolders', async () => {
     const { cli, requests } = await start(false);
     expect((await cli.run(['rm', '/Campaigns/*', '--yes'])).code).toBe(0);
     expect(written(requests).map(({ path }) => path)).toEqual([expect.stringContaining(uid(3))]);

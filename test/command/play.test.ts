@@ -21,10 +21,10 @@ beforeEach(() => {
 async function playing(info: object, media: (path: string) => StubResponse = () => ({ body: 'bytes' })) {
   const { url, requests } = await startRecordingServer(({ path, headers }) => {
     const here = `http://${headers.host}`;
-    const said = (value: object) => JSON.parse(JSON.stringify(value).replaceAll('HERE', here));
+    const withOrigin = (value: object) => JSON.parse(JSON.stringify(value).replaceAll('HERE', here));
     if (path.endsWith('/player/'))
       return { body: { uid, playback_token: token, player_config: { theme: 'light' }, items: [] } };
-    if (path.endsWith('/playback/info/')) return { body: said(info) };
+    if (path.endsWith('/playback/info/')) return { body: withOrigin(info) };
     if (path.startsWith('/media/')) return media(path);
     return {
       body: {
@@ -50,7 +50,7 @@ const variants = [
   { url: { url: 'HERE/media/m.jpg', expires_at: '2026-03-01T16:00:00Z' }, width: 640, height: 360 },
 ];
 
-describe('each type has a view of its own (§2: "branch on `type`")', () => {
+describe('play of each asset type', () => {
   it.each<[string, object, string[]]>([
     [
       'video',
@@ -107,29 +107,32 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
       { type: 'third_party', embed_url: 'HERE/media/embed' },
       ['type\tthird_party', 'embed\tHERE/media/embed', 'note\ta page of the provider, not a stream'],
     ],
-  ])('%s', async (_type, info, lines) => {
+  ])('play prints the URLs and details of an asset of type %s', async (_type, info, lines) => {
     const { plain } = await playing(info);
     expect(await plain()).toEqual({ code: 0, stdout: `${lines.join('\n')}\n` });
   });
 });
 
-describe('--probe for every type', () => {
+describe('play --probe', () => {
   it.each<[string, object, string]>([
     ['audio', { type: 'audio', source: { url: 'HERE/media/a.mp3' } }, 'file'],
     ['image', { type: 'image', variants }, 'image'],
     ['document', { type: 'document', url: 'HERE/media/d.pdf' }, 'document'],
     ['third_party', { type: 'third_party', embed_url: 'HERE/media/embed' }, 'embed'],
-  ])('%s: what is there plays, what is gone exits 12 and is named', async (_type, info, kind) => {
-    const whole = await playing(info);
-    const report = JSON.parse((await whole.run('--probe', '--json')).stdout);
-    expect(report).toMatchObject({ asset_uid: uid, kind, playable: true });
-    const gone = await playing(info, () => ({ status: 404, body: 'gone' }));
-    const { code, stdout, stderr } = await gone.run('--probe', '--json');
-    expect([code, JSON.parse(stdout).playable]).toEqual([12, false]);
-    expect(JSON.parse(stderr).error).toMatchObject({ code: 'playback_broken', cause: 'HTTP 404' });
-  });
+  ])(
+    'play --probe of type %s reports playable media, and exits with 12 if its URL returns 404',
+    async (_type, info, kind) => {
+      const whole = await playing(info);
+      const report = JSON.parse((await whole.run('--probe', '--json')).stdout);
+      expect(report).toMatchObject({ asset_uid: uid, kind, playable: true });
+      const gone = await playing(info, () => ({ status: 404, body: 'gone' }));
+      const { code, stdout, stderr } = await gone.run('--probe', '--json');
+      expect([code, JSON.parse(stdout).playable]).toEqual([12, false]);
+      expect(JSON.parse(stderr).error).toMatchObject({ code: 'playback_broken', cause: 'HTTP 404' });
+    },
+  );
 
-  it('neither key nor token goes with the media', async () => {
+  it('play --probe sends neither API key nor playback token to media URLs', async () => {
     const { run, requests } = await playing({ type: 'document', url: 'HERE/media/d.pdf' });
     await run('--probe');
     const fetched = requests.filter(({ path }) => path.startsWith('/media/'));
@@ -151,17 +154,20 @@ it.each<[string, object[]]>([
   expect((await plain('--url')).stdout).toBe('HERE/media/1.jpg\n');
 });
 
-describe('blocked: "nothing is to be played"', () => {
-  it.each([[], ['--url'], ['--probe'], ['--web']])('exit 12: %j %j', async (...args) => {
-    const { run, requests } = await playing({
-      type: 'video',
-      blocked: true,
-      source_url: { url: 'HERE/media/f' },
-    });
-    const { code, stdout } = await run(...args);
-    expect([code, stdout]).toEqual([12, '']);
-    expect(requests.filter(({ path }) => path.startsWith('/media/'))).toEqual([]);
-  });
+describe('play of a blocked asset', () => {
+  it.each([[], ['--url'], ['--probe'], ['--web']])(
+    'play exits with 12 and fetches no media if the asset is blocked (options of row %#)',
+    async (...args) => {
+      const { run, requests } = await playing({
+        type: 'video',
+        blocked: true,
+        source_url: { url: 'HERE/media/f' },
+      });
+      const { code, stdout } = await run(...args);
+      expect([code, stdout]).toEqual([12, '']);
+      expect(requests.filter(({ path }) => path.startsWith('/media/'))).toEqual([]);
+    },
+  );
 });
 
 describe('play --web', () => {
@@ -195,14 +201,14 @@ describe('play --web', () => {
   /** Polls until the desktop's opener has run, since mediactl does not wait for it. */
   const opened = () => expect.poll(() => existsSync(join(cli.home, 'played')) && played().join()).toBeTruthy();
 
-  it('play --web warns if the opener fails after a while', async () => {
+  it('play --web warns if the program that opens the browser fails later', async () => {
     const { url } = await playing({ type: 'third_party', embed_url: 'HERE/media/embed' });
     writeFileSync(program('xdg-open'), '#!/bin/sh\nsleep 1.3\nexit 3\n');
     const { stdout, stderr } = await asProgram(url, '--web');
     expect([stdout, stderr]).toEqual([expect.stringMatching(/\.html\n$/), expect.stringContaining('exit code 3')]);
   });
 
-  it('--web opens a page of this machine, 0600, that holds neither key nor token', async () => {
+  it('play --web opens a local page of mode 0600 that contains neither API key nor playback token', async () => {
     const { url } = await playing({ type: 'video', source_url: { url: 'HERE/media/f' } });
     const { stdout } = await asProgram(url, '--web');
     const path = stdout.trim();
@@ -219,7 +225,7 @@ describe('play --web', () => {
   });
 });
 
-it('one URL that is none, and relative ones, leave the others', async () => {
+it('play resolves relative media URLs and ignores invalid ones', async () => {
   const { plain, run } = await playing({
     type: 'video',
     hls_url: { url: 'not a url' },
@@ -229,7 +235,7 @@ it('one URL that is none, and relative ones, leave the others', async () => {
   expect((await run('--stream', 'hls', '--url')).code).toBe(12);
 });
 
-it('a playback token that the service does not accept is no matter of the key', async () => {
+it('play exits with 4 and code token_expired, without mentioning auth login, if the token is rejected', async () => {
   const { url } = await startRecordingServer(() => ({
     status: 401,
     body: { error: { message: 'expired' } },
@@ -244,7 +250,7 @@ it('a playback token that the service does not accept is no matter of the key', 
 });
 
 it.each([['javascript:alert(1)'], ['file:///etc/passwd'], ['--script=/tmp/x.lua'], ['not a url']])(
-  'a media URL that is none is not played: %s',
+  'play --web exits with 12 if the media URL is not http or https: %s',
   async (address) => {
     const { run } = await playing({ type: 'document', url: address });
     const { code, stderr } = await run('--web');

@@ -33,7 +33,7 @@ const prune = (args: readonly string[] = ['--yes'], options: CliOptions = {}) =>
 
 const names = () => service.completeAssets.map(({ name }) => name).sort();
 
-describe('an asset that was moved on the service', () => {
+describe('upload --sync --prune after a move on the service', () => {
   let keep: { uid: string; name: string; parent: string | undefined };
   beforeEach(async () => {
     for (const name of ['moved.bin', 'gone.bin', 'stays.bin']) write(name);
@@ -45,7 +45,7 @@ describe('an asset that was moved on the service', () => {
     unlinkSync(join(directory, 'gone.bin'));
   });
 
-  it('out of the folder stays, and is said; the question counts what is trashed', async () => {
+  it('--prune keeps an asset that was moved out of the folder, and does not count it in the prompt', async () => {
     const dry = await prune(['-n']);
     expect(dry.stderr).toContain('move 1 asset to the trash');
     expect(dry.stdout).not.toContain('moved.bin');
@@ -62,27 +62,27 @@ describe('an asset that was moved on the service', () => {
     expect(service.requests).toBe(2);
   });
 
-  it('out of the folder does not count as there, if the file comes back', async () => {
+  it('--sync uploads a restored file again if its asset was moved out of the folder', async () => {
     await prune();
     write('moved.bin');
     await prune();
     expect(names()).toEqual(['moved.bin', 'moved.bin', 'stays.bin']);
   });
 
-  it('to a folder below goes to the trash with its file', async () => {
+  it('--prune trashes the asset of a deleted file if it was moved to a subfolder', async () => {
     keep.parent = service.folders.find(({ name }) => name === 'F')?.uid;
     await prune();
     expect(names()).toEqual(['stays.bin']);
   });
 
-  it('to the top level stays', async () => {
+  it('--prune keeps an asset that was moved to the top level', async () => {
     for (const asset of service.assets.values()) if (asset.name === 'moved.bin') asset.folder = undefined;
     expect((await prune()).stderr).toContain('its asset is kept, because it was moved to /');
     expect(names()).toEqual(['moved.bin', 'stays.bin']);
   });
 });
 
-describe('a disk that is not mounted', () => {
+describe('upload --sync --prune of an unmounted disk', () => {
   /** Expects that --yes alone is refused on every run, and that `--max-delete count` trashes `count` assets. */
   async function isRefused(words: string, count: number) {
     const before = names();
@@ -102,7 +102,7 @@ describe('a disk that is not mounted', () => {
     expect(service.completeAssets).toHaveLength(all - count);
   }
 
-  it('below which there is a file that says so: that is uploaded, and nothing trashed', async () => {
+  it('--prune --yes exits with 2 and trashes nothing if the directory contains only a new file', async () => {
     writeAll('.', 6);
     await prune();
     rmSync(directory, { recursive: true });
@@ -111,7 +111,7 @@ describe('a disk that is not mounted', () => {
     expect(names()).toEqual(['NOT_MOUNTED']);
   });
 
-  it('that is a directory below', async () => {
+  it('--prune --yes exits with 2 if a subdirectory is empty', async () => {
     writeAll('day1', 3);
     writeAll('day2', 3);
     await prune();
@@ -119,7 +119,7 @@ describe('a disk that is not mounted', () => {
     await isRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`, 3);
   });
 
-  it('behind a link that took the place of a directory', async () => {
+  it('--prune --yes exits with 2 if a link to an empty directory replaces a subdirectory', async () => {
     writeAll('day1', 3);
     writeAll('day2', 3);
     await prune();
@@ -129,7 +129,7 @@ describe('a disk that is not mounted', () => {
     await isRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`, 3);
   });
 
-  it('in the place of most of many files', async () => {
+  it('--prune --yes exits with 2 if more than half of the files of a subdirectory are missing', async () => {
     writeAll('day1', 20);
     writeAll('day2', 20);
     await prune();
@@ -137,7 +137,7 @@ describe('a disk that is not mounted', () => {
     await isRefused(`11 of 20 files that were uploaded from ${directory}/day1 are missing`, 11);
   });
 
-  it('and that comes back: nothing is sent, and nothing trashed', async () => {
+  it('--prune --yes sends and trashes nothing after the disk is mounted again', async () => {
     writeAll('.', 6);
     await prune();
     renameSync(directory, `${directory} elsewhere`);
@@ -149,7 +149,7 @@ describe('a disk that is not mounted', () => {
     expect(names()).toHaveLength(6);
   });
 
-  it('asks for the number on a terminal', async () => {
+  it('--prune asks for the number of assets on a terminal if a disk may not be mounted', async () => {
     writeAll('day1', 3);
     writeAll('day2', 3);
     await prune();
@@ -163,7 +163,7 @@ describe('a disk that is not mounted', () => {
   });
 });
 
-it('--yes is enough for a few files, and for a directory of a few files that was deleted', async () => {
+it('--prune --yes needs no --max-delete for a few deleted files or a small deleted directory', async () => {
   writeAll('day1', 30);
   writeAll('day2', 3);
   await prune();
@@ -173,7 +173,7 @@ it('--yes is enough for a few files, and for a directory of a few files that was
   expect(service.completeAssets).toHaveLength(20);
 });
 
-it('what the run would refuse, -n and --estimate do not announce', async () => {
+it('--prune with -n or --estimate announces no deletion that the run would refuse', async () => {
   writeAll('.', 12);
   await prune();
   rmSync(directory, { recursive: true });
@@ -185,7 +185,7 @@ it('what the run would refuse, -n and --estimate do not announce', async () => {
   }
 });
 
-it('while another run still sends one of the files, nothing is trashed', async () => {
+it('--prune trashes nothing while another process uploads a file of the directory', async () => {
   const { opened, open } = createLatch();
   let isHeld = false;
   const line = await Interposer.start(service.url, ({ method }) =>
@@ -208,7 +208,7 @@ it('while another run still sends one of the files, nothing is trashed', async (
   expect((await prune()).stderr).toContain('moved 1 asset to the trash');
 });
 
-it('the old assets of a renamed directory go once the new ones are ready', async () => {
+it('--prune trashes the old assets of a renamed directory only when the new ones are ready', async () => {
   const options: LibraryOptions = { shows: ['parent'], readyAfterMs: 0 };
   service = await FakeService.start(options);
   cli = new Cli(service.environment);

@@ -18,9 +18,9 @@ import { redis, type StoreServer, startRedis } from '../support/stores.ts';
 
 /* Queued uploads as users see them: commands, output, and data in the store. */
 
-const { world, account } = setUpCli();
+const { world: setup, account } = setUpCli();
 
-describe('a queue', { tags: 'redis-server' }, () => {
+describe('upload --queue', { tags: 'redis-server' }, () => {
   let store: StoreServer;
   let media: string;
   let queue: string;
@@ -31,7 +31,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
   afterAll(() => store.end());
   beforeEach(() => {
     queue = `${store.address}#q${Math.random().toString(36).slice(2)}`;
-    media = join(world.cli.home, 'media');
+    media = join(setup.cli.home, 'media');
     mkdirSync(media);
   });
   afterEach(async () => {
@@ -40,7 +40,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
   });
 
   const run = (args: string[], options: CliOptions = {}) =>
-    world.cli.run(args, {
+    setup.cli.run(args, {
       clock: optionalClock(5),
       ...options,
       environment: { MEDIACTL_QUEUE: queue, ...options.environment },
@@ -70,7 +70,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
   };
   const listed = (...more: string[]) => json(['uploads', 'ls', '--queue', ...more]);
 
-  it('hands over, tells the ids, and is carried out by a worker: the same records as without', async () => {
+  it('upload --queue prints job ids, a worker uploads the files, and --wait prints the records of an upload', async () => {
     const paths = [file('a.md'), file('b.md')];
     const args = ['--folder', '/Queued', '--create-folders', '--description', 'of the test'];
     const handed = await run(['upload', ...paths, ...args, '--queue', '--jsonl']);
@@ -118,7 +118,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect(ajv.validate(shape, done), ajv.errorsText()).toBe(true);
   });
 
-  it('the same file is one job, however often it is queued, and after it was done', async () => {
+  it('upload --queue of the same file returns the same job, and skips the file once it is uploaded', async () => {
     const path = file('once.md');
     const queued = await json(['upload', path, '--queue']);
     expect(await json(['upload', path, '--queue'])).toEqual(queued);
@@ -138,13 +138,13 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect(third.outcome).toBe('uploaded'); // a queue is not compared with the folder
   });
 
-  it('--queue before a path takes the path for what it is', async () => {
+  it('upload --queue does not take the path that follows as a queue URL', async () => {
     const path = file('after.md');
     const { code, stdout } = await run(['upload', '--queue', path, '--jsonl']);
     expect([code, JSON.parse(stdout).path]).toEqual([0, path]);
   });
 
-  it('what is one file’s fault fails that file: it names why, and keeps the others', async () => {
+  it('a missing or changed file fails its own job with a reason, and the worker uploads the other files', async () => {
     const [good, gone, written] = [file('good.md'), file('gone.md'), file('written.md', 'four')];
     await json(['upload', good, gone, written, '--queue']);
     rmSync(gone);
@@ -166,7 +166,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect([code, JSON.parse(stdout)[0].asset_status]).toEqual([0, 'ready']);
   });
 
-  it('a file server that keeps times in whole seconds has the same file', async () => {
+  it('a worker accepts a file whose modification time differs only in fractions of a second', async () => {
     const files = ['1.md', '2.md', '3.md'].map((name) => file(name));
     const setTimes = (fraction: number) => {
       for (const path of files) utimesSync(path, 0, 1_700_000_000 + fraction);
@@ -190,9 +190,9 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect([code, codes]).toEqual([11, [undefined, 'file_changed']]);
   });
 
-  it('a worker that fails ten files in a row in one way pauses, and continues by itself', async () => {
+  it('a worker pauses after ten failures in a row with one code, and resumes by itself', async () => {
     const paths = Array.from({ length: 14 }, (_, n) => file(`${n}.md`));
-    const elsewhere = join(world.cli.home, 'elsewhere');
+    const elsewhere = join(setup.cli.home, 'elsewhere');
     mkdirSync(elsewhere);
     await json(['upload', ...paths, '--queue']);
     const { stop, ended } = work(['--lease', '1s'], {}, elsewhere);
@@ -206,9 +206,9 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect((await run(['upload', ...paths, '--queue', '--wait'])).code).toBe(0);
   });
 
-  it('a worker whose roots do not reach a file leaves it to another, and is named', async () => {
+  it('a worker leaves a file outside its roots to another worker, and upload --wait names it', async () => {
     const path = file('outside.md');
-    const elsewhere = join(world.cli.home, 'elsewhere');
+    const elsewhere = join(setup.cli.home, 'elsewhere');
     mkdirSync(elsewhere);
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
     work(['--name', 'station-9'], {}, elsewhere);
@@ -221,7 +221,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('outside the roots of station-9')]);
   });
 
-  it('--wait ends with the code of what failed, and names it; of what is not there, 3', async () => {
+  it('upload --wait exits with the code of the failed file; uploads retry and forget exit with 3 for unknown ids', async () => {
     const path = file('vanished.md');
     file('stays.md'); // an empty root counts as a disk that is not mounted
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
@@ -242,7 +242,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect(await listed()).toEqual([]);
   });
 
-  it('one that waits has not failed; one that is taken out is not waited for', async () => {
+  it('uploads retry rejects a waiting job; upload --wait reports not_found for a job that is forgotten', async () => {
     const path = file('taken.md');
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
     await waitUntil(async () => (await listed()).length === 1);
@@ -253,7 +253,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect(recordedError(error)).toEqual({ code: 'not_found', exit: 3, hint: 'queue it again' });
   });
 
-  it('forget --finished --older-than forgets what finished that long ago, and no later uploads', async () => {
+  it('uploads forget --finished --older-than removes only jobs that finished longer ago than that', async () => {
     const [old, recent] = [file('old.md'), file('recent.md')];
     work();
     for (const path of [old, recent]) expect((await run(['upload', path, '--queue', '--wait'])).code).toBe(0);
@@ -268,7 +268,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect((await listed('--finished')).map((row: { path: string }) => row.path)).toEqual([recent]);
   });
 
-  describe('a worker as a service', () => {
+  describe('mediactl worker --metrics', () => {
     const get = async (worker: { stderr: string }, path: string) => {
       const origin = /http:\/\/127\.0\.0\.1:\d+(?=\/metrics)/.exec(worker.stderr)?.[0];
       const response = await fetch(`${origin}${path}`);
@@ -292,7 +292,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
           ?.split(' ')[1],
       );
 
-    it('logs each event as a line of JSON with time, level, worker and file, and counts in its metrics', async () => {
+    it('a worker logs each event as JSON with time, level, worker and file, and counts it in its metrics', async () => {
       const { output, stop, ended } = await serve('json', []);
       const path = file('a.md');
       const foreign = file('b.mp4', 'not a video');
@@ -304,7 +304,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
       expect(value(text, 'mediactl_queue_up')).toBe(1);
       expect(value(text, 'mediactl_queue_files{state="waiting"}')).toBe(0);
       expect(value(text, 'mediactl_rate_limit_remaining')).toBeGreaterThan(0);
-      for (const secret of [world.sandbox.key, world.cli.home, 'a.md']) expect(text).not.toContain(secret);
+      for (const secret of [setup.sandbox.key, setup.cli.home, 'a.md']) expect(text).not.toContain(secret);
       expect(await get(output, '/healthz')).toMatchObject({ status: 200, text: '{"status":"ok"}\n' });
       expect(await get(output, '/')).toMatchObject({ status: 404 });
       stop.abort();
@@ -327,8 +327,8 @@ describe('a queue', { tags: 'redis-server' }, () => {
       expect(about[1]).toMatchObject({ asset_uid: expect.any(String), size_bytes: statSync(path).size });
     });
 
-    it('a wrong root: the log, the metrics, the health check and doctor say why nothing is uploaded', async () => {
-      const elsewhere = join(world.cli.home, 'unmounted');
+    it('a worker with a wrong root explains in log, metrics, health check and doctor why it is paused', async () => {
+      const elsewhere = join(setup.cli.home, 'unmounted');
       mkdirSync(elsewhere);
       writeFileSync(join(elsewhere, '.DS_Store'), '');
       for (const n of [1, 2, 3, 4]) file(`${n}.md`);
@@ -360,7 +360,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
       expect(stdout).toContain('no worker takes files');
     });
 
-    it('--metrics serves this machine only', async () => {
+    it('worker --metrics serves only loopback addresses, and rejects other Host headers with 403', async () => {
       const { output } = await serve('text', []);
       const [, port = ''] = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output.stderr) ?? [];
       const statusFor = async (host: string) => {
@@ -375,7 +375,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     });
   });
 
-  it('a file that a worker has in hand is not forgotten', async () => {
+  it('uploads forget exits with 6 while a worker uploads the file', async () => {
     const path = file('large.bin', someBytes(3_000_000, 'large'));
     const held = work(['--limit-rate', '200KB']);
     const [{ job_id: id }] = await json(['upload', path, '--queue']);
@@ -386,7 +386,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     held.stop.abort(Object.assign(new Error('interrupted')));
   });
 
-  it('--stop-at ends the wait, exit 9, and the workers continue', async () => {
+  it('upload --queue --wait --stop-at exits with 9 at that time, and the workers continue', async () => {
     const path = file('until.md');
     const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--stop-at', '5s']);
     expect([code, stderr]).toEqual([9, expect.stringContaining('1 not finished')]);
@@ -394,12 +394,12 @@ describe('a queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => (await listed('--finished')).length === 1);
   });
 
-  it('a key that is not accepted is told when the worker starts, exit 4', async () => {
+  it('a worker exits with 4 at its start if the service rejects the API key', async () => {
     const { ended } = work([], { environment: { MEDIACTL_API_KEY: 'not-a-key-of-anybody' } });
     expect((await ended).code).toBe(4);
   });
 
-  it('Ctrl-C ends the wait, and the workers go on', async () => {
+  it('upload --queue --wait exits with 130 on Ctrl-C, and the workers continue', async () => {
     const path = file('patient.md');
     const stop = new AbortController();
     const interrupted = new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted });
@@ -412,7 +412,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => (await listed('--finished')).length === 1);
   });
 
-  it('uploads watch shows what is under way, and ends when nothing is left', async () => {
+  it('uploads watch shows the progress of all queued files, and ends when the queue is empty', async () => {
     for (const name of ['1.md', '2.md', '3.md']) file(name);
     await json(['upload', '--flatten', media, '--queue']);
     const watching = run(['uploads', 'watch', '--queue', '--jsonl', '--progress', 'json']);
@@ -422,11 +422,11 @@ describe('a queue', { tags: 'redis-server' }, () => {
     work();
     const { code, stdout, stderr } = await watching;
     expect(code).toBe(0);
-    const told = stdout
+    const outcomes = stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line).outcome);
-    expect(told).toEqual(Array(4).fill('uploaded'));
+    expect(outcomes).toEqual(Array(4).fill('uploaded'));
     const events = stderr.split('\n').filter((line) => line.startsWith('{'));
     const planned = events.map((line) => JSON.parse(line)).filter(({ event }) => event === 'planned');
     expect(planned.at(-1)).toMatchObject({ files_total: 4 });
@@ -434,7 +434,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect([empty.code, empty.stderr]).toEqual([0, 'the queue is empty\n']);
   });
 
-  it('uploads watch shows a file that is begun as soon as it is queued', async () => {
+  it('uploads watch shows a file that a worker starts as soon as it is queued', async () => {
     const [first, second] = ['one.bin', 'two.bin'].map((name) => file(name, someBytes(400_000, name)));
     work(['--limit-rate', '200KB']);
     await json(['upload', first as string, '--queue']);
@@ -450,7 +450,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect(started.sort()).toEqual([first, second]);
   });
 
-  it('an address is uploaded by a worker that may ask for it; what lets in is a secret', async () => {
+  it('a worker uploads from a signed URL below its root, and no output shows the signature', async () => {
     const server = await FileServer.start(someBytes(100_000, 'far'));
     const secret = `${server.url}?X-Amz-Signature=5ecre7`;
     const refused = await run(['upload', secret, '--queue']);
@@ -468,7 +468,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect(store.dump()).not.toContain('5ecre7');
   });
 
-  it('an address is not followed out of its root, whoever leads there', async () => {
+  it('a worker does not follow the redirect of a source URL to an origin outside its root', async () => {
     const internal = await FileServer.start(someBytes(1_000, 'internal'));
     const server = await FileServer.start(someBytes(1_000, 'public'));
     server.fault = () => ({
@@ -482,7 +482,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect([(await listed())[0].error.code, internal.requests.length]).toEqual(['source_failed', asked]);
   });
 
-  it('an address with a new signature replaces the old one', async () => {
+  it('upload --queue replaces the expired signature of a queued URL, and the worker uploads it', async () => {
     const server = await FileServer.start(someBytes(10_000, 'signed'));
     let valid = 'one';
     server.fault = ({ path }) =>
@@ -496,7 +496,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => (await listed('--finished')).length === 1);
   });
 
-  it('what is queued again before it is begun is as it was said last', async () => {
+  it('upload --queue of a waiting file replaces the options that it was queued with', async () => {
     const path = file('said.md');
     await json(['upload', path, '--queue', '--description', 'first']);
     await json(['upload', path, '--queue', '--description', 'second']);
@@ -505,7 +505,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect((await json(['assets', 'get', asset_uid]))[0].description).toBe('second');
   });
 
-  it('two that queue the same failed files at once both succeed', async () => {
+  it('two processes that queue the same failed files at the same time both exit with 0', async () => {
     const names = Array.from({ length: 40 }, (_, n) => file(`twice-${n}.md`));
     const refusal = { error: { code: 'validation_failed', message: 'refused' } };
     const line = await Interposer.start(account().MEDIACTL_BASE_URL as string, ({ method }) =>
@@ -524,7 +524,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     for (const { code, stderr } of await Promise.all(two)) expect(code, stderr).toBe(0);
   });
 
-  it('forget --finished is of all that is done, and asks; with an id it is refused', async () => {
+  it('uploads forget --finished exits with 2 without --yes, and with an id or --all', async () => {
     const path = file('kept.md');
     work();
     await json(['upload', path, '--queue', '--wait']);
@@ -539,7 +539,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect((await run(['uploads', 'forget', id, '--queue', '--yes'])).code).toBe(0);
   });
 
-  it('whatever stands in the store, lists are lists, and a failure is none of success', async () => {
+  it('uploads ls exits with 0 and escapes control characters if the stored jobs are malformed', async () => {
     const path = file('odd.md');
     const [{ job_id: id }] = await json(['upload', path, '--queue']);
     const odd: Record<string, string>[] = [
@@ -564,7 +564,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     }
   });
 
-  it('a server that says nothing at all: exit 10, within seconds', async () => {
+  it('uploads ls exits with 10 if the queue server accepts the connection but does not respond', async () => {
     const { createServer } = await import('node:net');
     const silent = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
@@ -574,17 +574,17 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect([code, stderr]).toEqual([10, expect.stringContaining('no response within')]);
   });
 
-  it('the key is nowhere in the store, nor is a token', async () => {
+  it('the queue server stores neither API key nor playback token', async () => {
     file('secret.md');
     work();
     const [{ asset_uid }] = await json(['upload', '--flatten', media, '--queue', '--wait']);
     const { playback_token } = await json(['assets', 'player-data', asset_uid]);
     const dump = store.dump();
     expect(dump).toContain(asset_uid);
-    for (const each of [world.sandbox.key, playback_token]) expect(dump).not.toContain(each);
+    for (const each of [setup.sandbox.key, playback_token]) expect(dump).not.toContain(each);
   });
 
-  it('a worker that takes over a lost creation creates the asset again, and says so', async () => {
+  it('a worker creates an asset again and warns about the orphan if the first response was lost', async () => {
     const path = file('lost.md');
     const [{ job_id: id }] = await json(['upload', path, '--queue']);
     await intendedBefore(queue, id, path);
@@ -594,18 +594,18 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads cleanup on this machine lists it');
   });
 
-  it('a worker of another service fails the file, and says which it is for', async () => {
+  it('a worker fails a job with queue_service_mismatch if the job is for another service', async () => {
     await json(['upload', file('foreign.md'), '--queue']);
     work([], {
-      environment: { MEDIACTL_BASE_URL: world.sandbox.url.replace('127.0.0.1', 'localhost') },
+      environment: { MEDIACTL_BASE_URL: setup.sandbox.url.replace('127.0.0.1', 'localhost') },
     });
     await waitUntil(async () => (await listed())[0]?.state === 'failed');
     const [{ error }] = await listed();
     expect(recordedError(error)).toEqual(errorInTable('queue_service_mismatch'));
-    expect(error.message).toBe(`it is queued for ${world.sandbox.url}`);
+    expect(error.message).toBe(`it is queued for ${setup.sandbox.url}`);
   });
 
-  it('a job that is no upload is failed, and shown as what it is', async () => {
+  it('a worker fails a job that is not an upload, and uploads ls describes it so', async () => {
     const { Queue } = await import('bullmq');
     const { port } = new URL(store.address);
     const [, name = ''] = queue.split('#');
@@ -641,14 +641,14 @@ describe('a queue', { tags: 'redis-server' }, () => {
     [['uploads', 'forget', '--queue'], 'specify upload ids or --all'],
     [['uploads', 'forget', '--finished'], '--finished works only with --queue'],
     [['uploads', 'ls', '--queue', 'clip.mp4'], '--queue: invalid queue URL'],
-  ])('%j: exit 2', async (args, said) => {
+  ])('mediactl exits with 2 and prints the reason for the arguments %j', async (args, message) => {
     const path = file('usage.md');
     const { code, stderr } = await run(args.map((word) => (word === 'FILE' ? path : word)));
-    expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
     expect(stderr).not.toContain('secret@');
   });
 
-  it('no queue is named: exit 2, and how to name one; one that is away: exit 10', async () => {
+  it('upload --queue exits with 2 if no queue is configured, and with 10 if it is unreachable', async () => {
     const path = file('nowhere.md');
     const none = await run(['upload', path, '--queue'], { environment: { MEDIACTL_QUEUE: '' } });
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('MEDIACTL_QUEUE')]);
@@ -656,10 +656,10 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect([away.code, away.stderr]).toEqual([10, expect.stringContaining('cannot reach the queue')]);
   });
 
-  it('its address is kept in the profile from stdin, 0600, and shown without its password', async () => {
+  it('config set queue reads the URL from stdin, stores it with mode 0600, and no command prints its password', async () => {
     const cli = new Cli();
-    const login = ['auth', 'login', '--base-url', world.sandbox.url, '--with-key'];
-    await cli.run(login, { stdin: world.sandbox.key });
+    const login = ['auth', 'login', '--base-url', setup.sandbox.url, '--with-key'];
+    await cli.run(login, { stdin: setup.sandbox.key });
     const address = queue.replace('//', '//:a-secret@');
     const { code, stderr } = await cli.run(['config', 'set', 'queue', '-'], {
       stdin: `${address}\n`,
@@ -671,7 +671,7 @@ describe('a queue', { tags: 'redis-server' }, () => {
     expect((await cli.run(['config', 'get', 'queue'])).stdout).toBe(`${queue}\n`);
   });
 
-  it('doctor looks at it: what it is, and what may be lost', async () => {
+  it('doctor reports the version of the queue server, and warns about eviction and missing persistence', async () => {
     const found = async (address: string) => {
       const ran = await run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: address } });
       return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'queue');
@@ -691,14 +691,14 @@ describe('a queue', { tags: 'redis-server' }, () => {
       status: 'passed',
       detail: expect.stringContaining('AOF is off'),
     });
-    let said = '';
+    let output = '';
     const { stop, ended } = work([], {
       environment: { MEDIACTL_QUEUE: forgetful.address },
       onStderr: (text) => {
-        said = text;
+        output = text;
       },
     });
-    await waitUntil(async () => said.includes('AOF is off'));
+    await waitUntil(async () => output.includes('AOF is off'));
     stop.abort();
     await ended;
     await forgetful.end();
@@ -736,11 +736,11 @@ const intendedBefore = (queue: string, id: string, path: string) =>
       id,
       path,
       realPath: path,
-      baseUrl: world.sandbox.url,
+      baseUrl: setup.sandbox.url,
       file: { sizeBytes: 11, mtimeNs: '1' },
       profile: 'none',
       begunAt: new Date().toISOString(),
-      metadata: { filename: 'lost.md', workspace_uid: world.sandbox.workspace },
+      metadata: { filename: 'lost.md', workspace_uid: setup.sandbox.workspace },
     };
     return client.hset(`mediactl:${name}:pages`, id, JSON.stringify(entry));
   });

@@ -28,7 +28,7 @@ const run = (args: string[], options?: CliOptions) => cli.run(args, options);
 describe('assets ls', () => {
   const short = (name: string) => (uids[name] as string).slice(0, 8);
 
-  it('on a terminal: a table by name, the newest first, uids short, and they can be typed so', async () => {
+  it('assets ls prints a table with short uids, newest first, on a terminal, and get accepts short uids', async () => {
     const { stdout } = await run(['assets', 'ls'], {
       tty: true,
       columns: 90,
@@ -48,7 +48,7 @@ describe('assets ls', () => {
     expect((await cli.json(['get', short('tone.mp3').slice(0, 6)]))[0].uid).toBe(uids['tone.mp3']);
   });
 
-  it('on a narrow terminal the widest columns give way, uids never', async () => {
+  it('assets ls shortens wide columns but no uids on a narrow terminal', async () => {
     const { stdout } = await run(['assets', 'ls'], {
       tty: true,
       columns: 70,
@@ -58,7 +58,7 @@ describe('assets ls', () => {
     expect(stdout).toContain(short('clip.mp4'));
   });
 
-  it('piped: tab-separated, no header, no colour, ISO dates', async () => {
+  it('assets ls prints tab-separated lines with ISO dates, without header or color, to a pipe', async () => {
     const { stdout } = await run(['assets', 'ls', '--type', 'audio']);
     expect(stdout).toMatch(
       new RegExp(
@@ -67,7 +67,7 @@ describe('assets ls', () => {
     );
   });
 
-  it('--json is the service’s own records, --jsonl one a line, -q uids', async () => {
+  it('assets ls prints the records of the service with --json, one per line with --jsonl, and uids with -q', async () => {
     const [first, ...rest] = await cli.json(['assets', 'ls']);
     expect(first).toMatchObject({ uid: uids['clip.mp4'], thumbnail_url: null, tags: [] });
     expect(rest).toHaveLength(2);
@@ -78,7 +78,7 @@ describe('assets ls', () => {
     );
   });
 
-  it('filters, limit, offset and count', async () => {
+  it('assets ls applies filters, --limit and --offset', async () => {
     const listed = async (...args: string[]) => (await run(['assets', 'ls', '-q', ...args])).stdout;
     expect(await listed('--status', 'ready', '--search', 'tone')).toBe(`${uids['tone.mp3']}\n`);
     expect(await listed('--limit', '1', '--offset', '1')).toBe(`${uids['tone.mp3']}\n`);
@@ -89,7 +89,7 @@ describe('assets ls', () => {
     expect((await run(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
   });
 
-  it('--count is the total of the page; a service that tells none is told of', async () => {
+  it('assets ls --count prints the total, and exits with 10 if the service reports none', async () => {
     const { code, stdout, stderr } = await run(['assets', 'ls', '--count']);
     if (isStrict) {
       expect([code, stdout]).toEqual([10, '']);
@@ -100,7 +100,7 @@ describe('assets ls', () => {
     }
   });
 
-  it('an empty list: [] as JSON, nothing on stdout, a word on stderr of a terminal', async () => {
+  it('assets ls of an empty list prints [] with --json, and “no assets” on stderr of a terminal', async () => {
     const none = ['assets', 'ls', '--search', 'nothing-like-it'];
     expect(await run([...none, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
     expect(await run(none, { tty: true })).toEqual({ code: 0, stdout: '', stderr: 'no assets\n' });
@@ -116,7 +116,7 @@ describe('assets ls', () => {
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--json', '--jsonl'], '--json and --jsonl cannot be used together'],
     [['--all', '--limit', '1'], '--all and --limit cannot be used together'],
-  ])('%j is a usage error', async (args, problem) => {
+  ])('assets ls with %j exits with 2 and names the wrong option', async (args, problem) => {
     const { code, stdout, stderr } = await run(['assets', 'ls', ...args]);
     expect([code, stdout]).toEqual([2, '']);
     if (args[0] === '--json') expect(JSON.parse(stderr).error.message).toBe(problem);
@@ -125,12 +125,12 @@ describe('assets ls', () => {
 });
 
 describe('assets get', () => {
-  it('by uid, by exact name, by @last', async () => {
+  it('assets get finds an asset by uid, by exact name and by @last', async () => {
     for (const id of [uids['clip.mp4'] as string, 'clip.mp4', '@last', uids['clip.mp4']?.toUpperCase() as string])
       expect((await cli.json(['assets', 'get', id]))[0].uid).toBe(uids['clip.mp4']);
   });
 
-  it('several, from stdin too: an array', async () => {
+  it('assets get prints an array for several ids, including ids from stdin', async () => {
     const stdin = `${uids['tone.mp3']}\n{"uid":"${uids['still.jpg']}"}\n`;
     const found = await cli.json(['assets', 'get', '@last', '-'], { stdin });
     expect(found.map(({ uid }: { uid: string }) => uid)).toEqual([
@@ -140,9 +140,9 @@ describe('assets get', () => {
     ]);
   });
 
-  it('what is not there: exit 3', async () => {
-    const nobody = '00000000-0000-4000-8000-000000000000';
-    expect((await run(['assets', 'get', nobody])).code).toBe(3);
+  it('assets get exits with 3 for an unknown uid or name', async () => {
+    const unknownUid = '00000000-0000-4000-8000-000000000000';
+    expect((await run(['assets', 'get', unknownUid])).code).toBe(3);
     const named = await run(['assets', 'get', 'clip']);
     expect(named.code).toBe(3);
     expect(named.stderr).toBe(
@@ -150,7 +150,7 @@ describe('assets get', () => {
     );
   });
 
-  it('an ambiguous name: exit 2, and the candidates', async () => {
+  it('assets get exits with 2 and lists the candidates if a name is ambiguous', async () => {
     const twin = (await cli.json(['upload', fixturePath('still.jpg'), '--force', '--name', 'twin']))[0].asset_uid;
     const other = (await cli.json(['upload', fixturePath('tone.mp3'), '--force', '--name', 'twin']))[0].asset_uid;
     const { code, stderr } = await run(['assets', 'get', 'twin']);
@@ -161,11 +161,11 @@ describe('assets get', () => {
 });
 
 describe('assets wait', () => {
-  it('prints the asset once it is ready', async () => {
+  it('assets wait prints the asset when it is ready', async () => {
     expect(await cli.json(['assets', 'wait', 'clip.mp4'])).toMatchObject([{ status: 'ready' }]);
   });
 
-  it('ends 12 where processing failed, with the service’s reason', async () => {
+  it('upload --wait and assets wait exit with 12 and the service’s reason if processing failed', async () => {
     const broken = join(cli.home, 'broken.mp4');
     writeFileSync(broken, 'not a video at all');
     const { code, stdout, stderr } = await run(['upload', broken, '--wait', '--json']);
@@ -176,7 +176,7 @@ describe('assets wait', () => {
     expect((await run(['assets', 'wait', asset_uid])).code).toBe(12);
   });
 
-  it('ends 8 when it took longer than --timeout', async () => {
+  it('assets wait exits with 8 if processing takes longer than --timeout', async () => {
     const service = await startServer((_request, response) =>
       respond(response, 200, { uid: 'x', status: 'transcoding' }),
     );
@@ -189,7 +189,7 @@ describe('assets wait', () => {
 });
 
 describe('assets player-data', () => {
-  it('masks the token unless --show-token', async () => {
+  it('assets player-data masks the playback token unless --show-token is given', async () => {
     const hidden = await cli.json(['assets', 'player-data', 'clip.mp4']);
     expect(hidden.playback_token).toMatch(/^.{4}…..{3}$/);
     const shown = await cli.json(['assets', 'player-data', 'clip.mp4', '--show-token']);
@@ -199,14 +199,14 @@ describe('assets player-data', () => {
 });
 
 describe('play', () => {
-  it('--url prints a URL that serves, HLS first, --stream file for the fallback', async () => {
+  it('play --url prints a working HLS URL, or with --stream file the URL of the video file', async () => {
     const url = async (...args: string[]) => (await run(['play', 'clip.mp4', '--url', ...args])).stdout.trim();
     expect(await (await fetch(await url())).text()).toMatch(/^#EXTM3U/);
     expect((await fetch(await url('--stream', 'file'))).headers.get('content-type')).toBe('video/mp4');
     expect((await fetch((await run(['play', 'tone.mp3', '--url'])).stdout.trim())).status).toBe(200);
   });
 
-  it('shows URLs, chapters and expiry', async () => {
+  it('play prints URLs, chapters and the expiry time', async () => {
     const { stdout } = await run(['play', 'clip.mp4'], {
       tty: true,
       columns: 300,
@@ -221,7 +221,7 @@ describe('play', () => {
     expect(await cli.json(['play', 'clip.mp4'])).toMatchObject({ type: 'video', blocked: false });
   });
 
-  it('--probe follows the chain to the first segment', async () => {
+  it('play --probe fetches the playlists, the init segment and the first segment', async () => {
     const report = await cli.json(['play', 'clip.mp4', '--probe']);
     expect(report.playable).toBe(true);
     expect(report.steps.map(({ step }: { step: string }) => step)).toEqual([
@@ -238,7 +238,7 @@ describe('play', () => {
     ['playlist', 'media_playlist'],
     ['init', 'init_segment'],
     ['segment', 'first_segment'],
-  ])('--probe says which link broke: %s', async (broken, step) => {
+  ])('play --probe exits with 12 and names the broken step if the %s returns 403', async (broken, step) => {
     const files: Record<string, string> = {
       '/master': '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nplaylist\n',
       '/playlist': '#EXTM3U\n#EXT-X-MAP:URI="init"\n#EXTINF:1,\nsegment\n',
@@ -264,7 +264,7 @@ describe('play', () => {
     expect(keySeen).toBe(false);
   });
 
-  it('blocked: nothing is played, exit 12', async () => {
+  it('play --url prints nothing and exits with 12 if the asset is blocked', async () => {
     const service = await startServer((request, response) =>
       respond(
         response,
@@ -282,7 +282,7 @@ describe('play', () => {
 });
 
 describe('workspaces', () => {
-  it('ls, get by name, use', async () => {
+  it('workspaces ls lists workspaces, and workspaces use exits with 2 if the key comes from the environment', async () => {
     expect((await run(['workspaces', 'ls'], { tty: true, environment: { NO_COLOR: '1' } })).stdout).toMatch(
       new RegExp(
         unlessStrict(
@@ -301,7 +301,7 @@ describe('workspaces', () => {
 });
 
 describe('api', () => {
-  it('prints the answer unchanged; -i its status and headers too', async () => {
+  it('api prints the response unchanged, and with -i its status and headers', async () => {
     const { stdout } = await run(['api', '/workspaces/']);
     expect(JSON.parse(stdout).items[0].uid).toBe(sandbox.workspace);
     const included = (await run(['api', 'assets/?limit=1', '-i'])).stdout;
@@ -309,7 +309,7 @@ describe('api', () => {
     expect(included).toMatch(/^x-ratelimit-limit: 1000$/m);
   });
 
-  it('--paginate merges items into one array', async () => {
+  it('api --paginate merges the items of all pages into one array', async () => {
     expect(await cli.json(['api', '/workspaces/', '--paginate'])).toHaveLength(2);
     const plain = await run(['api', '/workspaces/?offset=1', '--paginate'], {
       tty: true,
@@ -320,7 +320,7 @@ describe('api', () => {
     expect((await run(['api', '/workspaces/', '--paginate', '-X', 'POST'])).code).toBe(2);
   });
 
-  it('fields make a POST; its errors and exit codes are those of every command', async () => {
+  it('api with -f sends a POST, and has the errors and exit codes of other commands', async () => {
     const { code, stderr } = await run(['api', '/playback/info/', '-f', 'asset_id=x', '-F', 'n=1']);
     expect(code).toBe(6);
     expect(stderr).toContain(unlessStrict('playback_token', 'invalid parameters or body'));
@@ -337,25 +337,25 @@ describe('api', () => {
     [['/assets/', '-F', 'a={'], '-F a: not JSON: {'],
     [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not accept an API key'],
     [['/assets/', '--input', '/nowhere'], 'cannot read /nowhere'],
-  ])('%j is refused', async (args, problem) => {
+  ])('api with the arguments %j exits with 2 and prints the reason', async (args, problem) => {
     const { code, stderr } = await run(['api', ...args]);
     expect([code, stderr.includes(problem)]).toEqual([2, true]);
   });
 
-  it('--dry-run sends no write', async () => {
+  it('api --dry-run prints the write without sending it', async () => {
     const { stdout } = await run(['api', '/upload/', '-f', 'a=b', '-n']);
     expect(stdout).toBe(`POST\t${sandbox.url}/api/external/v1/upload/\t{"a":"b"}\n`);
   });
 });
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const drivesTerminal = /[\u001b\u009b\u202e]/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
+const controlCharacters = /[\u001b\u009b\u202e]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const ourColors = /\u001b\[\d+m/g;
 
-describe('the service’s strings never drive the terminal', () => {
+describe('control characters from the service', () => {
   const hostile = 'evil\u001b[2J\u009b31m\u202egpj.exe\nnew line\ttab';
-  it('escaped for people, untouched in JSON', async () => {
+  it('assets ls escapes control characters in tables and on a terminal, but keeps them in piped JSON', async () => {
     const service = await startServer((_request, response) =>
       respond(response, 200, {
         items: [{ uid: uids['clip.mp4'], name: hostile, status: hostile }],
@@ -365,23 +365,23 @@ describe('the service’s strings never drive the terminal', () => {
     const options = { environment: { MEDIACTL_BASE_URL: service } };
     for (const tty of [true, false]) {
       const { stdout } = await run(['assets', 'ls'], { ...options, tty, columns: 200 });
-      const withoutOurs = stdout.replace(ourColors, '');
-      expect(withoutOurs).toContain('evil\\u001b[2J\\u009b31m\\u202egpj.exe\\nnew line\\ttab');
-      expect(withoutOurs).not.toMatch(drivesTerminal);
+      const withoutColors = stdout.replace(ourColors, '');
+      expect(withoutColors).toContain('evil\\u001b[2J\\u009b31m\\u202egpj.exe\\nnew line\\ttab');
+      expect(withoutColors).not.toMatch(controlCharacters);
     }
     expect((await cli.json(['assets', 'ls'], options))[0].name).toBe(hostile);
     const shown = (await run(['assets', 'ls', '--json'], { ...options, tty: true })).stdout;
     const plain = shown.replace(ourColors, '');
-    expect(plain).not.toMatch(drivesTerminal);
+    expect(plain).not.toMatch(controlCharacters);
     expect(JSON.parse(plain)[0].name).toBe(hostile);
   });
 
-  it('errors as well', async () => {
+  it('assets ls escapes control characters in error messages of the service', async () => {
     const service = await startServer((_request, response) => respond(response, 400, { error: { message: hostile } }));
     const { stderr } = await run(['assets', 'ls'], {
       environment: { MEDIACTL_BASE_URL: service },
       tty: true,
     });
-    expect(stderr.replace(ourColors, '')).not.toMatch(drivesTerminal);
+    expect(stderr.replace(ourColors, '')).not.toMatch(controlCharacters);
   });
 });

@@ -29,8 +29,8 @@ const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).
 const all = (outcome: string | null) => Array(count).fill(outcome);
 const one = () => join(folder, 'shot 00000.bin');
 
-describe('the same files again', () => {
-  it('are there: no request, the same assets, with another key too', async () => {
+describe('upload of the same files again', () => {
+  it('upload of unchanged files sends no request and prints the same assets, even with another API key', async () => {
     const first = await upload();
     expect(outcomes(first)).toEqual(all('uploaded'));
     const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
@@ -41,7 +41,7 @@ describe('the same files again', () => {
     expect(uids(again)).toEqual(uids(first));
   });
 
-  it('touched, moved or copied: nothing is sent; edited: one', async () => {
+  it('upload sends no touched, moved or copied file, but sends an edited one', async () => {
     await upload();
     utimesSync(one(), 1, 1);
     expect([outcomes(await upload()), service.requests]).toEqual([all('skipped'), 0]);
@@ -57,7 +57,7 @@ describe('the same files again', () => {
     expect(service.assets.size).toBe(count + 1);
   });
 
-  it('--duplicates upload sends what is there under another name; --force sends anything', async () => {
+  it('upload --duplicates upload uploads a copy under another name, and --force uploads every file again', async () => {
     await upload();
     copyFileSync(one(), join(cli.home, 'copy.bin'));
     const sent = await cli.json(['upload', join(cli.home, 'copy.bin'), '--duplicates', 'upload']);
@@ -66,7 +66,7 @@ describe('the same files again', () => {
     expect(service.assets.size).toBe(2 * count + 1);
   });
 
-  it('of one content, named together, are all wanted: at once, and after a kill', async () => {
+  it('upload sends every file of one directory even if their contents are equal, also after a failed run', async () => {
     for (let n = 0; n < 3; n++) writeFileSync(join(folder, `same ${n}.bin`), 'one content');
     service.fault = ({ method, path }) =>
       method === 'POST' && path === '/upload/' && service.completeAssets.length === count + 1 ? refuse(401) : undefined;
@@ -82,14 +82,14 @@ describe('the same files again', () => {
     expect(outcomes(await upload())).toContain('duplicate');
   });
 
-  it('whose asset was moved to the trash from here are sent again', async () => {
+  it('upload sends a file again after assets rm moved its asset to the trash', async () => {
     const [{ asset_uid }] = (await upload()) as [UploadRecord];
     await cli.run(['assets', 'rm', asset_uid as string, '--yes']);
     expect(outcomes(await upload())).toEqual([...Array(count - 1).fill('skipped'), 'uploaded']);
   });
 });
 
-it('waiting goes on where a run ended, without an upload; what is ready is asked no more', async () => {
+it('wait waits for the assets of an earlier upload, and requests no asset again that is ready', async () => {
   await upload();
   const waited = await cli.json(['wait'], { clock: fastClock(20) });
   expect(waited.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(all('ready'));
@@ -99,15 +99,15 @@ it('waiting goes on where a run ended, without an upload; what is ready is asked
   expect(service.requests).toBe(0);
 });
 
-describe('the store of receipts', () => {
-  it('is for its owner, and holds no key', async () => {
+describe('upload receipts', () => {
+  it('the receipt database has mode 0600 and does not contain the API key', async () => {
     await upload();
     const path = join(cli.home, 'state/receipts.db');
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readFileSync(path, 'latin1')).not.toContain(service.environment.MEDIACTL_API_KEY);
   });
 
-  it('goes from one machine to the next, by a pipe', async () => {
+  it('uploads export and uploads import copy receipts to another machine, which then skips the files', async () => {
     await upload();
     const lines = (await cli.run(['uploads', 'export'])).stdout;
     expect(lines).toBe((await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout);
@@ -125,7 +125,7 @@ describe('the store of receipts', () => {
     expect([outcomes(there), service.requests]).toEqual([all('skipped'), 0]);
   });
 
-  it('that was imported vouches for no check: verified is null', async () => {
+  it('an imported receipt has verified null, because this machine did not check the upload', async () => {
     await upload();
     const lines = (await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout;
     expect(JSON.parse(lines.split('\n')[0] as string)).toMatchObject({ verified: true });
@@ -141,28 +141,31 @@ describe('the store of receipts', () => {
     expect(done.map(({ verified }: { verified: null }) => verified)).toEqual(all(null));
   });
 
-  it.each(['\0', '\x1b]0;title\x07', '\n'])('refuses a path with %j in it', async (character) => {
-    await upload();
-    const { stdout } = await cli.run(['uploads', 'ls', '--finished', '--jsonl']);
-    const line = JSON.stringify({
-      ...JSON.parse(stdout.split('\n')[0] as string),
-      path: `/a${character}b`,
-    });
-    const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
-    const ran = await cli.run(['uploads', 'import', '-'], {
-      stdin: `${stdout}${line}\n`,
-      environment,
-    });
-    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`line ${count + 1}`)]);
-    expect(ran.stderr).not.toContain('\x1b');
-    expect(await cli.json(['uploads', 'ls', '--finished'], { environment })).toEqual([]);
-  });
+  it.each(['\0', '\x1b]0;title\x07', '\n'])(
+    'uploads import exits with 2 and imports nothing if a path contains %j',
+    async (character) => {
+      await upload();
+      const { stdout } = await cli.run(['uploads', 'ls', '--finished', '--jsonl']);
+      const line = JSON.stringify({
+        ...JSON.parse(stdout.split('\n')[0] as string),
+        path: `/a${character}b`,
+      });
+      const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
+      const ran = await cli.run(['uploads', 'import', '-'], {
+        stdin: `${stdout}${line}\n`,
+        environment,
+      });
+      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`line ${count + 1}`)]);
+      expect(ran.stderr).not.toContain('\x1b');
+      expect(await cli.json(['uploads', 'ls', '--finished'], { environment })).toEqual([]);
+    },
+  );
 
   it.each([
-    ['no JSON', 'words'],
-    ['no object', '[]'],
-    ['no receipt', '{"path":"/a"}'],
-  ])('takes nothing of a list with %s in it', async (_what, line) => {
+    ['not JSON', 'words'],
+    ['not an object', '[]'],
+    ['not a receipt', '{"path":"/a"}'],
+  ])('uploads import exits with 2 and imports nothing if a line is %s', async (_what, line) => {
     await upload();
     const lines = (await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout;
     const other = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
@@ -175,13 +178,13 @@ describe('the store of receipts', () => {
   });
 });
 
-describe('an empty asset that a lost response left', () => {
+describe('orphans of lost responses', () => {
   const lose = () => {
     service.fault = ({ method, path }) =>
       method === 'POST' && path === '/upload/' && service.assets.size === 2 ? after(cut) : undefined;
   };
 
-  it('is found by one request at the end of the run, which names it', async () => {
+  it('upload finds an empty asset of a lost response with one request and names it at the end', async () => {
     lose();
     const { code, stderr } = await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     expect([code, service.completeAssets.length]).toEqual([0, count]);
@@ -190,7 +193,7 @@ describe('an empty asset that a lost response left', () => {
     expect(service.counts['GET /assets/']).toBe(1 + 1); // one to compare the files with the top level
   });
 
-  it('is listed by uploads cleanup, which trashes it once its session has expired', async () => {
+  it('uploads cleanup --trash lists an orphan, and trashes it only after its session has expired', async () => {
     lose();
     await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
@@ -205,7 +208,7 @@ describe('an empty asset that a lost response left', () => {
     expect(await cli.json(['uploads', 'cleanup'])).toEqual([]);
   });
 
-  it('is not listed by uploads cleanup if it is complete by then', async () => {
+  it('uploads cleanup does not list the asset of a lost response if it is complete by then', async () => {
     lose();
     await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     for (const asset of service.assets.values()) asset.completedAt ??= Date.now();
@@ -214,7 +217,7 @@ describe('an empty asset that a lost response left', () => {
   });
 });
 
-it('--stop-at stops at its time, exit 9, and run the same command again to continue', async () => {
+it('upload --stop-at exits with 9 at that time, and the same command uploads the remaining files', async () => {
   writeManyFiles(folder, 40);
   const args = ['upload', '--flatten', folder, '--limit-rate', '1k', '--json'];
   const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: fastClock(20) });
@@ -230,7 +233,7 @@ it('--stop-at stops at its time, exit 9, and run the same command again to conti
   expect(service.completeAssets).toHaveLength(40);
 });
 
-it('--results gets every record, those that were there too', async () => {
+it('upload --results writes every record to a file of mode 0600, including skipped files', async () => {
   const out = join(cli.home, 'sent.jsonl');
   await upload('--results', out);
   await upload('--results', out);

@@ -70,33 +70,33 @@ async function outcomesOf(args: readonly string[]): Promise<Record<string, strin
 const byName = (items: readonly UploadRecord[]) =>
   Object.fromEntries(items.map(({ path, outcome }) => [path.split('/').at(-1), outcome]));
 
-describe.each(columns)('%s of', (column) => {
+describe.each(columns)('duplicates with %s', (column) => {
   const skipped = column === 'upload' ? 'duplicate' : 'uploaded';
   beforeEach(async () => {
     await cli.json(command(column));
     expect(library()).toEqual(['/F/day1/a.bin', '/F/day1/b.bin']);
   });
 
-  it('the same path in the same folder: there, untouched or touched', async () => {
+  it('upload skips an unchanged or touched file at the same path in the same folder', async () => {
     expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
     utimesSync(join(directory, 'day1/a.bin'), 1, 1);
     expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
     expect(service.completeAssets).toHaveLength(2);
   });
 
-  it('the same path with other bytes: uploaded', async () => {
+  it('upload sends a file again if its content has changed', async () => {
     write('day1/a.bin', 'other content here');
     expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'skipped' });
     expect(library()).toEqual(['/F/day1/a.bin', '/F/day1/a.bin', '/F/day1/b.bin']);
   });
 
-  it('the same content under another name in the same folder', async () => {
+  it('upload skips a copy in the same folder, but not with --sync or --duplicates upload', async () => {
     write('day1/copy.bin', 'the content of a');
     expect(await outcomesOf(command(column))).toMatchObject({ 'copy.bin': skipped });
     expect(service.completeAssets).toHaveLength(skipped === 'duplicate' ? 2 : 3);
   });
 
-  it('the same paths with another --folder: uploaded', async () => {
+  it('upload sends files again if --folder names another folder', async () => {
     expect(await outcomesOf(command(column, '/Other'))).toEqual({
       'a.bin': 'uploaded',
       'b.bin': 'uploaded',
@@ -104,19 +104,19 @@ describe.each(columns)('%s of', (column) => {
     expect(library()).toContain('/Other/day1/a.bin');
   });
 
-  it('another file whose content is in another folder: uploaded', async () => {
+  it('upload sends a copy of a file whose content is only in another folder', async () => {
     write('day2/copy.bin', 'the content of a');
     expect(await outcomesOf(command(column))).toMatchObject({ 'copy.bin': 'uploaded' });
     expect(library()).toContain('/F/day2/copy.bin');
   });
 
-  it('a renamed directory: uploaded to the new folder', async () => {
+  it('upload sends the files of a renamed directory again, to the new folder', async () => {
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
     expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'uploaded' });
     expect(library()).toContain('/F/day one/a.bin');
   });
 
-  it('a renamed directory, and the library folder renamed too', async () => {
+  it('upload skips a renamed directory if its library folder is renamed too, but not with --duplicates upload', async () => {
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
     renameFolder('day1', 'day one');
     const expected = column === '--sync' ? 'skipped' : skipped;
@@ -128,7 +128,7 @@ describe.each(columns)('%s of', (column) => {
 it.each([
   ['upload', 'duplicate', 2],
   ['--duplicates upload', 'uploaded', 4],
-] as const)('%s of a renamed directory into one folder', async (column, outcome, count) => {
+] as const)('%s of a renamed directory to one flat folder reports the outcome “%s”', async (column, outcome, count) => {
   const flat = (from: string) =>
     command(column, '/F', from).map((arg) => (arg === '--create-folders' ? '--flatten' : arg));
   await cli.run(['folders', 'create', '/F']);
@@ -141,8 +141,8 @@ it.each([
   expect(service.completeAssets).toHaveLength(count);
 });
 
-describe('what is skipped', () => {
-  it('is named with its folder and name, in every form', async () => {
+describe('skipped files', () => {
+  it('upload names the asset that a skipped file duplicates in every output format', async () => {
     const [first]: UploadRecord[] = await cli.json(['upload', join(directory, 'day1/a.bin')]);
     const copy = write('copy.bin', 'the content of a');
     const other = write('other.bin', 'the content of a');
@@ -161,7 +161,7 @@ describe('what is skipped', () => {
     expect([plan.code, plan.stderr]).toEqual([0, expect.stringContaining('1 duplicate content')]);
   });
 
-  it('is skipped anywhere in the library with --duplicates skip-anywhere, and named with its folder', async () => {
+  it('upload --duplicates skip-anywhere skips content of any folder of the library and names that folder', async () => {
     const path = join(directory, 'day1/a.bin');
     await cli.json(['upload', path, '/Archive/2026', '--create-folders']);
     const copy = write('copy.bin', 'the content of a');
@@ -180,7 +180,7 @@ describe('what is skipped', () => {
     expect(await cli.json(['upload', copy, ...skip])).toMatchObject([{ outcome: 'uploaded', duplicate_of: null }]);
   });
 
-  it('is an asset of the folder that was asked for, with -q', async () => {
+  it('upload -q prints the uid of the asset in the requested folder', async () => {
     const path = join(directory, 'day1/a.bin');
     await cli.json(['upload', path]);
     const { stdout } = await cli.run([...['upload', path, '--folder', '/Other', '--create-folders', '-q']]);
@@ -188,36 +188,36 @@ describe('what is skipped', () => {
   });
 });
 
-describe('--sync of a renamed directory', () => {
+describe('upload --sync of a renamed directory', () => {
   const sync = (...more: string[]) => [...command('--sync'), ...more];
   beforeEach(async () => {
     await cli.json(sync());
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
   });
 
-  it('says before anything is sent what happens, and what avoids it', async () => {
+  it('upload --sync warns about a renamed directory before it sends files, and suggests folders rename', async () => {
     const warning =
       /2 files of \S+\/rushes\/day1 are now in \S+\/rushes\/day one: they will be uploaded again, to \/F\/day one; the old assets in \/F\/day1 stay\. To avoid that, stop, run mediactl folders rename \/F\/day1 'day one', then/;
     expect((await cli.run(sync('-n'))).stderr).toMatch(warning);
-    let isSaidBefore = false;
+    let isWarnedBefore = false;
     const ran = await cli.run(sync(), {
       onStderr: (text) => {
-        isSaidBefore ||= warning.test(text) && service.completeAssets.length === 2;
+        isWarnedBefore ||= warning.test(text) && service.completeAssets.length === 2;
       },
     });
-    expect([ran.code, isSaidBefore]).toEqual([0, true]);
+    expect([ran.code, isWarnedBefore]).toEqual([0, true]);
     expect(ran.stderr).toContain('reading 2 files, 32 B');
     expect(service.completeAssets).toHaveLength(4);
     expect((await cli.run(sync())).stderr).not.toContain('are now in');
   });
 
-  it('and --prune: the old assets go', async () => {
+  it('upload --sync --prune of a renamed directory trashes the old assets', async () => {
     const { stderr } = await cli.run(sync('--prune', '--yes'));
     expect(stderr).toContain('the old assets in /F/day1 move to the trash');
     expect(library()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });
 
-  it('whose library folder is renamed too sends nothing, and --prune takes nothing', async () => {
+  it('upload --sync --prune sends and trashes nothing if the library folder is renamed like the directory', async () => {
     renameFolder('day1', 'day one');
     const { code, stderr } = await cli.run(sync('--prune', '--yes', '-n'));
     expect([code, stderr]).toEqual([0, expect.not.stringMatching(/trash|of 2 files/)]);
@@ -227,7 +227,7 @@ describe('--sync of a renamed directory', () => {
     expect(library()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });
 
-  it('of other content with the same names and sizes is read, and uploaded without a warning', async () => {
+  it('upload --sync sends a renamed directory without a warning if only names and sizes are the same', async () => {
     write('day one/a.bin', 'the CONTENT of a');
     write('day one/b.bin', 'the CONTENT of b');
     renameFolder('day1', 'day one');
@@ -237,7 +237,7 @@ describe('--sync of a renamed directory', () => {
   });
 });
 
-it('--sync of a directory that was renamed itself sends nothing', async () => {
+it('upload --sync sends nothing if the synced directory itself is renamed', async () => {
   await cli.json(command('--sync'));
   renameSync(directory, `${directory} of May`);
   const again = command('--sync', '/F', `${directory} of May`);

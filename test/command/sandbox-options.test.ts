@@ -13,7 +13,7 @@ const start = (...args: string[]) => cli.run(['sandbox', 'start', '--port', '0',
 const status = () => cli.json(['sandbox', 'status']);
 
 describe('sandbox start --fault', () => {
-  it('what goes wrong is overcome, counted down, and told of by status and the log', async () => {
+  it('sandbox start --fault injects faults that upload survives, and status and log list them', async () => {
     await start('--fault', 'cut-after=1MiB,times=2', '--fault', 'status=503,path=/upload/,times=1');
     expect((await status()).faults).toEqual([
       { fault: 'cut-after=1MiB,times=2', remaining_count: 2 },
@@ -27,7 +27,7 @@ describe('sandbox start --fault', () => {
     expect(stdout.match(/fault cut-after=1MiB,times=2 at PATCH/g)).toHaveLength(2);
   });
 
-  it('one that is not understood: it does not start, and what there is is told', async () => {
+  it('sandbox start exits with 2 and lists the known faults if --fault is unknown', async () => {
     const { code, stderr } = await start('--fault', 'cut-aftr=1MiB');
     expect(code).toBe(2);
     expect(stderr).toContain("cause: --fault 'cut-aftr=1MiB': unknown fault 'cut-aftr'");
@@ -36,7 +36,7 @@ describe('sandbox start --fault', () => {
   });
 });
 
-it('--seed fills a new one; one that has assets is left alone', async () => {
+it('sandbox start --seed creates assets in an empty sandbox, and exits with 2 if it has assets', async () => {
   await start('--seed', '250');
   expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
   await cli.run(['sandbox', 'stop']);
@@ -48,7 +48,7 @@ it('--seed fills a new one; one that has assets is left alone', async () => {
   expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
 });
 
-it('--seed on one with uploads: what to type, running or not, before a process is started', async () => {
+it('sandbox start --seed suggests another data directory if the sandbox has uploads', async () => {
   await start();
   await cli.json(['upload', fixturePath('still.jpg')]);
   for (const stop of [false, true]) {
@@ -64,7 +64,7 @@ it('--seed on one with uploads: what to type, running or not, before a process i
   expect((await status()).running).toBe(false);
 });
 
-it('--strict, --rate-limit, --credits and --max-upload-size reach the service', async () => {
+it('sandbox start applies --strict, --rate-limit, --credits and --max-upload-size to the service', async () => {
   const limits = ['--rate-limit', '50/10m', '--credits', '1', '--max-upload-size', '1MiB'];
   await start('--strict', ...limits);
   const listed = await cli.run(['api', '/assets/', '-i']);
@@ -77,7 +77,7 @@ it('--strict, --rate-limit, --credits and --max-upload-size reach the service', 
   expect((await cli.run(['upload', fixturePath('tone.mp3')])).stderr).toContain('402');
 });
 
-it('--storage bounds what all uploads take', async () => {
+it('sandbox start --storage limits the total size of all uploads', async () => {
   await start('--storage', '1k');
   expect((await cli.run(['upload', fixturePath('still.jpg')])).stderr).toContain('507');
 });
@@ -90,13 +90,13 @@ it.each([
   [['--credits', '-1'], "--credits does not accept '-1'"],
   [['--storage', 'x'], "--storage does not accept 'x'"],
   [['--seed', '0'], "--seed does not accept '0'"],
-])('%j is a usage error, before anything starts', async (args, problem) => {
+])('sandbox start with %j exits with 2 and starts nothing', async (args, problem) => {
   const { code, stderr } = await start(...args);
   expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
   expect((await status()).running).toBe(false);
 });
 
-it('one that runs already is no other one: exit 2, unless it has what is asked for', async () => {
+it('sandbox start exits with 2 if a sandbox with other options is running, and with 0 if they match', async () => {
   await start('--credits', '7', '--strict');
   const other = await start('--credits', '9');
   expect(other.code).toBe(2);

@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const start = (...args: string[]) => cli.json(['sandbox', 'start', '--port', '0', ...args]);
 
-it('start, first upload, stop, start again: everything is still there', async () => {
+it('the sandbox keeps its assets after sandbox stop and sandbox start', async () => {
   const running = await start();
   expect(running).toMatchObject({ pid: expect.any(Number), profile: 'sandbox' });
   expect((await fetch(`${running.url}/health`)).status).toBe(200);
@@ -52,7 +52,7 @@ it('start, first upload, stop, start again: everything is still there', async ()
   expect((await cli.json(['play', '@last', '--probe'])).playable).toBe(true);
 });
 
-it('kill -9 of the service needs no repair', async () => {
+it('the sandbox keeps its assets after kill -9', async () => {
   const running = await start();
   await cli.json(['upload', fixturePath('still.jpg')]);
   process.kill(running.pid, 'SIGKILL');
@@ -60,7 +60,7 @@ it('kill -9 of the service needs no repair', async () => {
   expect(await cli.json(['assets', 'ls'])).toHaveLength(1);
 });
 
-it('players begin and look as it was started', async () => {
+it('sandbox start --auto-play and --theme set the configuration of players', async () => {
   await start('--auto-play', '--theme', 'light');
   await cli.json(['upload', fixturePath('still.jpg')]);
   const { player_config } = await cli.json(['assets', 'player-data', '@last']);
@@ -70,7 +70,7 @@ it('players begin and look as it was started', async () => {
   expect([other.code, other.stderr.includes('the sandbox is already running')]).toEqual([2, true]);
 });
 
-it('watch prints the address of a page that plays', async () => {
+it('sandbox open --url prints the URL of a page that plays the asset', async () => {
   expect((await cli.run(['sandbox', 'open', 'still.jpg', '--url'])).code).toBe(3);
   await start();
   await cli.json(['upload', fixturePath('still.jpg'), '--wait']);
@@ -81,7 +81,7 @@ it('watch prints the address of a page that plays', async () => {
   }
 });
 
-it('a folder that holds something else is neither taken nor emptied', async () => {
+it('sandbox start and reset neither use nor delete a directory that contains other files', async () => {
   const folder = join(cli.home, 'mine');
   mkdirSync(join(folder, 'media'), { recursive: true });
   writeFileSync(join(folder, 'media/photo.jpg'), 'mine');
@@ -95,7 +95,7 @@ it('a folder that holds something else is neither taken nor emptied', async () =
   expect(readdirSync(folder).sort()).toEqual(['media', 'secret']);
 });
 
-it('--profile names the profile of another sandbox; the first one keeps its own', async () => {
+it('sandbox start --profile creates a profile for a second sandbox and keeps the profile of the first', async () => {
   const { url } = await start();
   const other = ['--data-dir', join(cli.home, 'other')];
   const second = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'second', ...other]);
@@ -111,7 +111,7 @@ describe('a second sandbox', () => {
   const second = ['--profile', 'seeded'];
   const dataDir = () => join(cli.home, 'other');
 
-  it('is reached by its profile in every verb; next steps are printed with it', async () => {
+  it('every sandbox command selects a second sandbox by --profile, and suggests commands with it', async () => {
     const first = await start();
     const args = ['sandbox', 'start', '--port', '0', '--seed', '30', '--data-dir', dataDir()];
     const { code, stderr } = await cli.run([...args, ...second]);
@@ -142,14 +142,14 @@ describe('a second sandbox', () => {
     expect(await cli.json(['sandbox', 'status'])).toMatchObject({ url: first.url });
   });
 
-  it('is the one of the profile in use', async () => {
+  it('sandbox status and reset use the sandbox of the current profile', async () => {
     await start('--data-dir', dataDir(), ...second);
     expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: true, data_dir: dataDir() });
     expect((await cli.run(['sandbox', 'reset', '--yes'])).code).toBe(0);
     expect(await cli.json(['auth', 'ls'])).toEqual([]);
   });
 
-  it('a profile that is none, or of another service: exit 2, and nothing is touched', async () => {
+  it('sandbox commands exit with 2 if --profile is unknown or belongs to another service', async () => {
     await start();
     await cli.run(
       ['auth', 'login', '--profile', 'prod', '--with-key', '--skip-verify', '--base-url', 'https://m.example'],
@@ -162,7 +162,7 @@ describe('a second sandbox', () => {
   });
 });
 
-it('--scoped-profiles makes two more, to try a 403 with; reset forgets them', async () => {
+it('sandbox start --scoped-profiles creates two profiles with limited keys, and reset deletes them', async () => {
   await start('--scoped-profiles');
   const folder = (profile: string) => cli.run(['folders', 'create', '/New', '--profile', profile]);
   expect((await folder('sandbox-read')).code).toBe(5);
@@ -173,7 +173,7 @@ it('--scoped-profiles makes two more, to try a 403 with; reset forgets them', as
   expect(await cli.json(['auth', 'ls'])).toEqual([]);
 });
 
-it('start gives the full key to its own profile alone, and every profile the new address', async () => {
+it('sandbox start updates the URL of all its profiles, but sets the full key only in its own', async () => {
   const keys = () => {
     const { profiles } = JSON.parse(readFileSync(join(cli.home, 'config/config.json'), 'utf8'));
     return Object.entries<{ key: string }>(profiles).map(([name, { key }]) => [name, key]);
@@ -198,7 +198,7 @@ it('start gives the full key to its own profile alone, and every profile the new
     expect((await cli.run(['auth', 'status', '--profile', profile])).code).toBe(0);
 });
 
-it('a store that lost what it held: start says so, and the profile has a key that works', async () => {
+it('sandbox start warns and creates new keys if its database has lost its content', async () => {
   await start();
   await cli.json(['upload', fixturePath('still.jpg')]);
   await cli.run(['sandbox', 'stop']);
@@ -213,7 +213,7 @@ it('a store that lost what it held: start says so, and the profile has a key tha
   expect(stdout).toContain('created new keys');
 });
 
-it('a store that is none: exit 1, with what to do, and nothing is deleted', async () => {
+it('sandbox start exits with 1, suggests a fix and deletes nothing if its database is corrupt', async () => {
   await start();
   await cli.run(['sandbox', 'stop']);
   const path = join(cli.home, 'state/sandbox/sandbox.db');
@@ -234,7 +234,7 @@ it('a store that is none: exit 1, with what to do, and nothing is deleted', asyn
 it.each([
   ['--data-dir', ['--data-dir', '/proc/nope'], {}],
   ['MEDIACTL_STATE_DIR', [], { MEDIACTL_STATE_DIR: '/proc/nope' }],
-])('a folder that cannot be made is said at once: %s', async (_what, args, environment) => {
+])('sandbox start exits with 2 if it cannot create the directory of %s', async (_what, args, environment) => {
   const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0', ...args], {
     environment,
   });
@@ -244,13 +244,13 @@ it.each([
   ]);
 });
 
-it('several starts at once: one runs, and the others find it', async () => {
+it('simultaneous sandbox starts run one process and all exit with 0', async () => {
   const starts = await Promise.all([0, 1, 2].map(() => cli.run(['sandbox', 'start', '--port', '0', '--json'])));
   expect(starts.map(({ code }) => code)).toEqual([0, 0, 0]);
   expect(new Set(starts.map(({ stdout }) => JSON.parse(stdout).pid)).size).toBe(1);
 });
 
-it('a start keeps what was chosen in its profile', async () => {
+it('sandbox start keeps the workspace and settings of its profile', async () => {
   await start();
   await cli.run(['workspaces', 'use', 'Archive']);
   await cli.run(['config', 'set', 'color', 'never']);
@@ -261,21 +261,21 @@ it('a start keeps what was chosen in its profile', async () => {
   expect(await cli.json(['config', 'get', 'color'])).toBe('never');
 });
 
-it('status tells whether it runs', async () => {
+it('sandbox status reports whether the sandbox is running', async () => {
   expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: false, url: null });
   const { url } = await start();
   const status = await cli.json(['sandbox', 'status']);
   expect(status).toMatchObject({ running: true, url });
 });
 
-it('its secrets are 0600', async () => {
+it('the files of the sandbox that contain secrets have mode 0600', async () => {
   await start();
   for (const file of ['credentials.json', 'secret', 'server.json', 'sandbox.log'])
     expect(statSync(join(cli.home, 'state/sandbox', file)).mode & 0o777).toBe(0o600);
   expect(statSync(join(cli.home, 'state/sandbox')).mode & 0o777).toBe(0o700);
 });
 
-it('keys of lesser scope are there to try with', async () => {
+it('the sandbox has a read-only key, with which upload exits with 5', async () => {
   const { url } = await start();
   const { keys } = JSON.parse(readFileSync(join(cli.home, 'state/sandbox/credentials.json'), 'utf8'));
   const environment = {
@@ -287,7 +287,7 @@ it('keys of lesser scope are there to try with', async () => {
   expect((await cli.run(['upload', fixturePath('still.jpg')], { environment })).code).toBe(5);
 });
 
-it('reset asks first, then deletes everything', async () => {
+it('sandbox reset exits with 2 without --yes, and deletes all data with it', async () => {
   await start();
   await cli.json(['upload', fixturePath('still.jpg')]);
   const { code, stderr } = await cli.run(['sandbox', 'reset']);
@@ -299,7 +299,7 @@ it('reset asks first, then deletes everything', async () => {
   expect(await cli.json(['assets', 'ls'])).toEqual([]);
 });
 
-it('logs -f goes on as lines come, over a rotation too, until it is interrupted', async () => {
+it('sandbox logs -f prints new lines, also after a log rotation, until it is interrupted', async () => {
   await start();
   const log = join(cli.home, 'state/sandbox/sandbox.log');
   const interruption = new AbortController();
@@ -331,7 +331,7 @@ it('logs -f goes on as lines come, over a rotation too, until it is interrupted'
   ]);
 });
 
-it('a log that is full makes room: it is bounded', async () => {
+it('sandbox start rotates a log that is too large', async () => {
   const running = await start();
   await cli.run(['sandbox', 'stop']);
   const log = join(cli.home, 'state/sandbox/sandbox.log');
@@ -344,7 +344,7 @@ it('a log that is full makes room: it is bounded', async () => {
   expect(stdout).not.toContain(running.url);
 });
 
-it('logs show a line a request', async () => {
+it('sandbox logs prints one line per request', async () => {
   expect((await cli.run(['sandbox', 'logs'])).code).toBe(3);
   await start();
   await cli.run(['assets', 'ls']);
@@ -352,7 +352,7 @@ it('logs show a line a request', async () => {
   expect(stdout).toMatch(/^\S+Z GET \/api\/external\/v1\/assets\/ 200 \d+ ms\n$/);
 });
 
-it('a port that is taken: said, with the reason', async () => {
+it('sandbox start exits with 1 and prints the reason if the port is in use', async () => {
   const { url } = await start();
   const other = join(cli.home, 'other');
   const { code, stderr } = await cli.run(['sandbox', 'start', '--data-dir', other, '--port', new URL(url).port]);
@@ -367,7 +367,7 @@ it('a port that is taken: said, with the reason', async () => {
   });
 });
 
-it('one that hangs is not deleted, and how to end it is said', async () => {
+it('sandbox reset deletes nothing if the sandbox does not stop, and suggests kill -9', async () => {
   const { pid } = await start();
   process.kill(pid, 'SIGSTOP');
   const reset = await cli.run(['sandbox', 'reset', '--yes', '--json'], { clock: fastClock() });
@@ -379,7 +379,7 @@ it('one that hangs is not deleted, and how to end it is said', async () => {
   });
 });
 
-it('a profile called sandbox for another service is not overwritten', async () => {
+it('sandbox start exits with 2 and keeps a profile named sandbox that belongs to another service', async () => {
   const login = ['auth', 'login', '--profile', 'sandbox', '--with-key', '--skip-verify'];
   await cli.run([...login, '--base-url', 'https://media.example.com'], {
     stdin: 'a-key-of-theirs',
@@ -393,7 +393,7 @@ it('a profile called sandbox for another service is not overwritten', async () =
   expect(config).toContain('a-key-of-theirs');
 });
 
-it('another profile stays current', async () => {
+it('sandbox start does not change the current profile if there is one', async () => {
   await cli.run(['auth', 'login', '--base-url', 'https://media.example.com', '--with-key', '--skip-verify'], {
     stdin: 'a-key-of-theirs',
   });

@@ -29,7 +29,7 @@ async function schemaOf(name: string) {
 }
 
 /** Runs a command with --json and validates the stream that has the output. */
-async function fits(name: string, args: string[], stream: 'stdout' | 'stderr' = 'stdout') {
+async function expectMatches(name: string, args: string[], stream: 'stdout' | 'stderr' = 'stdout') {
   const validate = await schemaOf(name);
   const ran = await cli.run([...args, '--json']);
   const text = stream === 'stdout' ? ran.stdout : ran.stderr.trimEnd().split('\n').at(-1);
@@ -41,66 +41,68 @@ async function fits(name: string, args: string[], stream: 'stdout' | 'stderr' = 
 
 const unknownUid = '00000000-0000-4000-8000-000000000000';
 
-describe('schema', () => {
-  it('upload: what went well, and what failed', async () => {
+describe('mediactl schema', () => {
+  it('records of successful and failed uploads match the schema “upload”', async () => {
     const broken = join(cli.home, 'broken.mp4');
     writeFileSync(broken, 'no media');
     const args = ['upload', fixturePath('still.jpg'), broken, '--wait'];
-    const records = await fits('upload', args);
+    const records = await expectMatches('upload', args);
     expect(records.map(({ error }: { error: unknown }) => error !== null).sort()).toEqual([...[false, true]]);
   });
 
-  it('downloads: what came, and what is not there', async () => {
+  it('records of completed and missing downloads match the schema “downloads”', async () => {
     const [{ asset_uid }] = await cli.json(['upload', fixturePath('tone.mp3'), '--wait']);
-    await fits('downloads', ['download', asset_uid, unknownUid, '-d', join(cli.home, 'down')]);
+    await expectMatches('downloads', ['download', asset_uid, unknownUid, '-d', join(cli.home, 'down')]);
   });
 
-  it('error', async () => {
-    await fits('error', ['assets', 'get', unknownUid], 'stderr');
-    await fits('error', ['assets', 'ls', '--nonsense'], 'stderr');
-    await fits('error', ['assets', 'rm', unknownUid, unknownUid, '--yes'], 'stderr');
+  it('errors of commands match the schema “error”', async () => {
+    await expectMatches('error', ['assets', 'get', unknownUid], 'stderr');
+    await expectMatches('error', ['assets', 'ls', '--nonsense'], 'stderr');
+    await expectMatches('error', ['assets', 'rm', unknownUid, unknownUid, '--yes'], 'stderr');
   });
 
-  it('commands', async () => {
-    const tree = await fits('commands', ['commands']);
+  it('the output of mediactl commands matches the schemas “commands” and “command”', async () => {
+    const tree = await expectMatches('commands', ['commands']);
     expect(JSON.stringify(tree)).not.toContain('__complete');
-    const described = await fits('command', ['commands', 'assets']);
+    const described = await expectMatches('command', ['commands', 'assets']);
     expect(JSON.stringify(described)).not.toContain('__complete');
     const { stdout } = await cli.run(['commands']);
     expect(stdout).toContain('mediactl embed domains sync  ');
   });
 
-  it('changes', async () => {
+  it('the records of assets rm match the schema “changes”', async () => {
     const { asset_uid } = await (await create(5, { asset_name: 'goes' })).json();
-    await fits('changes', ['assets', 'rm', asset_uid, unknownUid, '--yes']);
+    await expectMatches('changes', ['assets', 'rm', asset_uid, unknownUid, '--yes']);
   });
 
-  it('contact-sheet', async () => {
-    await fits('contact-sheet', ['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
+  it('the output of assets ls --html matches the schema “contact-sheet”', async () => {
+    await expectMatches('contact-sheet', ['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
   });
 
-  it('embed-domains', () => fits('embed-domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
+  it('the output of embed domains add matches the schema “embed-domains”', () =>
+    expectMatches('embed-domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
 
-  it('probe', async () => {
+  it('the report of play --probe matches the schema “probe”', async () => {
     await cli.run(['upload', fixturePath('clip.mp4'), '--wait']);
-    await fits('probe', ['play', '@last', '--probe']);
+    await expectMatches('probe', ['play', '@last', '--probe']);
   });
 
-  it('dry-run', () => fits('dry-run', ['folders', 'create', '-p', '/a/b', '--dry-run']));
+  it('the output of folders create --dry-run matches the schema “dry-run”', () =>
+    expectMatches('dry-run', ['folders', 'create', '-p', '/a/b', '--dry-run']));
 
-  it('upload-dry-run', async () => {
-    await fits('upload-dry-run', ['upload', fixturePath('clip.mp4'), '--dry-run']);
-    await fits('upload-estimate', ['upload', fixturePath('clip.mp4'), '--estimate']);
-    await fits('upload-dry-run', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
+  it('upload --dry-run and --estimate match the schemas “upload-dry-run” and “upload-estimate”', async () => {
+    await expectMatches('upload-dry-run', ['upload', fixturePath('clip.mp4'), '--dry-run']);
+    await expectMatches('upload-estimate', ['upload', fixturePath('clip.mp4'), '--estimate']);
+    await expectMatches('upload-dry-run', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
   });
 
-  it('a validator that sees: another shape does not fit', async () => {
+  it('the schema “upload” rejects an incomplete record and accepts an empty list', async () => {
     const validate = await schemaOf('upload');
     expect(validate([{ path: 'x' }])).toBe(false);
     expect(validate([])).toBe(true);
   });
 
-  it('one that is not there: exit 2, and the list', async () => {
+  it('mediactl schema exits with 2 and lists the schemas if the name is unknown', async () => {
     const { code, stderr } = await cli.run(['schema', 'nonsense']);
     expect(code).toBe(2);
     expect(stderr).toContain('upload');

@@ -39,7 +39,7 @@ describe('durations', () => {
     ['P0DT00H00M12.5S', 'P0DT00H00M12.5S', 'P0DT00H00M12.5S'],
     ['about a minute', 'about a minute', 'about a minute'],
     [null, '', undefined],
-  ])('%j', async (duration, piped, shown) => {
+  ])('assets ls prints the duration %j as %j to a pipe', async (duration, piped, shown) => {
     const { cli } = await against(one({ uid, name: 'clip', type: 'video', status: 'ready', duration }));
     const columns = (await cli.run(['assets', 'ls'])).stdout.replace('\n', '').split('\t');
     expect(columns[4]).toBe(piped);
@@ -48,8 +48,8 @@ describe('durations', () => {
   });
 });
 
-describe('ids without dashes', () => {
-  it('are taken as they are listed', async () => {
+describe('uids without dashes', () => {
+  it('assets get and rm accept uids without dashes as the service lists them', async () => {
     const { cli, requests } = await against(one({ uid: compact, name: 'clip', status: 'ready' }));
     expect((await cli.run(['assets', 'ls', '-q'])).stdout).toBe(`${compact}\n`);
     expect((await cli.json(['assets', 'get', compact]))[0].uid).toBe(compact);
@@ -60,7 +60,7 @@ describe('ids without dashes', () => {
     });
   });
 
-  it('@last too', async () => {
+  it('@last finds an uploaded asset whose uid has no dashes', async () => {
     const others = one({ uid: compact, name: 'clip', status: 'ready' });
     const location = '/api/external/v1/upload/s/';
     const { cli } = await against((request) => {
@@ -74,7 +74,7 @@ describe('ids without dashes', () => {
   });
 });
 
-it('ids in another case are the same ids: many uploads are waited for', async () => {
+it('upload --wait matches uids regardless of case', async () => {
   const uids = [1, 2].map((n) => `0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c${n}`);
   const records = uids.map((each) => ({ uid: each, name: 'f', status: 'ready' }));
   let created = 0;
@@ -91,7 +91,7 @@ it('ids in another case are the same ids: many uploads are waited for', async ()
   expect(done.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(['ready', 'ready']);
 });
 
-it('a thousand are waited for by the pages that they are on', async () => {
+it('assets wait polls a thousand assets by pages of the list instead of one by one', async () => {
   const uids = Array.from({ length: 1000 }, (_, n) => `0c6f2a52-3c35-4f3e-9a51-${String(n).padStart(12, '0')}`);
   let rounds = 0;
   const { cli, requests } = await against(({ query }) => {
@@ -106,7 +106,7 @@ it('a thousand are waited for by the pages that they are on', async () => {
   expect([code, requests.length]).toEqual([0, 30]);
 });
 
-it.each([9, 10, 20, 25, 100])('%i workspaces of an endpoint that does not page are listed', async (count) => {
+it.each([9, 10, 20, 25, 100])('workspaces ls lists %i workspaces if the service ignores paging', async (count) => {
   const list = Array.from({ length: count }, (_, at) => ({
     uid: `7b1f4d0e-58a4-4c8e-9a0b-${String(at).padStart(12, '0')}`,
     name: `w${at}`,
@@ -118,7 +118,7 @@ it.each([9, 10, 20, 25, 100])('%i workspaces of an endpoint that does not page a
   }
 });
 
-describe('a list without a total, of a service that gives pages of a size of its own', () => {
+describe('lists without a total', () => {
   const assets = (count: number) =>
     Array.from({ length: count }, (_, n) => ({
       uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
@@ -141,8 +141,8 @@ describe('a list without a total, of a service that gives pages of a size of its
     ['pages of 99', 99, nothing, 3],
     ['full pages and a next that is always null', 100, alwaysNull, 3],
     ['pages of 60 and a next that is always null', 60, alwaysNull, 5],
-    ['pages of 125 cut to 100, and a next that is right', 125, truthful, 3],
-  ])('%s: all 250 are listed', async (_, cap, envelope, requests) => {
+    ['pages of 125 cut to 100, and a correct next', 125, truthful, 3],
+  ])('assets ls --all lists all 250 assets of a service with %s', async (_, cap, envelope, requests) => {
     const service = await against(paged(assets(250), cap, envelope));
     const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
     expect(code).toBe(0);
@@ -150,13 +150,13 @@ describe('a list without a total, of a service that gives pages of a size of its
     expect(service.requests).toHaveLength(requests);
   });
 
-  it('a short list costs one request more', async () => {
+  it('assets ls --all sends one extra request if a short list has no total', async () => {
     const service = await against(paged(assets(7), 100, nothing));
     const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
     expect([code, stdout.trim().split('\n').length, service.requests.length]).toEqual([0, 7, 2]);
   });
 
-  it('a service that refuses an offset past the end has no more', async () => {
+  it('assets ls --all treats a 404 for an offset past the end as the end of the list', async () => {
     const list = paged(assets(7), 100, nothing);
     const service = await against((asked) =>
       Number(asked.query.offset) < 7 ? list(asked) : { status: 404, body: {} },
@@ -166,7 +166,7 @@ describe('a list without a total, of a service that gives pages of a size of its
   });
 
   it.each([7, 20])(
-    'a list without a total that repeats its %i assets at every offset is not called complete',
+    'assets ls --all exits with 10 if the service repeats its %i assets at every offset',
     async (count) => {
       const service = await against(() => ({ body: { items: assets(count) } }));
       const { code, stderr } = await service.cli.run(['assets', 'ls', '--all', '-q']);
@@ -192,7 +192,7 @@ describe('a service that ignores a filter', () => {
     ['created_after', ['--created-after', '2026-06-01']],
     ['created_before', ['--created-before', '2020-01-01']],
     ['parent', ['--folder', '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7ff']],
-  ])('%s: ls warns, and lists what came', async (name, filter) => {
+  ])('assets ls warns and lists the returned assets if the service ignores the filter %s', async (name, filter) => {
     const { cli } = await against((request) =>
       request.path.endsWith('/workspaces/') ? { body: { items: [{ uid: workspaceUid }] } } : one(item)(request),
     );
@@ -204,7 +204,7 @@ describe('a service that ignores a filter', () => {
     }
   });
 
-  it('is not suspected where the records match', async () => {
+  it('assets ls does not warn about an ignored filter if the assets match it', async () => {
     const { cli } = await against(one(item));
     const { stderr } = await cli.run(['assets', 'ls', '--status', 'ready', '--tag', 'kept']);
     expect(stderr).toBe('');

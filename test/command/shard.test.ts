@@ -33,7 +33,7 @@ const machine = () =>
   });
 
 describe('upload --shard', () => {
-  it('three machines send every file once', async () => {
+  it('three machines with upload --shard 1/3 to 3/3 upload every file exactly once', async () => {
     const sent = await Promise.all(
       [1, 2, 3].map(async (number) => {
         const args = ['upload', '--flatten', mounted(24), '--shard', `${number}/3`];
@@ -45,29 +45,32 @@ describe('upload --shard', () => {
     for (const names of sent) expect(names.length).toBeGreaterThan(0);
   });
 
-  it('one without a file is no failure, and says where they are', async () => {
+  it('upload --shard exits with 0 and reports the skipped files if its shard is empty', async () => {
     const [one] = [mounted(1)];
     const runs = await Promise.all(
       [1, 2].map((number) => machine().run(['upload', '--flatten', one, '--shard', `${number}/2`])),
     );
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
-    const told = runs.filter(({ stderr }) => stderr.includes('1 file skipped: not in this shard'));
-    expect(told).toHaveLength(1);
-    expect(told[0]?.stdout).toBe('');
+    const withSkippedFile = runs.filter(({ stderr }) => stderr.includes('1 file skipped: not in this shard'));
+    expect(withSkippedFile).toHaveLength(1);
+    expect(withSkippedFile[0]?.stdout).toBe('');
   });
 
-  it.each(['0/3', '4/3', '3', '1/0', 'a/b', '-1/3', '1/3/5', '1.5/3'])('does not accept %s', async (typed) => {
-    const { code, stderr } = await machine().run(['upload', mounted(1), `--shard=${typed}`]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('JOB_COMPLETION_INDEX')]);
-  });
+  it.each(['0/3', '4/3', '3', '1/0', 'a/b', '-1/3', '1/3/5', '1.5/3'])(
+    'upload --shard=%s exits with 2',
+    async (typed) => {
+      const { code, stderr } = await machine().run(['upload', mounted(1), `--shard=${typed}`]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('JOB_COMPLETION_INDEX')]);
+    },
+  );
 
-  it('stdin has no path to tell its shard by', async () => {
+  it('upload --shard of stdin exits with 2', async () => {
     const { code } = await machine().run(['upload', '-', '--shard', '1/2'], { stdin: 'x' });
     expect(code).toBe(2);
   });
 });
 
-it('shards are alike in size, and those of names in either form of accents the same', () => {
+it('shards have about the same size, and do not depend on the Unicode form of accents in file names', () => {
   const counts = Array.from({ length: 10 }, (_, n) =>
     Array.from({ length: 10_000 }, (_, file) => ({
       relativeDir: 'a',

@@ -68,7 +68,7 @@ const open = (work: (database: SqlDatabase) => void) => {
 
 const numbered = (code: string) => [14, code, 0] as const;
 
-describe('a disk of its own', { tags: 'root-mount' }, () => {
+describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
   let disk: SmallDisk;
   beforeEach(() => {
     disk = new SmallDisk();
@@ -76,10 +76,10 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
   });
 
   it.each([
-    ['8 at once', '8'],
-    ['one after another', '1'],
+    ['8 transfers at once', '8'],
+    ['one transfer at a time', '1'],
   ])(
-    'that is full from the 20th creation on, %s: the run ends, and the next one uploads the rest and names what may be empty',
+    'upload with %s exits with 14 when the state disk is full, and the next run uploads the rest',
     async (_how, parallel) => {
       let creations = 0;
       service.fault = ({ method, path }) => {
@@ -102,7 +102,7 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
     },
   );
 
-  it('that is full at the last byte of one file: the run ends with 14, and the next one finds the asset complete', async () => {
+  it('upload exits with 14 if the state disk is full after the last byte, and the next run sends nothing again', async () => {
     service.fault = ({ method }) => {
       if (method === 'PATCH') disk.fill();
       return undefined;
@@ -117,7 +117,7 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
     expect(service.assets.size).toBe(1);
   });
 
-  it('that is full before: nothing is sent; with --force everything is, and said', async () => {
+  it('upload sends nothing while the state disk is full; with --force it warns and sends everything', async () => {
     await upload();
     disk.fill();
     const full = await upload();
@@ -128,7 +128,7 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
     expect(again.stderr).toContain('another run would upload it again');
   });
 
-  it('that is full when the store is made: nothing is sent, and no store is left', async () => {
+  it('upload sends nothing if the state disk is too full to create the receipt database', async () => {
     mkdirSync(state);
     disk.fill();
     const full = await upload();
@@ -138,7 +138,7 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
     expectEachOnce();
   });
 
-  it('that is read-only: nothing is sent, and other commands work', async () => {
+  it('upload exits with 14 if the state disk is read-only, but other commands and --force work', async () => {
     await upload();
     state = join(disk.mountReadOnly(), 'state');
     const refused = await upload();
@@ -158,7 +158,7 @@ describe('a disk of its own', { tags: 'root-mount' }, () => {
   });
 });
 
-describe('a store', () => {
+describe('a damaged receipt database', () => {
   beforeEach(async () => {
     expect((await upload()).code).toBe(0);
     // No write-ahead log, like after a checkpoint by another process.
@@ -176,19 +176,19 @@ describe('a store', () => {
     state_damaged: { code: 'state_damaged', exit: 14, hint: nextStep },
   };
   const kinds: [string, string, () => void][] = [
-    ['of no bytes', 'state_missing', () => truncateSync(store(), 0)],
-    ['that is gone', 'state_missing', () => rmSync(store())],
-    ['of words', 'state_damaged', () => writeFileSync(store(), 'words '.repeat(2000))],
-    ['cut in half', 'state_damaged', () => truncateSync(store(), statSync(store()).size / 2)],
-    ['with NUL pages', 'state_damaged', () => flip(store(), 4096, Buffer.alloc(8192))],
-    ['without a table', 'state_damaged', () => open((db) => db.exec('DROP TABLE folders'))],
+    ['is empty', 'state_missing', () => truncateSync(store(), 0)],
+    ['is missing', 'state_missing', () => rmSync(store())],
+    ['is a text file', 'state_damaged', () => writeFileSync(store(), 'words '.repeat(2000))],
+    ['is truncated', 'state_damaged', () => truncateSync(store(), statSync(store()).size / 2)],
+    ['has zeroed pages', 'state_damaged', () => flip(store(), 4096, Buffer.alloc(8192))],
+    ['lacks a table', 'state_damaged', () => open((db) => db.exec('DROP TABLE folders'))],
     [
-      'without a column',
+      'lacks a column',
       'state_damaged',
       () => open((db) => db.exec('ALTER TABLE uploads RENAME COLUMN blake3 TO other')),
     ],
     [
-      'that another one took the place of',
+      'was replaced',
       'state_missing',
       () => {
         rmSync(store());
@@ -198,7 +198,7 @@ describe('a store', () => {
   ];
 
   it.each(kinds)(
-    '%s ends the upload before a request (%s); doctor says it too; --force begins a new one',
+    'upload and doctor reject a receipt database that %s (%s), and upload --force creates a new one',
     async (_what, code, damage) => {
       damage();
       const refused = await upload();
@@ -213,7 +213,7 @@ describe('a store', () => {
       expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
       const isLeft = existsSync(`${store()}.unusable-1`);
       expect([isLeft, again.stderr.includes('receipts.db.unusable-1')]).toEqual(
-        code === 'state_missing' && _what === 'that is gone' ? [false, false] : [true, true],
+        code === 'state_missing' && _what === 'is missing' ? [false, false] : [true, true],
       );
       expect((await upload()).records.map(({ outcome }: never) => outcome)).toEqual(Array(count).fill('skipped'));
     },
@@ -223,7 +223,7 @@ describe('a store', () => {
     ['a pipe', () => execFileSync('mkfifo', [store()])],
     ['a directory', () => mkdirSync(store())],
     ['a device', () => symlinkSync('/dev/null', store())],
-  ])('that is %s ends each command that needs it, at once', async (_what, make) => {
+  ])('upload, uploads ls and doctor fail without hanging if the receipt database is %s', async (_what, make) => {
     rmSync(store());
     make();
     const refused = await upload();
@@ -233,7 +233,7 @@ describe('a store', () => {
     expect((await cli.run(['doctor'])).stdout).toContain('the upload history cannot be used');
   });
 
-  it('of a newer mediactl is left alone', async () => {
+  it('upload exits with 14 and keeps the receipt database if a newer mediactl has written it', async () => {
     open((db) => db.exec('PRAGMA user_version = 99'));
     const refused = await upload();
     expect(errorOf(refused)).toEqual(errorInTable('state_newer'));
@@ -243,7 +243,7 @@ describe('a store', () => {
     expect(existsSync(`${store()}.unusable-1`)).toBe(false);
   });
 
-  it('of an older mediactl gets its mark, and is missed from then on', async () => {
+  it('upload adds an id to the receipt database of an older mediactl, and detects later that it is missing', async () => {
     rmSync(join(state, 'receipts.id'));
     open((db) => db.exec('PRAGMA application_id = 0'));
     expect((await upload()).records[0].outcome).toBe('skipped');
@@ -253,7 +253,7 @@ describe('a store', () => {
   });
 
   it.each(['last-upload', 'receipts.db-reserve', 'runs.lock'])(
-    'a link in place of %s, which a checkout could hold, is not followed',
+    'upload does not write to the target of a symbolic link in place of %s',
     async (name) => {
       const [link, target] = [join(state, name), join(cli.home, 'target')];
       rmSync(link, { force: true });
@@ -268,7 +268,7 @@ describe('a store', () => {
     },
   );
 
-  it('that is a link to a file elsewhere is used there', async () => {
+  it('upload uses a receipt database that is a symbolic link to another file', async () => {
     const elsewhere = join(cli.home, 'elsewhere.db');
     renameSync(store(), elsewhere);
     symlinkSync(elsewhere, store());
@@ -278,7 +278,7 @@ describe('a store', () => {
     expect([code, outcomes]).toEqual([0, [...Array(count).fill('skipped'), 'uploaded']]);
   });
 
-  it('beside which no process can be registered ends the run', async () => {
+  it('upload exits with 14 and creates no asset if it cannot write its lock file', async () => {
     rmSync(join(state, 'runs'), { recursive: true });
     writeFileSync(join(state, 'runs'), '');
     writeFileSync(join(folder, 'one more.bin'), 'more');
@@ -288,7 +288,7 @@ describe('a store', () => {
     expect(service.counts['POST /upload/']).toBe(created);
   });
 
-  it('that is moved to another folder is the same', async () => {
+  it('upload skips uploaded files after the state directory is moved', async () => {
     renameSync(state, `${state} of before`);
     state = `${state} of before`;
     expect((await upload()).records[0].outcome).toBe('skipped');
@@ -313,16 +313,19 @@ it.each([
     },
   ],
   ['damaged', 'state_damaged', () => open((db) => db.exec('DROP TABLE uploads'))],
-])('a store that is %s in the middle ends the run, and the next one', async (_what, code, work) => {
-  inTheMiddle(work);
-  const ended = await upload();
-  expect([ended.code, ended.error.code]).toEqual([14, code]);
-  expect(service.assets.size).toBeLessThan(count);
-  const next = await upload();
-  expect([next.code, next.error.code, service.requests]).toEqual(numbered(code));
-});
+])(
+  'upload exits with 14 if its receipt database is %s during the run, and so does the next run',
+  async (_what, code, work) => {
+    inTheMiddle(work);
+    const ended = await upload();
+    expect([ended.code, ended.error.code]).toEqual([14, code]);
+    expect(service.assets.size).toBeLessThan(count);
+    const next = await upload();
+    expect([next.code, next.error.code, service.requests]).toEqual(numbered(code));
+  },
+);
 
-it('a store whose write-ahead log is removed in the middle ends the run', async () => {
+it('upload exits with 14 if the write-ahead log of its receipt database is removed during the run', async () => {
   inTheMiddle(() => rmSync(`${store()}-wal`));
   const ended = await upload();
   expect([ended.code, ended.error.code]).toEqual([14, 'state_missing']);
@@ -345,13 +348,13 @@ const held = async () => {
   return child;
 };
 
-describe('a store that another program holds', () => {
+describe('a locked receipt database', () => {
   beforeEach(async () => {
     expect((await upload()).code).toBe(0);
     writeFileSync(join(folder, 'one more.bin'), 'more');
   });
 
-  it('is waited for, and that is said', async () => {
+  it('upload waits with one warning while another program locks the receipt database', async () => {
     const child = await held();
     const ran = await upload([], {
       onStderr: (text) => void (text.includes('; waiting') && child.stdin.end()),
@@ -360,7 +363,7 @@ describe('a store that another program holds', () => {
     expect(ran.stderr.match(/another program has locked .*receipts\.db; waiting/g)).toHaveLength(1);
   });
 
-  it('for a minute ends the run; --force goes on without it', async () => {
+  it('upload exits with state_locked if the receipt database stays locked; --force uploads without it', async () => {
     await held();
     const refused = await upload([], { clock: fastClock() });
     expect(service.requests).toBe(0);

@@ -35,7 +35,7 @@ function pathOf(uid: string | undefined): string {
 }
 
 describe('upload --sync', () => {
-  it('makes the folder like the directory: the tree is read once, each folder made once', async () => {
+  it('upload --sync mirrors the directory tree, creates each folder once, and skips everything in the next run', async () => {
     await cli.json(sync());
     expect(names()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
     expect(service.paths).toEqual([
@@ -52,14 +52,14 @@ describe('upload --sync', () => {
     expect(service.requests - before).toBe(1);
   });
 
-  it('sends a file of the same content to its own folder too', async () => {
+  it('upload --sync sends a file whose content was uploaded under another path', async () => {
     await cli.json(sync());
     renameSync(join(folder, 'top.bin'), join(folder, 'day 2/moved.bin'));
     await cli.json(sync());
     expect(names()).toContain('moved.bin');
   });
 
-  it('--prune trashes what is gone or was sent anew, and nothing that others put there', async () => {
+  it('--prune trashes the assets of deleted and edited files, but no assets of other uploads', async () => {
     await cli.json(sync());
     const [other] = await cli.json(['upload', join(folder, 'top.bin'), '--force', '--folder', '/Rushes/day 2']);
     unlinkSync(join(folder, 'day 1/a.bin'));
@@ -77,7 +77,7 @@ describe('upload --sync', () => {
     expect(service.completeAssets).toHaveLength(3);
   });
 
-  it('--prune does nothing where a file failed, and nothing to another folder', async () => {
+  it('--prune trashes nothing if an upload failed, and nothing in another folder', async () => {
     await cli.json(sync());
     await cli.json(['upload', '--sync', folder, '--folder', '/Elsewhere']);
     unlinkSync(join(folder, 'day 1/a.bin'));
@@ -91,7 +91,7 @@ describe('upload --sync', () => {
     expect(left.map(({ folder: uid }) => pathOf(uid))).toEqual(['/Elsewhere/day 1']);
   });
 
-  it('--prune keeps what is only excluded, or behind a link', async () => {
+  it('--prune keeps the assets of files that are excluded or uploaded through a symbolic link', async () => {
     await cli.json(sync());
     const link = join(cli.home, 'link');
     symlinkSync(folder, link);
@@ -107,7 +107,7 @@ describe('upload --sync', () => {
     [['upload', '--sync', 'x', 'y'], 'a sync needs one directory'],
     [['upload', '--sync', 'x', '--force'], 'cannot be used together'],
     [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete needs --prune'],
-  ])('%j is refused', async (args, words) => {
+  ])('mediactl exits with 2 and prints the reason for the arguments %j', async (args, words) => {
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
@@ -120,7 +120,7 @@ describe('check', () => {
     return [code, Object.fromEntries(found.map(({ outcome, path }) => [basename(path), outcome]))];
   };
 
-  it('finds what is missing, changed and extra: exit 11; nothing: exit 0', async () => {
+  it('check exits with 11 and lists missing and changed files, and exits with 0 without differences', async () => {
     await cli.json(sync());
     expect(await differences()).toEqual([0, {}]);
     writeFileSync(join(folder, 'new.bin'), 'new');
@@ -133,7 +133,7 @@ describe('check', () => {
     ]);
   });
 
-  it('what another machine sent is there by its name, and is said to be unknown', async () => {
+  it('check reports files of the same name that another machine uploaded as unverified', async () => {
     await cli.json(sync());
     const ran = await cli.run(check('--json'), {
       environment: { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') },
@@ -148,8 +148,8 @@ describe('check', () => {
   });
 });
 
-describe('what is to be sent', () => {
-  it('--estimate tells it in figures, and sends nothing', async () => {
+describe('upload plans, globs and manifests', () => {
+  it('upload --estimate prints counts, bytes and requests, and sends nothing', async () => {
     await cli.json(['upload', join(folder, 'top.bin')]);
     writeFileSync(join(folder, 'copy.bin'), 'top');
     const plan = await cli.json(['upload', '--flatten', folder, '--estimate']);
@@ -168,7 +168,7 @@ describe('what is to be sent', () => {
     expect(await cli.json(slow)).toMatchObject({ exceeding_session_count: 1 });
   });
 
-  it('--estimate and --dry-run of --force tell of files as --force sends them: all anew', async () => {
+  it('upload --force with --estimate or --dry-run counts uploaded files as new', async () => {
     const path = join(folder, 'top.bin');
     await cli.json(['upload', path]);
     const plan = await cli.json(['upload', path, '--force', '--estimate']);
@@ -182,7 +182,7 @@ describe('what is to be sent', () => {
     ]);
   });
 
-  it('a glob that no shell expanded, with the files of one folder or of all below', async () => {
+  it('upload expands a glob that the shell did not expand, including ** and braces', async () => {
     const found = async (glob: string) =>
       (await cli.json(['upload', join(folder, glob), '-n'])).map(({ path }: { path: string }) => basename(path)).sort();
     expect(await found('*.bin')).toEqual(['top.bin']);
@@ -192,7 +192,7 @@ describe('what is to be sent', () => {
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no files found')]);
   });
 
-  it('a manifest, of CSV or JSON lines, says what each file is', async () => {
+  it('upload --manifest reads names, folders and tags from CSV or JSON lines', async () => {
     const [a, b] = ['day 1/a.bin', 'day 1/cam/b.bin'].map((path) => join(folder, path));
     const csv = join(cli.home, 'shots.csv');
     writeFileSync(
@@ -217,7 +217,7 @@ describe('what is to be sent', () => {
     ['path,name\n,x\n', 'the path is missing'],
     ['{"path":1}\n{"path"\n', 'line 2'],
     ['path\nx\nx\n', 'lists x twice'],
-  ])('the manifest %j is refused with its reason', async (text, words) => {
+  ])('upload --manifest exits with 2 and prints the reason for the manifest %j', async (text, words) => {
     const path = join(cli.home, 'bad');
     writeFileSync(path, text);
     const { code, stderr } = await cli.run(['upload', '--manifest', path]);
@@ -226,9 +226,9 @@ describe('what is to be sent', () => {
   });
 });
 
-it('--min-age skips files that changed a moment ago, whatever their modification time is', async () => {
+it('upload --min-age skips files that changed recently, even if their modification time is old', async () => {
   for (const path of ['top.bin', 'day 1/a.bin']) utimesSync(join(folder, path), 1, 1); // as cp -p does
-  // A minute after the files have changed, on whatever clock they are.
+  // A minute after the files have changed, according to the clock of the file system.
   const now = () => statSync(join(folder, 'top.bin')).ctimeMs + 60_000;
   const options = { clock: { ...fastClock(), now } };
   const ran = await cli.run(sync('--create-folders', '--min-age', '1h'), options);

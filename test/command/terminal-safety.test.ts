@@ -43,10 +43,10 @@ const saying =
 const asking = readCommands.map((args) => args.filter((each) => each !== '--yes').join(' '));
 
 describe.each([
-  ['words of records', false],
-  ['words of refusals', true],
+  ['hostile strings in records', false],
+  ['hostile strings in errors', true],
 ])('%s', (_what, refuses) => {
-  it.each(asking)('%s: none drives the terminal', async (line) => {
+  it.each(asking)('%s prints no control characters from strings of the service on a terminal', async (line) => {
     for (const playable of line.startsWith('play') ? playbackInfos : playbackInfos.slice(0, 1)) {
       const { url } = await startRecordingServer(saying(createLibrary({ playback: playable }), refuses));
       const cli = new Cli({

@@ -15,39 +15,39 @@ import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 /* Provokes errors of uploads, and compares code, exit code and next step. */
 
-const world = setUpUploader();
+const setup = setUpUploader();
 
 /** Uploads the file with these arguments, which must fail, and returns its error. */
 async function failing(args: string[] = [], options: CliOptions = {}) {
-  const { record } = await world.upload(args, options);
+  const { record } = await setup.upload(args, options);
   return recordedError(record.error);
 }
 
-describe('the file', () => {
+describe('upload errors of files', () => {
   const changing = (change: () => void) => {
-    world.fault = ({ method, nth }) =>
+    setup.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2 ? { beforeResponse: () => change() } : undefined;
   };
 
-  it('file_changed', async () => {
-    changing(() => appendFileSync(world.path, 'more'));
+  it('upload exits with 13 and code file_changed if the file grows during the upload', async () => {
+    changing(() => appendFileSync(setup.path, 'more'));
     expect(await failing()).toEqual({
       code: 'file_changed',
       exit: 13,
-      hint: `mediactl upload --force '${world.path}' once it no longer changes, to upload it as a new asset`,
+      hint: `mediactl upload --force '${setup.path}' once it no longer changes, to upload it as a new asset`,
     });
   });
 
-  it('file_missing', async () => {
-    changing(() => rmSync(world.path));
+  it('upload exits with 1 and code file_missing if the file is deleted during the upload', async () => {
+    changing(() => rmSync(setup.path));
     expect(await failing()).toEqual(errorInTable('file_missing'));
   });
 
-  it('unreadable_file for a name that is not UTF-8', async () => {
-    const folder = join(world.cli.home, 'latin');
+  it('upload exits with 2 and code unreadable_file if a file name is not UTF-8', async () => {
+    const folder = join(setup.cli.home, 'latin');
     mkdirSync(folder);
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9]), Buffer.from('.bin')]), 'data');
-    const { stdout } = await world.run(['upload', '--flatten', folder, '--json']);
+    const { stdout } = await setup.run(['upload', '--flatten', folder, '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'unreadable_file',
       exit: 2,
@@ -55,18 +55,18 @@ describe('the file', () => {
     });
   });
 
-  it('source_forbidden', async () => {
+  it('upload exits with 2 and code source_forbidden if the source URL returns 403', async () => {
     const files = await FileServer.start(Buffer.alloc(10_000));
     files.fault = () => ({ respond: (response) => response.writeHead(403).end() });
-    const upload = () => world.run(['upload', files.url, '--json', '--max-wait', '0s']);
+    const upload = () => setup.run(['upload', files.url, '--json', '--max-wait', '0s']);
     expect(errorOf(await upload())).toEqual(errorInTable('source_forbidden'));
   });
 
-  it('source_failed', async () => {
+  it('upload exits with 10 and code source_failed if the source URL returns the wrong range', async () => {
     const files = await FileServer.start(Buffer.alloc(10_000));
     files.fault = ({ headers }) =>
       headers.range === 'bytes=0-0' ? undefined : { headers: { 'content-range': 'bytes 7-9/10000' } };
-    const { stdout } = await world.run(['upload', files.url, '--json']);
+    const { stdout } = await setup.run(['upload', files.url, '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'source_failed',
       exit: 10,
@@ -74,27 +74,27 @@ describe('the file', () => {
     });
   });
 
-  it('source_busy', async () => {
+  it('upload exits with 10 and code source_busy if the source URL asks for a wait past --max-wait', async () => {
     const files = await FileServer.start(Buffer.alloc(10_000));
     files.fault = () => ({ respond: (response) => response.writeHead(429, { 'retry-after': '9999' }).end() });
-    expect(errorOf(await world.run(['upload', files.url, '--json', '--max-wait', '0s']))).toEqual(
+    expect(errorOf(await setup.run(['upload', files.url, '--json', '--max-wait', '0s']))).toEqual(
       errorInTable('source_busy'),
     );
   });
 
-  it('unreadable_file', async () => {
-    const path = join(world.cli.home, 'loop.mp4');
+  it('upload exits with 2 and code unreadable_file if the path is a symbolic link to itself', async () => {
+    const path = join(setup.cli.home, 'loop.mp4');
     symlinkSync(path, path);
-    expect(errorOf(await world.run(['upload', path, '--json']))).toEqual(errorInTable('unreadable_file'));
+    expect(errorOf(await setup.run(['upload', path, '--json']))).toEqual(errorInTable('unreadable_file'));
   });
 
-  it('unreadable_file for a directory', async () => {
+  it('upload exits with 2 and code unreadable_file if a directory cannot be read', async () => {
     // Its path is longer than the system allows, which no permission of this user overcomes.
     const name = 'd'.repeat(250);
     const makeDeep = `for (let n = 0; n < 20; n++) { fs.mkdirSync('${name}'); process.chdir('${name}') }`;
-    spawnSync(process.execPath, ['-e', makeDeep], { cwd: world.cli.home });
-    onTestFinished(() => void spawnSync('rm', ['-r', join(world.cli.home, name)]));
-    const { stdout } = await world.run(['upload', '--flatten', join(world.cli.home, name), '--json']);
+    spawnSync(process.execPath, ['-e', makeDeep], { cwd: setup.cli.home });
+    onTestFinished(() => void spawnSync('rm', ['-r', join(setup.cli.home, name)]));
+    const { stdout } = await setup.run(['upload', '--flatten', join(setup.cli.home, name), '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'unreadable_file',
       exit: 2,
@@ -103,17 +103,19 @@ describe('the file', () => {
   });
 });
 
-describe('stdin', () => {
+describe('upload errors of stdin', () => {
   const stdinArgs = ['upload', '-', '--name', 'x.bin', '--json'];
 
-  it('stdin_size_differs', async () => {
-    const { stdout } = await world.run([...stdinArgs, '--stdin-size', '9'], { stdin: 'four' });
+  it('upload exits with 2 and code stdin_size_differs if stdin is shorter than --stdin-size', async () => {
+    const { stdout } = await setup.run([...stdinArgs, '--stdin-size', '9'], { stdin: 'four' });
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual(errorInTable('stdin_size_differs'));
   });
 
-  it('output if stdin cannot be spooled', { tags: 'root-mount' }, async () => {
+  it('upload exits with 1 and code write_failed if the disk is too small for the copy of stdin', {
+    tags: 'root-mount',
+  }, async () => {
     const environment = { MEDIACTL_STATE_DIR: join(new SmallDisk().path, 'state') };
-    expect(errorOf(await world.run(stdinArgs, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
+    expect(errorOf(await setup.run(stdinArgs, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
       code: 'write_failed',
       exit: 1,
       hint: 'free some disk space, set MEDIACTL_STATE_DIR, or upload a file instead',
@@ -121,10 +123,10 @@ describe('stdin', () => {
   });
 });
 
-describe('the session', () => {
-  it('upload_in_progress', async () => {
+describe('upload errors of sessions', () => {
+  it('upload exits with 6 and code upload_in_progress if another run uploads the same file', async () => {
     let other: unknown;
-    world.fault = ({ method, nth }) =>
+    setup.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2
         ? {
             beforeResponse: async () => {
@@ -132,16 +134,16 @@ describe('the session', () => {
             },
           }
         : undefined;
-    await world.upload();
+    await setup.upload();
     expect(other).toEqual(errorInTable('upload_in_progress'));
   });
 
-  it('session_unknown', async () => {
-    world.bytes = writeSome(world.path, 1000);
-    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
-    await world.upload();
-    const { assetUid } = world.storedEntry().session;
-    world.fault = ({ method, path }) => {
+  it('upload exits with 3 and code session_unknown if the session is gone after the last chunk', async () => {
+    setup.bytes = writeSome(setup.path, 1000);
+    setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
+    await setup.upload();
+    const { assetUid } = setup.storedEntry().session;
+    setup.fault = ({ method, path }) => {
       if (method === 'HEAD') return respondWith(404);
       return path.includes(assetUid) ? respondWith(200, { uid: assetUid, status: 'transcoding' }) : undefined;
     };
@@ -152,28 +154,28 @@ describe('the session', () => {
     });
   });
 
-  it('session_broken', async () => {
-    world.fault = ({ method }) =>
+  it('upload exits with 10 and code session_broken if responses lack an offset', async () => {
+    setup.fault = ({ method }) =>
       method === 'PATCH' ? { headers: ({ 'upload-offset': _, ...others }) => others } : undefined;
     expect(await failing()).toEqual(errorInTable('session_broken'));
   });
 
-  it('session_mismatch', async () => {
-    world.fault = ({ method }) =>
+  it('upload exits with 13 and code session_mismatch if the offset is past the end of the file', async () => {
+    setup.fault = ({ method }) =>
       method === 'PATCH'
         ? { headers: (headers) => ({ ...headers, 'upload-offset': `${10 * chunkBytes}` }) }
         : undefined;
     expect(await failing()).toEqual(errorInTable('session_mismatch'));
   });
 
-  it('session_expired', async () => {
-    await world.interruptAfterTwoChunks();
-    world.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
+  it('upload --on-session-expired fail exits with 3 and code session_expired if HEAD returns 410', async () => {
+    await setup.interruptAfterTwoChunks();
+    setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
     expect(await failing(['--on-session-expired', 'fail'])).toEqual(errorInTable('session_expired'));
   });
 
-  it('session_unknown on first use', async () => {
-    world.fault = ({ method }) => (method === 'HEAD' || method === 'PATCH' ? respondWith(404) : undefined);
+  it('upload exits with 3 and code session_unknown if a new session returns 404', async () => {
+    setup.fault = ({ method }) => (method === 'HEAD' || method === 'PATCH' ? respondWith(404) : undefined);
     expect(await failing()).toEqual({
       code: 'session_unknown',
       exit: 3,
@@ -181,8 +183,8 @@ describe('the session', () => {
     });
   });
 
-  it('checksum_mismatch', async () => {
-    world.fault = ({ method }) =>
+  it('upload exits with 13 and code checksum_mismatch if the checksum of the service differs', async () => {
+    setup.fault = ({ method }) =>
       method === 'PATCH'
         ? {
             headers: (headers) =>
@@ -201,15 +203,15 @@ describe('the session', () => {
       ? { headers: ({ 'x-checksum-blake3': _, ...others }: Record<string, string>) => others }
       : undefined;
 
-  it('unverified', async () => {
-    world.fault = withoutChecksum;
+  it('upload --require-checksum exits with 13 and code unverified if the service sends no checksum', async () => {
+    setup.fault = withoutChecksum;
     expect(await failing(['--require-checksum'])).toEqual(errorInTable('unverified'));
   });
 
-  it('session_broken if the service lost bytes', async () => {
-    world.fault = (request) =>
+  it('upload exits with 10 and code session_broken if the service has lost bytes', async () => {
+    setup.fault = (request) =>
       request.method === 'HEAD'
-        ? { headers: (told) => ({ ...told, 'upload-offset': '1000' }) }
+        ? { headers: (headers) => ({ ...headers, 'upload-offset': '1000' }) }
         : withoutChecksum(request);
     expect(await failing()).toEqual({
       code: 'session_broken',
@@ -218,8 +220,8 @@ describe('the session', () => {
     });
   });
 
-  it('session_mismatch if the session is for another number of bytes', async () => {
-    world.fault = ({ method }) =>
+  it('upload exits with 13 and code session_mismatch if the session is for another number of bytes', async () => {
+    setup.fault = ({ method }) =>
       method === 'POST'
         ? respondWith(
             201,
@@ -235,11 +237,11 @@ describe('the session', () => {
   });
 });
 
-describe('the run', () => {
-  it('partial_failure', async () => {
-    const path = join(world.cli.home, 'no-media.mp4');
+describe('upload errors of runs', () => {
+  it('upload --wait exits with 11 and code partial_failure if one of two files cannot be processed', async () => {
+    const path = join(setup.cli.home, 'no-media.mp4');
     writeFileSync(path, 'no media');
-    const ran = await world.run(['upload', world.path, path, '--wait', '--json']);
+    const ran = await setup.run(['upload', setup.path, path, '--wait', '--json']);
     expect(errorOf(ran)).toEqual({
       code: 'partial_failure',
       exit: 11,
@@ -247,13 +249,13 @@ describe('the run', () => {
     });
   });
 
-  it('until', async () => {
+  it('upload --stop-at exits with 9 and code stopped_at_limit if the time is up within a file', async () => {
     const time = createLatch();
     const clock = fastClock();
     const untilMs = 3_500_000;
     const sleep: Clock['sleep'] = (delayMs, signal) => (delayMs > untilMs ? time.opened : clock.sleep(delayMs, signal));
-    world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? { beforeResponse: time.open } : undefined);
-    const upload = () => world.upload(['--stop-at', '1h'], { clock: { ...clock, sleep } });
+    setup.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? { beforeResponse: time.open } : undefined);
+    const upload = () => setup.upload(['--stop-at', '1h'], { clock: { ...clock, sleep } });
     expect(errorOf(await upload())).toEqual({
       code: 'stopped_at_limit',
       exit: 9,
@@ -261,28 +263,28 @@ describe('the run', () => {
     });
   });
 
-  it('until, whichever moment the time is over at', async () => {
-    const args = ['upload', world.path, '--json', '--stop-at', '1ms', '--limit-rate', '1k'];
-    for (let run = 0; run < 20; run++) expect(await world.run(args)).toMatchObject({ code: 9 });
+  it('upload --stop-at 1ms exits with 9 at whatever point of the run the time is up', async () => {
+    const args = ['upload', setup.path, '--json', '--stop-at', '1ms', '--limit-rate', '1k'];
+    for (let run = 0; run < 20; run++) expect(await setup.run(args)).toMatchObject({ code: 9 });
   });
 
-  it('reserve', async () => {
-    const other = join(world.cli.home, 'other.bin');
+  it('upload exits with code reserve_too_large if --reserve-requests exceeds the rate limit', async () => {
+    const other = join(setup.cli.home, 'other.bin');
     writeFileSync(other, 'other');
-    const ran = await world.run(['upload', world.path, other, '--json', '--reserve-requests', '100000']);
+    const ran = await setup.run(['upload', setup.path, other, '--json', '--reserve-requests', '100000']);
     expect(errorOf(ran)).toMatchObject(errorInTable('reserve_too_large'));
   });
 
-  it('processing_failed', async () => {
-    const path = join(world.cli.home, 'no-media.mp4');
+  it('upload --wait exits with 12 and code processing_failed if the file cannot be processed', async () => {
+    const path = join(setup.cli.home, 'no-media.mp4');
     writeFileSync(path, 'no media');
-    const ran = await world.run(['upload', path, '--wait', '--json']);
+    const ran = await setup.run(['upload', path, '--wait', '--json']);
     expect(errorOf(ran)).toEqual(errorInTable('processing_failed'));
   });
 
-  it('state_unusable if the database is not a file', async () => {
-    mkdirSync(join(world.cli.home, 'state/receipts.db'), { recursive: true });
-    expect(errorOf(await world.upload())).toEqual({
+  it('upload exits with 14 and code state_unusable if the receipt database is a directory', async () => {
+    mkdirSync(join(setup.cli.home, 'state/receipts.db'), { recursive: true });
+    expect(errorOf(await setup.upload())).toEqual({
       code: 'state_unusable',
       exit: 14,
       hint: 'move it out of the way, then run the same command again',

@@ -5,20 +5,20 @@ import { MediactlError } from '../../src/client/errors.ts';
 import { writeSome } from '../support/files.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
-const world = setUpUploader();
+const setup = setUpUploader();
 const fileCount = 8;
 const fileBytes = 2 * chunkBytes + 100;
 
-/** Interrupts an upload of eight files, waiting for their assets, at the nth request. @returns what it said and recorded */
+/** Interrupts an upload of eight files, waiting for their assets, at the nth request. @returns its summary and receipts */
 async function interruptAt(nthRequest: number) {
-  const folder = join(world.cli.home, `run ${nthRequest}`);
+  const folder = join(setup.cli.home, `run ${nthRequest}`);
   mkdirSync(folder);
   for (let at = 0; at < fileCount; at++)
     writeSome(join(folder, `${nthRequest} ${at}.bin`), fileBytes, `${nthRequest} ${at}`);
   const abort = new AbortController();
   let requests = 0;
   let sentBytes = 0;
-  world.fault = ({ method }) => {
+  setup.fault = ({ method }) => {
     if (++requests === nthRequest)
       abort.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
     let own = 0;
@@ -29,17 +29,17 @@ async function interruptAt(nthRequest: number) {
     return method === 'PATCH' ? { onBytes } : undefined;
   };
   const args = ['upload', '--flatten', folder, '--wait', '--transfers', '2', '--chunk-size', '64KiB'];
-  const environment = { ...world.environment(), MEDIACTL_STATE_DIR: join(folder, '../state') };
-  const { code, stderr } = await world.cli.run(args, { environment, signal: abort.signal });
+  const environment = { ...setup.environment(), MEDIACTL_STATE_DIR: join(folder, '../state') };
+  const { code, stderr } = await setup.cli.run(args, { environment, signal: abort.signal });
   const summary = stderr.split('\n').findLast((line) => / sent in /.test(line)) ?? '';
-  const done = await world.cli.json(['uploads', 'ls', '--finished'], { environment });
+  const done = await setup.cli.json(['uploads', 'ls', '--finished'], { environment });
   return { code, summary, sentBytes, receipts: done.filter(({ path }: { path: string }) => path.includes(folder)) };
 }
 
 const countIn = (summary: string, words: string) => Number(new RegExp(`(\\d+) ${words}`).exec(summary)?.[1] ?? 0);
 
 it.each([3, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 31, 32, 33, 34, 36])(
-  'the summary of an upload that is interrupted at request %i agrees with its receipts',
+  'upload prints a summary that matches its receipts if it is interrupted at request %i',
   async (nthRequest) => {
     const { code, summary, receipts, sentBytes } = await interruptAt(nthRequest);
     if (code === 0) return; // it was over before
@@ -52,16 +52,16 @@ it.each([3, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 31, 32, 33, 34,
     ]);
     expect(receipts.length + countIn(summary, 'not finished') + countIn(summary, 'failed')).toBe(fileCount);
     const [, amount = '', unit = ''] = /([\d.]+) (B|KiB|MiB) sent/.exec(summary) ?? [];
-    const told = Number(amount) * { B: 1, KiB: 1024, MiB: 1024 ** 2 }[unit as 'B'];
+    const reportedBytes = Number(amount) * { B: 1, KiB: 1024, MiB: 1024 ** 2 }[unit as 'B'];
     // Bytes that were handed to the connection before the abort may not have arrived.
-    expect(told).toBeGreaterThanOrEqual(sentBytes * 0.94);
-    expect(told).toBeLessThanOrEqual(sentBytes + 4 * chunkBytes);
+    expect(reportedBytes).toBeGreaterThanOrEqual(sentBytes * 0.94);
+    expect(reportedBytes).toBeLessThanOrEqual(sentBytes + 4 * chunkBytes);
   },
 );
 
-it('an upload session that is being created when the run is interrupted is recorded, and its asset is not orphaned', async () => {
+it('upload records a session that is being created during an interruption, and the next run resumes it', async () => {
   const abort = new AbortController();
-  world.fault = ({ method }) =>
+  setup.fault = ({ method }) =>
     method === 'POST'
       ? {
           beforeResponse: () => {
@@ -69,11 +69,11 @@ it('an upload session that is being created when the run is interrupted is recor
           },
         }
       : undefined;
-  const first = await world.upload([], { signal: abort.signal });
+  const first = await setup.upload([], { signal: abort.signal });
   expect(first.code).toBe(130);
-  expect(world.storedEntry()).toMatchObject({ state: 'open' });
-  world.fault = () => undefined;
-  const { record } = await world.upload();
-  await world.expectUploaded(record);
-  expect(await world.findAssets()).toHaveLength(1);
+  expect(setup.storedEntry()).toMatchObject({ state: 'open' });
+  setup.fault = () => undefined;
+  const { record } = await setup.upload();
+  await setup.expectUploaded(record);
+  expect(await setup.findAssets()).toHaveLength(1);
 });

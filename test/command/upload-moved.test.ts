@@ -6,25 +6,25 @@ import { respondWith } from '../support/interposer.ts';
 import { createLatch } from '../support/latch.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
-const world = setUpUploader();
-const posts = () => world.interposer.methods.filter((method) => method === 'POST');
+const setup = setUpUploader();
+const posts = () => setup.interposer.methods.filter((method) => method === 'POST');
 
 /** Returns the path of the file in another directory, as in another checkout. */
 function elsewhere(directory: string): string {
-  mkdirSync(join(world.cli.home, directory), { recursive: true });
-  return join(world.cli.home, directory, basename(world.path));
+  mkdirSync(join(setup.cli.home, directory), { recursive: true });
+  return join(setup.cli.home, directory, basename(setup.path));
 }
 
 async function uploadAt(path: string, args: string[] = []) {
-  world.path = path;
-  return world.upload(args);
+  setup.path = path;
+  return setup.upload(args);
 }
 
-describe('a file that was moved while its upload was unfinished', () => {
-  it('is continued at its other path, once, and known there afterwards', async () => {
-    await world.interruptAfterTwoChunks();
-    const { session } = world.storedEntry();
-    const old = world.path;
+describe('upload of a moved file', () => {
+  it('upload resumes a file that was moved after an interruption, and skips it at its new path afterwards', async () => {
+    await setup.interruptAfterTwoChunks();
+    const { session } = setup.storedEntry();
+    const old = setup.path;
     const moved = elsewhere('checkout-2');
     copyFileSync(old, moved);
     rmSync(old);
@@ -35,70 +35,73 @@ describe('a file that was moved while its upload was unfinished', () => {
       path: moved,
     });
     expect(stderr).toContain(`resuming asset ${session.assetUid}, started as ${old}`);
-    await world.expectUploaded(record);
+    await setup.expectUploaded(record);
     expect(posts()).toEqual([]);
-    const again = await world.upload();
+    const again = await setup.upload();
     expect(again.record).toMatchObject({ outcome: 'skipped', request_count: 0, path: moved });
   });
 
-  it('stopped again at its other path: is continued there', async () => {
-    await world.interruptAfterTwoChunks();
+  it('upload resumes a moved file that was interrupted again at its new path', async () => {
+    await setup.interruptAfterTwoChunks();
     const moved = elsewhere('checkout-2');
-    renameSync(world.path, moved);
-    world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(402, {}) : undefined);
+    renameSync(setup.path, moved);
+    setup.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(402, {}) : undefined);
     expect((await uploadAt(moved)).code).toBe(7);
-    expect(world.storedEntry()).toMatchObject({ offset: 3 * chunkBytes, realPath: moved });
-    world.fault = () => undefined;
-    const { record } = await world.upload();
+    expect(setup.storedEntry()).toMatchObject({ offset: 3 * chunkBytes, realPath: moved });
+    setup.fault = () => undefined;
+    const { record } = await setup.upload();
     expect(record.resumed_from_bytes).toBe(3 * chunkBytes);
-    await world.expectUploaded(record);
+    await setup.expectUploaded(record);
     expect(posts()).toEqual([]);
   });
 
   const others: [string, (moved: string) => void][] = [
-    ['is still there as well', (moved) => copyFileSync(world.path, moved)],
+    ['is a copy of a file that still exists', (moved) => copyFileSync(setup.path, moved)],
     [
-      'begins with other bytes',
+      'has other content',
       (moved) => {
-        rmSync(world.path);
-        world.bytes = someBytes(world.bytes.length, 'other');
-        writeFileSync(moved, world.bytes);
+        rmSync(setup.path);
+        setup.bytes = someBytes(setup.bytes.length, 'other');
+        writeFileSync(moved, setup.bytes);
       },
     ],
   ];
-  it.each(others)('%s: a new session, and the old asset is named', async (_what, move) => {
-    await world.interruptAfterTwoChunks();
-    const { session } = world.storedEntry();
-    const old = world.path;
-    const moved = elsewhere('checkout-2');
-    move(moved);
-    const { code, record, stderr } = await uploadAt(moved);
-    expect([code, record.verified, record.resumed_from_bytes]).toEqual([0, true, null]);
-    expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
-    expect(stderr).toContain(`not resumed: asset ${session.assetUid} of ${old}; see mediactl uploads ls`);
-    expect(world.storedEntry()).toMatchObject({ session, realPath: old });
-  });
+  it.each(others)(
+    'upload creates a new session and names the old asset if a file of the same name %s',
+    async (_what, move) => {
+      await setup.interruptAfterTwoChunks();
+      const { session } = setup.storedEntry();
+      const old = setup.path;
+      const moved = elsewhere('checkout-2');
+      move(moved);
+      const { code, record, stderr } = await uploadAt(moved);
+      expect([code, record.verified, record.resumed_from_bytes]).toEqual([0, true, null]);
+      expect(setup.storedBytes(record.asset_uid).equals(setup.bytes)).toBe(true);
+      expect(stderr).toContain(`not resumed: asset ${session.assetUid} of ${old}; see mediactl uploads ls`);
+      expect(setup.storedEntry()).toMatchObject({ session, realPath: old });
+    },
+  );
 
-  it('with no acknowledged chunk: a new session, and the old asset is named', async () => {
-    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
-    await world.upload();
-    world.fault = () => undefined;
-    const { session } = world.storedEntry();
+  it('upload creates a new session and names the old asset if a moved file has no acknowledged chunk', async () => {
+    setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
+    await setup.upload();
+    setup.fault = () => undefined;
+    const { session } = setup.storedEntry();
     const moved = elsewhere('checkout-2');
-    renameSync(world.path, moved);
+    renameSync(setup.path, moved);
     const { record, stderr } = await uploadAt(moved);
     expect(record).toMatchObject({ verified: true, resumed_from_bytes: null });
     expect(stderr).toContain(`not resumed: asset ${session.assetUid}`);
   });
 
-  it('two uploads that it could be: a new session, and both assets are named', async () => {
+  it('upload creates a new session and names both old assets if a moved file matches two uploads', async () => {
     const copy = elsewhere('checkout-2');
-    copyFileSync(world.path, copy);
-    await world.interruptAfterTwoChunks();
-    const first = world.path;
-    world.path = copy;
-    await world.interruptAfterTwoChunks();
-    const left = (await world.findAssets()).map(({ uid }) => uid);
+    copyFileSync(setup.path, copy);
+    await setup.interruptAfterTwoChunks();
+    const first = setup.path;
+    setup.path = copy;
+    await setup.interruptAfterTwoChunks();
+    const left = (await setup.findAssets()).map(({ uid }) => uid);
     const moved = elsewhere('checkout-3');
     renameSync(first, moved);
     rmSync(copy);
@@ -111,35 +114,38 @@ describe('a file that was moved while its upload was unfinished', () => {
   it.each([
     ['name', ['--name', 'Other']],
     ['folder', ['--folder', 'Somewhere else', '--create-folders']],
-  ])('sent to another %s: another upload, and nothing is named', async (_what, args) => {
-    await world.interruptAfterTwoChunks();
-    const moved = elsewhere('checkout-2');
-    renameSync(world.path, moved);
-    const { code, record, stderr } = await uploadAt(moved, args);
-    expect([code, record.verified, record.resumed_from_bytes]).toEqual([0, true, null]);
-    expect(stderr).not.toContain('continue');
-    expect(world.unfinishedIds()).toHaveLength(1);
-  });
+  ])(
+    'upload creates a new session for a moved file without a warning if the command sets another %s',
+    async (_what, args) => {
+      await setup.interruptAfterTwoChunks();
+      const moved = elsewhere('checkout-2');
+      renameSync(setup.path, moved);
+      const { code, record, stderr } = await uploadAt(moved, args);
+      expect([code, record.verified, record.resumed_from_bytes]).toEqual([0, true, null]);
+      expect(stderr).not.toContain('continue');
+      expect(setup.unfinishedIds()).toHaveLength(1);
+    },
+  );
 
-  it('uploaded by two processes at two paths at once: one continues, one asset each', async () => {
-    await world.interruptAfterTwoChunks();
+  it('upload resumes only one of two copies of a moved file that two processes upload simultaneously', async () => {
+    await setup.interruptAfterTwoChunks();
     const paths = [elsewhere('checkout-2'), elsewhere('checkout-3')];
-    for (const path of paths) copyFileSync(world.path, path);
-    rmSync(world.path);
+    for (const path of paths) copyFileSync(setup.path, path);
+    rmSync(setup.path);
     const run = (path: string) =>
-      world.run(['upload', path, '--json', '--chunk-size', '64KiB', '--duplicates', 'upload']);
+      setup.run(['upload', path, '--json', '--chunk-size', '64KiB', '--duplicates', 'upload']);
     const records = (await Promise.all(paths.map(run))).map(({ stdout }) => JSON.parse(stdout)[0]);
     expect(records.map(({ resumed_from_bytes: from }) => from).sort()).toEqual([2 * chunkBytes, null]);
     expect(new Set(records.map(({ asset_uid: uid }) => uid)).size).toBe(2);
-    for (const record of records) expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
+    for (const record of records) expect(setup.storedBytes(record.asset_uid).equals(setup.bytes)).toBe(true);
     expect(posts()).toHaveLength(1);
-    expect(world.unfinishedIds()).toEqual([]);
+    expect(setup.unfinishedIds()).toEqual([]);
   });
 
-  it('while another process still sends it: left to that one', async () => {
+  it('upload creates a new session for a moved file while another process still uploads the old path', async () => {
     const sending = createLatch();
     const released = createLatch();
-    world.fault = ({ method, nth }) =>
+    setup.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2
         ? {
             beforeResponse: async () => {
@@ -148,8 +154,8 @@ describe('a file that was moved while its upload was unfinished', () => {
             },
           }
         : undefined;
-    const old = world.path;
-    const first = world.upload();
+    const old = setup.path;
+    const first = setup.upload();
     await sending.opened;
     const moved = elsewhere('checkout-2');
     renameSync(old, moved);

@@ -15,11 +15,11 @@ import { setUpUploader } from '../support/upload-setup.ts';
 
 /* Verbs that upload, called with a request in place of argv. */
 
-const world = setUpUploader();
+const setup = setUpUploader();
 let request: Omit<UploadRequest, 'options'>;
 beforeEach(() => {
   request = {
-    inputs: [world.path],
+    inputs: [setup.path],
     folder: '/',
     createFolders: false,
     mirrorsTree: true,
@@ -46,7 +46,7 @@ async function collect(outcome: CommandOutcome) {
 }
 
 const withContext = <T>(work: (context: Context) => Promise<T>) =>
-  world.cli.withContext(work, { environment: world.environment() });
+  setup.cli.withContext(work, { environment: setup.environment() });
 
 const send = (changes: Partial<UploadRequest> = {}) =>
   withContext(async (context) => {
@@ -54,18 +54,18 @@ const send = (changes: Partial<UploadRequest> = {}) =>
     return collect(await runUpload(context, { ...request, options, ...changes }));
   });
 
-it('upload returns the records of its files', async () => {
+it('runUpload returns the records of its files', async () => {
   const { records, failure } = await send();
   expect(failure).toBeUndefined();
-  expect(records).toMatchObject([{ path: world.path, outcome: 'uploaded', verified: true }]);
+  expect(records).toMatchObject([{ path: setup.path, outcome: 'uploaded', verified: true }]);
   const { records: again } = await send({ preview: 'files', verbose: true });
   expect(again).toMatchObject([{ outcome: 'skipped', asset_uid: records[0].asset_uid }]);
 });
 
-it('upload returns the error to exit with; uploads are listed, resumed and forgotten', async () => {
-  world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
+it('runUpload returns the error to exit with, and the upload can be listed, resumed and forgotten', async () => {
+  setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
   expect((await send()).failure).toMatchObject({ exitCode: 7 });
-  world.fault = () => undefined;
+  setup.fault = () => undefined;
   const list = () =>
     withContext(async (context) => collect(await runList(context, { finished: false, queue: undefined })));
   const [{ id }] = (await list()).records;
@@ -81,20 +81,20 @@ it('upload returns the error to exit with; uploads are listed, resumed and forgo
   expect(forgotten).toEqual({ records: [], failure: undefined });
 });
 
-it('wait returns what became of assets, and uploads cleanup what uploads left', async () => {
+it('waitForUploads returns the final status of assets, and runCleanup returns no orphans', async () => {
   await send();
   const waited = await withContext(async (context) => collect(await waitForUploads(context, 60_000)));
-  expect(waited.records).toMatchObject([{ path: world.path, status: expect.stringMatching(/ready|failed/) }]);
+  expect(waited.records).toMatchObject([{ path: setup.path, status: expect.stringMatching(/ready|failed/) }]);
   const limit = parseWriteLimit('--max-delete', undefined);
   const left = await withContext(async (context) => collect(await runCleanup(context, { trash: true, limit })));
   expect(left).toEqual({ records: [], failure: undefined });
 });
 
-it('check returns the differences', async () => {
+it('runCheck returns the missing files and the error to exit with', async () => {
   const outcome = await withContext(async (context) =>
     collect(
       await runCheck(context, {
-        directory: world.cli.home,
+        directory: setup.cli.home,
         folder: '/',
         include: ['*.bin'],
         exclude: [],
@@ -102,7 +102,7 @@ it('check returns the differences', async () => {
       }),
     ),
   );
-  const { path } = world;
+  const { path } = setup;
   expect(outcome.records).toContainEqual({ path, outcome: 'missing_remotely', asset_uid: null });
   expect(outcome.failure).toMatchObject({ exitCode: 11 });
 });

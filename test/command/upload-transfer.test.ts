@@ -5,109 +5,112 @@ import { writeSome } from '../support/files.ts';
 import { type Fault, type InterposedRequest, respondWith } from '../support/interposer.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
-const world = setUpUploader();
+const setup = setUpUploader();
 
 describe('a fresh upload', () => {
-  it('costs one POST and a PATCH a chunk, and no HEAD', async () => {
-    const { code, record } = await world.upload();
+  it('upload sends one POST, one PATCH per chunk and no HEAD', async () => {
+    const { code, record } = await setup.upload();
     expect(code).toBe(0);
-    expect(world.interposer.uploadRequests.map(({ method }) => method)).toEqual(['POST', ...Array(5).fill('PATCH')]);
+    expect(setup.interposer.uploadRequests.map(({ method }) => method)).toEqual(['POST', ...Array(5).fill('PATCH')]);
     expect(record).toMatchObject({
       request_count: 6,
-      bytes_sent: world.bytes.length,
+      bytes_sent: setup.bytes.length,
       resumed_from_bytes: null,
-      size_bytes: world.bytes.length,
+      size_bytes: setup.bytes.length,
     });
-    await world.expectUploaded(record);
+    await setup.expectUploaded(record);
   });
 
-  it.each([0, 1, chunkBytes, chunkBytes + 1])('of %i bytes works', async (size) => {
-    world.bytes = writeSome(world.path, size, `size ${size}`);
-    const { code, record } = await world.upload();
+  it.each([0, 1, chunkBytes, chunkBytes + 1])('upload sends a file of %i bytes', async (size) => {
+    setup.bytes = writeSome(setup.path, size, `size ${size}`);
+    const { code, record } = await setup.upload();
     expect(code).toBe(0);
-    expect(world.interposer.uploadRequests.length).toBe(1 + Math.ceil(size / chunkBytes));
+    expect(setup.interposer.uploadRequests.length).toBe(1 + Math.ceil(size / chunkBytes));
     if (size === 0) expect(record).toMatchObject({ verified: null, size_bytes: 0 });
-    else await world.expectUploaded(record);
+    else await setup.expectUploaded(record);
   });
 
   it.each(['夜明けの港.mp4', 'größe – ½ "quoted".mov', 'ملف.bin', '-dash.bin', '🎬.mp4'])(
-    'of a file called %s works',
+    'upload keeps the file name %s as the asset name',
     async (name) => {
-      world.path = join(world.cli.home, name);
-      world.bytes = writeSome(world.path, 1000);
-      const { code, record } = await world.upload();
+      setup.path = join(setup.cli.home, name);
+      setup.bytes = writeSome(setup.path, 1000);
+      const { code, record } = await setup.upload();
       expect(code).toBe(0);
       expect(record.asset_name).toBe(name);
-      await world.expectUploaded(record);
+      await setup.expectUploaded(record);
     },
   );
 });
 
 describe('rate limit', () => {
-  it.each(['POST', 'PATCH', 'HEAD'])('429 on %s is waited out and counts as no failure', async (method) => {
-    const clock = fastClock();
-    world.fault = (seen: InterposedRequest): Fault | undefined => {
-      if (method === 'HEAD' && seen.method === 'PATCH' && seen.nth === 2) return { cutAfterBytes: 100 };
-      if (seen.method !== method || seen.nth > 3) return undefined;
-      return respondWith(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
-    };
-    const { code, record, stderr } = await world.upload(['--progress', 'json'], { clock });
-    expect(code).toBe(0);
-    await world.expectUploaded(record);
-    expect(clock.sleptMs.filter((delay) => delay === 7000)).toHaveLength(3);
-    const waits = stderr.split('\n').filter((line) => line.includes('"kind":"rate_limited"'));
-    expect(waits).toHaveLength(3);
-  });
+  it.each(['POST', 'PATCH', 'HEAD'])(
+    'upload waits for Retry-After on a 429 to %s, and then continues',
+    async (method) => {
+      const clock = fastClock();
+      setup.fault = (seen: InterposedRequest): Fault | undefined => {
+        if (method === 'HEAD' && seen.method === 'PATCH' && seen.nth === 2) return { cutAfterBytes: 100 };
+        if (seen.method !== method || seen.nth > 3) return undefined;
+        return respondWith(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
+      };
+      const { code, record, stderr } = await setup.upload(['--progress', 'json'], { clock });
+      expect(code).toBe(0);
+      await setup.expectUploaded(record);
+      expect(clock.sleptMs.filter((delay) => delay === 7000)).toHaveLength(3);
+      const waits = stderr.split('\n').filter((line) => line.includes('"kind":"rate_limited"'));
+      expect(waits).toHaveLength(3);
+    },
+  );
 
-  it('past --max-wait it ends 9, keeps its state, and the same command continues', async () => {
-    world.fault = (seen) =>
+  it('upload exits with 9 if a rate limit exceeds --max-wait, and the same command resumes it', async () => {
+    setup.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth >= 3 ? respondWith(429, { error: {} }, { 'retry-after': '3600' }) : undefined;
-    const { code, record } = await world.upload(['--max-wait', '10m']);
+    const { code, record } = await setup.upload(['--max-wait', '10m']);
     expect(code).toBe(9);
     expect(record.error).toMatchObject({
       code: 'rate_limited',
       retryable: true,
       retry_after_seconds: 3600,
     });
-    expect(world.unfinishedIds()).toHaveLength(1);
-    world.fault = () => undefined;
-    const second = await world.upload();
+    expect(setup.unfinishedIds()).toHaveLength(1);
+    setup.fault = () => undefined;
+    const second = await setup.upload();
     expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
-    await world.expectUploaded(second.record);
+    await setup.expectUploaded(second.record);
   });
 });
 
-describe('broken lines and failing servers', () => {
-  it('goes on after dropped connections, from what the service kept', async () => {
-    world.fault = (seen) =>
+describe('dropped connections and server errors', () => {
+  it('upload resumes at the acknowledged offset after dropped connections', async () => {
+    setup.fault = (seen) =>
       seen.method === 'PATCH' && [2, 4].includes(seen.nth) ? { cutAfterBytes: 20_000 } : undefined;
-    const { code, record } = await world.upload();
+    const { code, record } = await setup.upload();
     expect(code).toBe(0);
-    await world.expectUploaded(record);
-    expect(record.bytes_sent).toBeLessThanOrEqual(world.bytes.length + 2 * chunkBytes);
-    expect(world.interposer.methods.filter((method) => method === 'HEAD')).toHaveLength(2);
+    await setup.expectUploaded(record);
+    expect(record.bytes_sent).toBeLessThanOrEqual(setup.bytes.length + 2 * chunkBytes);
+    expect(setup.interposer.methods.filter((method) => method === 'HEAD')).toHaveLength(2);
   });
 
-  it('does not send a chunk again whose answer was lost', async () => {
-    world.fault = (seen) => (seen.method === 'PATCH' && seen.nth === 2 ? { dropResponse: true } : undefined);
-    const { record } = await world.upload();
-    await world.expectUploaded(record);
-    expect(record.bytes_sent).toBe(world.bytes.length);
+  it('upload does not resend a chunk if only its response was lost', async () => {
+    setup.fault = (seen) => (seen.method === 'PATCH' && seen.nth === 2 ? { dropResponse: true } : undefined);
+    const { record } = await setup.upload();
+    await setup.expectUploaded(record);
+    expect(record.bytes_sent).toBe(setup.bytes.length);
   });
 
-  it('waits longer and longer, at most 60 s, and gives up after 10 tries with its state kept', async () => {
+  it('upload retries with backoff up to 60 s, and exits with 10 after 10 attempts', async () => {
     const clock = fastClock(10_000);
-    world.fault = ({ nth, method }) =>
+    setup.fault = ({ nth, method }) =>
       nth > 1 && ['PATCH', 'HEAD'].includes(method) ? respondWith(503, 'no') : undefined;
-    const { code, record } = await world.upload([], { clock });
+    const { code, record } = await setup.upload([], { clock });
     expect(code).toBe(10);
     expect(record.error).toMatchObject({ http_status: 503, retryable: true });
     expect(record.error.hint).toContain('uploads resume');
     expect(clock.sleptMs.map((delay) => Math.ceil(delay / 1000))).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
-    world.fault = () => undefined;
-    const second = await world.upload();
+    setup.fault = () => undefined;
+    const second = await setup.upload();
     expect(second.record.resumed_from_bytes).toBe(chunkBytes);
-    await world.expectUploaded(second.record);
+    await setup.expectUploaded(second.record);
   });
 
   it.each([
@@ -115,30 +118,30 @@ describe('broken lines and failing servers', () => {
     [425, 'too early'],
     [460, 'damaged on the way'],
     [408, 'slow'],
-  ])('%i is tried again: %s', async (status, reason) => {
-    world.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(status, reason) : undefined);
-    await world.expectUploaded((await world.upload()).record);
+  ])('upload retries a chunk after status %i (%s)', async (status, reason) => {
+    setup.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? respondWith(status, reason) : undefined);
+    await setup.expectUploaded((await setup.upload()).record);
   });
 
-  it('a peer that goes silent is left after the idle time, and the upload goes on', async () => {
-    await world.interruptAfterTwoChunks(); // the idle timeout is too short for a creation on a slow machine
-    world.fault = (seen) =>
+  it('upload reconnects and resumes if the service is silent for longer than --request-timeout', async () => {
+    await setup.interruptAfterTwoChunks(); // the idle timeout is too short for a creation on a slow machine
+    setup.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 2
         ? { respond: (_response, request) => void request.resume() }
         : undefined;
     const args = ['--request-timeout', '1s', '--progress', 'json'];
-    const { code, record, stderr } = await world.upload(args);
+    const { code, record, stderr } = await setup.upload(args);
     expect(code).toBe(0);
     expect(stderr).toContain('timed out');
-    await world.expectUploaded(record);
+    await setup.expectUploaded(record);
   });
 
   it.each([
-    ['102 Processing for ever', 'headers'],
-    ['an answer that drips', 'body'],
-  ])('%s has an end, and the upload goes on', async (_what, part) => {
-    await world.interruptAfterTwoChunks();
-    world.fault = (seen) =>
+    ['102 Processing without end', 'headers'],
+    ['a response byte by byte', 'body'],
+  ])('upload resumes after a timeout if the service sends %s', async (_what, part) => {
+    await setup.interruptAfterTwoChunks();
+    setup.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 2
         ? {
             respond: (response, request) => {
@@ -150,57 +153,57 @@ describe('broken lines and failing servers', () => {
             },
           }
         : undefined;
-    const { code, record, stderr } = await world.upload(['--request-timeout', '100ms', '--progress', 'json']);
+    const { code, record, stderr } = await setup.upload(['--request-timeout', '100ms', '--progress', 'json']);
     expect(code).toBe(0);
     expect(stderr).toContain('is too slow');
-    await world.expectUploaded(record);
+    await setup.expectUploaded(record);
   });
 });
 
 describe('offsets', () => {
-  it('a 409 names the offset to go on from: no extra HEAD', async () => {
-    world.fault = (seen) =>
+  it('upload resumes at the offset of a 409 response without a HEAD request', async () => {
+    setup.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 2
         ? respondWith(409, { error: {} }, { 'upload-offset': String(chunkBytes) })
         : undefined;
-    const { code, record } = await world.upload();
+    const { code, record } = await setup.upload();
     expect(code).toBe(0);
-    await world.expectUploaded(record);
-    expect(world.interposer.methods).not.toContain('HEAD');
+    await setup.expectUploaded(record);
+    expect(setup.interposer.methods).not.toContain('HEAD');
   });
 
-  it.each([204, 409])('the same offset for ever (%i) ends after 5 answers', async (status) => {
-    world.fault = (seen) =>
+  it.each([204, 409])('upload exits with 10 after five %i responses with the same offset', async (status) => {
+    setup.fault = (seen) =>
       seen.method === 'PATCH' ? respondWith(status, undefined, { 'upload-offset': '0' }) : undefined;
-    const { code, record } = await world.upload();
+    const { code, record } = await setup.upload();
     expect(code).toBe(10);
     expect(record.error.message).toBe('the upload is stuck at byte 0');
-    expect(world.patchRequests()).toHaveLength(5);
+    expect(setup.patchRequests()).toHaveLength(5);
   });
 
-  it.each([204, 409])('offsets that go back, lap after lap (%i), end after 5 laps', async (status) => {
-    world.fault = ({ method, nth }) => {
+  it.each([204, 409])('upload exits with 10 if %i responses set the offset back five times', async (status) => {
+    setup.fault = ({ method, nth }) => {
       if (method !== 'PATCH') return undefined;
       const forward = respondWith(204, undefined, { 'upload-offset': String(chunkBytes) });
       return nth % 2 === 1 ? forward : respondWith(status, undefined, { 'upload-offset': '0' });
     };
-    const { code, record } = await world.upload();
+    const { code, record } = await setup.upload();
     expect(code).toBe(10);
     expect(record.error.message).toBe(`the upload is stuck at byte ${chunkBytes}`);
-    expect(world.patchRequests()).toHaveLength(10);
+    expect(setup.patchRequests()).toHaveLength(10);
   });
 
-  it('a byte acknowledged at a time ends after 5 answers', async () => {
-    world.fault = ({ method, nth }) =>
+  it('upload exits with 10 after five responses that acknowledge one byte each', async () => {
+    setup.fault = ({ method, nth }) =>
       method === 'PATCH' ? respondWith(204, undefined, { 'upload-offset': String(nth) }) : undefined;
-    const { code, record } = await world.upload();
+    const { code, record } = await setup.upload();
     expect(code).toBe(10);
     expect(record.error.message).toBe('the upload is stuck at byte 5');
-    expect(world.patchRequests()).toHaveLength(5);
+    expect(setup.patchRequests()).toHaveLength(5);
   });
 
-  it('one that is told twice is one offset', async () => {
-    world.fault = ({ method }) =>
+  it('upload accepts an offset header that appears twice with one value', async () => {
+    setup.fault = ({ method }) =>
       method === 'PATCH'
         ? {
             headers: (headers) => ({
@@ -209,21 +212,21 @@ describe('offsets', () => {
             }),
           }
         : undefined;
-    await world.expectUploaded((await world.upload()).record);
+    await setup.expectUploaded((await setup.upload()).record);
   });
 
-  it('a session ahead of the stored upload: the gap is read from disk, the whole is verified', async () => {
+  it('upload resumes and verifies the file if the service has more bytes than the stored offset', async () => {
     const abort = new AbortController();
-    world.fault = (seen) =>
+    setup.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 3
         ? { beforeResponse: () => abort.abort(new Error('stop')), dropResponse: true }
         : undefined;
-    const first = await world.upload([], { signal: abort.signal, inProcess: 'is not aborted by a signal' });
+    const first = await setup.upload([], { signal: abort.signal, inProcess: 'is not aborted by a signal' });
     expect(first.code).toBe(1);
-    expect(world.storedEntry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
-    const second = await world.upload();
+    expect(setup.storedEntry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
+    const second = await setup.upload();
     expect(second.record.resumed_from_bytes).toBe(3 * chunkBytes);
-    await world.expectUploaded(second.record);
+    await setup.expectUploaded(second.record);
   });
 });
 
@@ -232,34 +235,35 @@ describe('offsets', () => {
  * the same or ends with that exit code; it never reports success for bytes that were not acknowledged.
  */
 const size = 4 * chunkBytes + 1000;
-const told = (status: number, offset: string) => respondWith(status, undefined, { 'upload-offset': offset });
+const respondWithOffset = (status: number, offset: string) =>
+  respondWith(status, undefined, { 'upload-offset': offset });
 const cut: Fault = { cutAfterBytes: 20_000 };
-const liars: [what: string, lie: (seen: InterposedRequest) => Fault | undefined, exit: number][] = [
+const faultyResponses: [what: string, lie: (seen: InterposedRequest) => Fault | undefined, exit: number][] = [
   ...['', 'x', '-1', '1.5', '0x10000', '1e5', '65536, 0', '99999999999999999999'].flatMap(
-    (offset): (typeof liars)[number][] => [
-      [`204 with an offset of '${offset}'`, patch(told(204, offset)), 10],
-      [`409 with an offset of '${offset}'`, patch(told(409, offset)), 10],
-      [`HEAD with an offset of '${offset}'`, head(told(200, offset)), 10],
+    (offset): (typeof faultyResponses)[number][] => [
+      [`204 with an offset of '${offset}'`, patch(respondWithOffset(204, offset)), 10],
+      [`409 with an offset of '${offset}'`, patch(respondWithOffset(409, offset)), 10],
+      [`HEAD with an offset of '${offset}'`, head(respondWithOffset(200, offset)), 10],
     ],
   ),
-  ...[String(size + 1), '99999999'].flatMap((offset): (typeof liars)[number][] => [
-    [`204 past the end: ${offset}`, patch(told(204, offset)), 13],
-    [`409 past the end: ${offset}`, patch(told(409, offset)), 13],
-    [`HEAD past the end: ${offset}`, head(told(200, offset)), 13],
+  ...[String(size + 1), '99999999'].flatMap((offset): (typeof faultyResponses)[number][] => [
+    [`204 past the end: ${offset}`, patch(respondWithOffset(204, offset)), 13],
+    [`409 past the end: ${offset}`, patch(respondWithOffset(409, offset)), 13],
+    [`HEAD past the end: ${offset}`, head(respondWithOffset(200, offset)), 13],
   ]),
-  ...[String(size), String(3 * chunkBytes)].flatMap((offset): (typeof liars)[number][] => [
-    [`204 past what was sent: ${offset}`, patch(told(204, offset)), 13],
-    [`409 past what was sent: ${offset}`, patch(told(409, offset)), 13],
+  ...[String(size), String(3 * chunkBytes)].flatMap((offset): (typeof faultyResponses)[number][] => [
+    [`204 past what was sent: ${offset}`, patch(respondWithOffset(204, offset)), 13],
+    [`409 past what was sent: ${offset}`, patch(respondWithOffset(409, offset)), 13],
   ]),
-  [`HEAD past what was sent: ${size}`, head(told(200, String(size))), 13],
-  ...[200, 201, 202, 206].map((status): (typeof liars)[number] => [
+  [`HEAD past what was sent: ${size}`, head(respondWithOffset(200, String(size))), 13],
+  ...[200, 201, 202, 206].map((status): (typeof faultyResponses)[number] => [
     `${status} without an offset`,
     patch(respondWith(status, {})),
     10,
   ]),
   ['204 without an offset', patch(respondWith(204)), 10],
   ['409 without an offset', patch(respondWith(409, { error: {} })), 10],
-  ...[301, 302, 307, 308].map((status): (typeof liars)[number] => [
+  ...[301, 302, 307, 308].map((status): (typeof faultyResponses)[number] => [
     `${status} to another place`,
     patch(respondWith(status, undefined, { location: 'http://127.0.0.1:9/elsewhere' })),
     10,
@@ -277,22 +281,22 @@ const liars: [what: string, lie: (seen: InterposedRequest) => Fault | undefined,
     [431, 6],
     [501, 10],
     [507, 7],
-  ].map(([status, exit]): (typeof liars)[number] => [
+  ].map(([status, exit]): (typeof faultyResponses)[number] => [
     `PATCH answered ${status}`,
     patch(respondWith(status as number, { error: { message: 'no' } })),
     exit as number,
   ]),
-  ...[500, 502, 503, 504, 520, 599].map((status): (typeof liars)[number] => [
+  ...[500, 502, 503, 504, 520, 599].map((status): (typeof faultyResponses)[number] => [
     `PATCH answered ${status} for ever`,
     patch(respondWith(status, 'no')),
     10,
   ]),
-  ...[500, 502, 503, 504].map((status): (typeof liars)[number] => [
+  ...[500, 502, 503, 504].map((status): (typeof faultyResponses)[number] => [
     `HEAD answered ${status} for ever`,
     head(respondWith(status, 'no')),
     10,
   ]),
-  ...[401, 403].map((status): (typeof liars)[number] => [
+  ...[401, 403].map((status): (typeof faultyResponses)[number] => [
     `HEAD answered ${status}`,
     head(respondWith(status, undefined)),
     status === 401 ? 4 : 5,
@@ -313,11 +317,14 @@ function head(fault: Fault) {
   };
 }
 
-it.each(liars)('a liar: %s', async (_what, lie, exit) => {
-  world.fault = lie;
-  const { code, record } = await world.upload([], { clock: fastClock(10_000) });
-  expect([code, record.error?.code]).toEqual([exit, expect.any(String)]);
-  expect(record.error.code).not.toBe('unclassified');
-  expect(world.interposer.requests.length).toBeLessThanOrEqual(5 + 3 * 5 + 10);
-  expect(world.unfinishedIds()).toHaveLength(1);
-});
+it.each(faultyResponses)(
+  'upload fails with an error code and stays resumable after a faulty response: %s',
+  async (_what, lie, exit) => {
+    setup.fault = lie;
+    const { code, record } = await setup.upload([], { clock: fastClock(10_000) });
+    expect([code, record.error?.code]).toEqual([exit, expect.any(String)]);
+    expect(record.error.code).not.toBe('unclassified');
+    expect(setup.interposer.requests.length).toBeLessThanOrEqual(5 + 3 * 5 + 10);
+    expect(setup.unfinishedIds()).toHaveLength(1);
+  },
+);

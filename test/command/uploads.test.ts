@@ -40,7 +40,7 @@ async function interrupt(args: string[] = [path], stdin?: Buffer) {
 }
 
 describe('uploads', () => {
-  it('ls shows what is under way; resume by any of its names finishes it', async () => {
+  it('uploads ls lists unfinished uploads, and uploads resume accepts the id of upload, session or asset', async () => {
     for (const name of ['id', 'session_uid', 'asset_uid']) {
       writeSome(path, 3000, name);
       await interrupt();
@@ -58,7 +58,7 @@ describe('uploads', () => {
     }
   });
 
-  it('resume --all finishes those of this service, with another key too; others are named', async () => {
+  it('uploads resume --all resumes only uploads of the current service, even with another API key', async () => {
     await interrupt();
     const elsewhere = { MEDIACTL_BASE_URL: 'http://127.0.0.1:9' };
     expect(await cli.json(['uploads', 'resume', '--all'], { environment: elsewhere })).toEqual([]);
@@ -71,7 +71,7 @@ describe('uploads', () => {
     expect(record).toMatchObject({ resumed_from_bytes: 1000, verified: true });
   });
 
-  it('forget asks where it could still be finished', async () => {
+  it('uploads forget exits with 2 without --yes if the upload can be resumed', async () => {
     await interrupt();
     const [{ id }] = await cli.json(['uploads', 'ls']);
     expect((await cli.run(['uploads', 'forget', id])).code).toBe(2);
@@ -82,7 +82,7 @@ describe('uploads', () => {
     expect((await cli.run(['uploads', 'resume'])).code).toBe(2);
   });
 
-  it('forget --all names each, and leaves the assets', async () => {
+  it('uploads forget --all -q prints the id of each forgotten upload', async () => {
     await interrupt();
     const [{ id }] = await cli.json(['uploads', 'ls']);
     const { stdout, code } = await cli.run(['uploads', 'forget', '--all', '--yes', '-q']);
@@ -91,7 +91,7 @@ describe('uploads', () => {
     expect((await cli.run(['uploads', 'forget', '--all', '--expired'])).code).toBe(2);
   });
 
-  it('what came from stdin stays until it is uploaded, or forgotten', async () => {
+  it('upload keeps the temporary copy of stdin until it is uploaded or forgotten', async () => {
     const spool = join(cli.home, 'state/spool');
     const bytes = Buffer.alloc(3000, 'piped');
     await interrupt(['-', '--name', 'Piped'], bytes);
@@ -195,7 +195,7 @@ describe('several files', () => {
     expect(slept).toBeLessThan(3100);
   });
 
-  it('-r takes the files of a directory, in order', async () => {
+  it('upload --flatten uploads the files of a directory in order', async () => {
     const folder = join(cli.home, 'rushes');
     mkdirSync(join(folder, 'day 2'), { recursive: true });
     for (const name of ['b.mov', 'a.mov', 'day 2/c.mov']) writeFileSync(join(folder, name), name);

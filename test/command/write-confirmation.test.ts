@@ -24,7 +24,7 @@ async function start(status: number, body: object | undefined) {
 it.each([
   [202, undefined],
   [200, { success: false, error: 'the folder is in use' }],
-])('a folder that is still there after a response %i to its deletion is an error', async (status, body) => {
+])('rm of a folder fails if the folder still exists after a DELETE response with status %i', async (status, body) => {
   const cli = await start(status, body);
   for (const args of [
     ['folders', 'rm', '/Campaigns/2026', '--yes'],
@@ -38,8 +38,11 @@ it.each([
   }
 });
 
-it.each([200, 202])('a response %i to the deletion of an asset, in place of 204, is an error', async (status) => {
-  const cli = await start(status, {});
-  const { code, stderr } = await cli.run(['rm', uid(3), '--yes']);
-  expect([code, stderr]).toEqual([6, expect.stringContaining(`it responded ${status} instead of 204`)]);
-});
+it.each([200, 202])(
+  'rm of an asset exits with 6 if the DELETE response has status %i instead of 204',
+  async (status) => {
+    const cli = await start(status, {});
+    const { code, stderr } = await cli.run(['rm', uid(3), '--yes']);
+    expect([code, stderr]).toEqual([6, expect.stringContaining(`it responded ${status} instead of 204`)]);
+  },
+);

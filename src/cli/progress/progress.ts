@@ -166,7 +166,7 @@ function createTimer(clock: Clock, intervalMs: number): () => boolean {
 function createWaitWarner(terminal: Terminal, clock: Clock): (event: FileEvent) => void {
   let warned = '';
   return (event) => {
-    if (event.event === 'wait_ended') warned = '';
+    if (event.event === 'requests_resumed') warned = '';
     if (event.event !== 'waiting') return;
     const wait = event.kind === 'rate_limited' ? event.until : event.kind;
     if (wait !== warned) terminal.warn(formatWait(event, clock.now()));

@@ -73,7 +73,7 @@ export class RunStats {
         this.#wait = { reason: waitReason(event), until: Date.parse(event.until) };
         this.#rate.reset();
         break;
-      case 'wait_ended':
+      case 'requests_resumed':
         this.#wait.until = 0;
         break;
       case 'uploaded':

@@ -30,7 +30,7 @@ export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): Upl
     blake3: uploaded?.blake3 ?? null,
     verified: uploaded?.verified ?? null,
     request_count: requests,
-    duration_ms: durationMs,
+    elapsed_ms: durationMs,
     asset_status: status ?? null,
     error: terminal.redactor.errorRecord(error),
     duplicate_of: null,

@@ -129,7 +129,7 @@ export class JobTracker {
   #onCompleted(id: string, result: TaskResult | undefined): void {
     const file = this.#tracked.get(id);
     if (!result || !file) return; // a poll will find the result
-    const { request_count: requests, duration_ms: durationMs } = result;
+    const { request_count: requests, elapsed_ms: durationMs } = result;
     const uploaded = uploadedFromResult(result, file.sizeBytes);
     const { asset_uid, blake3, verified } = result;
     this.#deps.onEvent({ path: file.path, event: 'uploaded', asset_uid, blake3, verified });

@@ -76,7 +76,7 @@ export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploa
 
 export const toTaskResult = (
   uploaded: Uploaded,
-  more: Pick<TaskResult, 'worker' | 'request_count' | 'duration_ms'>,
+  more: Pick<TaskResult, 'worker' | 'request_count' | 'elapsed_ms'>,
 ): TaskResult => ({
   asset_uid: uploaded.assetUid,
   session_uid: uploaded.sessionUid,
@@ -103,7 +103,7 @@ export function parseTaskResult(value: unknown): TaskResult | undefined {
     verified: typeof fields.verified === 'boolean' ? fields.verified : null,
     worker: asText(worker) ?? '',
     request_count: asNumber(fields.request_count) ?? 0,
-    duration_ms: asNumber(fields.duration_ms) ?? 0,
+    elapsed_ms: asNumber(fields.elapsed_ms) ?? 0,
   };
 }
 

@@ -47,7 +47,7 @@ export type TaskResult = {
   verified: boolean | null;
   worker: string;
   request_count: number;
-  duration_ms: number;
+  elapsed_ms: number;
 };
 
 /** Progress of a job, and its last error. */

@@ -208,7 +208,7 @@ export class WorkerRun {
     const result = toTaskResult(uploaded, {
       worker: this.#options.name,
       request_count: requests,
-      duration_ms: durationMs,
+      elapsed_ms: durationMs,
     });
     const receipt = JSON.stringify(result);
     recent.add(id, receipt);

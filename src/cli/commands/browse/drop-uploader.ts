@@ -114,7 +114,8 @@ function toProgress(onProgress: (sending: TransferProgress) => void) {
   return (event: FileEvent | RunEvent) => {
     if (event.event === 'progress') ({ bytes_sent: sentBytes } = event);
     if (event.event === 'waiting') onProgress({ state: 'waiting', sentBytes });
-    else if (['started', 'progress', 'wait_ended'].includes(event.event)) onProgress({ state: 'sending', sentBytes });
+    else if (['started', 'progress', 'requests_resumed'].includes(event.event))
+      onProgress({ state: 'sending', sentBytes });
   };
 }
 

@@ -55,7 +55,7 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     bytes_sent = null,
     resumed_from_bytes = null,
   } = result;
-  const { request_count = null, duration_ms = null, verified = null } = result;
+  const { request_count = null, elapsed_ms = null, verified = null } = result;
   const progress = asObject(job.progress);
   const isCompleted = state === 'completed';
   const isActive = state === 'active';
@@ -79,7 +79,7 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     bytes_sent,
     resumed_from_bytes,
     request_count,
-    duration_ms,
+    elapsed_ms,
     blake3: result.blake3 || null,
     verified,
     base_url: text(data.service),

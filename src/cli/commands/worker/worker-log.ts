@@ -34,8 +34,8 @@ export class WorkerLog {
   }
 
   outcome(record: UploadRecord): void {
-    const { path, asset_uid, size_bytes, bytes_sent, request_count, duration_ms, error } = record;
-    const figures = { asset_uid, size_bytes, bytes_sent, request_count, duration_ms };
+    const { path, asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, error } = record;
+    const figures = { asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms };
     const level = error ? 'error' : 'info';
     const message = error ? formatResult(record) : `uploaded, ${formatResult(record)}`;
     this.write({ level, path, message, ...figures, ...(error && { error }) });

@@ -28,7 +28,7 @@ export type FileEvent = { path: string } & (
   | { event: 'created'; asset_uid: string; session_uid: string }
   | { event: 'progress'; offset_bytes: number; bytes_sent: number; size_bytes: number }
   | { event: 'waiting'; kind: 'rate_limited' | 'retrying'; until: string; reason: string }
-  | { event: 'wait_ended' }
+  | { event: 'requests_resumed' }
   | { event: 'warning'; message: string }
   | { event: 'uploaded'; asset_uid: string; blake3: string; verified: boolean | null }
   | { event: 'status'; asset_uid: string; status: string }
@@ -59,7 +59,7 @@ export type OnUploadEvent = (event: FileEvent) => void;
 
 export const toWaitingEvent = (notice: TransportNotice) =>
   notice.kind === 'resumed'
-    ? ({ event: 'wait_ended' } as const)
+    ? ({ event: 'requests_resumed' } as const)
     : ({
         event: 'waiting',
         kind: notice.kind === 'retrying' ? notice.kind : 'rate_limited',

@@ -48,7 +48,7 @@ describe('location', () => {
     await setup.expectUploaded(record);
   });
 
-  it('§4 "session URL from the Location header": it comes first, and is enough', async () => {
+  it('upload prefers the Location header to the location in the body', async () => {
     for (const inBody of [() => undefined, () => '/api/external/v1/upload/not-this-one/']) {
       writeSome(setup.path, 5000, String(inBody()));
       setup.bytes = someBytes(5000, String(inBody()));
@@ -57,7 +57,7 @@ describe('location', () => {
     }
   });
 
-  it('the body alone is enough too; neither is an error that names the asset', async () => {
+  it('upload accepts a location in the body only, and exits with 10 without any location', async () => {
     telling(
       () => undefined,
       (real) => real,
@@ -99,7 +99,7 @@ describe('refusals of the creation', () => {
     expect(setup.unfinishedIds()).toEqual([]);
   });
 
-  it('§4 503 as text/plain is the service’s own: nothing was made, it is tried again', async () => {
+  it('upload retries a creation after a 503 response of type text/plain', async () => {
     setup.fault = ({ method, nth }) =>
       method === 'POST' && nth <= 2 ? respondWith(503, 'storage not configured') : undefined;
     await setup.expectUploaded((await setup.upload()).record);
@@ -160,10 +160,10 @@ describe('sessions that are gone', () => {
   );
 
   it.each([
-    ['past expires_at by this machine', { session: true }],
+    ['an expires_at in the past', { session: true }],
     ['a clock a day ahead', { clock: true }],
   ])(
-    '%s: the service decides, and it goes on',
+    'upload asks the service and resumes if the session seems expired because of %s',
     async (_what, { session, clock }: { session?: boolean; clock?: boolean }) => {
       const id = await setup.interruptAfterTwoChunks();
       if (session)
@@ -181,7 +181,7 @@ describe('sessions that are gone', () => {
     },
   );
 
-  it('--on-session-expired fail stops instead', async () => {
+  it('upload --on-session-expired fail exits with 3 if the session is gone', async () => {
     await setup.interruptAfterTwoChunks();
     const { session } = setup.storedEntry();
     setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
@@ -200,7 +200,7 @@ describe('sessions that are gone', () => {
     await setup.expectUploaded(record);
   });
 
-  it('the last answer lost, and the session forgotten at once: the asset is whole, and the only one', async () => {
+  it('upload reports the only asset if the last response is lost and the session is gone', async () => {
     setup.fault = ({ method, nth }) => {
       if (method === 'PATCH' && nth === 5) return { dropResponse: true };
       return method === 'HEAD' ? respondWith(404) : undefined;
@@ -212,7 +212,7 @@ describe('sessions that are gone', () => {
     expect(setup.unfinishedIds()).toEqual([]);
   });
 
-  it('a session that is not known the first time it is used: every run names its one asset', async () => {
+  it('upload exits with 3 and names the same asset in each run if a new session returns 404', async () => {
     setup.fault = ({ method, path }) =>
       path.includes('/upload/') && (method === 'PATCH' || method === 'HEAD') ? respondWith(404) : undefined;
     const runs = [await setup.upload(), await setup.upload(), await setup.upload()];
@@ -225,7 +225,7 @@ describe('sessions that are gone', () => {
     expect([code, (await setup.findAssets()).length]).toEqual([3, 2]);
   });
 
-  it('an asset that may be whole, and does not tell: it is named, and none is made', async () => {
+  it('upload exits with 3 and creates no asset if the old asset may be complete', async () => {
     // The only chunk was in flight when the process was killed: the service may have stored it.
     setup.bytes = writeSome(setup.path, 1000);
     setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
@@ -259,7 +259,7 @@ describe('sessions that are gone', () => {
     await setup.expectUploaded(record);
   });
 
-  it('of another service’s key: nothing is made, and what is known stays known', async () => {
+  it('upload exits with 3 and keeps its stored session if every request returns 404', async () => {
     await setup.interruptAfterTwoChunks();
     const before = setup.storedEntry();
     setup.fault = () => respondWith(404, { error: { message: 'no such thing' } });
@@ -307,18 +307,24 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
       setup.bytes = writeSome(setup.path, size, setup.path);
     });
 
-    it.each(statuses)('in the middle of a run: a new one at once, called %s', async (status) => {
-      forgetting(status, ({ method, nth }) => method === 'PATCH' && nth === 2);
-      await expectNewSession(await upload());
-      expect(posts()).toHaveLength(2);
-    });
+    it.each(statuses)(
+      'upload creates a new session if the old one is gone during a run and its asset is %s',
+      async (status) => {
+        forgetting(status, ({ method, nth }) => method === 'PATCH' && nth === 2);
+        await expectNewSession(await upload());
+        expect(posts()).toHaveLength(2);
+      },
+    );
 
-    it.each(statuses)('between two runs: a new one at once, called %s', async (status) => {
-      await setup.interruptAfterTwoChunks();
-      forgetting(status, () => true);
-      await expectNewSession(await upload());
-      expect(posts()).toHaveLength(1);
-    });
+    it.each(statuses)(
+      'upload creates a new session if the old one is gone between two runs and its asset is %s',
+      async (status) => {
+        await setup.interruptAfterTwoChunks();
+        forgetting(status, () => true);
+        await expectNewSession(await upload());
+        expect(posts()).toHaveLength(1);
+      },
+    );
 
     it('the stored upload does not say that the service may have every byte before the last chunk is sent', async () => {
       await setup.interruptAfterTwoChunks();
@@ -333,18 +339,21 @@ it.each<[string, Fault]>([
     `a gateway answered ${status}`,
     { replaceResponse: { status, body: 'timeout', type: 'text/plain' } },
   ]),
-])('every byte may have been sent, and %s: a status in progress still is waited for', async (_what, fault) => {
-  setup.fault = ({ method, path, nth }) => {
-    if (method === 'PATCH' && nth === 5) return fault;
-    if (method === 'HEAD') return respondWith(404);
-    const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
-    return method === 'GET' && uid ? respondWith(200, { uid, status: 'processing' }) : undefined;
-  };
-  const { code, record } = await setup.upload([], { clock: fastClock() });
-  expect([code, record.error.code]).toEqual([3, 'session_unknown']);
-  expect(record.error.cause).toContain('the last response was lost');
-  expect(await setup.findAssets()).toHaveLength(1);
-});
+])(
+  'upload exits with 3 if every byte may have been sent, %s and the asset is still processing',
+  async (_what, fault) => {
+    setup.fault = ({ method, path, nth }) => {
+      if (method === 'PATCH' && nth === 5) return fault;
+      if (method === 'HEAD') return respondWith(404);
+      const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
+      return method === 'GET' && uid ? respondWith(200, { uid, status: 'processing' }) : undefined;
+    };
+    const { code, record } = await setup.upload([], { clock: fastClock() });
+    expect([code, record.error.code]).toEqual([3, 'session_unknown']);
+    expect(record.error.cause).toContain('the last response was lost');
+    expect(await setup.findAssets()).toHaveLength(1);
+  },
+);
 
 describe('a lost response to a creation', () => {
   /** Loses the response to the first creations, although the service carries them out. */

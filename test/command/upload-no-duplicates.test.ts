@@ -12,7 +12,7 @@ import { isStrict } from '../support/sandbox.ts';
 import { databaseFile, failWrites } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
-const world = setUpUploader();
+const setup = setUpUploader();
 const v1 = '/api/external/v1';
 const uid = '00000000-0000-4000-8000-000000000001';
 const stdin = 'precious'.repeat(100);
@@ -21,8 +21,8 @@ const uidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
 /** Waits until the receipt is stored; from then on the run polls the asset. */
 async function untilSent() {
   const isSent = async () => {
-    const { stdout } = await world.run(['uploads', 'ls', '--finished', '-q']);
-    return stdout !== '' && world.unfinishedIds().length === 0;
+    const { stdout } = await setup.run(['uploads', 'ls', '--finished', '-q']);
+    return stdout !== '' && setup.unfinishedIds().length === 0;
   };
   while (!(await isSent())) await sleep(10);
 }
@@ -31,113 +31,116 @@ const withStatus = ({ method, path }: { method: string; path: string }, status: 
   method === 'GET' && uidIn(path) ? respondWith(200, { uid: uidIn(path), status }) : undefined;
 
 describe('one file, one asset', () => {
-  it('a folder that cannot be read keeps the others of its job from being sent twice', async () => {
-    const folder = join(world.cli.home, 'dir');
+  it('upload sends no file twice if another file of the directory had an unreadable name', async () => {
+    const folder = join(setup.cli.home, 'dir');
     mkdirSync(folder);
-    writeSome(join(folder, 'a.bin'), 1000, world.path);
+    writeSome(join(folder, 'a.bin'), 1000, setup.path);
     const bad = Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]);
     writeFileSync(bad, 'some');
-    const first = await world.run(['upload', '--flatten', folder, '--json']);
+    const first = await setup.run(['upload', '--flatten', folder, '--json']);
     expect(first.code).toBe(11);
     renameSync(bad, join(folder, 'good.bin'));
-    const second = await world.run(['upload', '--flatten', folder, '--json']);
+    const second = await setup.run(['upload', '--flatten', folder, '--json']);
     expect(second.code).toBe(0);
     const uidOf = (stdout: string) =>
       JSON.parse(stdout).find(({ path }: { path: string }) => path.endsWith('a.bin')).asset_uid;
     expect(uidOf(second.stdout)).toBe(uidOf(first.stdout));
   });
 
-  it('a name that cannot be read and is excluded is none; where all are, there is nothing', async () => {
-    const folder = join(world.cli.home, 'dir');
+  it('upload ignores an unreadable file name that --exclude matches', async () => {
+    const folder = join(setup.cli.home, 'dir');
     mkdirSync(folder);
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]), 'some');
     const args = ['upload', '--flatten', folder, '--exclude', 'x*'];
-    const nothing = await world.run(args);
+    const nothing = await setup.run(args);
     expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('no files found')]);
-    writeSome(join(folder, 'a.bin'), 100, world.path);
-    expect((await world.run(args)).code).toBe(0);
+    writeSome(join(folder, 'a.bin'), 100, setup.path);
+    expect((await setup.run(args)).code).toBe(0);
   });
 
   it.each(['queued', 'processing', 'ready'])(
-    'a session that is never known holds nothing, whatever its asset is called: %s',
+    'upload exits with 3 in each run if a new session returns 404 and its asset is %s',
     async (status) => {
-      world.fault = (seen) =>
+      setup.fault = (seen) =>
         seen.path.startsWith(`${v1}/upload/`) && seen.method !== 'POST'
           ? respondWith(404, { error: {} })
           : withStatus(seen, status);
-      const { code, record } = await world.upload(['--chunk-size', '50MiB']);
+      const { code, record } = await setup.upload(['--chunk-size', '50MiB']);
       expect([code, record.error.code]).toEqual([3, 'session_unknown']);
-      expect(world.unfinishedIds()).toHaveLength(1);
-      const again = await world.upload(['--chunk-size', '50MiB']);
+      expect(setup.unfinishedIds()).toHaveLength(1);
+      const again = await setup.upload(['--chunk-size', '50MiB']);
       expect([again.code, again.record.error.code]).toEqual([3, 'session_unknown']);
       expect(again.stderr).not.toContain('waiting until asset');
     },
   );
 
   it.each([
-    ['becomes ready: it is whole', 'ready', 0, undefined],
-    ['stays so: nobody can tell', 'queued', 3, 'session_unknown'],
-  ])('the last answer is lost, the session gone, the asset queued and %s', async (_what, later, code, error) => {
-    let looks = 0;
-    world.fault = (seen) => {
-      if (seen.method === 'PATCH') return { dropResponse: true };
-      if (seen.method === 'HEAD') return respondWith(404, { error: {} });
-      return withStatus(seen, ++looks > 2 ? later : 'queued');
-    };
-    const ran = await world.upload(['--chunk-size', '50MiB'], { clock: fastClock() });
-    expect([ran.code, ran.record.error?.code]).toEqual([code, error]);
-    expect(await world.findAssets()).toHaveLength(1);
-  });
+    ['then ready', 'ready', 0, undefined],
+    ['stays queued', 'queued', 3, 'session_unknown'],
+  ])(
+    'upload polls the asset if the last response is lost and the session is gone: the asset is queued and %s',
+    async (_what, later, code, error) => {
+      let looks = 0;
+      setup.fault = (seen) => {
+        if (seen.method === 'PATCH') return { dropResponse: true };
+        if (seen.method === 'HEAD') return respondWith(404, { error: {} });
+        return withStatus(seen, ++looks > 2 ? later : 'queued');
+      };
+      const ran = await setup.upload(['--chunk-size', '50MiB'], { clock: fastClock() });
+      expect([ran.code, ran.record.error?.code]).toEqual([code, error]);
+      expect(await setup.findAssets()).toHaveLength(1);
+    },
+  );
 
-  it('what waits does not settle what another run of the same file has begun', async () => {
+  it('upload --wait does not change the stored upload of another run of the same file', async () => {
     let isReady = false;
     let isHeld = false;
     const sending = createLatch();
-    world.fault = (seen) => {
+    setup.fault = (seen) => {
       if (seen.method !== 'PATCH' || !isHeld) return withStatus(seen, isReady ? 'ready' : 'processing');
       sending.open();
       return { respond: () => {} };
     };
-    const waiting = world.run(['upload', world.path, '--wait', '--json'], { clock: undefined });
+    const waiting = setup.run(['upload', setup.path, '--wait', '--json'], { clock: undefined });
     await untilSent();
-    writeSome(world.path, 5000, 'edited');
+    writeSome(setup.path, 5000, 'edited');
     isHeld = true;
     const stop = new AbortController();
-    const other = world.upload(['--chunk-size', '50MiB'], { signal: stop.signal });
+    const other = setup.upload(['--chunk-size', '50MiB'], { signal: stop.signal });
     await sending.opened;
-    const entry = world.storedEntry();
+    const entry = setup.storedEntry();
     isReady = true;
     expect((await waiting).code).toBe(0);
-    expect(world.storedEntry()).toEqual(entry);
+    expect(setup.storedEntry()).toEqual(entry);
     stop.abort(new Error('killed'));
     await other;
     isHeld = false;
-    const { record } = await world.upload(['--chunk-size', '50MiB']);
+    const { record } = await setup.upload(['--chunk-size', '50MiB']);
     expect(record.asset_uid).toBe(entry.session.assetUid);
   });
 
-  it('two runs of one stdin: the copy stays until the last one is done with it', async () => {
+  it('upload keeps its copy of stdin until the last of two runs has finished', async () => {
     let isReady = false;
     let isHeld = false;
     const release = createLatch();
     const sending = createLatch();
-    world.fault = (seen) => {
+    setup.fault = (seen) => {
       if (seen.method !== 'PATCH' || !isHeld) return withStatus(seen, isReady ? 'ready' : 'processing');
       isHeld = false;
       sending.open();
       return { beforeResponse: () => release.opened };
     };
-    const waiting = world.run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
+    const waiting = setup.run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
     await untilSent();
     isHeld = true;
-    const other = world.run(['upload', '-', '--force', '--json'], { stdin });
+    const other = setup.run(['upload', '-', '--force', '--json'], { stdin });
     await sending.opened;
     isReady = true;
     expect((await waiting).code).toBe(0);
-    expect(world.spoolFiles()).toHaveLength(1);
+    expect(setup.spoolFiles()).toHaveLength(1);
     release.open();
     expect((await other).code).toBe(0);
-    expect([world.spoolFiles(), world.unfinishedIds()]).toEqual([[], []]);
+    expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);
   });
 
   it('a session URL on another origin ends the run, and no byte is sent there', async () => {
@@ -147,26 +150,26 @@ describe('one file, one asset', () => {
         location: `https://elsewhere.example${headers.location}`,
       }),
     };
-    world.fault = ({ method }) => (method === 'POST' ? elsewhere : undefined);
-    const other = join(world.cli.home, 'other.bin');
+    setup.fault = ({ method }) => (method === 'POST' ? elsewhere : undefined);
+    const other = join(setup.cli.home, 'other.bin');
     writeSome(other, 100, 'other');
-    const first = await world.run(['upload', world.path, other, '--json', '--transfers', '1']);
+    const first = await setup.run(['upload', setup.path, other, '--json', '--transfers', '1']);
     expect(first.code).toBe(13);
-    expect(world.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
-    world.fault = () => undefined;
-    const { record, stderr } = await world.upload();
-    await world.expectUploaded(record);
+    expect(setup.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
+    setup.fault = () => undefined;
+    const { record, stderr } = await setup.upload();
+    await setup.expectUploaded(record);
     expect(stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
   });
 
   it('a connection that breaks after the creation was sent is a lost response, whatever its error code', async () => {
-    world.fault = ({ method, nth }) => ({
+    setup.fault = ({ method, nth }) => ({
       ...(method === 'POST' &&
         nth === 1 && {
           beforeResponse: async () => {
             // biome-ignore lint/suspicious/noExplicitAny: Node has no other way to a client's own socket
             for (const handle of (process as any)._getActiveHandles() as Socket[])
-              if (handle.remotePort === Number(new URL(world.interposer.url).port))
+              if (handle.remotePort === Number(new URL(setup.interposer.url).port))
                 handle.destroy(
                   Object.assign(new Error('read EHOSTUNREACH'), {
                     code: 'EHOSTUNREACH',
@@ -177,10 +180,10 @@ describe('one file, one asset', () => {
           },
         }),
     });
-    const { record, stderr } = await world.upload([], { inProcess: 'breaks a socket of this process' });
-    await world.expectUploaded(record);
+    const { record, stderr } = await setup.upload([], { inProcess: 'breaks a socket of this process' });
+    await setup.expectUploaded(record);
     expect(stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
-    expect(await world.findAssets()).toHaveLength(2);
+    expect(await setup.findAssets()).toHaveLength(2);
   });
 
   it('an empty asset is named although the service ignores the requested order', async () => {
@@ -191,10 +194,10 @@ describe('one file, one asset', () => {
       created_at: '2020-01-01T00:00:00Z',
     }));
     const lost = '00000000-0000-4000-8000-00000000beef';
-    world.fault = ({ method, path, nth }) => {
+    setup.fault = ({ method, path, nth }) => {
       if (method === 'POST' && nth === 1) {
         const created_at = new Date().toISOString();
-        assets.push({ uid: lost, name: basename(world.path), status: 'uploading', created_at });
+        assets.push({ uid: lost, name: basename(setup.path), status: 'uploading', created_at });
         return { respond: (_response, request) => void request.socket.destroy() };
       }
       const { searchParams } = new URL(path, 'http://service');
@@ -203,27 +206,27 @@ describe('one file, one asset', () => {
         ? respondWith(200, { items: assets.slice(offset, offset + limit), count: assets.length })
         : undefined;
     };
-    expect((await world.upload()).stderr).toContain(`asset ${lost} may be empty`);
+    expect((await setup.upload()).stderr).toContain(`asset ${lost} may be empty`);
   });
 
-  it('uploads resume ID goes on with that upload, wherever its path leads by now', async () => {
-    await world.interruptAfterTwoChunks();
-    const { id } = world.storedEntry();
-    const moved = join(world.cli.home, 'archive.bin');
-    renameSync(world.path, moved);
-    symlinkSync(moved, world.path);
-    const [record] = JSON.parse((await world.run(['uploads', 'resume', id, '--json'])).stdout);
+  it('uploads resume resumes the upload even if its path is now a symbolic link', async () => {
+    await setup.interruptAfterTwoChunks();
+    const { id } = setup.storedEntry();
+    const moved = join(setup.cli.home, 'archive.bin');
+    renameSync(setup.path, moved);
+    symlinkSync(moved, setup.path);
+    const [record] = JSON.parse((await setup.run(['uploads', 'resume', id, '--json'])).stdout);
     expect(record).toMatchObject({ verified: true, resumed_from_bytes: 2 * 64 * 1024 });
-    expect(world.interposer.methods).not.toContain('POST');
-    expect(world.unfinishedIds()).toEqual([]);
+    expect(setup.interposer.methods).not.toContain('POST');
+    expect(setup.unfinishedIds()).toEqual([]);
   });
 
-  it('an asset that is whole and was never told is named when the file is another by then', async () => {
-    const first = await world.upload(['--progress', 'none'], { stdoutError: 'ENOSPC' });
-    const [made] = await world.findAssets();
+  it('upload names the previous asset of an edited file if its result could not be printed', async () => {
+    const first = await setup.upload(['--progress', 'none'], { stdoutError: 'ENOSPC' });
+    const [made] = await setup.findAssets();
     expect(first.stdout + first.stderr).not.toContain(made?.uid);
-    writeSome(world.path, 900, 'edited');
-    const { stderr } = await world.run(['upload', world.path]);
+    writeSome(setup.path, 900, 'edited');
+    const { stderr } = await setup.run(['upload', setup.path]);
     expect(stderr).toContain(`previously uploaded as asset ${made?.uid}`);
   });
 });
@@ -253,9 +256,9 @@ describe('the stored upload', () => {
     });
   }
 
-  it('that cannot be written any more stops the upload, to be resumed', async () => {
+  it('upload exits with 14 if its state can no longer be written, and the next run resumes it', async () => {
     let refusesFrom = 150 * 1024 * 1024;
-    const [path, elsewhere] = [databaseFile(world.stateDir), join(world.cli.home, 'elsewhere.db')];
+    const [path, elsewhere] = [databaseFile(setup.stateDir), join(setup.cli.home, 'elsewhere.db')];
     const service = await counting(
       () => refusesFrom,
       () => {
@@ -263,13 +266,13 @@ describe('the stored upload', () => {
         if (isFirst) renameSync(path, elsewhere);
       },
     );
-    truncateSync(world.path, size);
-    const environment = world.environment(service);
-    const first = await world.upload(['--chunk-size', '50MiB'], { environment });
+    truncateSync(setup.path, size);
+    const environment = setup.environment(service);
+    const first = await setup.upload(['--chunk-size', '50MiB'], { environment });
     expect([first.code, first.record.error.code]).toEqual([14, 'state_missing']);
     renameSync(elsewhere, path);
     refusesFrom = Number.POSITIVE_INFINITY;
-    const again = await world.upload(['--chunk-size', '50MiB'], { environment });
+    const again = await setup.upload(['--chunk-size', '50MiB'], { environment });
     expect(again.record).toMatchObject({ error: null, verified: null });
     expect([50, 100].map((MiB) => MiB * 1024 * 1024)).toContain(again.record.resumed_from_bytes);
   });
@@ -277,51 +280,51 @@ describe('the stored upload', () => {
 
 it('an upload whose progress cannot be stored ends before it sends the rest', async () => {
   const chunks = 40;
-  world.bytes = writeSome(world.path, chunks * chunkBytes, world.path);
+  setup.bytes = writeSome(setup.path, chunks * chunkBytes, setup.path);
   let allowWrites = () => {};
   const block = () => {
-    allowWrites = failWrites(world.stateDir, `json_extract(NEW.entry, '$.offset') > 0`);
+    allowWrites = failWrites(setup.stateDir, `json_extract(NEW.entry, '$.offset') > 0`);
   };
-  world.fault = ({ method, nth }) => {
+  setup.fault = ({ method, nth }) => {
     if (method === 'POST') return { beforeResponse: block };
     return { beforeResponse: () => sleep(nth) }; // the failed write is noticed meanwhile
   };
-  const stopped = await world.upload();
+  const stopped = await setup.upload();
   expect([stopped.code, stopped.record.error.code]).toEqual([14, 'state_damaged']);
-  expect(world.patchRequests().length).toBeLessThan(chunks / 2);
+  expect(setup.patchRequests().length).toBeLessThan(chunks / 2);
   allowWrites();
-  world.fault = () => undefined;
-  await world.expectUploaded((await world.upload()).record);
-  expect(await world.findAssets()).toHaveLength(1);
+  setup.fault = () => undefined;
+  await setup.expectUploaded((await setup.upload()).record);
+  expect(await setup.findAssets()).toHaveLength(1);
 });
 
 it('an upload ends before its last chunk if that cannot be recorded; the next run completes it', async () => {
   let allowWrites = () => {};
   const block = () => {
-    allowWrites = failWrites(world.stateDir, `json_extract(NEW.entry, '$.mayBeWhole')`);
+    allowWrites = failWrites(setup.stateDir, `json_extract(NEW.entry, '$.mayBeWhole')`);
   };
-  world.fault = ({ method }) => (method === 'POST' ? { beforeResponse: block } : undefined);
-  const stopped = await world.upload();
+  setup.fault = ({ method }) => (method === 'POST' ? { beforeResponse: block } : undefined);
+  const stopped = await setup.upload();
   expect([stopped.code, stopped.record.error.code]).toEqual([14, 'state_damaged']);
   allowWrites();
-  world.fault = () => undefined;
-  const { record } = await world.upload();
-  await world.expectUploaded(record);
+  setup.fault = () => undefined;
+  const { record } = await setup.upload();
+  await setup.expectUploaded(record);
   expect(record.resumed_from_bytes).toBe(4 * chunkBytes);
-  expect(await world.findAssets()).toHaveLength(1);
-  expect((await world.run(['uploads', 'resume', '--all', '--json'])).stdout.trim()).toBe('[]');
+  expect(await setup.findAssets()).toHaveLength(1);
+  expect((await setup.run(['uploads', 'resume', '--all', '--json'])).stdout.trim()).toBe('[]');
 });
 
 it.skipIf(isStrict)(
-  'a file whose asset mv has moved is in the new folder, and is uploaded again to the old one',
+  'upload skips a file in the folder to which mv moved its asset, and uploads it again to the old folder',
   async () => {
-    const { record } = await world.upload();
-    await world.run(['folders', 'create', '/Archive']);
-    expect((await world.run(['mv', record.asset_uid, '/Archive'])).code).toBe(0);
-    expect((await world.upload(['--folder', '/Archive'])).record).toMatchObject({
+    const { record } = await setup.upload();
+    await setup.run(['folders', 'create', '/Archive']);
+    expect((await setup.run(['mv', record.asset_uid, '/Archive'])).code).toBe(0);
+    expect((await setup.upload(['--folder', '/Archive'])).record).toMatchObject({
       outcome: 'skipped',
       asset_uid: record.asset_uid,
     });
-    expect((await world.upload()).record.outcome).toBe('uploaded');
+    expect((await setup.upload()).record.outcome).toBe('uploaded');
   },
 );

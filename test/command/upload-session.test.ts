@@ -9,13 +9,13 @@ import { unlessStrict } from '../support/sandbox.ts';
 import { changeEntry } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
-const world = setUpUploader();
-const posts = () => world.interposer.methods.filter((method) => method === 'POST');
+const setup = setUpUploader();
+const posts = () => setup.interposer.methods.filter((method) => method === 'POST');
 
 describe('location', () => {
   /** Creates a real session but returns another location for it, in the header and in the body. */
   const telling = (inHeader: (real: string) => string | undefined, inBody = inHeader) => {
-    world.fault = ({ method }) =>
+    setup.fault = ({ method }) =>
       method === 'POST' ? { respond: (response) => void createAt(response, inHeader, inBody) } : undefined;
   };
   async function createAt(
@@ -23,13 +23,13 @@ describe('location', () => {
     inHeader: (real: string) => string | undefined,
     inBody: (real: string) => string | undefined,
   ) {
-    const real = await fetch(`${world.sandbox.url}/api/external/v1/upload/`, {
+    const real = await fetch(`${setup.sandbox.url}/api/external/v1/upload/`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${world.sandbox.key}`,
+        authorization: `Bearer ${setup.sandbox.key}`,
         'tus-resumable': '1.0.0',
-        'upload-length': String(world.bytes.length),
-        'upload-metadata': `filename ${btoa(basename(world.path))},workspace_uid ${btoa(world.sandbox.workspace)}`,
+        'upload-length': String(setup.bytes.length),
+        'upload-metadata': `filename ${btoa(basename(setup.path))},workspace_uid ${btoa(setup.sandbox.workspace)}`,
       },
     });
     const { location, ...session } = (await real.json()) as { location: string };
@@ -40,44 +40,44 @@ describe('location', () => {
   it.each([
     ['a path', (real: string) => real],
     ['a path without its slash', (real: string) => real.slice(1)],
-    ['an absolute URL', (real: string) => world.interposer.url + real],
-  ])('%s is followed', async (_what, rewrite) => {
+    ['an absolute URL', (real: string) => setup.interposer.url + real],
+  ])('upload follows a session location that is %s', async (_what, rewrite) => {
     telling(rewrite);
-    const { code, record } = await world.upload();
+    const { code, record } = await setup.upload();
     expect(code).toBe(0);
-    await world.expectUploaded(record);
+    await setup.expectUploaded(record);
   });
 
-  it('§4 "session URL from the Location header": it comes first, and is enough', async () => {
+  it('upload prefers the Location header to the location in the body', async () => {
     for (const inBody of [() => undefined, () => '/api/external/v1/upload/not-this-one/']) {
-      writeSome(world.path, 5000, String(inBody()));
-      world.bytes = someBytes(5000, String(inBody()));
+      writeSome(setup.path, 5000, String(inBody()));
+      setup.bytes = someBytes(5000, String(inBody()));
       telling((real) => real, inBody);
-      await world.expectUploaded((await world.upload()).record);
+      await setup.expectUploaded((await setup.upload()).record);
     }
   });
 
-  it('the body alone is enough too; neither is an error that names the asset', async () => {
+  it('upload accepts a location in the body only, and exits with 10 without any location', async () => {
     telling(
       () => undefined,
       (real) => real,
     );
-    await world.expectUploaded((await world.upload()).record);
+    await setup.expectUploaded((await setup.upload()).record);
     telling(() => undefined);
-    world.bytes = writeSome(world.path, 5000, 'another');
-    const { code, record } = await world.upload();
+    setup.bytes = writeSome(setup.path, 5000, 'another');
+    const { code, record } = await setup.upload();
     expect([code, record.error.details.asset_uid]).toEqual([10, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });
 
-  it('another origin is refused (13) and gets no request', async () => {
-    const foreign = await world.startInterposer(() => undefined);
+  it('upload exits with 13 and sends nothing if the session location is on another origin', async () => {
+    const foreign = await setup.startInterposer(() => undefined);
     telling((real) => foreign.url + real);
-    const { code, record } = await world.upload();
+    const { code, record } = await setup.upload();
     expect(code).toBe(13);
     expect(record.error.code).toBe('origin_mismatch');
     expect(record.error.details.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
     expect(foreign.requests).toEqual([]);
-    expect(world.patchRequests()).toEqual([]);
+    expect(setup.patchRequests()).toEqual([]);
   });
 });
 
@@ -90,19 +90,19 @@ describe('refusals of the creation', () => {
     [413, 6, 'too_large'],
     [431, 6, 'too_large'],
     [507, 7, 'storage_full'],
-  ])('%i as text/plain: its own words, exit %i, no retry', async (status, exit, code) => {
-    world.fault = ({ method }) => (method === 'POST' ? respondWith(status, `reason for ${status}`) : undefined);
-    const ran = await world.upload();
+  ])('upload does not retry a creation that returns %i, and exits with %i', async (status, exit, code) => {
+    setup.fault = ({ method }) => (method === 'POST' ? respondWith(status, `reason for ${status}`) : undefined);
+    const ran = await setup.upload();
     expect(ran.code).toBe(exit);
     expect(ran.record.error).toMatchObject({ code, http_status: status, cause: `reason for ${status}` });
-    expect(world.interposer.uploadRequests).toHaveLength(1);
-    expect(world.unfinishedIds()).toEqual([]);
+    expect(setup.interposer.uploadRequests).toHaveLength(1);
+    expect(setup.unfinishedIds()).toEqual([]);
   });
 
-  it('§4 503 as text/plain is the service’s own: nothing was made, it is tried again', async () => {
-    world.fault = ({ method, nth }) =>
+  it('upload retries a creation after a 503 response of type text/plain', async () => {
+    setup.fault = ({ method, nth }) =>
       method === 'POST' && nth <= 2 ? respondWith(503, 'storage not configured') : undefined;
-    await world.expectUploaded((await world.upload()).record);
+    await setup.expectUploaded((await setup.upload()).record);
     expect(posts()).toHaveLength(3);
   });
 });
@@ -112,31 +112,31 @@ describe('refusals in mid-upload', () => {
     [401, 4],
     [402, 7],
     [403, 5],
-  ])('%i stops, keeps the state and says how to go on', async (status, exit) => {
-    world.fault = ({ method, nth }) =>
+  ])('upload stops at status %i with exit code %i and suggests how to resume', async (status, exit) => {
+    setup.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 3 ? respondWith(status, { error: { message: 'no more' } }) : undefined;
-    const { code, record } = await world.upload();
+    const { code, record } = await setup.upload();
     expect(code).toBe(exit);
     expect(record.error.hint).toMatch(/run the same command again, or mediactl uploads resume \w+/);
     expect(record.error.hint.match(/run the same command/g)).toHaveLength(1);
-    world.fault = () => undefined;
-    const second = await world.upload();
+    setup.fault = () => undefined;
+    const second = await setup.upload();
     expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
-    await world.expectUploaded(second.record);
+    await setup.expectUploaded(second.record);
   });
 
-  it('a key that was revoked: a new one of the same organisation goes on', async () => {
-    await world.interruptAfterTwoChunks();
-    const environment = { MEDIACTL_API_KEY: world.sandbox.createKey('rotated') };
-    const { record } = await world.upload([], { environment });
+  it('upload resumes with a new API key of the same organization', async () => {
+    await setup.interruptAfterTwoChunks();
+    const environment = { MEDIACTL_API_KEY: setup.sandbox.createKey('rotated') };
+    const { record } = await setup.upload([], { environment });
     expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
-    await world.expectUploaded(record);
+    await setup.expectUploaded(record);
     expect(posts()).toEqual([]);
   });
 
-  it('413 on a chunk is about the chunk', async () => {
-    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(413, 'too much') : undefined);
-    const { record } = await world.upload();
+  it('upload reports a chunk that is too large if the service returns 413', async () => {
+    setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(413, 'too much') : undefined);
+    const { record } = await setup.upload();
     expect(record.error).toMatchObject({
       code: 'too_large',
       message: expect.stringContaining('the chunk is too large'),
@@ -145,124 +145,127 @@ describe('refusals in mid-upload', () => {
 });
 
 describe('sessions that are gone', () => {
-  it.each([404, 410])('%i: starts anew and names the orphan', async (status) => {
-    await world.interruptAfterTwoChunks();
-    const { session } = world.storedEntry();
-    world.fault = ({ method, nth }) => (method === 'HEAD' && nth === 1 ? respondWith(status) : undefined);
-    const { record, stderr } = await world.upload();
-    expect(stderr).toContain(`asset ${session.assetUid} stays incomplete`);
-    expect(record.asset_uid).not.toBe(session.assetUid);
-    expect(record.resumed_from_bytes).toBeNull();
-    await world.expectUploaded(record);
-  });
+  it.each([404, 410])(
+    'upload creates a new session and names the orphan if the old session returns %i',
+    async (status) => {
+      await setup.interruptAfterTwoChunks();
+      const { session } = setup.storedEntry();
+      setup.fault = ({ method, nth }) => (method === 'HEAD' && nth === 1 ? respondWith(status) : undefined);
+      const { record, stderr } = await setup.upload();
+      expect(stderr).toContain(`asset ${session.assetUid} stays incomplete`);
+      expect(record.asset_uid).not.toBe(session.assetUid);
+      expect(record.resumed_from_bytes).toBeNull();
+      await setup.expectUploaded(record);
+    },
+  );
 
   it.each([
-    ['past expires_at by this machine', { session: true }],
+    ['an expires_at in the past', { session: true }],
     ['a clock a day ahead', { clock: true }],
   ])(
-    '%s: the service decides, and it goes on',
+    'upload asks the service and resumes if the session seems expired because of %s',
     async (_what, { session, clock }: { session?: boolean; clock?: boolean }) => {
-      const id = await world.interruptAfterTwoChunks();
+      const id = await setup.interruptAfterTwoChunks();
       if (session)
-        changeEntry(world.stateDir, id, (entry) => ({
+        changeEntry(setup.stateDir, id, (entry) => ({
           ...entry,
           session: { ...entry.session, expiresAt: '2020-01-01T00:00:00Z' },
         }));
       const fast = fastClock();
       const ahead = { ...fast, now: () => fast.now() + 25 * 3_600_000 };
-      const { record } = await world.upload([], clock ? { clock: ahead } : {});
-      expect(world.interposer.methods).toContain('HEAD');
+      const { record } = await setup.upload([], clock ? { clock: ahead } : {});
+      expect(setup.interposer.methods).toContain('HEAD');
       expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
-      await world.expectUploaded(record);
+      await setup.expectUploaded(record);
       expect(posts()).toEqual([]);
     },
   );
 
-  it('--on-session-expired fail stops instead', async () => {
-    await world.interruptAfterTwoChunks();
-    const { session } = world.storedEntry();
-    world.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
-    const { code, record } = await world.upload(['--on-session-expired', 'fail']);
+  it('upload --on-session-expired fail exits with 3 if the session is gone', async () => {
+    await setup.interruptAfterTwoChunks();
+    const { session } = setup.storedEntry();
+    setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
+    const { code, record } = await setup.upload(['--on-session-expired', 'fail']);
     expect(code).toBe(3);
     expect(record).toMatchObject({ asset_uid: session.assetUid });
-    expect(world.unfinishedIds()).toHaveLength(1);
+    expect(setup.unfinishedIds()).toHaveLength(1);
   });
 
-  it('--force makes a new asset and names the old one', async () => {
-    await world.interruptAfterTwoChunks();
-    const { session } = world.storedEntry();
-    const { record, stderr } = await world.upload(['--force']);
+  it('upload --force creates a new asset and names the old one', async () => {
+    await setup.interruptAfterTwoChunks();
+    const { session } = setup.storedEntry();
+    const { record, stderr } = await setup.upload(['--force']);
     expect(stderr).toContain(`asset ${session.assetUid} stays incomplete`);
     expect(record.asset_uid).not.toBe(session.assetUid);
-    await world.expectUploaded(record);
+    await setup.expectUploaded(record);
   });
 
-  it('the last answer lost, and the session forgotten at once: the asset is whole, and the only one', async () => {
-    world.fault = ({ method, nth }) => {
+  it('upload reports the only asset if the last response is lost and the session is gone', async () => {
+    setup.fault = ({ method, nth }) => {
       if (method === 'PATCH' && nth === 5) return { dropResponse: true };
       return method === 'HEAD' ? respondWith(404) : undefined;
     };
-    const { code, record } = await world.upload([], { clock: fastClock(10) });
+    const { code, record } = await setup.upload([], { clock: fastClock(10) });
     expect([code, record.verified]).toEqual([0, null]);
-    expect(world.storedBytes(record.asset_uid).equals(world.bytes)).toBe(true);
-    expect((await world.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
-    expect(world.unfinishedIds()).toEqual([]);
+    expect(setup.storedBytes(record.asset_uid).equals(setup.bytes)).toBe(true);
+    expect((await setup.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
+    expect(setup.unfinishedIds()).toEqual([]);
   });
 
-  it('a session that is not known the first time it is used: every run names its one asset', async () => {
-    world.fault = ({ method, path }) =>
+  it('upload exits with 3 and names the same asset in each run if a new session returns 404', async () => {
+    setup.fault = ({ method, path }) =>
       path.includes('/upload/') && (method === 'PATCH' || method === 'HEAD') ? respondWith(404) : undefined;
-    const runs = [await world.upload(), await world.upload(), await world.upload()];
-    const [made, ...more] = await world.findAssets();
+    const runs = [await setup.upload(), await setup.upload(), await setup.upload()];
+    const [made, ...more] = await setup.findAssets();
     expect(more).toEqual([]);
     for (const { code, record } of runs)
       expect([code, record.asset_uid, record.error.code]).toEqual([3, made?.uid, 'session_unknown']);
     expect(posts()).toHaveLength(1);
-    const { code } = await world.upload(['--yes']);
-    expect([code, (await world.findAssets()).length]).toEqual([3, 2]);
+    const { code } = await setup.upload(['--yes']);
+    expect([code, (await setup.findAssets()).length]).toEqual([3, 2]);
   });
 
-  it('an asset that may be whole, and does not tell: it is named, and none is made', async () => {
+  it('upload exits with 3 and creates no asset if the old asset may be complete', async () => {
     // The only chunk was in flight when the process was killed: the service may have stored it.
-    world.bytes = writeSome(world.path, 1000);
-    world.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
-    await world.upload();
-    const { session } = world.storedEntry();
+    setup.bytes = writeSome(setup.path, 1000);
+    setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
+    await setup.upload();
+    const { session } = setup.storedEntry();
     const saying =
       (status: string) =>
       (seen: InterposedRequest): Fault | undefined => {
         if (seen.method === 'HEAD') return respondWith(404);
         return seen.path.includes(session.assetUid) ? respondWith(200, { uid: session.assetUid, status }) : undefined;
       };
-    world.fault = saying('transcoding');
-    const { code, record } = await world.upload([], { clock: fastClock() });
+    setup.fault = saying('transcoding');
+    const { code, record } = await setup.upload([], { clock: fastClock() });
     expect([code, record.asset_uid, record.error.code]).toEqual([...[3, session.assetUid, 'session_unknown']]);
-    expect(await world.findAssets()).toHaveLength(1);
-    world.fault = saying('ready');
-    const second = await world.upload();
+    expect(await setup.findAssets()).toHaveLength(1);
+    setup.fault = saying('ready');
+    const second = await setup.upload();
     expect([second.code, second.record.asset_uid]).toEqual([0, session.assetUid]);
-    expect(await world.findAssets()).toHaveLength(1);
+    expect(await setup.findAssets()).toHaveLength(1);
   });
 
-  it('whose asset is in the trash: starts anew', async () => {
-    await world.interruptAfterTwoChunks();
-    const { session } = world.storedEntry();
-    await world.cli.run(['assets', 'rm', session.assetUid, '--yes'], {
-      environment: world.environment(),
+  it('upload creates a new session if the asset of the old one is in the trash', async () => {
+    await setup.interruptAfterTwoChunks();
+    const { session } = setup.storedEntry();
+    await setup.cli.run(['assets', 'rm', session.assetUid, '--yes'], {
+      environment: setup.environment(),
     });
-    world.fault = ({ method }) => (method === 'HEAD' && posts().length === 0 ? respondWith(404) : undefined);
-    const { record, stderr } = await world.upload();
+    setup.fault = ({ method }) => (method === 'HEAD' && posts().length === 0 ? respondWith(404) : undefined);
+    const { record, stderr } = await setup.upload();
     expect(stderr).toContain('no longer exist; starting over');
-    await world.expectUploaded(record);
+    await setup.expectUploaded(record);
   });
 
-  it('of another service’s key: nothing is made, and what is known stays known', async () => {
-    await world.interruptAfterTwoChunks();
-    const before = world.storedEntry();
-    world.fault = () => respondWith(404, { error: { message: 'no such thing' } });
-    const { code } = await world.upload();
+  it('upload exits with 3 and keeps its stored session if every request returns 404', async () => {
+    await setup.interruptAfterTwoChunks();
+    const before = setup.storedEntry();
+    setup.fault = () => respondWith(404, { error: { message: 'no such thing' } });
+    const { code } = await setup.upload();
     expect(code).toBe(3);
-    expect(world.storedEntry()).toMatchObject({ state: 'open', session: before.session });
+    expect(setup.storedEntry()).toMatchObject({ state: 'open', session: before.session });
   });
 });
 
@@ -275,7 +278,7 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
     function forgetting(status: string, isGone: (seen: InterposedRequest) => boolean) {
       let session: string | undefined;
       let isForgotten = false;
-      world.fault = (seen) => {
+      setup.fault = (seen) => {
         const { method, path } = seen;
         if (method === 'PATCH' || method === 'HEAD') session ??= path;
         if (path === session) isForgotten ||= isGone(seen);
@@ -287,39 +290,45 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
 
     async function expectNewSession({ code, record, stderr }: Awaited<ReturnType<typeof upload>>) {
       expect([code, record.error]).toEqual([0, null]);
-      await world.expectUploaded(record);
-      const made = (await world.findAssets()).map(({ uid }) => uid);
+      await setup.expectUploaded(record);
+      const made = (await setup.findAssets()).map(({ uid }) => uid);
       expect(made).toEqual(expect.arrayContaining([record.asset_uid]));
       const [left, ...others] = made.filter((uid) => uid !== record.asset_uid);
       expect(others).toEqual([]);
       expect(stderr).toContain(`asset ${left} stays incomplete`);
       expect(stderr).not.toMatch(/waiting until asset|answer was lost/);
-      world.fault = () => undefined;
-      const orphans = JSON.parse((await world.run(['uploads', 'cleanup', '--json'])).stdout);
+      setup.fault = () => undefined;
+      const orphans = JSON.parse((await setup.run(['uploads', 'cleanup', '--json'])).stdout);
       expect(orphans).toMatchObject([{ asset_uid: left, protected_until: null }]);
     }
-    const upload = () => world.upload();
+    const upload = () => setup.upload();
 
     beforeEach(() => {
-      world.bytes = writeSome(world.path, size, world.path);
+      setup.bytes = writeSome(setup.path, size, setup.path);
     });
 
-    it.each(statuses)('in the middle of a run: a new one at once, called %s', async (status) => {
-      forgetting(status, ({ method, nth }) => method === 'PATCH' && nth === 2);
-      await expectNewSession(await upload());
-      expect(posts()).toHaveLength(2);
-    });
+    it.each(statuses)(
+      'upload creates a new session if the old one is gone during a run and its asset is %s',
+      async (status) => {
+        forgetting(status, ({ method, nth }) => method === 'PATCH' && nth === 2);
+        await expectNewSession(await upload());
+        expect(posts()).toHaveLength(2);
+      },
+    );
 
-    it.each(statuses)('between two runs: a new one at once, called %s', async (status) => {
-      await world.interruptAfterTwoChunks();
-      forgetting(status, () => true);
-      await expectNewSession(await upload());
-      expect(posts()).toHaveLength(1);
-    });
+    it.each(statuses)(
+      'upload creates a new session if the old one is gone between two runs and its asset is %s',
+      async (status) => {
+        await setup.interruptAfterTwoChunks();
+        forgetting(status, () => true);
+        await expectNewSession(await upload());
+        expect(posts()).toHaveLength(1);
+      },
+    );
 
     it('the stored upload does not say that the service may have every byte before the last chunk is sent', async () => {
-      await world.interruptAfterTwoChunks();
-      expect(world.storedEntry()).toMatchObject({ offset: 2 * chunkBytes, mayBeWhole: size === 3 * chunkBytes });
+      await setup.interruptAfterTwoChunks();
+      expect(setup.storedEntry()).toMatchObject({ offset: 2 * chunkBytes, mayBeWhole: size === 3 * chunkBytes });
     });
   },
 );
@@ -330,58 +339,61 @@ it.each<[string, Fault]>([
     `a gateway answered ${status}`,
     { replaceResponse: { status, body: 'timeout', type: 'text/plain' } },
   ]),
-])('every byte may have been sent, and %s: a status in progress still is waited for', async (_what, fault) => {
-  world.fault = ({ method, path, nth }) => {
-    if (method === 'PATCH' && nth === 5) return fault;
-    if (method === 'HEAD') return respondWith(404);
-    const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
-    return method === 'GET' && uid ? respondWith(200, { uid, status: 'processing' }) : undefined;
-  };
-  const { code, record } = await world.upload([], { clock: fastClock() });
-  expect([code, record.error.code]).toEqual([3, 'session_unknown']);
-  expect(record.error.cause).toContain('the last response was lost');
-  expect(await world.findAssets()).toHaveLength(1);
-});
+])(
+  'upload exits with 3 if every byte may have been sent, %s and the asset is still processing',
+  async (_what, fault) => {
+    setup.fault = ({ method, path, nth }) => {
+      if (method === 'PATCH' && nth === 5) return fault;
+      if (method === 'HEAD') return respondWith(404);
+      const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
+      return method === 'GET' && uid ? respondWith(200, { uid, status: 'processing' }) : undefined;
+    };
+    const { code, record } = await setup.upload([], { clock: fastClock() });
+    expect([code, record.error.code]).toEqual([3, 'session_unknown']);
+    expect(record.error.cause).toContain('the last response was lost');
+    expect(await setup.findAssets()).toHaveLength(1);
+  },
+);
 
 describe('a lost response to a creation', () => {
   /** Loses the response to the first creations, although the service carries them out. */
   const lose = (count: number, fault: Fault) => {
-    world.fault = ({ method, nth }) => (method === 'POST' && nth <= count ? fault : undefined);
+    setup.fault = ({ method, nth }) => (method === 'POST' && nth <= count ? fault : undefined);
   };
   /** Expects one whole asset, and that each other asset is named by the run and by `uploads cleanup`. */
-  async function expectEmptyOnesNamed({ record, stderr }: Awaited<ReturnType<typeof world.upload>>, count: number) {
-    await world.expectUploaded(record);
-    const empty = (await world.findAssets()).map(({ uid }) => uid).filter((uid) => uid !== record.asset_uid);
+  async function expectEmptyOnesNamed({ record, stderr }: Awaited<ReturnType<typeof setup.upload>>, count: number) {
+    await setup.expectUploaded(record);
+    const empty = (await setup.findAssets()).map(({ uid }) => uid).filter((uid) => uid !== record.asset_uid);
     expect(empty).toHaveLength(count);
     for (const uid of empty)
       expect(stderr.split(`asset ${uid} may be empty, because the response to its creation was lost`)).toHaveLength(2);
-    const listed = await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() });
+    const listed = await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() });
     expect(listed.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(empty.sort());
     for (const { protected_until } of listed) expect(Date.parse(protected_until)).toBeGreaterThan(Date.now());
   }
 
   it('makes the run create the asset again, and name the one that may be empty', async () => {
     lose(2, { dropResponse: true });
-    await expectEmptyOnesNamed(await world.upload(), 2);
+    await expectEmptyOnesNamed(await setup.upload(), 2);
     expect(posts()).toHaveLength(3);
   });
 
   it('fails the run after three times; the next run uploads the file, and names the ones that may be empty', async () => {
     lose(3, { dropResponse: true });
-    const first = await world.upload();
-    expect([first.code, world.storedEntry().state]).toEqual([10, 'intended']);
-    const [pending] = await world.cli.json(['uploads', 'ls'], { environment: world.environment() });
+    const first = await setup.upload();
+    expect([first.code, setup.storedEntry().state]).toEqual([10, 'intended']);
+    const [pending] = await setup.cli.json(['uploads', 'ls'], { environment: setup.environment() });
     expect(pending).toMatchObject({ state: 'unconfirmed', asset_uid: null });
-    await world.expectUploaded((await world.upload()).record);
-    expect(await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() })).toHaveLength(3);
+    await setup.expectUploaded((await setup.upload()).record);
+    expect(await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() })).toHaveLength(3);
   });
 
   it('of an upload that is forgotten is still searched by uploads cleanup', async () => {
     lose(3, { dropResponse: true });
-    await world.upload(['--name', 'Final']);
-    const environment = world.environment();
-    await world.run(['uploads', 'forget', '--all', '--yes']);
-    expect(await world.cli.json(['uploads', 'cleanup'], { environment })).toHaveLength(3);
+    await setup.upload(['--name', 'Final']);
+    const environment = setup.environment();
+    await setup.run(['uploads', 'forget', '--all', '--yes']);
+    expect(await setup.cli.json(['uploads', 'cleanup'], { environment })).toHaveLength(3);
   });
 
   /** Lets the service create the asset, and replaces its response by a gateway's error. */
@@ -394,27 +406,27 @@ describe('a lost response to a creation', () => {
     [503, 'text/html'] as const, // §4: the service's own is text/plain
   ])('is also a gateway’s %i as %s: what the service created is named', async (status, type) => {
     lose(1, gateway(status, type));
-    const first = await world.upload();
-    await expectEmptyOnesNamed(first.code === 0 ? first : await world.upload(), 1);
+    const first = await setup.upload();
+    await expectEmptyOnesNamed(first.code === 0 ? first : await setup.upload(), 1);
   });
 
   it.each(['🎬.mp4', '---.mp4', '_.mp4', '…!!.mov', ' trimmed .mp4'])('names the empty asset of %s', async (name) => {
-    world.path = join(world.cli.home, name);
-    world.bytes = writeSome(world.path, 1000, name);
+    setup.path = join(setup.cli.home, name);
+    setup.bytes = writeSome(setup.path, 1000, name);
     lose(1, { dropResponse: true });
-    const ran = await world.upload();
-    await world.expectUploaded(ran.record);
+    const ran = await setup.upload();
+    await setup.expectUploaded(ran.record);
     expect(ran.stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
   });
 
   it('names the empty asset among more assets of that name than a search shows', async () => {
     const items = Array.from({ length: 450 }, (_, n) => ({
       uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
-      name: n === 449 ? basename(world.path) : `other ${n}`,
+      name: n === 449 ? basename(setup.path) : `other ${n}`,
       status: 'processing',
       created_at: new Date().toISOString(),
     }));
-    world.fault = ({ method, path, nth }) => {
+    setup.fault = ({ method, path, nth }) => {
       if (method === 'POST') return nth === 1 ? { dropResponse: true } : undefined;
       const { searchParams } = new URL(path, 'http://x');
       const offset = Number(searchParams.get('offset'));
@@ -422,53 +434,53 @@ describe('a lost response to a creation', () => {
         ? respondWith(200, { items: items.slice(offset, offset + 100), count: items.length })
         : undefined;
     };
-    expect((await world.upload()).stderr).toContain(`asset ${items[449]?.uid} may be empty`);
+    expect((await setup.upload()).stderr).toContain(`asset ${items[449]?.uid} may be empty`);
   });
 
   it('names an asset in one run only, and keeps one that is known to be incomplete as such', async () => {
     lose(1, { dropResponse: true });
-    await world.upload();
-    writeSome(world.path, 900, 'edited');
+    await setup.upload();
+    writeSome(setup.path, 900, 'edited');
     lose(posts().length + 1, { dropResponse: true });
-    const { stderr } = await world.upload();
+    const { stderr } = await setup.upload();
     expect(stderr.match(/asset [0-9a-f-]{36} may be empty/g)).toHaveLength(1);
-    expect(await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() })).toHaveLength(2);
+    expect(await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() })).toHaveLength(2);
   });
 
-  it('that created nothing names no asset', async () => {
+  it('upload names no orphan if the lost request created nothing', async () => {
     lose(1, { respond: (_response, request) => void request.socket.destroy() });
-    await expectEmptyOnesNamed(await world.upload(), 0);
+    await expectEmptyOnesNamed(await setup.upload(), 0);
   });
 
   it('is reported without a uid if the key may not list assets, and uploads cleanup searches again', async () => {
-    world.fault = ({ method, path, nth }) => {
+    setup.fault = ({ method, path, nth }) => {
       if (method === 'POST') return nth === 1 ? { dropResponse: true } : undefined;
       return method === 'GET' && path.includes('/assets/?') ? respondWith(403, { error: {} }) : undefined;
     };
-    const { record, stderr } = await world.upload();
-    await world.expectUploaded(record);
+    const { record, stderr } = await setup.upload();
+    await setup.expectUploaded(record);
     expect(stderr).toContain(
       'the response to a creation was lost, and may have left an empty asset; uploads cleanup searches for it',
     );
-    world.fault = () => undefined;
-    expect(await world.cli.json(['uploads', 'cleanup'], { environment: world.environment() })).toHaveLength(1);
+    setup.fault = () => undefined;
+    expect(await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() })).toHaveLength(1);
   });
 });
 
 it('the hint after a failure is of this upload, not of another one of that path', async () => {
-  world.fault = ({ method, nth }) => (method === 'PATCH' && nth > 1 ? respondWith(402, {}) : undefined);
+  setup.fault = ({ method, nth }) => (method === 'PATCH' && nth > 1 ? respondWith(402, {}) : undefined);
   const hints = [];
   for (const folder of ['a', 'b']) {
-    const { record } = await world.upload(['--description', folder]);
+    const { record } = await setup.upload(['--description', folder]);
     hints.push(/resume (\w+)/.exec(record.error.hint)?.[1]);
   }
   expect(new Set(hints).size).toBe(2);
-  expect(hints.sort()).toEqual(world.unfinishedIds().sort());
+  expect(hints.sort()).toEqual(setup.unfinishedIds().sort());
 });
 
 it('of two uploads of one relative path, uploads ls shows where each is', async () => {
-  await world.interruptAfterTwoChunks();
-  const pending = await world.cli.json(['uploads', 'ls'], { environment: world.environment() });
-  expect(pending).toMatchObject([{ path: world.path, state: 'resumable', offset_bytes: 2 * chunkBytes }]);
+  await setup.interruptAfterTwoChunks();
+  const pending = await setup.cli.json(['uploads', 'ls'], { environment: setup.environment() });
+  expect(pending).toMatchObject([{ path: setup.path, state: 'resumable', offset_bytes: 2 * chunkBytes }]);
   expect(unlessStrict(pending[0].profile, 'environment')).toBe('environment');
 });

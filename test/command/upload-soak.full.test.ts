@@ -23,9 +23,9 @@ class Day {
   readonly cli = new Cli();
   readonly clock = fastClock(1000);
   readonly files = new Map<string, Buffer>();
-  readonly said: string[] = [];
+  readonly output: string[] = [];
   /** Log of events, in order. */
-  readonly diary: string[] = [];
+  readonly events: string[] = [];
   key = 'mk_soak_first_key_0123456789';
   service!: FakeService;
   isStdin = false;
@@ -67,12 +67,12 @@ class Day {
     if (faults.length === 0 || this.#faultsLeft === 0 || !this.random.chance(this.#faultProbability)) return undefined;
     const [name, fault] = this.random.pick(faults);
     this.#faultsLeft--;
-    this.diary.push(`${seen.method} ${seen.path}: ${name}`);
+    this.events.push(`${seen.method} ${seen.path}: ${name}`);
     return fault;
   }
 
   #interrupt(): void {
-    this.diary.push('interrupted');
+    this.events.push('interrupted');
     const { interrupted: exitCode } = exitCodes;
     this.#interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode }));
   }
@@ -84,15 +84,15 @@ class Day {
     this.#requestsLeft = Number.POSITIVE_INFINITY;
     if (random.chance(0.2)) this.#requestsLeft = random.below(8);
     if (random.chance(0.15)) {
-      this.diary.push('a day later');
+      this.events.push('a day later');
       this.clock.advance(25 * 60 * 60 * 1000);
     }
     if (random.chance(0.1)) {
-      this.diary.push('another key');
+      this.events.push('another key');
       this.key = `mk_soak_key_${random.next()}`;
     }
     if (!random.chance(0.1)) return {};
-    this.diary.push('stdout is full');
+    this.events.push('stdout is full');
     return { stdoutError: 'ENOSPC' };
   }
 
@@ -106,8 +106,8 @@ class Day {
       signal: this.#interruption.signal,
       ...mishap,
     });
-    this.said.push(ran.stdout, ran.stderr);
-    this.diary.push(`exit ${ran.code}: ${ran.stderr.slice(0, 800)}`);
+    this.output.push(ran.stdout, ran.stderr);
+    this.events.push(`exit ${ran.code}: ${ran.stderr.slice(0, 800)}`);
     return ran;
   }
 
@@ -140,8 +140,8 @@ class Day {
   async unnamed(): Promise<string[]> {
     const environment = { MEDIACTL_API_KEY: this.key, MEDIACTL_BASE_URL: this.service.url };
     const { stdout } = await this.cli.run(['uploads', 'cleanup'], { clock: this.clock, environment });
-    const said = [...this.said, stdout].join('\n');
-    return [...this.service.assets.keys()].filter((uid) => !said.includes(uid));
+    const output = [...this.output, stdout].join('\n');
+    return [...this.service.assets.keys()].filter((uid) => !output.includes(uid));
   }
 }
 
@@ -153,18 +153,21 @@ function isFinal({ code, stderr }: CliResult): boolean {
   return details.every(({ exit_code }: { exit_code: number }) => exit_code === integrity);
 }
 
-it.each(Array.from({ length: 400 }, (_, n) => n + 1))('seed %i', async (seed) => {
-  const day = new Day(seed);
-  await day.begin();
-  let ran: CliResult | undefined;
-  try {
-    for (let n = 1; n <= runs && !(ran && isFinal(ran)); n++) {
-      ran = await day.run(n > faultyRuns, ran);
-      day.check(ran);
+it.each(Array.from({ length: 400 }, (_, n) => n + 1))(
+  'upload completes or reports the error after random faults (seed %i)',
+  async (seed) => {
+    const day = new Day(seed);
+    await day.begin();
+    let ran: CliResult | undefined;
+    try {
+      for (let n = 1; n <= runs && !(ran && isFinal(ran)); n++) {
+        ran = await day.run(n > faultyRuns, ran);
+        day.check(ran);
+      }
+      expect(ran && isFinal(ran)).toBe(true);
+      expect(await day.unnamed()).toEqual([]);
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n\n${day.args.join(' ')}\n${day.events.join('\n')}`);
     }
-    expect(ran && isFinal(ran)).toBe(true);
-    expect(await day.unnamed()).toEqual([]);
-  } catch (error) {
-    throw new Error(`${(error as Error).message}\n\n${day.args.join(' ')}\n${day.diary.join('\n')}`);
-  }
-});
+  },
+);

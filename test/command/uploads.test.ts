@@ -128,7 +128,7 @@ describe('several files', () => {
     ['a scope that is missing', 403, 5],
     ['credits that are used up', 402, 7],
     ['storage that is full', 507, 7],
-  ])('%s ends the run: no more futile requests than lanes', async (_what, status, exit) => {
+  ])('upload ends the run after %s, with at most one failed request per transfer', async (_what, status, exit) => {
     const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${status} ${n}.bin`));
     for (const [n, each] of files.entries()) writeSome(each, 10 + n);
     const line = await Interposer.start(sandbox.url, (seen) =>
@@ -147,7 +147,7 @@ describe('several files', () => {
     expect(later.filter(({ error: one }: { error: unknown }) => one === null)).toHaveLength(20);
   });
 
-  it('every source is looked at before the first byte: each that is not there is named', async () => {
+  it('upload exits with 2 before any request and names every missing source', async () => {
     const line = await Interposer.start(sandbox.url);
     const args = ['upload', '/no/such', '/nor/this', path, '--json'];
     const environment = { MEDIACTL_BASE_URL: line.url };
@@ -158,7 +158,7 @@ describe('several files', () => {
     expect(error.cause).toBe('no such file: /no/such; no such file: /nor/this');
   });
 
-  it('one bad file fails itself alone: the others go on, each is named, exit 11', async () => {
+  it('upload exits with 11 if one of several files fails, and uploads the others', async () => {
     const [good, bad] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [string, string];
     writeSome(good, 10);
     writeSome(bad, 20);
@@ -186,7 +186,7 @@ describe('several files', () => {
     expect(await cli.json(['uploads', 'ls'])).toEqual([]);
   });
 
-  it('--limit-rate paces small files too, and ends with the last byte', async () => {
+  it('upload --limit-rate limits the rate of small files too', async () => {
     const clock = fastClock(20);
     const begun = clock.now();
     await cli.run(['upload', path, '--limit-rate', '1000', '--force'], { clock });

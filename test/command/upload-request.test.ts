@@ -84,7 +84,7 @@ it('runUpload returns the error to exit with, and the upload can be listed, resu
 it('waitForUploads returns the final status of assets, and runCleanup returns no orphans', async () => {
   await send();
   const waited = await withContext(async (context) => collect(await waitForUploads(context, 60_000)));
-  expect(waited.records).toMatchObject([{ path: setup.path, status: expect.stringMatching(/ready|failed/) }]);
+  expect(waited.records).toMatchObject([{ path: setup.path, asset_status: expect.stringMatching(/ready|failed/) }]);
   const limit = parseWriteLimit('--max-delete', undefined);
   const left = await withContext(async (context) => collect(await runCleanup(context, { trash: true, limit })));
   expect(left).toEqual({ records: [], failure: undefined });

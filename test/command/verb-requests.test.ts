@@ -47,7 +47,10 @@ it('auth login keeps the key from stdin under the profile of the request', () =>
   cli.withContext(
     async (context) => {
       const result = await runLogin(context, { profile: 'ci', baseUrl: url, withKey: true });
-      expect(result).toMatchObject({ kind: 'record', record: { name: 'ci', base_url: url, workspace: workspaceUid } });
+      expect(result).toMatchObject({
+        kind: 'record',
+        record: { name: 'ci', base_url: url, workspace_uid: workspaceUid },
+      });
       const { current, profiles } = await context.profiles.read();
       expect([current, profiles.ci?.key]).toEqual(['ci', testKey]);
     },

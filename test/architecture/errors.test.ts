@@ -14,7 +14,7 @@ const textOf = (folder: string) =>
 
 const codes = Object.keys(errorTable);
 
-it('each code is thrown', () => {
+it('the source code throws each error code of the table', () => {
   const text = textOf('src');
   expect(codes.filter((code) => !text.includes(`'${code}'`))).toEqual([]);
 });

@@ -64,7 +64,7 @@ describe('endless responses', () => {
   it.each([
     ['exits with 0 if the service returns a plain array', (items: object[]) => items, 0],
     ['exits with 10 if the service ignores the offset and reports no total', (items: object[]) => ({ items }), 10],
-  ])('listing all assets %s', async (_what, body, exit) => {
+  ])('assets ls --all %s', async (_what, body, exit) => {
     const items = Array.from({ length: 100 }, (_, n) => ({ uid: `uid-${n}` }));
     let asked = 0;
     const service = await startServer((_request, response) => {

@@ -211,7 +211,7 @@ describe('§4 PATCH and HEAD {location}', () => {
 });
 
 describe('restarts', () => {
-  it('an upload resumes at its offset after a restart, and the checksum covers the whole file', async () => {
+  it('an upload resumes at its offset after a restart of the sandbox, whose checksum then covers the whole file', async () => {
     const before = await startSandbox();
     const bytes = someBytes(5000);
     const raw = rawHttp(() => before);

@@ -5,7 +5,7 @@ import { Cli } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { Interposer, respondWith } from '../support/interposer.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
-import { fixturePath, unlessStrict } from '../support/sandbox.ts';
+import { fixturePath, isStrict, unlessStrict } from '../support/sandbox.ts';
 
 const { world: setup, account } = setUpCli();
 
@@ -44,20 +44,23 @@ describe('download of several assets', () => {
     expect(found.every(({ outcome }: { outcome: string }) => outcome === 'downloaded')).toBe(true);
   });
 
-  it('download of a glob keeps the folders below its fixed part, so that equal names do not collide', async () => {
-    const [tree, into] = [join(setup.cli.home, 'tree'), join(setup.cli.home, 'mirrored')];
-    for (const day of ['day 1', 'day 2']) {
-      mkdirSync(join(tree, day), { recursive: true });
-      writeFileSync(join(tree, day, 'notes.md'), `# ${day}`);
-    }
-    writeFileSync(join(tree, 'top.md'), '# top');
-    expect((await setup.cli.run(['upload', tree, '/Mirror', '--create-folders', '--wait'])).code).toBe(0);
-    await setup.cli.json(['download', '/Mirror/**', '-d', into]);
-    const paths = ['day 1/notes.md', 'day 2/notes.md', 'top.md'];
-    expect(paths.map((path) => readFileSync(join(into, path), 'utf8'))).toEqual(['# day 1', '# day 2', '# top']);
-    const again = await setup.cli.json(['download', '/Mirror/**', '-d', into]);
-    expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped', 'skipped']);
-  });
+  it.skipIf(isStrict)(
+    'download of a glob keeps the folders below its fixed part, so that equal names do not collide',
+    async () => {
+      const [tree, into] = [join(setup.cli.home, 'tree'), join(setup.cli.home, 'mirrored')];
+      for (const day of ['day 1', 'day 2']) {
+        mkdirSync(join(tree, day), { recursive: true });
+        writeFileSync(join(tree, day, 'notes.md'), `# ${day}`);
+      }
+      writeFileSync(join(tree, 'top.md'), '# top');
+      expect((await setup.cli.run(['upload', tree, '/Mirror', '--create-folders', '--wait'])).code).toBe(0);
+      await setup.cli.json(['download', '/Mirror/**', '-d', into]);
+      const paths = ['day 1/notes.md', 'day 2/notes.md', 'top.md'];
+      expect(paths.map((path) => readFileSync(join(into, path), 'utf8'))).toEqual(['# day 1', '# day 2', '# top']);
+      const again = await setup.cli.json(['download', '/Mirror/**', '-d', into]);
+      expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped', 'skipped']);
+    },
+  );
 
   it('download adds the uid to equal file names, and saves the other assets if one fails', async () => {
     const into = join(setup.cli.home, 'all');
@@ -161,28 +164,31 @@ describe('download of several assets', () => {
   });
 });
 
-it('assets ls -r lists a folder and its subfolders, newest first, and supports --limit and --count', async () => {
-  const { cli } = setup;
-  const top = `/Deep ${Date.now()}`;
-  await cli.json(['folders', 'create', '-p', `${top}/er`]);
-  const sent: string[] = [];
-  for (const folder of [top, `${top}/er`]) {
-    const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', folder]);
-    sent.unshift(asset_uid);
-  }
-  const list = async (...args: string[]) =>
-    (await cli.run(['ls', '--folder', top, ...args, '-q'])).stdout.trim().split('\n');
-  expect(await list()).toEqual([sent[1]]);
-  expect(await list('-r')).toEqual(sent);
-  expect(await list('-r', '--sort', 'created_at')).toEqual([...sent].reverse());
-  expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
-  expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe(
-    unlessStrict('2\n', ''), // no count without a total
-  );
-  expect((await cli.run(['ls', '-r'])).code).toBe(2);
-  const cut = await cli.run(['ls', '--folder', '/', '-r', '--limit', '1']);
-  expect(cut.stderr).toBe(''); // no hint about more, since --limit was given
-});
+it.skipIf(isStrict)(
+  'assets ls -r lists a folder and its subfolders, newest first, and supports --limit and --count',
+  async () => {
+    const { cli } = setup;
+    const top = `/Deep ${Date.now()}`;
+    await cli.json(['folders', 'create', '-p', `${top}/er`]);
+    const sent: string[] = [];
+    for (const folder of [top, `${top}/er`]) {
+      const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', folder]);
+      sent.unshift(asset_uid);
+    }
+    const list = async (...args: string[]) =>
+      (await cli.run(['ls', '--folder', top, ...args, '-q'])).stdout.trim().split('\n');
+    expect(await list()).toEqual([sent[1]]);
+    expect(await list('-r')).toEqual(sent);
+    expect(await list('-r', '--sort', 'created_at')).toEqual([...sent].reverse());
+    expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
+    expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe(
+      unlessStrict('2\n', ''), // no count without a total
+    );
+    expect((await cli.run(['ls', '-r'])).code).toBe(2);
+    const cut = await cli.run(['ls', '--folder', '/', '-r', '--limit', '1']);
+    expect(cut.stderr).toBe(''); // no hint about more, since --limit was given
+  },
+);
 
 describe('--quiet', () => {
   it('upload -q and rm -q print the uids and nothing else', async () => {

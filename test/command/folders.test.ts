@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { inherited } from '../support/environment.ts';
 import { Interposer } from '../support/interposer.ts';
-import { fixturePath, startSandbox, type TestSandbox, unlessStrict } from '../support/sandbox.ts';
+import { fixturePath, isStrict, startSandbox, type TestSandbox, unlessStrict } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -43,27 +43,30 @@ describe('folders', () => {
     expect((await cli.run(['folders', 'ls', '/A'])).code).toBe(3);
   });
 
-  it('folders rm counts the whole content in its prompt, and the service refuses to delete a full folder', async () => {
-    await cli.json(['folders', 'create', '-p', '/count/a/b']);
-    await cli.json(['folders', 'create', '/count/empty']);
-    const clip = fixturePath('still.jpg');
-    for (const [at, folder] of ['/count', '/count/a', '/count/a/b', '/count/a/b'].entries())
-      await cli.json(['upload', clip, '--name', `${at}.jpg`, '--force', '--folder', folder]);
-    const asked = async (folder: string, answer: string) => {
-      const { code, stderr } = await cli.run(['folders', 'rm', folder], { tty: true, stdin: answer });
-      return [code, stderr.split('?')[0]];
-    };
-    const counted = unlessStrict('4 assets', 'an unknown number of assets');
-    const uids = async () =>
-      (await cli.json(['ls', '--folder', '/count', '-r', '--all'])).map(({ uid }: { uid: string }) => uid);
-    const listed = await uids();
-    expect(listed).toHaveLength(4);
-    expect(await asked('/count', 'n\n')).toEqual([130, `Delete /count, which has ${counted} and 3 folders in it`]);
-    expect(await asked('/count', 'y\n')).toEqual([6, expect.stringContaining('3 folders in it')]);
-    expect(await uids()).toEqual(listed);
-    expect(await asked('/count/empty', 'y\n')).toEqual([0, 'Delete /count/empty']);
-    expect(await paths('/count')).toEqual(['/count/a', '/count/a/b']);
-  });
+  it.skipIf(isStrict)(
+    'folders rm counts the whole content in its prompt, and the service refuses to delete a full folder',
+    async () => {
+      await cli.json(['folders', 'create', '-p', '/count/a/b']);
+      await cli.json(['folders', 'create', '/count/empty']);
+      const clip = fixturePath('still.jpg');
+      for (const [at, folder] of ['/count', '/count/a', '/count/a/b', '/count/a/b'].entries())
+        await cli.json(['upload', clip, '--name', `${at}.jpg`, '--force', '--folder', folder]);
+      const asked = async (folder: string, answer: string) => {
+        const { code, stderr } = await cli.run(['folders', 'rm', folder], { tty: true, stdin: answer });
+        return [code, stderr.split('?')[0]];
+      };
+      const counted = unlessStrict('4 assets', 'an unknown number of assets');
+      const uids = async () =>
+        (await cli.json(['ls', '--folder', '/count', '-r', '--all'])).map(({ uid }: { uid: string }) => uid);
+      const listed = await uids();
+      expect(listed).toHaveLength(4);
+      expect(await asked('/count', 'n\n')).toEqual([130, `Delete /count, which has ${counted} and 3 folders in it`]);
+      expect(await asked('/count', 'y\n')).toEqual([6, expect.stringContaining('3 folders in it')]);
+      expect(await uids()).toEqual(listed);
+      expect(await asked('/count/empty', 'y\n')).toEqual([0, 'Delete /count/empty']);
+      expect(await paths('/count')).toEqual(['/count/a', '/count/a/b']);
+    },
+  );
 
   it('folders rm prints "at least" in its prompt if there are too many folders to count all assets', async () => {
     await cli.json(['folders', 'create', '/wide']);
@@ -124,7 +127,7 @@ describe('folders', () => {
     );
   });
 
-  it('upload --folder puts the asset into the folder, where assets ls lists it', async () => {
+  it.skipIf(isStrict)('upload --folder puts the asset into the folder, where assets ls lists it', async () => {
     await cli.json(['folders', 'create', '-p', '/inbox']);
     await cli.json(['upload', fixturePath('still.jpg'), '--folder', '/inbox']);
     expect(await cli.json(['assets', 'ls', '--folder', '/inbox'])).toHaveLength(1);
@@ -145,22 +148,25 @@ describe('upload --create-folders', () => {
     return join(cli.home, 'rushes');
   };
 
-  it('upload --create-folders mirrors the local folders and skips what --exclude matches', async () => {
-    const args = ['upload', rushes(), '--folder', '/mirror', '--create-folders'];
-    const planned = await cli.run([...args, '--exclude', '*.tmp', '--dry-run', '--json']);
-    expect(JSON.parse(planned.stdout)).toHaveLength(3);
-    expect((await cli.run(['folders', 'ls', '/mirror'])).code).toBe(3);
-    expect(await cli.json([...args, '--exclude', '*.tmp'])).toHaveLength(3);
-    expect(await paths('/mirror')).toEqual(['/mirror/day 1', '/mirror/day 1/cam a']);
-    for (const [folder, name] of [
-      ['/mirror', 'top.txt'],
-      ['/mirror/day 1', 'two.txt'],
-      ['/mirror/day 1/cam a', 'one.txt'],
-    ] as const) {
-      const inside = await cli.json(['assets', 'ls', '--folder', folder]);
-      expect(inside.map((asset: { name: string }) => asset.name)).toEqual([name]);
-    }
-  });
+  it.skipIf(isStrict)(
+    'upload --create-folders mirrors the local folders and skips what --exclude matches',
+    async () => {
+      const args = ['upload', rushes(), '--folder', '/mirror', '--create-folders'];
+      const planned = await cli.run([...args, '--exclude', '*.tmp', '--dry-run', '--json']);
+      expect(JSON.parse(planned.stdout)).toHaveLength(3);
+      expect((await cli.run(['folders', 'ls', '/mirror'])).code).toBe(3);
+      expect(await cli.json([...args, '--exclude', '*.tmp'])).toHaveLength(3);
+      expect(await paths('/mirror')).toEqual(['/mirror/day 1', '/mirror/day 1/cam a']);
+      for (const [folder, name] of [
+        ['/mirror', 'top.txt'],
+        ['/mirror/day 1', 'two.txt'],
+        ['/mirror/day 1/cam a', 'one.txt'],
+      ] as const) {
+        const inside = await cli.json(['assets', 'ls', '--folder', folder]);
+        expect(inside.map((asset: { name: string }) => asset.name)).toEqual([name]);
+      }
+    },
+  );
 
   it('upload --create-folders requests the folder tree once if all folders exist', async () => {
     const args = ['upload', rushes(), '--folder', '/there', '--create-folders'];

@@ -21,7 +21,10 @@ export type TestSandbox = Sandbox & {
   end(): Promise<void>;
 };
 
-/** True in strict mode, where the sandbox returns only the fields that the specification shows. */
+/**
+ * True in strict mode, where the sandbox returns only the fields that the specification shows. No workspace is then known
+ * to be the primary one, so tests that reach assets by folder are skipped.
+ */
 export const isStrict = process.env.MEDIACTL_TEST_STRICT === '1';
 
 /** Returns `seen`, or `instead` in strict mode, which omits fields that the specification does not show. */

@@ -78,7 +78,7 @@ describe('one asset per file', () => {
     ['becomes', 'ready', 0, undefined],
     ['stays', 'queued', 3, 'session_unknown'],
   ])(
-    'after the last response is lost and the session is gone, upload polls the queued asset, which %s %s, and exits with %i',
+    'after the response to the last chunk is lost and the session is gone, upload polls the queued asset, which %s %s, and exits with %i',
     async (_what, later, code, error) => {
       let pollCount = 0;
       setup.fault = (seen) => {

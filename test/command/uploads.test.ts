@@ -129,7 +129,7 @@ describe('upload of several files', () => {
     ['the credits are used up', 402, 7],
     ['the storage is full', 507, 7],
   ])(
-    'upload ends the run if %s, after at most one failed request per parallel transfer',
+    'upload of several files ends if %s, after at most one failed request per parallel transfer',
     async (_what, status, exit) => {
       const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${status} ${n}.bin`));
       for (const [n, each] of files.entries()) writeSome(each, 10 + n);

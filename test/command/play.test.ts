@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 /** Starts a service whose asset has the playback info `info`; `media` responds to the URLs below /media/. */
-async function playing(info: object, media: (path: string) => StubResponse = () => ({ body: 'bytes' })) {
+async function startService(info: object, media: (path: string) => StubResponse = () => ({ body: 'bytes' })) {
   const { url, requests } = await startRecordingServer(({ path, headers }) => {
     const here = `http://${headers.host}`;
     const withOrigin = (value: object) => JSON.parse(JSON.stringify(value).replaceAll('HERE', here));
@@ -108,7 +108,7 @@ describe('play of each asset type', () => {
       ['type\tthird_party', 'embed\tHERE/media/embed', 'note\ta page of the provider, not a stream'],
     ],
   ])('play prints the URLs and details of an asset of type %s', async (_type, info, lines) => {
-    const { plain } = await playing(info);
+    const { plain } = await startService(info);
     expect(await plain()).toEqual({ code: 0, stdout: `${lines.join('\n')}\n` });
   });
 });
@@ -120,20 +120,20 @@ describe('play --probe', () => {
     ['document', { type: 'document', url: 'HERE/media/d.pdf' }, 'document'],
     ['third_party', { type: 'third_party', embed_url: 'HERE/media/embed' }, 'embed'],
   ])(
-    'play --probe of type %s reports playable media, and exits with 12 if its URL returns 404',
+    'play --probe reports an asset of type %s as playable, and exits with 12 if its media URL returns status 404',
     async (_type, info, kind) => {
-      const whole = await playing(info);
-      const report = JSON.parse((await whole.run('--probe', '--json')).stdout);
+      const playable = await startService(info);
+      const report = JSON.parse((await playable.run('--probe', '--json')).stdout);
       expect(report).toMatchObject({ asset_uid: uid, kind, playable: true });
-      const gone = await playing(info, () => ({ status: 404, body: 'gone' }));
-      const { code, stdout, stderr } = await gone.run('--probe', '--json');
+      const missing = await startService(info, () => ({ status: 404, body: 'gone' }));
+      const { code, stdout, stderr } = await missing.run('--probe', '--json');
       expect([code, JSON.parse(stdout).playable]).toEqual([12, false]);
       expect(JSON.parse(stderr).error).toMatchObject({ code: 'playback_broken', cause: 'HTTP 404' });
     },
   );
 
   it('play --probe sends neither API key nor playback token to media URLs', async () => {
-    const { run, requests } = await playing({ type: 'document', url: 'HERE/media/d.pdf' });
+    const { run, requests } = await startService({ type: 'document', url: 'HERE/media/d.pdf' });
     await run('--probe');
     const fetched = requests.filter(({ path }) => path.startsWith('/media/'));
     expect(fetched).toHaveLength(1);
@@ -142,12 +142,12 @@ describe('play --probe', () => {
 });
 
 it.each<[string, object[]]>([
-  ['width alone', [{ width: 150 }, { width: 6000 }, { width: 900 }]],
-  ['text', [{ width: '150' }, { width: '6000' }]],
-  ['one number', [{ size: 150 }, { size: 1000 }]],
-  ['a record', [{ size: { width: 150, height: 100 } }, { size: { width: 900, height: 600 } }]],
-])('play --url prints the largest image if the service reports sizes by %s', async (_by, sizes) => {
-  const { plain } = await playing({
+  ['as a width only', [{ width: 150 }, { width: 6000 }, { width: 900 }]],
+  ['as text', [{ width: '150' }, { width: '6000' }]],
+  ['as one number', [{ size: 150 }, { size: 1000 }]],
+  ['as an object', [{ size: { width: 150, height: 100 } }, { size: { width: 900, height: 600 } }]],
+])('play --url prints the URL of the largest image if the service reports image sizes %s', async (_by, sizes) => {
+  const { plain } = await startService({
     type: 'image',
     variants: sizes.map((size, n) => ({ ...size, url: `HERE/media/${n}.jpg` })),
   });
@@ -156,9 +156,9 @@ it.each<[string, object[]]>([
 
 describe('play of a blocked asset', () => {
   it.each([[], ['--url'], ['--probe'], ['--web']])(
-    'play exits with 12 and fetches no media if the asset is blocked (options of row %#)',
+    'play with no option, --url, --probe or --web exits with 12 and fetches no media if the asset is blocked (case %#)',
     async (...args) => {
-      const { run, requests } = await playing({
+      const { run, requests } = await startService({
         type: 'video',
         blocked: true,
         source_url: { url: 'HERE/media/f' },
@@ -199,20 +199,20 @@ describe('play --web', () => {
   };
 
   /** Polls until the desktop's opener has run, since mediactl does not wait for it. */
-  const opened = () => expect.poll(() => existsSync(join(cli.home, 'played')) && played().join()).toBeTruthy();
+  const waitUntilOpened = () => expect.poll(() => existsSync(join(cli.home, 'played')) && played().join()).toBeTruthy();
 
-  it('play --web warns if the program that opens the browser fails later', async () => {
-    const { url } = await playing({ type: 'third_party', embed_url: 'HERE/media/embed' });
+  it('play --web warns if the program that opens the browser exits with an error after a second', async () => {
+    const { url } = await startService({ type: 'third_party', embed_url: 'HERE/media/embed' });
     writeFileSync(program('xdg-open'), '#!/bin/sh\nsleep 1.3\nexit 3\n');
     const { stdout, stderr } = await asProgram(url, '--web');
     expect([stdout, stderr]).toEqual([expect.stringMatching(/\.html\n$/), expect.stringContaining('exit code 3')]);
   });
 
   it('play --web opens a local page of mode 0600 that contains neither API key nor playback token', async () => {
-    const { url } = await playing({ type: 'video', source_url: { url: 'HERE/media/f' } });
+    const { url } = await startService({ type: 'video', source_url: { url: 'HERE/media/f' } });
     const { stdout } = await asProgram(url, '--web');
     const path = stdout.trim();
-    await opened();
+    await waitUntilOpened();
     expect(played()).toEqual([`file://${path}`]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const page = readFileSync(path, 'utf8');
@@ -226,7 +226,7 @@ describe('play --web', () => {
 });
 
 it('play resolves relative media URLs and ignores invalid ones', async () => {
-  const { plain, run } = await playing({
+  const { plain, run } = await startService({
     type: 'video',
     hls_url: { url: 'not a url' },
     source_url: { url: '/media/f.mp4' },
@@ -235,7 +235,7 @@ it('play resolves relative media URLs and ignores invalid ones', async () => {
   expect((await run('--stream', 'hls', '--url')).code).toBe(12);
 });
 
-it('play exits with 4 and code token_expired, without mentioning auth login, if the token is rejected', async () => {
+it('play exits with 4 and the code token_expired, and does not suggest auth login, if the service rejects the playback token', async () => {
   const { url } = await startRecordingServer(() => ({
     status: 401,
     body: { error: { message: 'expired' } },
@@ -250,9 +250,9 @@ it('play exits with 4 and code token_expired, without mentioning auth login, if 
 });
 
 it.each([['javascript:alert(1)'], ['file:///etc/passwd'], ['--script=/tmp/x.lua'], ['not a url']])(
-  'play --web exits with 12 if the media URL is not http or https: %s',
+  'play --web exits with 12 if the media URL is “%s”, because it plays only http and https URLs',
   async (address) => {
-    const { run } = await playing({ type: 'document', url: address });
+    const { run } = await startService({ type: 'document', url: address });
     const { code, stderr } = await run('--web');
     expect([code, stderr]).toEqual([
       12,

@@ -26,47 +26,47 @@ async function upload(...args: string[]): Promise<UploadRecord[]> {
 }
 
 const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
-const all = (outcome: string | null) => Array(count).fill(outcome);
-const one = () => join(folder, 'shot 00000.bin');
+const forEveryFile = (outcome: string | null) => Array(count).fill(outcome);
+const firstFile = () => join(folder, 'shot 00000.bin');
 
-describe('upload of the same files again', () => {
+describe('repeated upload of the same files', () => {
   it('upload of unchanged files sends no request and prints the same assets, even with another API key', async () => {
     const first = await upload();
-    expect(outcomes(first)).toEqual(all('uploaded'));
+    expect(outcomes(first)).toEqual(forEveryFile('uploaded'));
     const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
     service.requests = 0;
     const again: UploadRecord[] = await cli.json(['upload', '--flatten', folder], { environment });
-    expect([outcomes(again), service.requests]).toEqual([all('skipped'), 0]);
+    expect([outcomes(again), service.requests]).toEqual([forEveryFile('skipped'), 0]);
     const uids = (items: UploadRecord[]) => items.map(({ asset_uid }) => asset_uid).sort();
     expect(uids(again)).toEqual(uids(first));
   });
 
-  it('upload sends no touched, moved or copied file, but sends an edited one', async () => {
+  it('upload does not send a file again after it is touched, moved or copied, but sends it after it is edited', async () => {
     await upload();
-    utimesSync(one(), 1, 1);
-    expect([outcomes(await upload()), service.requests]).toEqual([all('skipped'), 0]);
+    utimesSync(firstFile(), 1, 1);
+    expect([outcomes(await upload()), service.requests]).toEqual([forEveryFile('skipped'), 0]);
     renameSync(folder, `${folder} of May`);
     folder = `${folder} of May`;
-    expect(outcomes(await upload())).toEqual(all('duplicate'));
+    expect(outcomes(await upload())).toEqual(forEveryFile('duplicate'));
     expect(service.counts['POST /upload/']).toBe(count);
-    copyFileSync(one(), join(cli.home, 'copy.bin'));
+    copyFileSync(firstFile(), join(cli.home, 'copy.bin'));
     const copied = await cli.run(['upload', join(cli.home, 'copy.bin')]);
     expect(copied.stderr).toContain('--duplicates upload uploads it anyway');
-    writeFileSync(one(), 'edited');
+    writeFileSync(firstFile(), 'edited');
     expect(outcomes(await upload('--duplicates', 'skip'))).toEqual([...Array(count - 1).fill('duplicate'), 'uploaded']);
     expect(service.assets.size).toBe(count + 1);
   });
 
   it('upload --duplicates upload uploads a copy under another name, and --force uploads every file again', async () => {
     await upload();
-    copyFileSync(one(), join(cli.home, 'copy.bin'));
+    copyFileSync(firstFile(), join(cli.home, 'copy.bin'));
     const sent = await cli.json(['upload', join(cli.home, 'copy.bin'), '--duplicates', 'upload']);
     expect(outcomes(sent)).toEqual(['uploaded']);
-    expect(outcomes(await upload('--force'))).toEqual(all('uploaded'));
+    expect(outcomes(await upload('--force'))).toEqual(forEveryFile('uploaded'));
     expect(service.assets.size).toBe(2 * count + 1);
   });
 
-  it('upload sends every file of one directory even if their contents are equal, also after a failed run', async () => {
+  it('upload sends every file of a directory even if some have equal contents, also when it continues a failed run', async () => {
     for (let n = 0; n < 3; n++) writeFileSync(join(folder, `same ${n}.bin`), 'one content');
     service.fault = ({ method, path }) =>
       method === 'POST' && path === '/upload/' && service.completeAssets.length === count + 1 ? refuse(401) : undefined;
@@ -89,13 +89,13 @@ describe('upload of the same files again', () => {
   });
 });
 
-it('wait waits for the assets of an earlier upload, and requests no asset again that is ready', async () => {
+it('wait waits for the assets of an earlier upload, and sends no request for an asset that is already ready', async () => {
   await upload();
   const waited = await cli.json(['wait'], { clock: fastClock(20) });
-  expect(waited.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(all('ready'));
+  expect(waited.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(forEveryFile('ready'));
   service.requests = 0;
   expect(await cli.json(['wait'])).toEqual([]);
-  expect((await upload('--wait')).map(({ asset_status }) => asset_status)).toEqual(all('ready'));
+  expect((await upload('--wait')).map(({ asset_status }) => asset_status)).toEqual(forEveryFile('ready'));
   expect(service.requests).toBe(0);
 });
 
@@ -107,7 +107,7 @@ describe('upload receipts', () => {
     expect(readFileSync(path, 'latin1')).not.toContain(service.environment.MEDIACTL_API_KEY);
   });
 
-  it('uploads export and uploads import copy receipts to another machine, which then skips the files', async () => {
+  it('uploads export and uploads import copy receipts to another machine, on which upload then skips the files', async () => {
     await upload();
     const lines = (await cli.run(['uploads', 'export'])).stdout;
     expect(lines).toBe((await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout);
@@ -118,11 +118,11 @@ describe('upload receipts', () => {
       environment: other,
     });
     expect(imported).toEqual({ read: count, imported: count });
-    const twice = await cli.json(['uploads', 'import', '-'], { stdin: lines, environment: other });
-    expect(twice).toEqual({ read: count, imported: 0 });
+    const importedAgain = await cli.json(['uploads', 'import', '-'], { stdin: lines, environment: other });
+    expect(importedAgain).toEqual({ read: count, imported: 0 });
     service.requests = 0;
-    const there = await cli.json(['upload', '--flatten', folder], { environment: other });
-    expect([outcomes(there), service.requests]).toEqual([all('skipped'), 0]);
+    const records = await cli.json(['upload', '--flatten', folder], { environment: other });
+    expect([outcomes(records), service.requests]).toEqual([forEveryFile('skipped'), 0]);
   });
 
   it('an imported receipt has verified null, because this machine did not check the upload', async () => {
@@ -131,14 +131,14 @@ describe('upload receipts', () => {
     expect(JSON.parse(lines.split('\n')[0] as string)).toMatchObject({ verified: true });
     const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
     await cli.json(['uploads', 'import', '-'], { stdin: lines, environment });
-    copyFileSync(one(), join(folder, 'copy.bin'));
+    copyFileSync(firstFile(), join(folder, 'copy.bin'));
     const items: (UploadRecord & { verified: boolean | null })[] = await cli.json(['upload', '--flatten', folder], {
       environment,
     });
-    expect(outcomes(items)).toEqual(['duplicate', ...all('skipped')]);
+    expect(outcomes(items)).toEqual(['duplicate', ...forEveryFile('skipped')]);
     expect(items.map(({ verified }) => verified)).toEqual(Array(count + 1).fill(null));
     const done = await cli.json(['uploads', 'ls', '--finished'], { environment });
-    expect(done.map(({ verified }: { verified: null }) => verified)).toEqual(all(null));
+    expect(done.map(({ verified }: { verified: null }) => verified)).toEqual(forEveryFile(null));
   });
 
   it.each(['\0', '\x1b]0;title\x07', '\n'])(
@@ -179,37 +179,37 @@ describe('upload receipts', () => {
 });
 
 describe('orphans of lost responses', () => {
-  const lose = () => {
+  const loseOneResponse = () => {
     service.fault = ({ method, path }) =>
       method === 'POST' && path === '/upload/' && service.assets.size === 2 ? after(cut) : undefined;
   };
 
-  it('upload finds an empty asset of a lost response with one request and names it at the end', async () => {
-    lose();
+  it('upload finds the empty asset of a lost response with one list request and names it at the end', async () => {
+    loseOneResponse();
     const { code, stderr } = await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     expect([code, service.completeAssets.length]).toEqual([0, count]);
-    const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
-    expect(stderr).toContain(`asset ${left?.uid} may be empty`);
+    const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
+    expect(stderr).toContain(`asset ${orphan?.uid} may be empty`);
     expect(service.counts['GET /assets/']).toBe(1 + 1); // one to compare the files with the top level
   });
 
-  it('uploads cleanup --trash lists an orphan, and trashes it only after its session has expired', async () => {
-    lose();
+  it('uploads cleanup --trash lists the empty asset of a lost response, and moves it to the trash only after its session has expired', async () => {
+    loseOneResponse();
     await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
-    const [left] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
+    const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     const listed = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
-    expect(listed).toMatchObject([{ asset_uid: left?.uid, deleted: false, protected_until: expect.any(String) }]);
-    if (left) left.createdAt = new Date(Date.now() - 25 * 3600_000).toISOString();
+    expect(listed).toMatchObject([{ asset_uid: orphan?.uid, deleted: false, protected_until: expect.any(String) }]);
+    if (orphan) orphan.createdAt = new Date(Date.now() - 25 * 3600_000).toISOString();
     expect((await cli.run(['uploads', 'cleanup', '--trash'])).code).toBe(2);
-    expect(left?.isTrashed).toBe(false);
+    expect(orphan?.isTrashed).toBe(false);
     expect(await cli.json(['uploads', 'cleanup', '--trash', '--yes'])).toMatchObject([{ deleted: true }]);
-    expect(left?.isTrashed).toBe(true);
+    expect(orphan?.isTrashed).toBe(true);
     expect(await cli.json(['uploads', 'cleanup'])).toEqual([]);
   });
 
-  it('uploads cleanup does not list the asset of a lost response if it is complete by then', async () => {
-    lose();
+  it('uploads cleanup does not list the asset of a lost response if the asset is complete', async () => {
+    loseOneResponse();
     await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     for (const asset of service.assets.values()) asset.completedAt ??= Date.now();
     expect(await cli.json(['uploads', 'cleanup', '--trash', '--yes'])).toEqual([]);
@@ -217,7 +217,7 @@ describe('orphans of lost responses', () => {
   });
 });
 
-it('upload --stop-at exits with 9 at that time, and the same command uploads the remaining files', async () => {
+it('upload --stop-at exits with 9 at the given time, and the next upload sends the remaining files', async () => {
   writeManyFiles(folder, 40);
   const args = ['upload', '--flatten', folder, '--limit-rate', '1k', '--json'];
   const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: fastClock(20) });
@@ -225,9 +225,9 @@ it('upload --stop-at exits with 9 at that time, and the same command uploads the
   const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
   expect(error).toMatchObject({ code: 'stopped_at_limit', details: { failures: [] } });
   // Files in flight may be complete on the service although the response was lost.
-  const notWhole = 40 - service.completeAssets.length;
-  expect(error.details.files_remaining_count).toBeGreaterThanOrEqual(notWhole);
-  expect(error.details.files_remaining_count).toBeLessThanOrEqual(notWhole + 8);
+  const incompleteCount = 40 - service.completeAssets.length;
+  expect(error.details.files_remaining_count).toBeGreaterThanOrEqual(incompleteCount);
+  expect(error.details.files_remaining_count).toBeLessThanOrEqual(incompleteCount + 8);
   expect(error.hint).toContain('run the same command again to continue');
   await upload();
   expect(service.completeAssets).toHaveLength(40);
@@ -241,6 +241,6 @@ it('upload --results writes every record to a file of mode 0600, including skipp
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  expect(outcomes(records)).toEqual(all('skipped'));
+  expect(outcomes(records)).toEqual(forEveryFile('skipped'));
   expect(statSync(out).mode & 0o777).toBe(0o600);
 });

@@ -38,8 +38,8 @@ it('the sandbox keeps its assets after sandbox stop and sandbox start', async ()
   expect(record).toMatchObject({ asset_status: 'ready', verified: true });
 
   const again = await cli.run(['sandbox', 'start']);
-  const elsewhere = await cli.run(['sandbox', 'start', '--port', '1']);
-  expect([elsewhere.code, elsewhere.stderr.includes('stop, then start it')]).toEqual([2, true]);
+  const otherPort = await cli.run(['sandbox', 'start', '--port', '1']);
+  expect([otherPort.code, otherPort.stderr.includes('stop, then start it')]).toEqual([2, true]);
   expect([again.code, again.stderr]).toEqual([0, `the sandbox is already running (pid ${running.pid})\n`]);
 
   expect((await cli.run(['sandbox', 'stop'])).stderr).toBe(`stopped the sandbox (pid ${running.pid})\n`);
@@ -60,7 +60,7 @@ it('the sandbox keeps its assets after kill -9', async () => {
   expect(await cli.json(['assets', 'ls'])).toHaveLength(1);
 });
 
-it('sandbox start --auto-play and --theme set the configuration of players', async () => {
+it('sandbox start --auto-play and --theme set the configuration of the player', async () => {
   await start('--auto-play', '--theme', 'light');
   await cli.json(['upload', fixturePath('still.jpg')]);
   const { player_config } = await cli.json(['assets', 'player-data', '@last']);
@@ -111,7 +111,7 @@ describe('a second sandbox', () => {
   const second = ['--profile', 'seeded'];
   const dataDir = () => join(cli.home, 'other');
 
-  it('every sandbox command selects a second sandbox by --profile, and suggests commands with it', async () => {
+  it('every sandbox command selects a second sandbox with --profile, and suggests commands with the same option', async () => {
     const first = await start();
     const args = ['sandbox', 'start', '--port', '0', '--seed', '30', '--data-dir', dataDir()];
     const { code, stderr } = await cli.run([...args, ...second]);
@@ -173,7 +173,7 @@ it('sandbox start --scoped-profiles creates two profiles with limited keys, and 
   expect(await cli.json(['auth', 'ls'])).toEqual([]);
 });
 
-it('sandbox start updates the URL of all its profiles, but sets the full key only in its own', async () => {
+it('sandbox start updates the URL in every profile of the sandbox, but stores the full-access key only in the main one', async () => {
   const keys = () => {
     const { profiles } = JSON.parse(readFileSync(join(cli.home, 'config/config.json'), 'utf8'));
     return Object.entries<{ key: string }>(profiles).map(([name, { key }]) => [name, key]);
@@ -198,7 +198,7 @@ it('sandbox start updates the URL of all its profiles, but sets the full key onl
     expect((await cli.run(['auth', 'status', '--profile', profile])).code).toBe(0);
 });
 
-it('sandbox start warns and creates new keys if its database has lost its content', async () => {
+it('sandbox start warns and creates new API keys if its database is empty', async () => {
   await start();
   await cli.json(['upload', fixturePath('still.jpg')]);
   await cli.run(['sandbox', 'stop']);
@@ -244,7 +244,7 @@ it.each([
   ]);
 });
 
-it('simultaneous sandbox starts run one process and all exit with 0', async () => {
+it('simultaneous sandbox start commands start one process and all exit with 0', async () => {
   const starts = await Promise.all([0, 1, 2].map(() => cli.run(['sandbox', 'start', '--port', '0', '--json'])));
   expect(starts.map(({ code }) => code)).toEqual([0, 0, 0]);
   expect(new Set(starts.map(({ stdout }) => JSON.parse(stdout).pid)).size).toBe(1);
@@ -261,7 +261,7 @@ it('sandbox start keeps the workspace and settings of its profile', async () => 
   expect(await cli.json(['config', 'get', 'color'])).toBe('never');
 });
 
-it('sandbox status reports whether the sandbox is running', async () => {
+it('sandbox status reports whether the sandbox is running, and its URL', async () => {
   expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: false, url: null });
   const { url } = await start();
   const status = await cli.json(['sandbox', 'status']);
@@ -275,7 +275,7 @@ it('the files of the sandbox that contain secrets have mode 0600', async () => {
   expect(statSync(join(cli.home, 'state/sandbox')).mode & 0o777).toBe(0o700);
 });
 
-it('the sandbox has a read-only key, with which upload exits with 5', async () => {
+it('the sandbox has a read-only API key, with which upload exits with 5', async () => {
   const { url } = await start();
   const { keys } = JSON.parse(readFileSync(join(cli.home, 'state/sandbox/credentials.json'), 'utf8'));
   const environment = {
@@ -287,7 +287,7 @@ it('the sandbox has a read-only key, with which upload exits with 5', async () =
   expect((await cli.run(['upload', fixturePath('still.jpg')], { environment })).code).toBe(5);
 });
 
-it('sandbox reset exits with 2 without --yes, and deletes all data with it', async () => {
+it('sandbox reset exits with 2 without --yes, and deletes all data with --yes', async () => {
   await start();
   await cli.json(['upload', fixturePath('still.jpg')]);
   const { code, stderr } = await cli.run(['sandbox', 'reset']);
@@ -303,15 +303,15 @@ it('sandbox logs -f prints new lines, also after a log rotation, until it is int
   await start();
   const log = join(cli.home, 'state/sandbox/sandbox.log');
   const interruption = new AbortController();
-  let shown = '';
+  let output = '';
   const following = cli.run(['sandbox', 'logs', '-f', '--lines', '1'], {
     signal: interruption.signal,
     clock: fastClock(),
     onStdout: (text) => {
-      shown = text;
+      output = text;
     },
   });
-  await expect.poll(() => shown).toContain('GET /health 200');
+  await expect.poll(() => output).toContain('GET /health 200');
   await cli.run(['assets', 'ls']);
   // Rotates the log as the sandbox does when it is full; the running sandbox writes on to the renamed file.
   renameSync(log, `${log}.1`);
@@ -319,7 +319,7 @@ it('sandbox logs -f prints new lines, also after a log rotation, until it is int
   while (!readFileSync(`${log}.1`, 'utf8').includes('/workspaces/ 200'))
     await new Promise((resolve) => setTimeout(resolve, 10));
   writeFileSync(log, 'from the new one\n');
-  await expect.poll(() => shown).toContain('from the new one');
+  await expect.poll(() => output).toContain('from the new one');
   interruption.abort();
   const { code, stdout } = await following;
   expect(code).toBe(0);

@@ -30,8 +30,8 @@ async function untilSent() {
 const withStatus = ({ method, path }: { method: string; path: string }, status: string) =>
   method === 'GET' && uidIn(path) ? respondWith(200, { uid: uidIn(path), status }) : undefined;
 
-describe('one file, one asset', () => {
-  it('upload sends no file twice if another file of the directory had an unreadable name', async () => {
+describe('one asset per file', () => {
+  it('upload does not send a file again if an earlier run failed because of another file name that is not valid UTF-8', async () => {
     const folder = join(setup.cli.home, 'dir');
     mkdirSync(folder);
     writeSome(join(folder, 'a.bin'), 1000, setup.path);
@@ -47,7 +47,7 @@ describe('one file, one asset', () => {
     expect(uidOf(second.stdout)).toBe(uidOf(first.stdout));
   });
 
-  it('upload ignores an unreadable file name that --exclude matches', async () => {
+  it('upload ignores a file name that is not valid UTF-8 if --exclude matches it', async () => {
     const folder = join(setup.cli.home, 'dir');
     mkdirSync(folder);
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]), 'some');
@@ -59,7 +59,7 @@ describe('one file, one asset', () => {
   });
 
   it.each(['queued', 'processing', 'ready'])(
-    'upload exits with 3 in each run if a new session returns 404 and its asset is %s',
+    'upload exits with 3 in each run if a new session returns status 404 and its asset has the status %s',
     async (status) => {
       setup.fault = (seen) =>
         seen.path.startsWith(`${v1}/upload/`) && seen.method !== 'POST'
@@ -75,16 +75,16 @@ describe('one file, one asset', () => {
   );
 
   it.each([
-    ['then ready', 'ready', 0, undefined],
-    ['stays queued', 'queued', 3, 'session_unknown'],
+    ['becomes', 'ready', 0, undefined],
+    ['stays', 'queued', 3, 'session_unknown'],
   ])(
-    'upload polls the asset if the last response is lost and the session is gone: the asset is queued and %s',
+    'after the response to the last chunk is lost and the session is gone, upload polls the queued asset, which %s %s, and exits with %i',
     async (_what, later, code, error) => {
-      let looks = 0;
+      let pollCount = 0;
       setup.fault = (seen) => {
         if (seen.method === 'PATCH') return { dropResponse: true };
         if (seen.method === 'HEAD') return respondWith(404, { error: {} });
-        return withStatus(seen, ++looks > 2 ? later : 'queued');
+        return withStatus(seen, ++pollCount > 2 ? later : 'queued');
       };
       const ran = await setup.upload(['--chunk-size', '50MiB'], { clock: fastClock() });
       expect([ran.code, ran.record.error?.code]).toEqual([code, error]);
@@ -119,7 +119,7 @@ describe('one file, one asset', () => {
     expect(record.asset_uid).toBe(entry.session.assetUid);
   });
 
-  it('upload keeps its copy of stdin until the last of two runs has finished', async () => {
+  it('upload keeps its temporary copy of stdin until both runs that use it have finished', async () => {
     let isReady = false;
     let isHeld = false;
     const release = createLatch();
@@ -143,7 +143,7 @@ describe('one file, one asset', () => {
     expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);
   });
 
-  it('a session URL on another origin ends the run, and no byte is sent there', async () => {
+  it('upload of several files ends at a session location on another origin, and the next run names the asset that may be empty', async () => {
     const elsewhere: Fault = {
       headers: (headers) => ({
         ...headers,
@@ -162,7 +162,7 @@ describe('one file, one asset', () => {
     expect(stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
   });
 
-  it('a connection that breaks after the creation was sent is a lost response, whatever its error code', async () => {
+  it('upload treats a connection error after it has sent a session creation as a lost response, whatever the error code', async () => {
     setup.fault = ({ method, nth }) => ({
       ...(method === 'POST' &&
         nth === 1 && {
@@ -186,7 +186,7 @@ describe('one file, one asset', () => {
     expect(await setup.findAssets()).toHaveLength(2);
   });
 
-  it('an empty asset is named although the service ignores the requested order', async () => {
+  it('upload names the empty asset of a lost response even if the service ignores the requested sort order', async () => {
     const assets = Array.from({ length: 350 }, (_, at) => ({
       uid: `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`,
       name: `old${at}`,
@@ -209,7 +209,7 @@ describe('one file, one asset', () => {
     expect((await setup.upload()).stderr).toContain(`asset ${lost} may be empty`);
   });
 
-  it('uploads resume resumes the upload even if its path is now a symbolic link', async () => {
+  it('uploads resume resumes the upload of a moved file whose old path is a symbolic link to it', async () => {
     await setup.interruptAfterTwoChunks();
     const { id } = setup.storedEntry();
     const moved = join(setup.cli.home, 'archive.bin');
@@ -221,21 +221,21 @@ describe('one file, one asset', () => {
     expect(setup.unfinishedIds()).toEqual([]);
   });
 
-  it('upload names the previous asset of an edited file if its result could not be printed', async () => {
+  it('upload names the previous asset of an edited file even if the earlier run could not print its result', async () => {
     const first = await setup.upload(['--progress', 'none'], { stdoutError: 'ENOSPC' });
-    const [made] = await setup.findAssets();
-    expect(first.stdout + first.stderr).not.toContain(made?.uid);
+    const [asset] = await setup.findAssets();
+    expect(first.stdout + first.stderr).not.toContain(asset?.uid);
     writeSome(setup.path, 900, 'edited');
     const { stderr } = await setup.run(['upload', setup.path]);
-    expect(stderr).toContain(`previously uploaded as asset ${made?.uid}`);
+    expect(stderr).toContain(`previously uploaded as asset ${asset?.uid}`);
   });
 });
 
-describe('the stored upload', () => {
+describe('state database', () => {
   const size = 200 * 1024 * 1024;
 
   /** Starts a service that only counts bytes, and refuses PATCH from a given byte on. */
-  async function counting(refusesFrom: () => number, onPatch: () => void) {
+  async function startCountingService(refusesFrom: () => number, onPatch: () => void) {
     let stored = 0;
     const location = `${v1}/upload/${uid}/`;
     return startServer(async (request, response) => {
@@ -256,10 +256,10 @@ describe('the stored upload', () => {
     });
   }
 
-  it('upload exits with 14 if its state can no longer be written, and the next run resumes it', async () => {
+  it('upload exits with 14 if its state database disappears, and resumes once the database is back', async () => {
     let refusesFrom = 150 * 1024 * 1024;
     const [path, elsewhere] = [databaseFile(setup.stateDir), join(setup.cli.home, 'elsewhere.db')];
-    const service = await counting(
+    const service = await startCountingService(
       () => refusesFrom,
       () => {
         const isFirst = refusesFrom !== Number.POSITIVE_INFINITY && !existsSync(elsewhere);
@@ -278,7 +278,7 @@ describe('the stored upload', () => {
   });
 });
 
-it('an upload whose progress cannot be stored ends before it sends the rest', async () => {
+it('upload exits with 14 before it sends the whole file if it cannot store its progress, and the next run completes the upload', async () => {
   const chunks = 40;
   setup.bytes = writeSome(setup.path, chunks * chunkBytes, setup.path);
   let allowWrites = () => {};
@@ -298,7 +298,7 @@ it('an upload whose progress cannot be stored ends before it sends the rest', as
   expect(await setup.findAssets()).toHaveLength(1);
 });
 
-it('an upload ends before its last chunk if that cannot be recorded; the next run completes it', async () => {
+it('upload exits with 14 before it sends the last chunk if it cannot record that chunk, and the next run sends the chunk', async () => {
   let allowWrites = () => {};
   const block = () => {
     allowWrites = failWrites(setup.stateDir, `json_extract(NEW.entry, '$.mayBeWhole')`);
@@ -316,7 +316,7 @@ it('an upload ends before its last chunk if that cannot be recorded; the next ru
 });
 
 it.skipIf(isStrict)(
-  'upload skips a file in the folder to which mv moved its asset, and uploads it again to the old folder',
+  'upload skips a file if mv moved its asset to the target folder, and uploads it again to the original folder',
   async () => {
     const { record } = await setup.upload();
     await setup.run(['folders', 'create', '/Archive']);

@@ -13,7 +13,7 @@ const setup = setUpUploader();
 const stdin = 'precious'.repeat(100);
 
 describe('output of upload', () => {
-  it('upload skips a file that was uploaded before and names its asset', async () => {
+  it('upload skips a file that was uploaded before, as well as a copy of it, and names its asset', async () => {
     const { record: first } = await setup.upload();
     const { record, stderr } = await setup.upload();
     expect(record).toMatchObject({ outcome: 'skipped', verified: true, bytes_sent: 0, request_count: 0 });
@@ -62,7 +62,7 @@ describe('output of upload', () => {
     expect(stderr).toMatch(/warning: the file is empty\n[\s\S]*uploaded/);
   });
 
-  it('on a terminal uploads ls --finished has short uids, and does not claim what it did not ask', async () => {
+  it('uploads ls --finished on a terminal shortens uids, and shows an asset as unchecked until wait requests its status', async () => {
     const path = join(setup.cli.home, 'broken.mp4');
     writeFileSync(path, 'not a video');
     const narrow = { tty: true, columns: 40, environment: { NO_COLOR: '1' } };
@@ -79,7 +79,7 @@ describe('output of upload', () => {
     expect(await list(narrow)).toMatch(new RegExp(`${uid.slice(0, 8)} +failed`));
   });
 
-  it('a batch whose processing failed names each reason, and play and download say it too', async () => {
+  it('upload --wait prints the reason for each of the first ten assets whose processing fails, and play and download print it too', async () => {
     const paths = Array.from({ length: 12 }, (_, n) => join(setup.cli.home, `broken_${n}.mp4`));
     for (const path of paths) writeFileSync(path, `not a video: ${path}`);
     const ran = await setup.run(['upload', ...paths, '--wait', '-q'], { clock: fastClock() });
@@ -119,16 +119,16 @@ describe('output of upload', () => {
     writeSome(broken, 900, 'no PDF');
     const large = join(setup.cli.home, 'large.bin');
     writeSome(large, 900, 'large');
-    const ended = async (...paths: string[]) =>
+    const readErrors = async (...paths: string[]) =>
       (await setup.run(['upload', setup.path, broken, ...paths, '--wait', '--transfers', '1'])).stderr;
-    expect(await ended()).toContain('error: 1 of 2 files was uploaded but failed afterwards');
+    expect(await readErrors()).toContain('error: 1 of 2 files was uploaded but failed afterwards');
     setup.fault = ({ method }) => (method === 'POST' ? respondWith(413, 'too large') : undefined);
-    expect(await ended(large)).toContain(
+    expect(await readErrors(large)).toContain(
       'error: 1 of 3 files was not uploaded; 1 of 3 files was uploaded but failed afterwards',
     );
   });
 
-  it('a wait that ends for one asset leaves those that were ready as they are', async () => {
+  it('upload --wait still reports one asset as ready if the service refuses a request for the status of another', async () => {
     const two = join(setup.cli.home, 'two.bin');
     writeSome(two, 900, 'two');
     let isReported = false;
@@ -139,14 +139,14 @@ describe('output of upload', () => {
         respond: async (response) => {
           const headers = { authorization: `Bearer ${setup.sandbox.key}` };
           type Item = { name: string; status: string };
-          const found = (await (await fetch(setup.sandbox.url + path, { headers })).json()) as Item & {
+          const body = (await (await fetch(setup.sandbox.url + path, { headers })).json()) as Item & {
             items?: Item[];
           };
-          const items = found.items ?? [found];
+          const items = body.items ?? [body];
           // Keeps the first asset in progress until one poll asks for both; that poll reports the first as ready.
           isReported = items.some(({ name }) => name === 'two.bin') && items.length > 1;
           for (const item of items) item.status = isReported && item.name !== 'two.bin' ? 'ready' : 'processing';
-          respond(response, 200, found);
+          respond(response, 200, body);
         },
       };
     };
@@ -168,12 +168,12 @@ it('upload does not suggest uploads resume if it cannot store its state', async 
 });
 
 describe('unfinished uploads of stdin', () => {
-  const mismatching: Fault = {
+  const checksumMismatch: Fault = {
     headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }),
   };
 
-  it('of which the service holds another version is sent again by the hint, and not forgotten unasked', async () => {
-    setup.fault = ({ method }) => (method === 'PATCH' ? mismatching : undefined);
+  it('upload of stdin suggests uploads resume --force after a checksum mismatch, and uploads forget --all keeps the temporary copy without --yes', async () => {
+    setup.fault = ({ method }) => (method === 'PATCH' ? checksumMismatch : undefined);
     const { stdout } = await setup.run(['upload', '-', '--json'], { stdin });
     const { hint } = JSON.parse(stdout)[0].error;
     expect((await setup.run(['uploads', 'forget', '--all'])).code).toBe(2);
@@ -185,7 +185,7 @@ describe('unfinished uploads of stdin', () => {
     expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);
   });
 
-  it('uploads forget --all deletes the temporary copy of stdin', async () => {
+  it('uploads forget --all --yes deletes the temporary copy of stdin', async () => {
     setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
     await setup.run(['upload', '-'], { stdin });
     expect((await setup.run(['uploads', 'forget', '--all'])).code).toBe(2);
@@ -193,7 +193,7 @@ describe('unfinished uploads of stdin', () => {
     expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);
   });
 
-  it('uploads ls and forget handle a temporary copy of stdin that has no stored upload', async () => {
+  it('uploads ls lists and uploads forget deletes a temporary copy of stdin that has no stored upload', async () => {
     mkdirSync(databaseFile(setup.stateDir), { recursive: true });
     setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
     const { stdout } = await setup.run(['upload', '-', '--json', '--force'], { stdin });

@@ -12,9 +12,9 @@ import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 const setup = setUpUploader();
 const posts = () => setup.interposer.methods.filter((method) => method === 'POST');
 
-describe('location', () => {
+describe('location of an upload session', () => {
   /** Creates a real session but returns another location for it, in the header and in the body. */
-  const telling = (inHeader: (real: string) => string | undefined, inBody = inHeader) => {
+  const returnLocation = (inHeader: (real: string) => string | undefined, inBody = inHeader) => {
     setup.fault = ({ method }) =>
       method === 'POST' ? { respond: (response) => void createAt(response, inHeader, inBody) } : undefined;
   };
@@ -42,36 +42,36 @@ describe('location', () => {
     ['a path without its slash', (real: string) => real.slice(1)],
     ['an absolute URL', (real: string) => setup.interposer.url + real],
   ])('upload follows a session location that is %s', async (_what, rewrite) => {
-    telling(rewrite);
+    returnLocation(rewrite);
     const { code, record } = await setup.upload();
     expect(code).toBe(0);
     await setup.expectUploaded(record);
   });
 
-  it('upload prefers the Location header to the location in the body', async () => {
+  it('upload prefers the Location header to the location in the response body', async () => {
     for (const inBody of [() => undefined, () => '/api/external/v1/upload/not-this-one/']) {
       writeSome(setup.path, 5000, String(inBody()));
       setup.bytes = someBytes(5000, String(inBody()));
-      telling((real) => real, inBody);
+      returnLocation((real) => real, inBody);
       await setup.expectUploaded((await setup.upload()).record);
     }
   });
 
-  it('upload accepts a location in the body only, and exits with 10 without any location', async () => {
-    telling(
+  it('upload accepts a session location in the response body only, and exits with 10 if the response has no location', async () => {
+    returnLocation(
       () => undefined,
       (real) => real,
     );
     await setup.expectUploaded((await setup.upload()).record);
-    telling(() => undefined);
+    returnLocation(() => undefined);
     setup.bytes = writeSome(setup.path, 5000, 'another');
     const { code, record } = await setup.upload();
     expect([code, record.error.details.asset_uid]).toEqual([10, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });
 
-  it('upload exits with 13 and sends nothing if the session location is on another origin', async () => {
+  it('upload exits with 13 and sends no data to a session location on another origin', async () => {
     const foreign = await setup.startInterposer(() => undefined);
-    telling((real) => foreign.url + real);
+    returnLocation((real) => foreign.url + real);
     const { code, record } = await setup.upload();
     expect(code).toBe(13);
     expect(record.error.code).toBe('origin_mismatch');
@@ -81,7 +81,7 @@ describe('location', () => {
   });
 });
 
-describe('refusals of the creation', () => {
+describe('refused session creation', () => {
   it.each([
     [400, 6, 'bad_request'],
     [402, 7, 'credits_depleted'],
@@ -90,16 +90,19 @@ describe('refusals of the creation', () => {
     [413, 6, 'too_large'],
     [431, 6, 'too_large'],
     [507, 7, 'storage_full'],
-  ])('upload does not retry a creation that returns %i, and exits with %i', async (status, exit, code) => {
-    setup.fault = ({ method }) => (method === 'POST' ? respondWith(status, `reason for ${status}`) : undefined);
-    const ran = await setup.upload();
-    expect(ran.code).toBe(exit);
-    expect(ran.record.error).toMatchObject({ code, http_status: status, cause: `reason for ${status}` });
-    expect(setup.interposer.uploadRequests).toHaveLength(1);
-    expect(setup.unfinishedIds()).toEqual([]);
-  });
+  ])(
+    'upload does not retry a session creation that returns status %i, and exits with %i',
+    async (status, exit, code) => {
+      setup.fault = ({ method }) => (method === 'POST' ? respondWith(status, `reason for ${status}`) : undefined);
+      const ran = await setup.upload();
+      expect(ran.code).toBe(exit);
+      expect(ran.record.error).toMatchObject({ code, http_status: status, cause: `reason for ${status}` });
+      expect(setup.interposer.uploadRequests).toHaveLength(1);
+      expect(setup.unfinishedIds()).toEqual([]);
+    },
+  );
 
-  it('upload retries a creation after a 503 response of type text/plain', async () => {
+  it('upload retries a session creation after a 503 response of type text/plain', async () => {
     setup.fault = ({ method, nth }) =>
       method === 'POST' && nth <= 2 ? respondWith(503, 'storage not configured') : undefined;
     await setup.expectUploaded((await setup.upload()).record);
@@ -107,25 +110,28 @@ describe('refusals of the creation', () => {
   });
 });
 
-describe('refusals in mid-upload', () => {
+describe('refused chunks', () => {
   it.each([
     [401, 4],
     [402, 7],
     [403, 5],
-  ])('upload stops at status %i with exit code %i and suggests how to resume', async (status, exit) => {
-    setup.fault = ({ method, nth }) =>
-      method === 'PATCH' && nth === 3 ? respondWith(status, { error: { message: 'no more' } }) : undefined;
-    const { code, record } = await setup.upload();
-    expect(code).toBe(exit);
-    expect(record.error.hint).toMatch(/run the same command again, or mediactl uploads resume \w+/);
-    expect(record.error.hint.match(/run the same command/g)).toHaveLength(1);
-    setup.fault = () => undefined;
-    const second = await setup.upload();
-    expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
-    await setup.expectUploaded(second.record);
-  });
+  ])(
+    'upload does not retry a chunk that returns status %i, exits with %i and suggests how to resume',
+    async (status, exit) => {
+      setup.fault = ({ method, nth }) =>
+        method === 'PATCH' && nth === 3 ? respondWith(status, { error: { message: 'no more' } }) : undefined;
+      const { code, record } = await setup.upload();
+      expect(code).toBe(exit);
+      expect(record.error.hint).toMatch(/run the same command again, or mediactl uploads resume \w+/);
+      expect(record.error.hint.match(/run the same command/g)).toHaveLength(1);
+      setup.fault = () => undefined;
+      const second = await setup.upload();
+      expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
+      await setup.expectUploaded(second.record);
+    },
+  );
 
-  it('upload resumes with a new API key of the same organization', async () => {
+  it('upload resumes an interrupted upload with a new API key of the same organization', async () => {
     await setup.interruptAfterTwoChunks();
     const environment = { MEDIACTL_API_KEY: setup.sandbox.createKey('rotated') };
     const { record } = await setup.upload([], { environment });
@@ -134,7 +140,7 @@ describe('refusals in mid-upload', () => {
     expect(posts()).toEqual([]);
   });
 
-  it('upload reports a chunk that is too large if the service returns 413', async () => {
+  it('upload reports that a chunk is too large if the chunk returns status 413', async () => {
     setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(413, 'too much') : undefined);
     const { record } = await setup.upload();
     expect(record.error).toMatchObject({
@@ -144,9 +150,9 @@ describe('refusals in mid-upload', () => {
   });
 });
 
-describe('sessions that are gone', () => {
+describe('upload sessions that no longer exist', () => {
   it.each([404, 410])(
-    'upload creates a new session and names the orphan if the old session returns %i',
+    'upload creates a new session and names the incomplete asset of the old one if the old session returns status %i',
     async (status) => {
       await setup.interruptAfterTwoChunks();
       const { session } = setup.storedEntry();
@@ -163,7 +169,7 @@ describe('sessions that are gone', () => {
     ['an expires_at in the past', { session: true }],
     ['a clock a day ahead', { clock: true }],
   ])(
-    'upload asks the service and resumes if the session seems expired because of %s',
+    'upload asks the service for the offset and resumes if the session seems expired because of %s',
     async (_what, { session, clock }: { session?: boolean; clock?: boolean }) => {
       const id = await setup.interruptAfterTwoChunks();
       if (session)
@@ -181,7 +187,7 @@ describe('sessions that are gone', () => {
     },
   );
 
-  it('upload --on-session-expired fail exits with 3 if the session is gone', async () => {
+  it('upload --on-session-expired fail exits with 3 if the session no longer exists', async () => {
     await setup.interruptAfterTwoChunks();
     const { session } = setup.storedEntry();
     setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
@@ -191,7 +197,7 @@ describe('sessions that are gone', () => {
     expect(setup.unfinishedIds()).toHaveLength(1);
   });
 
-  it('upload --force creates a new asset and names the old one', async () => {
+  it('upload --force creates a new asset and names the incomplete asset of the interrupted upload', async () => {
     await setup.interruptAfterTwoChunks();
     const { session } = setup.storedEntry();
     const { record, stderr } = await setup.upload(['--force']);
@@ -200,7 +206,7 @@ describe('sessions that are gone', () => {
     await setup.expectUploaded(record);
   });
 
-  it('upload reports the only asset if the last response is lost and the session is gone', async () => {
+  it('upload exits with 0 and reports verified null if the response to the last chunk is lost and the session no longer exists', async () => {
     setup.fault = ({ method, nth }) => {
       if (method === 'PATCH' && nth === 5) return { dropResponse: true };
       return method === 'HEAD' ? respondWith(404) : undefined;
@@ -212,7 +218,7 @@ describe('sessions that are gone', () => {
     expect(setup.unfinishedIds()).toEqual([]);
   });
 
-  it('upload exits with 3 and names the same asset in each run if a new session returns 404', async () => {
+  it('upload exits with 3 and names the same asset in each run if a new session returns status 404', async () => {
     setup.fault = ({ method, path }) =>
       path.includes('/upload/') && (method === 'PATCH' || method === 'HEAD') ? respondWith(404) : undefined;
     const runs = [await setup.upload(), await setup.upload(), await setup.upload()];
@@ -225,29 +231,29 @@ describe('sessions that are gone', () => {
     expect([code, (await setup.findAssets()).length]).toEqual([3, 2]);
   });
 
-  it('upload exits with 3 and creates no asset if the old asset may be complete', async () => {
+  it('upload exits with 3 and creates no second asset if the session no longer exists but its asset may be complete', async () => {
     // The only chunk was in flight when the process was killed: the service may have stored it.
     setup.bytes = writeSome(setup.path, 1000);
     setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
     await setup.upload();
     const { session } = setup.storedEntry();
-    const saying =
+    const withAssetStatus =
       (status: string) =>
       (seen: InterposedRequest): Fault | undefined => {
         if (seen.method === 'HEAD') return respondWith(404);
         return seen.path.includes(session.assetUid) ? respondWith(200, { uid: session.assetUid, status }) : undefined;
       };
-    setup.fault = saying('transcoding');
+    setup.fault = withAssetStatus('transcoding');
     const { code, record } = await setup.upload([], { clock: fastClock() });
     expect([code, record.asset_uid, record.error.code]).toEqual([...[3, session.assetUid, 'session_unknown']]);
     expect(await setup.findAssets()).toHaveLength(1);
-    setup.fault = saying('ready');
+    setup.fault = withAssetStatus('ready');
     const second = await setup.upload();
     expect([second.code, second.record.asset_uid]).toEqual([0, session.assetUid]);
     expect(await setup.findAssets()).toHaveLength(1);
   });
 
-  it('upload creates a new session if the asset of the old one is in the trash', async () => {
+  it('upload creates a new session if the asset of the old session is in the trash', async () => {
     await setup.interruptAfterTwoChunks();
     const { session } = setup.storedEntry();
     await setup.cli.run(['assets', 'rm', session.assetUid, '--yes'], {
@@ -259,7 +265,7 @@ describe('sessions that are gone', () => {
     await setup.expectUploaded(record);
   });
 
-  it('upload exits with 3 and keeps its stored session if every request returns 404', async () => {
+  it('upload exits with 3 and keeps its stored session if every request returns status 404', async () => {
     await setup.interruptAfterTwoChunks();
     const before = setup.storedEntry();
     setup.fault = () => respondWith(404, { error: { message: 'no such thing' } });
@@ -270,12 +276,12 @@ describe('sessions that are gone', () => {
 });
 
 describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
-  'a session that is gone before every byte of %i was sent',
+  'a session that no longer exists before all %i bytes are sent',
   (size) => {
     const statuses = ['processing', 'queued', 'pending', 'uploading', 'ready'];
 
     /** Makes the service forget the first session from a request on, and sets its asset's status. */
-    function forgetting(status: string, isGone: (seen: InterposedRequest) => boolean) {
+    function forgetSession(status: string, isGone: (seen: InterposedRequest) => boolean) {
       let session: string | undefined;
       let isForgotten = false;
       setup.fault = (seen) => {
@@ -293,13 +299,13 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
       await setup.expectUploaded(record);
       const made = (await setup.findAssets()).map(({ uid }) => uid);
       expect(made).toEqual(expect.arrayContaining([record.asset_uid]));
-      const [left, ...others] = made.filter((uid) => uid !== record.asset_uid);
+      const [orphanUid, ...others] = made.filter((uid) => uid !== record.asset_uid);
       expect(others).toEqual([]);
-      expect(stderr).toContain(`asset ${left} stays incomplete`);
+      expect(stderr).toContain(`asset ${orphanUid} stays incomplete`);
       expect(stderr).not.toMatch(/waiting until asset|answer was lost/);
       setup.fault = () => undefined;
       const orphans = JSON.parse((await setup.run(['uploads', 'cleanup', '--json'])).stdout);
-      expect(orphans).toMatchObject([{ asset_uid: left, protected_until: null }]);
+      expect(orphans).toMatchObject([{ asset_uid: orphanUid, protected_until: null }]);
     }
     const upload = () => setup.upload();
 
@@ -308,25 +314,25 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
     });
 
     it.each(statuses)(
-      'upload creates a new session if the old one is gone during a run and its asset is %s',
+      'upload creates a new session if the old one disappears during a run and its asset has the status %s',
       async (status) => {
-        forgetting(status, ({ method, nth }) => method === 'PATCH' && nth === 2);
+        forgetSession(status, ({ method, nth }) => method === 'PATCH' && nth === 2);
         await expectNewSession(await upload());
         expect(posts()).toHaveLength(2);
       },
     );
 
     it.each(statuses)(
-      'upload creates a new session if the old one is gone between two runs and its asset is %s',
+      'upload creates a new session if the old one disappears between two runs and its asset has the status %s',
       async (status) => {
         await setup.interruptAfterTwoChunks();
-        forgetting(status, () => true);
+        forgetSession(status, () => true);
         await expectNewSession(await upload());
         expect(posts()).toHaveLength(1);
       },
     );
 
-    it('the stored upload does not say that the service may have every byte before the last chunk is sent', async () => {
+    it('the stored upload does not mark the asset as possibly complete before the last chunk is sent', async () => {
       await setup.interruptAfterTwoChunks();
       expect(setup.storedEntry()).toMatchObject({ offset: 2 * chunkBytes, mayBeWhole: size === 3 * chunkBytes });
     });
@@ -334,13 +340,13 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
 );
 
 it.each<[string, Fault]>([
-  ['the connection broke', { dropResponse: true }],
+  ['the connection breaks', { dropResponse: true }],
   ...[408, 504].map((status): [string, Fault] => [
-    `a gateway answered ${status}`,
+    `a gateway returns status ${status}`,
     { replaceResponse: { status, body: 'timeout', type: 'text/plain' } },
   ]),
 ])(
-  'upload exits with 3 if every byte may have been sent, %s and the asset is still processing',
+  'upload exits with 3 if %s after the last chunk is sent, the session no longer exists and the asset is processing',
   async (_what, fault) => {
     setup.fault = ({ method, path, nth }) => {
       if (method === 'PATCH' && nth === 5) return fault;
@@ -355,13 +361,13 @@ it.each<[string, Fault]>([
   },
 );
 
-describe('a lost response to a creation', () => {
+describe('lost response to a session creation', () => {
   /** Loses the response to the first creations, although the service carries them out. */
-  const lose = (count: number, fault: Fault) => {
+  const loseResponses = (count: number, fault: Fault) => {
     setup.fault = ({ method, nth }) => (method === 'POST' && nth <= count ? fault : undefined);
   };
   /** Expects one whole asset, and that each other asset is named by the run and by `uploads cleanup`. */
-  async function expectEmptyOnesNamed({ record, stderr }: Awaited<ReturnType<typeof setup.upload>>, count: number) {
+  async function expectEmptyAssetsNamed({ record, stderr }: Awaited<ReturnType<typeof setup.upload>>, count: number) {
     await setup.expectUploaded(record);
     const empty = (await setup.findAssets()).map(({ uid }) => uid).filter((uid) => uid !== record.asset_uid);
     expect(empty).toHaveLength(count);
@@ -372,14 +378,14 @@ describe('a lost response to a creation', () => {
     for (const { protected_until } of listed) expect(Date.parse(protected_until)).toBeGreaterThan(Date.now());
   }
 
-  it('makes the run create the asset again, and name the one that may be empty', async () => {
-    lose(2, { dropResponse: true });
-    await expectEmptyOnesNamed(await setup.upload(), 2);
+  it('upload retries a session creation if its response is lost, and names each asset that may be empty', async () => {
+    loseResponses(2, { dropResponse: true });
+    await expectEmptyAssetsNamed(await setup.upload(), 2);
     expect(posts()).toHaveLength(3);
   });
 
-  it('fails the run after three times; the next run uploads the file, and names the ones that may be empty', async () => {
-    lose(3, { dropResponse: true });
+  it('upload exits with 10 after three lost responses to a session creation; the next run uploads the file, and uploads cleanup lists the empty assets', async () => {
+    loseResponses(3, { dropResponse: true });
     const first = await setup.upload();
     expect([first.code, setup.storedEntry().state]).toEqual([10, 'intended']);
     const [pending] = await setup.cli.json(['uploads', 'ls'], { environment: setup.environment() });
@@ -388,8 +394,8 @@ describe('a lost response to a creation', () => {
     expect(await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() })).toHaveLength(3);
   });
 
-  it('of an upload that is forgotten is still searched by uploads cleanup', async () => {
-    lose(3, { dropResponse: true });
+  it('uploads cleanup lists the empty assets of lost responses even after uploads forget', async () => {
+    loseResponses(3, { dropResponse: true });
     await setup.upload(['--name', 'Final']);
     const environment = setup.environment();
     await setup.run(['uploads', 'forget', '--all', '--yes']);
@@ -397,29 +403,35 @@ describe('a lost response to a creation', () => {
   });
 
   /** Lets the service create the asset, and replaces its response by a gateway's error. */
-  const gateway = (status: number, type: string): Fault => ({
+  const gatewayError = (status: number, type: string): Fault => ({
     replaceResponse: { status, body: type === 'text/html' ? '<html></html>' : 'no', type },
   });
 
   it.each([
     ...[408, 499, 500, 502, 504, 520, 522, 524, 530, 599].map((status) => [status, 'text/plain'] as const),
     [503, 'text/html'] as const, // §4: the service's own is text/plain
-  ])('is also a gateway’s %i as %s: what the service created is named', async (status, type) => {
-    lose(1, gateway(status, type));
-    const first = await setup.upload();
-    await expectEmptyOnesNamed(first.code === 0 ? first : await setup.upload(), 1);
-  });
+  ])(
+    'upload names the asset that may be empty if a gateway responds to a session creation with status %i of type %s',
+    async (status, type) => {
+      loseResponses(1, gatewayError(status, type));
+      const first = await setup.upload();
+      await expectEmptyAssetsNamed(first.code === 0 ? first : await setup.upload(), 1);
+    },
+  );
 
-  it.each(['🎬.mp4', '---.mp4', '_.mp4', '…!!.mov', ' trimmed .mp4'])('names the empty asset of %s', async (name) => {
-    setup.path = join(setup.cli.home, name);
-    setup.bytes = writeSome(setup.path, 1000, name);
-    lose(1, { dropResponse: true });
-    const ran = await setup.upload();
-    await setup.expectUploaded(ran.record);
-    expect(ran.stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
-  });
+  it.each(['🎬.mp4', '---.mp4', '_.mp4', '…!!.mov', ' trimmed .mp4'])(
+    'upload names the empty asset of a lost response if the file name is “%s”',
+    async (name) => {
+      setup.path = join(setup.cli.home, name);
+      setup.bytes = writeSome(setup.path, 1000, name);
+      loseResponses(1, { dropResponse: true });
+      const ran = await setup.upload();
+      await setup.expectUploaded(ran.record);
+      expect(ran.stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
+    },
+  );
 
-  it('names the empty asset among more assets of that name than a search shows', async () => {
+  it('upload finds the empty asset of a lost response on the fifth page of the asset list', async () => {
     const items = Array.from({ length: 450 }, (_, n) => ({
       uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
       name: n === 449 ? basename(setup.path) : `other ${n}`,
@@ -437,22 +449,22 @@ describe('a lost response to a creation', () => {
     expect((await setup.upload()).stderr).toContain(`asset ${items[449]?.uid} may be empty`);
   });
 
-  it('names an asset in one run only, and keeps one that is known to be incomplete as such', async () => {
-    lose(1, { dropResponse: true });
+  it('upload names an empty asset of a lost response in one run only, and uploads cleanup lists those of all runs', async () => {
+    loseResponses(1, { dropResponse: true });
     await setup.upload();
     writeSome(setup.path, 900, 'edited');
-    lose(posts().length + 1, { dropResponse: true });
+    loseResponses(posts().length + 1, { dropResponse: true });
     const { stderr } = await setup.upload();
     expect(stderr.match(/asset [0-9a-f-]{36} may be empty/g)).toHaveLength(1);
     expect(await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() })).toHaveLength(2);
   });
 
-  it('upload names no orphan if the lost request created nothing', async () => {
-    lose(1, { respond: (_response, request) => void request.socket.destroy() });
-    await expectEmptyOnesNamed(await setup.upload(), 0);
+  it('upload names no empty asset if the connection breaks before the service creates one', async () => {
+    loseResponses(1, { respond: (_response, request) => void request.socket.destroy() });
+    await expectEmptyAssetsNamed(await setup.upload(), 0);
   });
 
-  it('is reported without a uid if the key may not list assets, and uploads cleanup searches again', async () => {
+  it('upload reports a lost response without an asset uid if the API key may not list assets, and uploads cleanup finds the asset later', async () => {
     setup.fault = ({ method, path, nth }) => {
       if (method === 'POST') return nth === 1 ? { dropResponse: true } : undefined;
       return method === 'GET' && path.includes('/assets/?') ? respondWith(403, { error: {} }) : undefined;
@@ -467,7 +479,7 @@ describe('a lost response to a creation', () => {
   });
 });
 
-it('the hint after a failure is of this upload, not of another one of that path', async () => {
+it('the hint of a failed upload contains its own id, not the id of another upload of the same file', async () => {
   setup.fault = ({ method, nth }) => (method === 'PATCH' && nth > 1 ? respondWith(402, {}) : undefined);
   const hints = [];
   for (const folder of ['a', 'b']) {
@@ -478,7 +490,7 @@ it('the hint after a failure is of this upload, not of another one of that path'
   expect(hints.sort()).toEqual(setup.unfinishedIds().sort());
 });
 
-it('of two uploads of one relative path, uploads ls shows where each is', async () => {
+it('uploads ls shows the path, state, offset and profile of an interrupted upload', async () => {
   await setup.interruptAfterTwoChunks();
   const pending = await setup.cli.json(['uploads', 'ls'], { environment: setup.environment() });
   expect(pending).toMatchObject([{ path: setup.path, state: 'resumable', offset_bytes: 2 * chunkBytes }]);

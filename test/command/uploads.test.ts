@@ -20,10 +20,10 @@ let path: string;
 let fault: (seen: InterposedRequest) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
-  const line = await Interposer.start(sandbox.url, (seen) => fault(seen));
+  const interposer = await Interposer.start(sandbox.url, (seen) => fault(seen));
   cli = new Cli({
     MEDIACTL_API_KEY: sandbox.key,
-    MEDIACTL_BASE_URL: line.url,
+    MEDIACTL_BASE_URL: interposer.url,
     MEDIACTL_WORKSPACE: sandbox.workspace,
   });
   path = join(cli.home, `rushes-${basename(cli.home)}.bin`); // no other test's asset has its name
@@ -39,8 +39,8 @@ async function interrupt(args: string[] = [path], stdin?: Buffer) {
   fault = () => undefined;
 }
 
-describe('uploads', () => {
-  it('uploads ls lists unfinished uploads, and uploads resume accepts the id of upload, session or asset', async () => {
+describe('unfinished uploads', () => {
+  it('uploads ls lists unfinished uploads, and uploads resume accepts the id of the upload, its session or its asset', async () => {
     for (const name of ['id', 'session_uid', 'asset_uid']) {
       writeSome(path, 3000, name);
       await interrupt();
@@ -58,7 +58,7 @@ describe('uploads', () => {
     }
   });
 
-  it('uploads resume --all resumes only uploads of the current service, even with another API key', async () => {
+  it('uploads resume --all resumes only uploads of the current service, and accepts another API key of that service', async () => {
     await interrupt();
     const elsewhere = { MEDIACTL_BASE_URL: 'http://127.0.0.1:9' };
     expect(await cli.json(['uploads', 'resume', '--all'], { environment: elsewhere })).toEqual([]);
@@ -91,7 +91,7 @@ describe('uploads', () => {
     expect((await cli.run(['uploads', 'forget', '--all', '--expired'])).code).toBe(2);
   });
 
-  it('upload keeps the temporary copy of stdin until it is uploaded or forgotten', async () => {
+  it('upload keeps the temporary copy of stdin until uploads resume completes the upload or uploads forget deletes it', async () => {
     const spool = join(cli.home, 'state/spool');
     const bytes = Buffer.alloc(3000, 'piped');
     await interrupt(['-', '--name', 'Piped'], bytes);
@@ -106,7 +106,7 @@ describe('uploads', () => {
   });
 });
 
-it('uploads ls shows what is being uploaded, by which process and how far; after an interruption, how far it was sent', async () => {
+it('uploads ls shows the process ID and sent bytes of a running upload, and the sent bytes of an interrupted one', async () => {
   writeSome(path, 600_000);
   const abort = new AbortController();
   const running = cli.run(['upload', path, '--limit-rate', '200KB'], { signal: abort.signal });
@@ -122,37 +122,40 @@ it('uploads ls shows what is being uploaded, by which process and how far; after
   expect(stopped.bytes_sent).toBeGreaterThanOrEqual(shown.bytes_sent);
 });
 
-describe('several files', () => {
+describe('upload of several files', () => {
   it.each([
-    ['a key that is refused', 401, 4],
-    ['a scope that is missing', 403, 5],
-    ['credits that are used up', 402, 7],
-    ['storage that is full', 507, 7],
-  ])('upload ends the run after %s, with at most one failed request per transfer', async (_what, status, exit) => {
-    const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${status} ${n}.bin`));
-    for (const [n, each] of files.entries()) writeSome(each, 10 + n);
-    const line = await Interposer.start(sandbox.url, (seen) =>
-      seen.nth > 6 && seen.method !== 'GET' ? respondWith(status, { error: {} }) : undefined,
-    );
-    const args = ['upload', ...files, '--json', '--transfers', '4'];
-    const { code, stdout, stderr } = await cli.run(args, {
-      environment: { MEDIACTL_BASE_URL: line.url },
-    });
-    expect(line.requests.filter(({ method, nth }) => method === 'POST' && nth > 6).length).toBeLessThan(5);
-    expect(code).toBe(exit);
-    const records: { error: unknown }[] = JSON.parse(stdout);
-    const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
-    expect(error.details.files_remaining_count).toBe(20 - records.length);
-    const later = await cli.json(['upload', ...files]);
-    expect(later.filter(({ error: one }: { error: unknown }) => one === null)).toHaveLength(20);
-  });
+    ['the service rejects the API key', 401, 4],
+    ['the API key lacks a scope', 403, 5],
+    ['the credits are used up', 402, 7],
+    ['the storage is full', 507, 7],
+  ])(
+    'upload of several files ends if %s, after at most one failed request per parallel transfer',
+    async (_what, status, exit) => {
+      const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${status} ${n}.bin`));
+      for (const [n, each] of files.entries()) writeSome(each, 10 + n);
+      const interposer = await Interposer.start(sandbox.url, (seen) =>
+        seen.nth > 6 && seen.method !== 'GET' ? respondWith(status, { error: {} }) : undefined,
+      );
+      const args = ['upload', ...files, '--json', '--transfers', '4'];
+      const { code, stdout, stderr } = await cli.run(args, {
+        environment: { MEDIACTL_BASE_URL: interposer.url },
+      });
+      expect(interposer.requests.filter(({ method, nth }) => method === 'POST' && nth > 6).length).toBeLessThan(5);
+      expect(code).toBe(exit);
+      const records: { error: unknown }[] = JSON.parse(stdout);
+      const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
+      expect(error.details.files_remaining_count).toBe(20 - records.length);
+      const later = await cli.json(['upload', ...files]);
+      expect(later.filter(({ error: one }: { error: unknown }) => one === null)).toHaveLength(20);
+    },
+  );
 
-  it('upload exits with 2 before any request and names every missing source', async () => {
-    const line = await Interposer.start(sandbox.url);
+  it('upload exits with 2 before it sends any request and names every source that does not exist', async () => {
+    const interposer = await Interposer.start(sandbox.url);
     const args = ['upload', '/no/such', '/nor/this', path, '--json'];
-    const environment = { MEDIACTL_BASE_URL: line.url };
+    const environment = { MEDIACTL_BASE_URL: interposer.url };
     const { code, stdout, stderr } = await cli.run(args, { environment });
-    expect([code, stdout, line.requests]).toEqual([2, '', []]);
+    expect([code, stdout, interposer.requests]).toEqual([2, '', []]);
     const { error } = JSON.parse(stderr);
     expect(error.message).toBe('2 of 3 sources cannot be uploaded');
     expect(error.cause).toBe('no such file: /no/such; no such file: /nor/this');
@@ -188,14 +191,14 @@ describe('several files', () => {
 
   it('upload --limit-rate limits the rate of small files too', async () => {
     const clock = fastClock(20);
-    const begun = clock.now();
+    const startedAt = clock.now();
     await cli.run(['upload', path, '--limit-rate', '1000', '--force'], { clock });
-    const slept = clock.sleptMs.reduce((sum, delay) => sum + delay, 0);
-    expect(clock.now() - begun).toBeGreaterThan(2700);
-    expect(slept).toBeLessThan(3100);
+    const totalSleepMs = clock.sleptMs.reduce((sum, delay) => sum + delay, 0);
+    expect(clock.now() - startedAt).toBeGreaterThan(2700);
+    expect(totalSleepMs).toBeLessThan(3100);
   });
 
-  it('upload --flatten uploads the files of a directory in order', async () => {
+  it('upload --flatten uploads the files of a directory and its subdirectories in the order of their paths', async () => {
     const folder = join(cli.home, 'rushes');
     mkdirSync(join(folder, 'day 2'), { recursive: true });
     for (const name of ['b.mov', 'a.mov', 'day 2/c.mov']) writeFileSync(join(folder, name), name);
@@ -204,13 +207,13 @@ describe('several files', () => {
     expect((await cli.run(['upload', '--flatten', folder, '--name', 'x'])).code).toBe(2);
   });
 
-  it('-q prints the uids of the assets; @last is the newest', async () => {
+  it('upload -q prints the uid of the asset, and @last refers to the newest asset', async () => {
     const { stdout } = await cli.run(['upload', path, '-q']);
     expect(await cli.json(['assets', 'get', '@last'])).toMatchObject([{ uid: stdout.trim() }]);
   });
 });
 
-it('content types are guessed from the name, and may be given', async () => {
+it('upload guesses the content type from the file name, and --content-type overrides it', async () => {
   const clip = join(cli.home, 'a.mov');
   writeFileSync(clip, 'x');
   expect((await cli.json(['upload', clip, '-n']))[0].content_type).toBe('video/quicktime');

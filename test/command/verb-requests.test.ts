@@ -21,29 +21,29 @@ beforeEach(async () => {
   cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid });
 });
 
-const sent = () => requests.filter(({ method }) => method !== 'GET').map(({ method, body }) => [method, body]);
+const sentChanges = () => requests.filter(({ method }) => method !== 'GET').map(({ method, body }) => [method, body]);
 
-it('assets ls asks for the page of the request, and returns what it holds', () =>
+it('assets ls sends the given filter and limit to the service, and returns the assets of the page', () =>
   cli.withContext(async (context) => {
     const filters = { status: 'ready' };
     const result = await runList(context, { collection: 'assets', filters, limit: 7, offset: 0, words: [] });
     if (result.kind !== 'list') throw new Error('not a list');
-    const found: unknown[] = [];
-    for await (const page of result.pages) found.push(...page);
-    expect(found).toMatchObject([{ uid: assetUid }]);
+    const assets: unknown[] = [];
+    for await (const page of result.pages) assets.push(...page);
+    expect(assets).toMatchObject([{ uid: assetUid }]);
     expect(requests[0]?.query).toMatchObject({ status: 'ready', limit: '7' });
   }));
 
-it('assets update sends the change of the request, and returns the asset', () =>
+it('assets update sends only the changed field to the service, and returns the updated asset', () =>
   cli.withContext(async (context) => {
     const limit = { flag: '--max-changes', count: 100, isTyped: false };
     const selection = { verb: 'update', collection: 'assets', ids: [assetUid], filters: {}, limit } as const;
     const result = await runUpdate(context, { ...selection, change: { fields: { name: 'Dusk' } } });
     expect(result).toMatchObject({ kind: 'record', record: { uid: assetUid, name: 'Dusk' } });
-    expect(sent()).toEqual([['PATCH', { name: 'Dusk' }]]);
+    expect(sentChanges()).toEqual([['PATCH', { name: 'Dusk' }]]);
   }));
 
-it('auth login keeps the key from stdin under the profile of the request', () =>
+it('auth login stores the API key from stdin in the given profile, and makes that profile current', () =>
   cli.withContext(
     async (context) => {
       const result = await runLogin(context, { profile: 'ci', baseUrl: url, withKey: true });
@@ -57,21 +57,21 @@ it('auth login keeps the key from stdin under the profile of the request', () =>
     { stdin: `${testKey}\n` },
   ));
 
-it('folders create makes the missing folders of the request', () =>
+it('folders create creates only the missing folders of the given path', () =>
   cli.withContext(async (context) => {
     const result = await runCreate(context, { names: ['Campaigns', 'Spring'], parents: true });
     expect(result).toMatchObject({ kind: 'record', record: { path: '/Campaigns/Spring' } });
-    expect(sent()).toMatchObject([['POST', { name: 'Spring' }]]);
+    expect(sentChanges()).toMatchObject([['POST', { name: 'Spring' }]]);
   }));
 
-it('embed restrict turns the restriction on, and shows it', () =>
+it('embed restrict turns the embed restriction on, and returns its new state', () =>
   cli.withContext(async (context) => {
     const result = await runRestrict(context, { enabled: true });
     expect(result).toMatchObject({ kind: 'record', record: { enabled: true } });
-    expect(sent()).toEqual([['PATCH', { enabled: true }]]);
+    expect(sentChanges()).toEqual([['PATCH', { enabled: true }]]);
   }));
 
-it('uploads import keeps the receipts of the request, and says how many are new', () =>
+it('uploads import stores the receipts of a file, and returns how many of them are new', () =>
   cli.withContext(async (context) => {
     const line = {
       base_url: 'https://media.example.com',

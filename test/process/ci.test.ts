@@ -9,7 +9,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
@@ -179,14 +179,12 @@ describe('CI steps', () => {
     writeFileSync(secret, 'a key of the runner');
     const renders = join(cwd, 'renders');
     mkdirSync(renders);
-    for (const name of [
-      '-n',
-      '--base-url=localhost:9?.md',
-      '::add-mask::e.md',
-      `renders\n${secret}`,
-      'www.example.com.md',
-    ])
-      if (!name.includes('/')) writeFileSync(join(renders, name), name);
+    for (const name of ['-n', '--base-url=localhost:9?.md', '::add-mask::e.md', 'www.example.com.md'])
+      writeFileSync(join(renders, name), name);
+    // A path whose second line is the path of the secret.
+    const twoLinePath = join(renders, `renders\n${secret}`);
+    mkdirSync(dirname(twoLinePath), { recursive: true });
+    writeFileSync(twoLinePath, 'a file of the checkout');
     mkdirSync(join(renders, 'a\n'));
     symlinkSync(secret, join(renders, 'link.md'));
     writeFileSync(join(cwd, '.mediactl.json'), '{"folder": "/Elsewhere", "format": "csv"}');
@@ -197,10 +195,22 @@ describe('CI steps', () => {
     });
     expect(failed).toEqual([expect.stringMatching(/^Upload: 2/)]);
     expect(failed[0]).toContain('-n');
-    const secondRun = await runUpload({ runId: '2', url: sandbox.url, inputs: { paths: 'renders/*.md\nrenders/-n' } });
+    const secondRun = await runUpload({
+      runId: '2',
+      url: sandbox.url,
+      inputs: { paths: 'renders/*.md\nrenders/-n\nrenders/renders*/**/*.md' },
+    });
     expect(secondRun.failed).toEqual([expect.stringMatching(/^Upload: 11/)]);
     expect(secondRun.failed[0]).toContain('link.md is outside of --root');
-    expect(JSON.parse(secondRun.outputs.uids ?? '')).toHaveLength(4);
+    const uids: string[] = JSON.parse(secondRun.outputs.uids ?? '');
+    const uploadedTexts = uids.map((uid) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'), 'utf8'));
+    expect(uploadedTexts.sort()).toEqual([
+      '--base-url=localhost:9?.md',
+      '-n',
+      '::add-mask::e.md',
+      'a file of the checkout',
+      'www.example.com.md',
+    ]);
     expect(secondRun.summary).toContain('`` renders/www.example.com.md ``');
     expect(JSON.stringify(outputs) + summary + log).not.toContain('a key of the runner');
     const lines = secondRun.log.split('\n');

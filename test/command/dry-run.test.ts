@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const uid = '00000000-0000-4000-8000-000000000001';
 
 /** Arguments of each command; a missing command fails the test. */
-const calls: Record<string, string[]> = {
+const commandArgs: Record<string, string[]> = {
   'auth login': ['auth', 'login', '--profile', 'main', '--with-key', '--skip-verify'],
   'auth ls': ['auth', 'ls'],
   'auth status': ['auth', 'status'],
@@ -88,7 +88,7 @@ const calls: Record<string, string[]> = {
 };
 
 /** Exit codes other than 0: the sandbox and the queue are not running, and `check` finds a difference. */
-const exits: Record<string, number> = {
+const nonZeroExits: Record<string, number> = {
   'sandbox logs': 3,
   'sandbox open': 3,
   check: 11,
@@ -97,18 +97,18 @@ const exits: Record<string, number> = {
   'uploads retry': 10,
 };
 
-const tree = describeTree(await buildCommandTree('0.0.0'));
-const names = leaves(tree).map(({ path }) => path.replace('mediactl ', ''));
+const commandTree = describeTree(await buildCommandTree('0.0.0'));
+const commandNames = leaves(commandTree).map(({ path }) => path.replace('mediactl ', ''));
 
 const database = 'state/receipts.db';
 /** Files of SQLite that reading changes. What they hold is read through SQLite. */
-const filesOfReaders = [`${database}-wal`, `${database}-shm`];
+const filesChangedByReads = [`${database}-wal`, `${database}-shm`];
 
 /** Reads every file below a folder; of the database, its schema and rows. */
-const contents = (folder: string) =>
+const folderContents = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()
-    .filter((name) => !filesOfReaders.includes(name))
+    .filter((name) => !filesChangedByReads.includes(name))
     .map((name) => {
       const path = join(folder, name);
       if (name === database) return [name, databaseContents(join(folder, 'state'))];
@@ -126,23 +126,24 @@ const databaseContents = (stateDir: string) => {
 };
 
 /** Runs a dry run in a state folder, and expects that it changes nothing. @returns the exit code */
-async function expectNoChange(name: string, prepare: (stateDir: string) => Promise<void>): Promise<number> {
-  const writes: string[] = [];
-  const service = await startServer((request, response) => {
+async function exitCodeOfDryRun(name: string, prepare: (stateDir: string) => Promise<void>): Promise<number> {
+  const writeRequests: string[] = [];
+  const serviceUrl = await startServer((request, response) => {
     const path = request.url ?? '';
-    const harmless = request.method === 'GET' || path.endsWith('/playback/info/');
-    if (!harmless) writes.push(`${request.method} ${path}`);
+    const isRead = request.method === 'GET' || path.endsWith('/playback/info/');
+    if (!isRead) writeRequests.push(`${request.method} ${path}`);
     if (path.includes('/player/')) return respond(response, 200, { uid, playback_token: 'a.token' });
-    if (path.includes('/info/')) return respond(response, 200, { type: 'document', url: service });
+    if (path.includes('/info/')) return respond(response, 200, { type: 'document', url: serviceUrl });
     if (path.includes('/folders/')) return respond(response, 200, [{ uid, name: 'Main' }]);
     if (path.includes('/embed-')) return respond(response, 200, { enabled: true, domains: ['old.example'] });
     if (path.includes('/assets/?')) return respond(response, 200, { items: [], count: 0 });
-    if (path.includes(uid)) return respond(response, 200, { uid, status: 'ready', thumbnail_url: `${service}/a.jpg` });
+    if (path.includes(uid))
+      return respond(response, 200, { uid, status: 'ready', thumbnail_url: `${serviceUrl}/a.jpg` });
     respond(response, 200, { items: [{ uid, name: 'Main', status: 'ready' }], count: 1 });
   });
   const cli = new Cli();
-  const folder = temporaryFolder();
-  const profile = { baseUrl: service, key: 'a-key-of-this-test', keyStore: 'file', workspace: uid };
+  const homeBefore = temporaryFolder();
+  const profile = { baseUrl: serviceUrl, key: 'a-key-of-this-test', keyStore: 'file', workspace: uid };
   mkdirSync(join(cli.home, 'config'));
   mkdirSync(join(cli.home, 'state'));
   writeFileSync(
@@ -152,33 +153,47 @@ async function expectNoChange(name: string, prepare: (stateDir: string) => Promi
   );
   await prepare(join(cli.home, 'state'));
   writeFileSync(join(cli.home, 'a.txt'), 'text');
-  cpSync(cli.home, folder, { recursive: true });
-  const args = calls[name];
+  cpSync(cli.home, homeBefore, { recursive: true });
+  const args = commandArgs[name];
   expect(args, `${name} is called by this test`).toBeDefined();
   const { code } = await cli.run([...(args as string[]), '-n'], { stdin: 'a-new-key.example' });
-  expect(contents(cli.home)).toEqual(contents(folder));
-  expect(writes).toEqual([]);
+  expect(folderContents(cli.home)).toEqual(folderContents(homeBefore));
+  expect(writeRequests).toEqual([]);
   return code;
 }
 
-it.each(names)('%s -n changes no local file and sends no write request', async (name) => {
-  const code = await expectNoChange(name, async (stateDir) => {
+it.each(commandNames)('%s -n changes no local file and sends no write request', async (name) => {
+  const code = await exitCodeOfDryRun(name, async (stateDir) => {
     await (await StateDatabase.open(stateDir)).close();
-    const base = { id: 'abc', path: 'a.txt', realPath: '/a.txt', baseUrl: 'https://media.example', profile: 'none' };
+    const baseEntry = {
+      id: 'abc',
+      path: 'a.txt',
+      realPath: '/a.txt',
+      baseUrl: 'https://media.example',
+      profile: 'none',
+    };
     const metadata = { filename: 'a.txt', workspace_uid: uid };
-    const entry = { ...base, state: 'planned', metadata, file: { sizeBytes: 1, mtimeNs: '1' }, begunAt: '2026-01-01' };
+    const entry = {
+      ...baseEntry,
+      state: 'planned',
+      metadata,
+      file: { sizeBytes: 1, mtimeNs: '1' },
+      begunAt: '2026-01-01',
+    };
     writeEntryText(stateDir, 'abc', JSON.stringify(entry));
   });
-  expect(code).toBe(exits[name] ?? 0);
+  expect(code).toBe(nonZeroExits[name] ?? 0);
 });
 
-it.each(names)('%s -n creates no database', async (name) => {
-  const code = await expectNoChange(name, async () => {});
-  expect(code).toBe({ ...exits, 'uploads forget': 3 }[name] ?? 0);
+const withoutPreparation = async () => {};
+
+it.each(commandNames)('%s -n creates no database', async (name) => {
+  const code = await exitCodeOfDryRun(name, withoutPreparation);
+  expect(code).toBe({ ...nonZeroExits, 'uploads forget': 3 }[name] ?? 0);
 });
 
 it('every command has a summary, a description and an example', () => {
-  for (const { path, short, summary, description, examples } of leaves(tree)) {
+  for (const { path, short, summary, description, examples } of leaves(commandTree)) {
     expect([path, summary.length > 5, description.length > 20]).toEqual([path, true, true]);
     expect([path, examples.length > 0]).toEqual([path, true]);
     const spellings = [path.replace(/ ls$/, ' '), ...short.map((word) => `mediactl ${word} `)];

@@ -5,10 +5,10 @@ import { type RecordedRequest, type Responder, startRecordingServer } from '../s
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 type Option = { flags: string };
-type Described = { path: string; options: Option[]; children: Described[] };
+type DescribedCommand = { path: string; options: Option[]; children: DescribedCommand[] };
 
 /** A value of every filter that the record below does not match. */
-const unmatched: Record<string, string> = {
+const unmatchedValues: Record<string, string> = {
   '--search': 'draft',
   '--status': 'failed',
   '--created-after': '2026-06-01',
@@ -18,7 +18,7 @@ const unmatched: Record<string, string> = {
   '--tag': 'draft',
 };
 /** Options that are not filters. */
-const others = [
+const nonFilterOptions = [
   ...['--max-delete', '--max-changes', '--name', '--description', '--add-tag', '--remove-tag'],
   ...[
     '--set-tags',
@@ -33,12 +33,12 @@ const others = [
     '--create-folders',
   ],
 ];
-const verbs = { rm: [], update: ['--name', 'overwritten'], tag: ['--add', 'overwritten'] };
+const changeArgsByVerb = { rm: [], update: ['--name', 'overwritten'], tag: ['--add', 'overwritten'] };
 
 const uid = '00000000-0000-4000-8000-000000000001';
-const bare = { uid, name: 'kept' };
-const full = {
-  ...bare,
+const assetWithoutFields = { uid, name: 'kept' };
+const assetWithFields = {
+  ...assetWithoutFields,
   type: 'video',
   status: 'ready',
   tags: ['kept'],
@@ -47,7 +47,7 @@ const full = {
 };
 
 /** Creates a service that ignores all filters. */
-const all =
+const respondIgnoringFilters =
   (item: object): Responder =>
   ({ method, path }) =>
     path.endsWith('/folders/')
@@ -55,52 +55,56 @@ const all =
       : { status: method === 'DELETE' ? 204 : 200, body: { ...item, items: [item], count: 1 } };
 
 const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_WORKSPACE: uid });
-const assets: Described = await cli.json(['commands', 'assets']);
-const filtersOf = (verb: string) => {
-  const command = assets.children.find(({ path }) => path.endsWith(` ${verb}`)) as Described;
+const assets: DescribedCommand = await cli.json(['commands', 'assets']);
+const optionsOf = (verb: string) => {
+  const command = assets.children.find(({ path }) => path.endsWith(` ${verb}`)) as DescribedCommand;
   return command.options.map(({ flags }) => /--[a-z-]+/.exec(flags)?.[0] as string);
 };
-const written = (requests: RecordedRequest[]) => requests.filter(({ method }) => method !== 'GET');
+const writeRequests = (requests: RecordedRequest[]) => requests.filter(({ method }) => method !== 'GET');
 
-describe.each(Object.entries(verbs))('assets %s', (verb, change) => {
-  const filters = filtersOf(verb).filter((option) => !others.includes(option));
+describe.each(Object.entries(changeArgsByVerb))('assets %s', (verb, changeArgs) => {
+  const filters = optionsOf(verb).filter((option) => !nonFilterOptions.includes(option));
   let requests: RecordedRequest[];
-  let run: (service: Responder, filter: string, value?: string) => Promise<{ code: number; stderr: string }>;
+  let runWithFilter: (
+    responder: Responder,
+    filter: string,
+    value?: string,
+  ) => Promise<{ code: number; stderr: string }>;
   beforeEach(() => {
-    run = async (service, filter, value = unmatched[filter] as string) => {
-      const recorded = await startRecordingServer(service);
-      requests = recorded.requests;
-      return cli.run(['assets', verb, filter, value, ...change, '--yes'], {
-        environment: { MEDIACTL_BASE_URL: recorded.url },
+    runWithFilter = async (responder, filter, value = unmatchedValues[filter] as string) => {
+      const server = await startRecordingServer(responder);
+      requests = server.requests;
+      return cli.run(['assets', verb, filter, value, ...changeArgs, '--yes'], {
+        environment: { MEDIACTL_BASE_URL: server.url },
       });
     };
   });
 
   it(`this test has an unmatched value for every filter of assets ${verb}`, () => {
-    expect(filters.sort()).toEqual(Object.keys(unmatched).sort());
+    expect(filters.sort()).toEqual(Object.keys(unmatchedValues).sort());
   });
 
   it.each(
     filters.flatMap(
       (filter) =>
         [
-          ['show', filter, full],
-          ['omit', filter, bare],
+          ['show', filter, assetWithFields],
+          ['omit', filter, assetWithoutFields],
         ] as const,
     ),
   )(
     `assets ${verb} writes nothing if the service ignores a filter and records %s its field: %s`,
     async (_which, filter, item) => {
-      const { code, stderr } = await run(all(item), filter);
+      const { code, stderr } = await runWithFilter(respondIgnoringFilters(item), filter);
       expect([code, stderr]).toEqual([6, expect.stringContaining('the service ignored a filter')]);
-      expect(written(requests)).toEqual([]);
+      expect(writeRequests(requests)).toEqual([]);
     },
   );
 
   it(`assets ${verb} sends its write request if the service applies the filter`, async () => {
-    const { code } = await run(createLibrary(), '--created-after', '2026-01-01');
+    const { code } = await runWithFilter(createLibrary(), '--created-after', '2026-01-01');
     expect(code).toBe(0);
-    expect(written(requests)).toHaveLength(1);
+    expect(writeRequests(requests)).toHaveLength(1);
   });
 });
 
@@ -113,9 +117,9 @@ it.each([
   ['check', ['check', temporaryFolder(), '/Campaigns']],
 ])('%s exits with 6 if the service lists assets of other folders, and records do not show theirs', async (_, args) => {
   const { url, requests } = await startRecordingServer((request) =>
-    request.path.endsWith('/folders/') ? { body: folders } : all(bare)(request),
+    request.path.endsWith('/folders/') ? { body: folders } : respondIgnoringFilters(assetWithoutFields)(request),
   );
   const { code, stderr } = await cli.run(args, { environment: { MEDIACTL_BASE_URL: url } });
   expect([code, stderr]).toEqual([6, expect.stringContaining('the service ignored a filter: parent')]);
-  expect(written(requests)).toEqual([]);
+  expect(writeRequests(requests)).toEqual([]);
 });

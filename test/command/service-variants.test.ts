@@ -9,10 +9,10 @@ import { type Responder, startRecordingServer } from '../support/recording-serve
 /* Services that format values differently from the specification's examples. */
 
 const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
-const compact = uid.replaceAll('-', '');
+const uidWithoutDashes = uid.replaceAll('-', '');
 
-async function against(answers: Responder) {
-  const { url, requests } = await startRecordingServer(answers);
+async function cliWithService(responder: Responder) {
+  const { url, requests } = await startRecordingServer(responder);
   const cli = new Cli({
     MEDIACTL_API_KEY: testKey,
     MEDIACTL_BASE_URL: url,
@@ -23,14 +23,14 @@ async function against(answers: Responder) {
 }
 
 /** Creates a library with this one asset. */
-const one =
-  (item: Record<string, unknown>): Responder =>
+const libraryWith =
+  (asset: Record<string, unknown>): Responder =>
   ({ path, method }) =>
     method === 'DELETE'
       ? { status: 204 }
-      : path.includes(String(item.uid))
-        ? { body: item }
-        : { body: { items: [item], count: 1 } };
+      : path.includes(String(asset.uid))
+        ? { body: asset }
+        : { body: { items: [asset], count: 1 } };
 
 describe('durations', () => {
   it.each([
@@ -40,7 +40,7 @@ describe('durations', () => {
     ['about a minute', 'about a minute', 'about a minute'],
     [null, '', undefined],
   ])('assets ls prints the duration %j as %j to a pipe', async (duration, piped, shown) => {
-    const { cli } = await against(one({ uid, name: 'clip', type: 'video', status: 'ready', duration }));
+    const { cli } = await cliWithService(libraryWith({ uid, name: 'clip', type: 'video', status: 'ready', duration }));
     const columns = (await cli.run(['assets', 'ls'])).stdout.replace('\n', '').split('\t');
     expect(columns[4]).toBe(piped);
     const { stdout } = await cli.run(['assets', 'ls'], { tty: true, columns: 150 });
@@ -50,51 +50,54 @@ describe('durations', () => {
 
 describe('uids without dashes', () => {
   it('assets get and rm accept uids without dashes as the service lists them', async () => {
-    const { cli, requests } = await against(one({ uid: compact, name: 'clip', status: 'ready' }));
-    expect((await cli.run(['assets', 'ls', '-q'])).stdout).toBe(`${compact}\n`);
-    expect((await cli.json(['assets', 'get', compact]))[0].uid).toBe(compact);
-    expect((await cli.run(['assets', 'rm', compact, '--yes'])).code).toBe(0);
+    const { cli, requests } = await cliWithService(
+      libraryWith({ uid: uidWithoutDashes, name: 'clip', status: 'ready' }),
+    );
+    expect((await cli.run(['assets', 'ls', '-q'])).stdout).toBe(`${uidWithoutDashes}\n`);
+    expect((await cli.json(['assets', 'get', uidWithoutDashes]))[0].uid).toBe(uidWithoutDashes);
+    expect((await cli.run(['assets', 'rm', uidWithoutDashes, '--yes'])).code).toBe(0);
     expect(requests.at(-1)).toMatchObject({
       method: 'DELETE',
-      path: `/api/external/v1/assets/${compact}/`,
+      path: `/api/external/v1/assets/${uidWithoutDashes}/`,
     });
   });
 
   it('@last finds an uploaded asset whose uid has no dashes', async () => {
-    const others = one({ uid: compact, name: 'clip', status: 'ready' });
+    const respondAsLibrary = libraryWith({ uid: uidWithoutDashes, name: 'clip', status: 'ready' });
     const location = '/api/external/v1/upload/s/';
-    const { cli } = await against((request) => {
+    const { cli } = await cliWithService((request) => {
       const { method, path } = request;
-      if (method === 'POST') return { status: 201, body: { asset_uid: compact, location }, headers: { location } };
-      return path === location ? { status: 204, headers: { 'upload-offset': '4' } } : others(request);
+      if (method === 'POST')
+        return { status: 201, body: { asset_uid: uidWithoutDashes, location }, headers: { location } };
+      return path === location ? { status: 204, headers: { 'upload-offset': '4' } } : respondAsLibrary(request);
     });
     writeFileSync(join(cli.home, 'f.txt'), 'four');
     await cli.json(['upload', join(cli.home, 'f.txt')]);
-    expect((await cli.json(['assets', 'get', '@last']))[0].uid).toBe(compact);
+    expect((await cli.json(['assets', 'get', '@last']))[0].uid).toBe(uidWithoutDashes);
   });
 });
 
 it('upload --wait matches uids regardless of case', async () => {
   const uids = [1, 2].map((n) => `0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c${n}`);
   const records = uids.map((each) => ({ uid: each, name: 'f', status: 'ready' }));
-  let created = 0;
-  const { cli } = await against(({ method, path }) => {
-    const session = `/api/external/v1/upload/${created}/`;
+  let createdCount = 0;
+  const { cli } = await cliWithService(({ method, path }) => {
+    const session = `/api/external/v1/upload/${createdCount}/`;
     if (method === 'PATCH') return { status: 204, headers: { 'upload-offset': '4' } };
-    if (method !== 'POST') return { body: records.find((each) => path.includes(each.uid)) ?? { items: records } };
-    const asset_uid = uids[created++]?.toUpperCase();
+    if (method !== 'POST') return { body: records.find((record) => path.includes(record.uid)) ?? { items: records } };
+    const asset_uid = uids[createdCount++]?.toUpperCase();
     return { status: 201, body: { asset_uid, location: session } };
   });
   const files = ['a', 'b'].map((name) => join(cli.home, name));
   for (const file of files) writeFileSync(file, 'four');
-  const done = await cli.json(['upload', ...files, '--wait']);
-  expect(done.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(['ready', 'ready']);
+  const uploadedRecords = await cli.json(['upload', ...files, '--wait']);
+  expect(uploadedRecords.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(['ready', 'ready']);
 });
 
 it('assets wait polls a thousand assets by pages of the list instead of one by one', async () => {
   const uids = Array.from({ length: 1000 }, (_, n) => `0c6f2a52-3c35-4f3e-9a51-${String(n).padStart(12, '0')}`);
   let rounds = 0;
-  const { cli, requests } = await against(({ query }) => {
+  const { cli, requests } = await cliWithService(({ query }) => {
     const offset = Number(query.offset);
     if (offset === 0) rounds++;
     const status = rounds < 3 ? 'processing' : 'ready';
@@ -107,59 +110,61 @@ it('assets wait polls a thousand assets by pages of the list instead of one by o
 });
 
 it.each([9, 10, 20, 25, 100])('workspaces ls lists %i workspaces if the service ignores paging', async (count) => {
-  const list = Array.from({ length: count }, (_, at) => ({
-    uid: `7b1f4d0e-58a4-4c8e-9a0b-${String(at).padStart(12, '0')}`,
-    name: `w${at}`,
+  const workspaces = Array.from({ length: count }, (_, n) => ({
+    uid: `7b1f4d0e-58a4-4c8e-9a0b-${String(n).padStart(12, '0')}`,
+    name: `w${n}`,
   }));
-  const forms = [list, ...(count < 100 ? [{ items: list, count }] : [])];
-  for (const body of forms) {
-    const { cli } = await against(({ path }) => (path === '/api/external/v1/workspaces/' ? { body } : undefined));
+  const responseBodies = [workspaces, ...(count < 100 ? [{ items: workspaces, count }] : [])];
+  for (const body of responseBodies) {
+    const { cli } = await cliWithService(({ path }) =>
+      path === '/api/external/v1/workspaces/' ? { body } : undefined,
+    );
     expect(await cli.json(['workspaces', 'ls'])).toHaveLength(count);
   }
 });
 
 describe('lists without a total', () => {
-  const assets = (count: number) =>
+  const createAssets = (count: number) =>
     Array.from({ length: count }, (_, n) => ({
       uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
       name: `clip ${n}`,
     }));
-  const paged =
-    (all: object[], cap: number, envelope: (isMore: boolean) => object): Responder =>
+  const pagedLibrary =
+    (allAssets: object[], maxPageSize: number, moreFields: (isMore: boolean) => object): Responder =>
     ({ query }) => {
       const offset = Number(query.offset);
-      const items = all.slice(offset, offset + Math.min(cap, Number(query.limit)));
-      return { body: { items, ...envelope(offset + items.length < all.length) } };
+      const items = allAssets.slice(offset, offset + Math.min(maxPageSize, Number(query.limit)));
+      return { body: { items, ...moreFields(offset + items.length < allAssets.length) } };
     };
-  const nothing = () => ({});
-  const alwaysNull = () => ({ next: null });
-  const truthful = (isMore: boolean) => ({ next: isMore ? '/more' : null });
+  const withoutNext = () => ({});
+  const withNullNext = () => ({ next: null });
+  const withCorrectNext = (isMore: boolean) => ({ next: isMore ? '/more' : null });
 
   it.each([
-    ['pages of 60', 60, nothing, 5],
-    ['pages of 75', 75, nothing, 4],
-    ['pages of 99', 99, nothing, 3],
-    ['full pages and a next that is always null', 100, alwaysNull, 3],
-    ['pages of 60 and a next that is always null', 60, alwaysNull, 5],
-    ['pages of 125 cut to 100, and a correct next', 125, truthful, 3],
-  ])('assets ls --all lists all 250 assets of a service with %s', async (_, cap, envelope, requests) => {
-    const service = await against(paged(assets(250), cap, envelope));
+    ['pages of 60', 60, withoutNext, 5],
+    ['pages of 75', 75, withoutNext, 4],
+    ['pages of 99', 99, withoutNext, 3],
+    ['full pages and a next that is always null', 100, withNullNext, 3],
+    ['pages of 60 and a next that is always null', 60, withNullNext, 5],
+    ['pages of 125 cut to 100, and a correct next', 125, withCorrectNext, 3],
+  ])('assets ls --all lists all 250 assets of a service with %s', async (_, maxPageSize, moreFields, requestCount) => {
+    const service = await cliWithService(pagedLibrary(createAssets(250), maxPageSize, moreFields));
     const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
     expect(code).toBe(0);
     expect(stdout.trim().split('\n')).toHaveLength(250);
-    expect(service.requests).toHaveLength(requests);
+    expect(service.requests).toHaveLength(requestCount);
   });
 
   it('assets ls --all sends one extra request if a short list has no total', async () => {
-    const service = await against(paged(assets(7), 100, nothing));
+    const service = await cliWithService(pagedLibrary(createAssets(7), 100, withoutNext));
     const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
     expect([code, stdout.trim().split('\n').length, service.requests.length]).toEqual([0, 7, 2]);
   });
 
   it('assets ls --all treats a 404 for an offset past the end as the end of the list', async () => {
-    const list = paged(assets(7), 100, nothing);
-    const service = await against((asked) =>
-      Number(asked.query.offset) < 7 ? list(asked) : { status: 404, body: {} },
+    const respondAsLibrary = pagedLibrary(createAssets(7), 100, withoutNext);
+    const service = await cliWithService((request) =>
+      Number(request.query.offset) < 7 ? respondAsLibrary(request) : { status: 404, body: {} },
     );
     const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
     expect([code, stdout.trim().split('\n').length]).toEqual([0, 7]);
@@ -168,7 +173,7 @@ describe('lists without a total', () => {
   it.each([7, 20])(
     'assets ls --all exits with 10 if the service repeats its %i assets at every offset',
     async (count) => {
-      const service = await against(() => ({ body: { items: assets(count) } }));
+      const service = await cliWithService(() => ({ body: { items: createAssets(count) } }));
       const { code, stderr } = await service.cli.run(['assets', 'ls', '--all', '-q']);
       expect([code, stderr]).toEqual([10, expect.stringContaining('the same items on every page')]);
     },
@@ -176,7 +181,7 @@ describe('lists without a total', () => {
 });
 
 describe('a service that ignores a filter', () => {
-  const item = {
+  const asset = {
     uid,
     name: 'clip',
     type: 'video',
@@ -193,8 +198,10 @@ describe('a service that ignores a filter', () => {
     ['created_before', ['--created-before', '2020-01-01']],
     ['parent', ['--folder', '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7ff']],
   ])('assets ls warns and lists the returned assets if the service ignores the filter %s', async (name, filter) => {
-    const { cli } = await against((request) =>
-      request.path.endsWith('/workspaces/') ? { body: { items: [{ uid: workspaceUid }] } } : one(item)(request),
+    const { cli } = await cliWithService((request) =>
+      request.path.endsWith('/workspaces/')
+        ? { body: { items: [{ uid: workspaceUid }] } }
+        : libraryWith(asset)(request),
     );
     for (const paging of [[], ['--all']]) {
       const { code, stdout, stderr } = await cli.run(['assets', 'ls', ...filter, ...paging]);
@@ -205,7 +212,7 @@ describe('a service that ignores a filter', () => {
   });
 
   it('assets ls does not warn about an ignored filter if the assets match it', async () => {
-    const { cli } = await against(one(item));
+    const { cli } = await cliWithService(libraryWith(asset));
     const { stderr } = await cli.run(['assets', 'ls', '--status', 'ready', '--tag', 'kept']);
     expect(stderr).toBe('');
   });

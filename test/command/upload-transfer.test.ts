@@ -184,8 +184,8 @@ describe('offsets', () => {
   it.each([204, 409])('upload exits with 10 if %i responses set the offset back five times', async (status) => {
     setup.fault = ({ method, nth }) => {
       if (method !== 'PATCH') return undefined;
-      const forward = respondWith(204, undefined, { 'upload-offset': String(chunkBytes) });
-      return nth % 2 === 1 ? forward : respondWith(status, undefined, { 'upload-offset': '0' });
+      const acknowledgeChunk = respondWith(204, undefined, { 'upload-offset': String(chunkBytes) });
+      return nth % 2 === 1 ? acknowledgeChunk : respondWith(status, undefined, { 'upload-offset': '0' });
     };
     const { code, record } = await setup.upload();
     expect(code).toBe(10);
@@ -237,35 +237,35 @@ describe('offsets', () => {
 const size = 4 * chunkBytes + 1000;
 const respondWithOffset = (status: number, offset: string) =>
   respondWith(status, undefined, { 'upload-offset': offset });
-const cut: Fault = { cutAfterBytes: 20_000 };
-const faultyResponses: [what: string, lie: (seen: InterposedRequest) => Fault | undefined, exit: number][] = [
+const droppedConnection: Fault = { cutAfterBytes: 20_000 };
+const faultyResponses: [what: string, planFault: (seen: InterposedRequest) => Fault | undefined, exit: number][] = [
   ...['', 'x', '-1', '1.5', '0x10000', '1e5', '65536, 0', '99999999999999999999'].flatMap(
     (offset): (typeof faultyResponses)[number][] => [
-      [`204 with an offset of '${offset}'`, patch(respondWithOffset(204, offset)), 10],
-      [`409 with an offset of '${offset}'`, patch(respondWithOffset(409, offset)), 10],
-      [`HEAD with an offset of '${offset}'`, head(respondWithOffset(200, offset)), 10],
+      [`204 with an offset of '${offset}'`, faultOnPatch(respondWithOffset(204, offset)), 10],
+      [`409 with an offset of '${offset}'`, faultOnPatch(respondWithOffset(409, offset)), 10],
+      [`HEAD with an offset of '${offset}'`, faultOnHead(respondWithOffset(200, offset)), 10],
     ],
   ),
   ...[String(size + 1), '99999999'].flatMap((offset): (typeof faultyResponses)[number][] => [
-    [`204 past the end: ${offset}`, patch(respondWithOffset(204, offset)), 13],
-    [`409 past the end: ${offset}`, patch(respondWithOffset(409, offset)), 13],
-    [`HEAD past the end: ${offset}`, head(respondWithOffset(200, offset)), 13],
+    [`204 past the end: ${offset}`, faultOnPatch(respondWithOffset(204, offset)), 13],
+    [`409 past the end: ${offset}`, faultOnPatch(respondWithOffset(409, offset)), 13],
+    [`HEAD past the end: ${offset}`, faultOnHead(respondWithOffset(200, offset)), 13],
   ]),
   ...[String(size), String(3 * chunkBytes)].flatMap((offset): (typeof faultyResponses)[number][] => [
-    [`204 past what was sent: ${offset}`, patch(respondWithOffset(204, offset)), 13],
-    [`409 past what was sent: ${offset}`, patch(respondWithOffset(409, offset)), 13],
+    [`204 past what was sent: ${offset}`, faultOnPatch(respondWithOffset(204, offset)), 13],
+    [`409 past what was sent: ${offset}`, faultOnPatch(respondWithOffset(409, offset)), 13],
   ]),
-  [`HEAD past what was sent: ${size}`, head(respondWithOffset(200, String(size))), 13],
+  [`HEAD past what was sent: ${size}`, faultOnHead(respondWithOffset(200, String(size))), 13],
   ...[200, 201, 202, 206].map((status): (typeof faultyResponses)[number] => [
     `${status} without an offset`,
-    patch(respondWith(status, {})),
+    faultOnPatch(respondWith(status, {})),
     10,
   ]),
-  ['204 without an offset', patch(respondWith(204)), 10],
-  ['409 without an offset', patch(respondWith(409, { error: {} })), 10],
+  ['204 without an offset', faultOnPatch(respondWith(204)), 10],
+  ['409 without an offset', faultOnPatch(respondWith(409, { error: {} })), 10],
   ...[301, 302, 307, 308].map((status): (typeof faultyResponses)[number] => [
     `${status} to another place`,
-    patch(respondWith(status, undefined, { location: 'http://127.0.0.1:9/elsewhere' })),
+    faultOnPatch(respondWith(status, undefined, { location: 'http://127.0.0.1:9/elsewhere' })),
     10,
   ]),
   ...[
@@ -283,44 +283,44 @@ const faultyResponses: [what: string, lie: (seen: InterposedRequest) => Fault | 
     [507, 7],
   ].map(([status, exit]): (typeof faultyResponses)[number] => [
     `PATCH answered ${status}`,
-    patch(respondWith(status as number, { error: { message: 'no' } })),
+    faultOnPatch(respondWith(status as number, { error: { message: 'no' } })),
     exit as number,
   ]),
   ...[500, 502, 503, 504, 520, 599].map((status): (typeof faultyResponses)[number] => [
     `PATCH answered ${status} for ever`,
-    patch(respondWith(status, 'no')),
+    faultOnPatch(respondWith(status, 'no')),
     10,
   ]),
   ...[500, 502, 503, 504].map((status): (typeof faultyResponses)[number] => [
     `HEAD answered ${status} for ever`,
-    head(respondWith(status, 'no')),
+    faultOnHead(respondWith(status, 'no')),
     10,
   ]),
   ...[401, 403].map((status): (typeof faultyResponses)[number] => [
     `HEAD answered ${status}`,
-    head(respondWith(status, undefined)),
+    faultOnHead(respondWith(status, undefined)),
     status === 401 ? 4 : 5,
   ]),
-  ['a web page for a PATCH', patch(respondWith(200, '<html><title>Log in</title></html>')), 10],
+  ['a web page for a PATCH', faultOnPatch(respondWith(200, '<html><title>Log in</title></html>')), 10],
 ];
 
 /** Injects the fault from the second PATCH on. */
-function patch(fault: Fault) {
+function faultOnPatch(fault: Fault) {
   return ({ method, nth }: InterposedRequest) => (method === 'PATCH' && nth >= 2 ? fault : undefined);
 }
 
 /** Drops the connection once, in the second PATCH, and injects the fault into HEAD. */
-function head(fault: Fault) {
+function faultOnHead(fault: Fault) {
   return ({ method, nth }: InterposedRequest) => {
-    if (method === 'PATCH' && nth === 2) return cut;
+    if (method === 'PATCH' && nth === 2) return droppedConnection;
     return method === 'HEAD' ? fault : undefined;
   };
 }
 
 it.each(faultyResponses)(
   'upload fails with an error code and stays resumable after a faulty response: %s',
-  async (_what, lie, exit) => {
-    setup.fault = lie;
+  async (_what, planFault, exit) => {
+    setup.fault = planFault;
     const { code, record } = await setup.upload([], { clock: fastClock(10_000) });
     expect([code, record.error?.code]).toEqual([exit, expect.any(String)]);
     expect(record.error.code).not.toBe('unclassified');

@@ -17,7 +17,7 @@ import { openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { createLibrary, workspaceUid } from '../support/fake-library.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { respond, serveHtml, startServer } from '../support/http-server.ts';
-import { startRecordingServer as recording } from '../support/recording-server.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
 import { fixturePath, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -31,7 +31,7 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
   const markup = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
 
   /** Starts a service whose every text is HTML markup and whose every URL is another site's. */
-  async function hostile(elsewhere: string) {
+  async function startHostileService(elsewhere: string) {
     const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
     const record = {
       uid,
@@ -48,7 +48,7 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
       content_type: markup,
       thumbnail_url: `${elsewhere}/page.html`,
     };
-    const service = await recording(({ path, method }) => {
+    const service = await startRecordingServer(({ path, method }) => {
       if (path.endsWith('/player/')) return { body: { uid, playback_token: 'a-token' } };
       if (path.endsWith('/playback/info/'))
         return {
@@ -74,7 +74,7 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
         'content-type': 'text/html',
       }),
     );
-    const service = await hostile(elsewhere);
+    const service = await startHostileService(elsewhere);
     const { page, complaints } = await visit(await startBrowse(service));
     expect(await page.locator('a.thing .name').first().innerText()).toBe(markup);
     await page.locator('a.thing').first().hover();
@@ -87,8 +87,8 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
     expect(await player(page).locator('img[src=x]').count()).toBe(0);
     expect(await page.title()).not.toBe('owned');
     // Thumbnails of the cards, and of the asset while its player loads.
-    const others = complaints.filter((each) => isUnexpected(each) && !each.includes('/thumbnail'));
-    expect([...new Set(others)]).toEqual([
+    const otherComplaints = complaints.filter((each) => isUnexpected(each) && !each.includes('/thumbnail'));
+    expect([...new Set(otherComplaints)]).toEqual([
       'Failed to load resource: the server responded with a status of 404 (Not Found)',
     ]);
     expect(service.requests.filter(({ method }) => method !== 'GET').map(({ path }) => path)).toEqual(
@@ -97,23 +97,23 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
   });
 
   it('the browse page refuses frames, fetches, form posts and event streams from another site', async () => {
-    const service = await hostile('http://127.0.0.1:9');
+    const service = await startHostileService('http://127.0.0.1:9');
     const browsing = await startBrowse(service);
     const { page } = await visit(browsing);
     const { href } = new URL(page.url());
     // The page's own requests: its list and the folder tree.
     await expect.poll(() => service.requests.some(({ path }) => path.includes('/folders/'))).toBe(true);
-    const asked = service.requests.length;
-    const evil = await serveHtml(`<!doctype html><title>evil</title>
+    const requestsBefore = service.requests.length;
+    const hostileUrl = await serveHtml(`<!doctype html><title>evil</title>
       <iframe id="framed" src="${href}"></iframe>
       <img id="seen" src="${href}assets/0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1/thumbnail">
       <form method="post" enctype="text/plain" action="${href}uploads?name=x&size=3"><input name="a"></form>`);
     for (const name of ['127.0.0.1', 'news.example']) {
-      const site = new URL(evil);
+      const site = new URL(hostileUrl);
       site.hostname = name;
-      const other = await page.context().newPage();
-      await other.goto(site.href);
-      const outcomes = await other.evaluate<unknown[]>(`Promise.all([
+      const sitePage = await page.context().newPage();
+      await sitePage.goto(site.href);
+      const outcomes = await sitePage.evaluate<unknown[]>(`Promise.all([
         ...['GET', 'POST', 'DELETE'].map((method) =>
           fetch('${href}assets/0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1', { method, credentials: 'include' })
             .then((response) => response.type, () => 'refused')),
@@ -122,14 +122,14 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
           e.onerror = () => done('refused'); e.onopen = () => done('open'); }),
       ])`);
       expect(outcomes).toEqual(['refused', 'refused', 'refused', 'refused', 'refused']);
-      const framed = other.frames().find((frame) => frame !== other.mainFrame());
+      const framed = sitePage.frames().find((frame) => frame !== sitePage.mainFrame());
       expect(await framed?.locator('a.thing').count()).toBe(0);
-      await other.locator('form').evaluate((form: { submit(): void }) => form.submit());
-      await other.waitForLoadState();
-      expect(await other.locator('h1').innerText()).toBe('This page is locked');
-      await other.close();
+      await sitePage.locator('form').evaluate((form: { submit(): void }) => form.submit());
+      await sitePage.waitForLoadState();
+      expect(await sitePage.locator('h1').innerText()).toBe('This page is locked');
+      await sitePage.close();
     }
-    expect(service.requests.length).toBe(asked);
+    expect(service.requests.length).toBe(requestsBefore);
   });
 });
 
@@ -152,11 +152,19 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
   });
 
   /** Starts a service with this many assets and any total. */
-  async function countingBy(total: (page: number) => unknown, assets = 250, status = 'ready') {
-    const service = await recording(({ path, query }) => {
+  async function openWithTotal({
+    total,
+    assetCount = 250,
+    status = 'ready',
+  }: {
+    total: (pageLength: number) => unknown;
+    assetCount?: number;
+    status?: string;
+  }) {
+    const service = await startRecordingServer(({ path, query }) => {
       if (path.endsWith('/folders/')) return { body: [] };
       const [limit, offset] = [Number(query.limit), Number(query.offset)];
-      const count = Math.max(0, Math.min(limit, assets - offset));
+      const count = Math.max(0, Math.min(limit, assetCount - offset));
       const items = Array.from({ length: count }, (_, n) => ({
         uid: `asset-${offset + n}`,
         name: `Asset ${offset + n}`,
@@ -171,7 +179,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
   }
 
   it('the browse page lists all assets of a service whose total counts only one page', async () => {
-    const { page } = await countingBy((page) => page);
+    const { page } = await openWithTotal({ total: (pageLength) => pageLength });
     await page.locator('a.thing').first().focus();
     await pollUntil(async () => {
       await page.keyboard.press('End');
@@ -180,7 +188,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
   });
 
   it('the browse page discards an inflated total after fewer than 20 requests', async () => {
-    const { page, requests } = await countingBy(() => 1e15);
+    const { page, requests } = await openWithTotal({ total: () => 1e15 });
     await page.locator('a.thing').first().focus();
     await page.keyboard.press('End');
     await pollUntil(() => statusText(page)).toBe('number of assets unknown');
@@ -191,78 +199,81 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     expect(requests.length).toBeLessThan(20);
   });
 
-  it.each(isFullRun ? [100, 200] : [200])('the page keeps a correct total of %i assets while polling', async (all) => {
-    const { page, requests } = await countingBy(() => all, all, 'processing');
-    await page.locator('a.thing').first().focus();
-    if (all > 100) await page.keyboard.press('End');
-    const last = String(all - 100);
-    const looks = async () => requests.filter(({ query }) => query.offset === last).length;
-    await pollUntil(looks).toBeGreaterThan(2);
-    expect(await statusText(page)).toBe(`${all} assets`);
-  });
+  it.each(isFullRun ? [100, 200] : [200])(
+    'the page keeps a correct total of %i assets while polling',
+    async (total) => {
+      const { page, requests } = await openWithTotal({ total: () => total, assetCount: total, status: 'processing' });
+      await page.locator('a.thing').first().focus();
+      if (total > 100) await page.keyboard.press('End');
+      const lastOffset = String(total - 100);
+      const pollCount = async () => requests.filter(({ query }) => query.offset === lastOffset).length;
+      await pollUntil(pollCount).toBeGreaterThan(2);
+      expect(await statusText(page)).toBe(`${total} assets`);
+    },
+  );
 
   it('the browse page keeps the length of its list when it polls during scrolling', async () => {
-    const { page } = await countingBy(() => 5_000, 5_000, 'processing');
+    const { page } = await openWithTotal({ total: () => 5_000, assetCount: 5_000, status: 'processing' });
     await page.clock.install();
     await page.reload();
     await pollUntil(() => statusText(page)).toBe('5,000 assets');
     await page.clock.pauseAt(Date.now() + 60_000);
     await page.route(/assets\?.*offset=[1-9]/, () => {}); // never responds
-    const first = async () => Number(await page.locator('a.thing').first().getAttribute('data-at'));
-    const scroll = (top: number) => page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
-    await scroll(40_000);
-    await pollUntil(first).toBeGreaterThan(500);
-    const before = await first();
+    const firstIndex = async () => Number(await page.locator('a.thing').first().getAttribute('data-at'));
+    const scrollTo = (top: number) => page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
+    await scrollTo(40_000);
+    await pollUntil(firstIndex).toBeGreaterThan(500);
+    const before = await firstIndex();
     await page.clock.runFor(30_000); // the page polls again
-    await scroll(60_000);
-    await pollUntil(first).toBeGreaterThan(before);
+    await scrollTo(60_000);
+    await pollUntil(firstIndex).toBeGreaterThan(before);
   });
 
   it('several filter changes in a row send one request, for the last filter', async () => {
-    const { page, requests } = await countingBy(() => 250);
+    const { page, requests } = await openWithTotal({ total: () => 250 });
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
-    const asked = (type: string) => requests.filter(({ query }) => query.type === type).length;
+    const requestsOfType = (type: string) => requests.filter(({ query }) => query.type === type).length;
     const before = requests.length;
     for (const type of ['video', 'audio', 'image', 'document', 'video', 'audio'])
       await page.getByLabel('Type').selectOption(type);
     await page.clock.runFor(1_000);
-    await pollUntil(async () => asked('audio')).toBe(1);
+    await pollUntil(async () => requestsOfType('audio')).toBe(1);
     await pollUntil(() => statusText(page)).toBe('250 assets');
     expect(requests.length).toBe(before + 1);
   });
 
   it('Clear keeps the folder and the order, and Back and a reload restore the scroll position', async () => {
-    const { page } = await countingBy(() => 250);
-    const place = () => page.evaluate<number>("document.querySelector('.shelf').scrollTop");
+    const { page } = await openWithTotal({ total: () => 250 });
+    const scrollTop = () => page.evaluate<number>("document.querySelector('.shelf').scrollTop");
     await page.evaluate("document.querySelector('.shelf').scrollTop = 1500");
     await page.getByRole('button', { name: 'Top level' }).click();
     await page.getByLabel('Order').selectOption('name');
     await page.getByLabel('Type').selectOption('audio');
-    await pollUntil(place).toBe(0);
+    await pollUntil(scrollTop).toBe(0);
     await page.getByRole('button', { name: 'Clear' }).click();
     await pollUntil(async () => Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
       parent: 'root',
       ordering: 'name',
     });
     for (let steps = 0; steps < 4; steps++) await page.goBack();
-    await pollUntil(place).toBe(1500);
+    await pollUntil(scrollTop).toBe(1500);
     await page.reload();
-    await pollUntil(place).toBe(1500);
+    await pollUntil(scrollTop).toBe(1500);
   });
 
   it('the asset dialog shows the data of the list until the record has loaded', async () => {
-    const one = {
+    const asset = {
       uid: 'one',
       name: 'a\u202egpj.exe',
       type: 'video',
       status: 'ready',
       tags: ['sea'],
     };
-    const service = await recording(({ path }) => {
+    const service = await startRecordingServer(({ path }) => {
       if (path.endsWith('/folders/')) return { body: [] };
-      if (path.endsWith('/assets/')) return { body: { items: [one], count: 1 } };
-      return path.endsWith('/one/') ? { body: one } : undefined;
+      if (path.endsWith('/assets/')) return { body: { items: [asset], count: 1 } };
+      return path.endsWith('/one/') ? { body: asset } : undefined;
     });
     const browsing = await startBrowse({
       url: service.url,
@@ -270,28 +281,28 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       workspace: workspaceUid,
     });
     const { page } = await visit(browsing);
-    let go = () => {};
-    const gone = new Promise<void>((resolve) => {
-      go = resolve;
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
     });
-    await page.route(/assets\/one(\/watch)?$/, (route) => gone.then(() => route.continue()));
+    await page.route(/assets\/one(\/watch)?$/, (route) => released.then(() => route.continue()));
     // Bidirectional controls in names are escaped.
     await card(page, 'a\\u202egpj.exe').click();
-    const tags = page.getByLabel('Tags, separated by commas');
+    const tagsField = page.getByLabel('Tags, separated by commas');
     await dialog(page).getByText('Loading the player').waitFor();
-    expect([await tags.inputValue(), await tags.isDisabled()]).toEqual(['sea', true]);
-    go();
-    await pollUntil(() => tags.isDisabled()).toBe(false);
+    expect([await tagsField.inputValue(), await tagsField.isDisabled()]).toEqual(['sea', true]);
+    release();
+    await pollUntil(() => tagsField.isDisabled()).toBe(false);
     await pollUntil(() => dialog(page).getByText('Loading the player').count()).toBe(0);
   });
 
   it('the upload tray counts files by outcome, and finished uploads refresh the list and the folders', async () => {
-    const usual = createLibrary();
-    const service = await recording((asked) => {
-      const named = String(asked.headers['upload-metadata'] ?? '');
-      const isRefused = named.includes(Buffer.from('refused.bin').toString('base64'));
+    const respondAsLibrary = createLibrary();
+    const service = await startRecordingServer((request) => {
+      const uploadMetadata = String(request.headers['upload-metadata'] ?? '');
+      const isRefused = uploadMetadata.includes(Buffer.from('refused.bin').toString('base64'));
       if (isRefused) return { status: 422, body: { error: { message: 'not this one' } } };
-      return usual(asked);
+      return respondAsLibrary(request);
     });
     const browsing = await startBrowse({
       url: service.url,
@@ -299,36 +310,37 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       workspace: workspaceUid,
     });
     const { page } = await visit(browsing);
-    const reads = (path: string) =>
-      service.requests.filter((asked) => asked.method === 'GET' && asked.path.endsWith(path) && !asked.query.search)
-        .length;
-    const home = join(temporaryFolder(), 'Rushes');
-    mkdirSync(home);
-    const [good, refused] = [join(home, 'good.bin'), join(home, 'refused.bin')];
+    const readCount = (path: string) =>
+      service.requests.filter(
+        (request) => request.method === 'GET' && request.path.endsWith(path) && !request.query.search,
+      ).length;
+    const folder = join(temporaryFolder(), 'Rushes');
+    mkdirSync(folder);
+    const [good, refused] = [join(folder, 'good.bin'), join(folder, 'refused.bin')];
     writeFileSync(good, 'good');
     writeFileSync(refused, 'evil');
-    await pollUntil(async () => reads('/folders/')).toBe(1);
+    await pollUntil(async () => readCount('/folders/')).toBe(1);
     // The page's timers are paused: only immediate updates happen.
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
-    const summary = async () => {
+    const traySummary = async () => {
       await page.clock.runFor(20);
       return page.locator('.tray summary').innerText();
     };
     await dropFiles(page, [good]);
-    await pollUntil(summary).toBe('1 file done');
+    await pollUntil(traySummary).toBe('1 file done');
     await dropFiles(page, [good]);
-    await pollUntil(summary).toBe('2 files done');
-    const before = [reads('/assets/'), reads('/folders/')] as const;
-    await dropFiles(page, [home]);
-    await pollUntil(summary).toBe('4 files: 2 uploaded, 1 already uploaded, 1 failed');
-    await pollUntil(async () => reads('/assets/')).toBeGreaterThan(before[0]);
+    await pollUntil(traySummary).toBe('2 files done');
+    const before = [readCount('/assets/'), readCount('/folders/')] as const;
+    await dropFiles(page, [folder]);
+    await pollUntil(traySummary).toBe('4 files: 2 uploaded, 1 already uploaded, 1 failed');
+    await pollUntil(async () => readCount('/assets/')).toBeGreaterThan(before[0]);
     await pollUntil(async () => page.getByRole('button', { name: 'Rushes' }).count()).toBe(1);
   });
 
   it('the Try again button reloads a list that failed to load', async () => {
     let isDown = true;
-    const service = await recording(({ path }) => {
+    const service = await startRecordingServer(({ path }) => {
       if (path.endsWith('/folders/')) return { body: [] };
       if (isDown) return { status: 403, body: { error: { message: 'not now' } } };
       return { body: { items: [{ uid: 'one', name: 'One' }], count: 1 } };
@@ -347,7 +359,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
   });
 
   it('the browse page shows at once that its mediactl process has ended', async () => {
-    const service = await recording(({ path }) => ({
+    const service = await startRecordingServer(({ path }) => ({
       body: path.endsWith('/folders/') ? [] : { items: [{ uid: 'one', name: 'One' }], count: 1 },
     }));
     const browsing = await startBrowse({
@@ -357,19 +369,19 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     });
     const { page } = await visit(browsing);
     browsing.child.kill('SIGKILL');
-    const words = await page.locator('.gone').innerText();
-    expect(words).toContain(`mediactl browse '${page.url()}'`);
-    expect(words).not.toContain('resume');
+    const message = await page.locator('.gone').innerText();
+    expect(message).toContain(`mediactl browse '${page.url()}'`);
+    expect(message).not.toContain('resume');
     await card(page, 'One').waitFor(); // the cards stay
   });
 
   it('a click on a button takes effect when the service rejects the edit that is saved on blur', async () => {
-    const service = await recording(({ path, method }) => {
+    const service = await startRecordingServer(({ path, method }) => {
       if (path.endsWith('/folders/')) return { body: [] };
       const refusal = 'a name must be like none that there is in any folder of this workspace';
       if (method === 'PATCH') return { status: 422, body: { error: { message: refusal } } };
-      const one = { uid: 'one', name: 'One' };
-      return { body: path.endsWith('/one/') ? one : { items: [one], count: 1 } };
+      const asset = { uid: 'one', name: 'One' };
+      return { body: path.endsWith('/one/') ? asset : { items: [asset], count: 1 } };
     });
     const browsing = await startBrowse({
       url: service.url,
@@ -378,38 +390,38 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     });
     const { page } = await visit(browsing, { viewport: { width: 1280, height: 900 } });
     await card(page, 'One').click();
-    const name = page.getByRole('textbox', { name: 'Name' });
-    const button = page.getByRole('button', { name: 'Trash…' });
-    const question = page.getByRole('button', { name: 'Cancel' });
-    const writes = () => service.requests.filter(({ method }) => method === 'PATCH').length;
+    const nameField = page.getByRole('textbox', { name: 'Name' });
+    const trashButton = page.getByRole('button', { name: 'Trash…' });
+    const cancelButton = page.getByRole('button', { name: 'Cancel' });
+    const writeCount = () => service.requests.filter(({ method }) => method === 'PATCH').length;
     type Box = { x: number; y: number; width: number; height: number };
-    const press = async () => {
-      const { x, y, width, height } = (await button.boundingBox()) as Box;
+    const pressTrashButton = async () => {
+      const { x, y, width, height } = (await trashButton.boundingBox()) as Box;
       await page.mouse.move(x + width / 2, y + height / 2);
       await page.mouse.down();
     };
     // Blur saves the field: the error arrives while the button is held.
-    await name.fill('Two');
-    const answered = page.waitForResponse((response) => response.request().method() === 'PATCH');
-    await press();
-    await answered;
+    await nameField.fill('Two');
+    const refusal = page.waitForResponse((response) => response.request().method() === 'PATCH');
+    await pressTrashButton();
+    await refusal;
     await page.waitForTimeout(100);
     await page.mouse.up();
-    await question.click();
+    await cancelButton.click();
     await dialog(page).getByText('not saved').waitFor();
     // Blur does not save a refused value again.
-    await name.focus();
-    await press();
+    await nameField.focus();
+    await pressTrashButton();
     await page.waitForTimeout(100);
     await page.mouse.up();
-    await question.waitFor();
-    expect(writes()).toBe(1);
-    await name.press('Enter');
-    await pollUntil(async () => writes()).toBe(2);
+    await cancelButton.waitFor();
+    expect(writeCount()).toBe(1);
+    await nameField.press('Enter');
+    await pollUntil(async () => writeCount()).toBe(2);
   });
 
   it('a search and a type that change together both apply, and Clear removes both', async () => {
-    const { page } = await countingBy(() => 250);
+    const { page } = await openWithTotal({ total: () => 250 });
     // In any order: on a slow machine the search is applied before the type.
     const filters = async () => Object.fromEntries(new URL(page.url()).searchParams);
     await page.keyboard.press('/');
@@ -430,7 +442,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
 });
 
 /** Returns axe-core's violations that are serious or critical. */
-async function seriousIn(page: Page): Promise<string[]> {
+async function seriousViolations(page: Page): Promise<string[]> {
   // Evaluates as a debugger does, since the page's Content-Security-Policy allows no other script.
   const { violations } = (await page.evaluate(
     `${axe.source};axe.run({ iframes: false, resultTypes: ['violations'] })`,
@@ -450,12 +462,12 @@ describe('accessibility', { tags: ['chromium', 'undocumented-fields'] }, () => {
       colorScheme,
       viewport: { width, height: 800 },
     });
-    expect(await seriousIn(page)).toEqual([]);
-    const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
-    expect(wide).toBeLessThanOrEqual(width);
+    expect(await seriousViolations(page)).toEqual([]);
+    const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
+    expect(scrollWidth).toBeLessThanOrEqual(width);
     await card(page, 'clip.mp4').click();
     await page.getByRole('button', { name: 'Trash…' }).click();
     await player(page).locator('main').waitFor();
-    expect(await seriousIn(page)).toEqual([]);
+    expect(await seriousViolations(page)).toEqual([]);
   });
 });

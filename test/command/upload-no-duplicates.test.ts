@@ -143,7 +143,7 @@ describe('one asset per file', () => {
     expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);
   });
 
-  it('upload of several files ends at a session location on another origin, and the next run names the asset that may be empty', async () => {
+  it('upload of several files stops if a session is on another origin, and the next run names the asset that may be empty', async () => {
     const elsewhere: Fault = {
       headers: (headers) => ({
         ...headers,

@@ -181,7 +181,7 @@ describe('audio waveform', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('the timeline shows an image as its waveform, even one that scripts cannot read', async () => {
+  it('the timeline shows the waveform image of an asset, even from another origin without CORS', async () => {
     for (const headers of [withCors, {}]) {
       const { page, complaints, at } = await soundWith((response) => {
         response.writeHead(200, { ...headers, 'content-type': 'image/jpeg' });

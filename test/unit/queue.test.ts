@@ -174,7 +174,7 @@ describe('queue jobs', () => {
       { ...task(), chunkBytes: 0 },
       { ...task(), folder: 7 },
     ],
-  ])('rejects invalid job payload %#', (data) => {
+  ])('parsing a job fails if a field of its payload is invalid (row %#)', (data) => {
     expect(failureOf(() => parseTask(data))).toEqual(errorInTable('invalid_job'));
   });
 

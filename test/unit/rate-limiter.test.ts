@@ -47,7 +47,7 @@ it('the requests in flight stay below the lowest remaining count minus the reser
   expect(limiter.budget).toMatchObject({ left: 13, limit: 100 });
 });
 
-it('--reserve-requests is not lowered, and the default reserve is at most half of the requests of a window', async () => {
+it('--reserve-requests may exceed half of the requests of a window, and the default reserve may not', async () => {
   const { limiter, acquiredAt, acquire, respond } = createLimiter();
   limiter.reserve = 0;
   await acquire();

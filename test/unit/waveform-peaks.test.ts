@@ -8,7 +8,7 @@ it.each<[string, unknown, number[]]>([
   ['8-bit audiowaveform data', { bits: 8, data: [-64, 32, -1, 127] }, [0.5, 127 / 128]],
   ['16-bit audiowaveform data', { bits: 16, data: [-8192, 0] }, [0.25]],
   ['two-channel audiowaveform data', { bits: 8, channels: 2, data: [-1, 1, -64, 1, 0, 0, 0, 32] }, [0.5, 0.25]],
-])('A14: parsePeaks reads %s', (_, waveform, expected) => {
+])('parsePeaks returns the peaks of a waveform given as %s (A14)', (_, waveform, expected) => {
   expect(parsePeaks(waveform)).toEqual(expected);
 });
 

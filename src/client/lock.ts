@@ -59,7 +59,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
   return { release };
 }
 
-/** Returns true if a lock is held. Does not acquire the lock, so concurrent checks do not interfere. */
+/** Returns true if a lock is held. Reads the file for an instant, during which `tryLock` finds it held. */
 async function isLocked(path: string): Promise<boolean> {
   if (!existsSync(path)) return false;
   const database = await openSqlite(path);
@@ -127,6 +127,8 @@ export async function withLock<T>(request: LockRequest, work: () => Promise<T>):
 const lockSuffix = '.lock';
 /** Maximum wait for the guard lock, which a process normally holds for only a few milliseconds. */
 const guardTimeoutMs = 60_000;
+/** Maximum time of a check by another process, which reads the lock file and so looks like its holder. */
+const checkMs = 50;
 
 /**
  * Named locks in a folder, one file per lock. After a crash, the file remains until `removeStale` or `ifStale`
@@ -153,7 +155,7 @@ export class NamedLocks {
   async acquire(name: string): Promise<(() => Promise<void>) | undefined> {
     await makeStateFolder(this.#folder);
     const path = this.#path(name);
-    const lock = await this.#withGuard(() => tryLock(path));
+    const lock = await this.#withGuard(() => retryUntilAcquired(path, { waitMs: checkMs }, () => tryLock(path)));
     if (!lock) return undefined;
     return async () => {
       // The protected work is complete even if the removal fails. `removeStale` removes the file later. Released first,

@@ -34,7 +34,10 @@ class User {
 
   /** Runs shell lines in a session with the keyring; `mediactl` is on PATH. */
   async session(keyring: string, ...lines: string[]) {
-    return this.#run('dbus-run-session', ['--', 'sh', '-c', [keyring, this.#alias, ...lines].join('\n')]);
+    const script = ['exec >&3 3>&-', keyring, this.#alias, ...lines].join('\n');
+    // D-Bus may start a second daemon, which prints its variables: the output of D-Bus is not that of the lines.
+    const start = 'exec 3>&1 >/dev/null; exec dbus-run-session -- sh -c "$1"';
+    return this.#run('sh', ['-c', start, 'sh', script]);
   }
 
   /** Runs shell lines without D-Bus, as on a server. */

@@ -3,7 +3,7 @@ import { buildCommandTree } from '../../src/cli/program.ts';
 import { allNodes, leaves } from '../../src/cli/reference/command-node.ts';
 import { describeCommand } from '../../src/cli/reference/command-tree.ts';
 import { shortcuts } from '../../src/cli/shortcuts.ts';
-import { createWorld, DocumentationUser, type World } from './documentation-user.ts';
+import { createFixtures, DocumentationUser, type Fixtures } from './documentation-user.ts';
 import { hangMs } from './hang.ts';
 import { has } from './has.ts';
 import { commandsIn, type PageCommand, readPage, userPages } from './manual.ts';
@@ -110,11 +110,11 @@ export const helpPages = dueIn(
 
 /** Runs the lines of a page in their order: one may need what those before it did. */
 export function testPages(pages: readonly Page[]): void {
-  let world: World;
+  let fixtures: Fixtures;
   beforeAll(async () => {
-    world = await createWorld();
+    fixtures = await createFixtures();
   }, 3 * hangMs);
-  afterAll(() => world.end());
+  afterAll(() => fixtures.end());
 
   it('commands that are not run, or fail, are on a page still', () => {
     const all = [...seen].map(nameOf);
@@ -126,7 +126,7 @@ export function testPages(pages: readonly Page[]): void {
       let user: DocumentationUser;
       beforeAll(async () => {
         const startsSandbox = commands.some(({ text }) => text.startsWith('mediactl sandbox start'));
-        user = await DocumentationUser.start(world, { name, startsSandbox, answersYes: !unattended.includes(name) });
+        user = await DocumentationUser.start(fixtures, { name, startsSandbox, answersYes: !unattended.includes(name) });
       });
       afterAll(() => user.end());
       for (const command of commands)

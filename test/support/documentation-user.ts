@@ -15,8 +15,8 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 /* Runs the command lines of documentation, as a user who has the library, files and programs that they refer to. */
 
-/** What all users share, and none of them changes. */
-export type World = {
+/** Fixtures that all users read and none of them changes. */
+export type Fixtures = {
   /** Data folder of a sandbox with the library of a new user. */
   library: string;
   /** The last upload to the library, and a playback token for it. */
@@ -40,14 +40,14 @@ const assets = [
   'Old/draft.mp4',
 ];
 
-export async function createWorld(): Promise<World> {
+export async function createFixtures(): Promise<Fixtures> {
   const ends: (() => unknown)[] = [];
   const files = await FileServer.start(clipWith('web'), (close) => ends.push(close));
   const store = has('redis-server') ? await redis.start() : undefined;
   const end = () => Promise.all([store?.end(), ...ends.map((each) => each())]);
   const library = temporaryFolder();
-  const world = { library, uid: '', token: '', origin: new URL(files.url).origin, store: store?.address, end };
-  const owner = await DocumentationUser.start(world, { name: 'owner' });
+  const fixtures = { library, uid: '', token: '', origin: new URL(files.url).origin, store: store?.address, end };
+  const owner = await DocumentationUser.start(fixtures, { name: 'owner' });
   const type = async (line: string) => {
     const { code, stdout, stderr } = await owner.run(line);
     if (code !== 0) throw new Error(`${line}: ${stderr}`);
@@ -59,7 +59,7 @@ export async function createWorld(): Promise<World> {
   const uid = await type('mediactl upload interview.mp4 -q');
   const token = await type('mediactl assets player-data @last --show-token --jq .playback_token');
   await owner.end();
-  return { ...world, library: owner.service.dataDir, uid, token };
+  return { ...fixtures, library: owner.service.dataDir, uid, token };
 }
 
 const clip = readFileSync(fixturePath('clip.mp4'));
@@ -73,7 +73,7 @@ function clipWith(text: string): Buffer {
 
 type UserOptions = {
   name: string;
-  /** Answers every question with yes. Without it nobody answers. */
+  /** True to answer every prompt with yes. By default no prompt is answered. */
   answersYes?: boolean;
   /** Starts sandboxes, the first of them with the library. Otherwise the user has profiles for a service. */
   startsSandbox?: boolean;
@@ -84,32 +84,32 @@ export class DocumentationUser {
   readonly service: TestSandbox;
   readonly #home = temporaryFolder();
   readonly #options: UserOptions;
-  /** What documentation calls things, and what they are here. */
+  /** Maps placeholders of the documentation to values of this test. */
   readonly #replacements: [RegExp | string, string][];
   /** Environment variables, which lines change. */
   #variables: Record<string, string | undefined>;
 
-  private constructor(world: World, service: TestSandbox, options: UserOptions) {
+  private constructor(fixtures: Fixtures, service: TestSandbox, options: UserOptions) {
     this.service = service;
     this.#options = options;
     const home = this.#home;
-    const queue = `${world.store}#${options.name.replace(/\W/g, '-')}`;
+    const queue = `${fixtures.store}#${options.name.replace(/\W/g, '-')}`;
     this.#replacements = [
       ['https://media.example.com', service.url],
-      ['https://example.com', world.origin],
+      ['https://example.com', fixtures.origin],
       ['MEDIACTL_API_KEY=…', `MEDIACTL_API_KEY=${service.key}`],
       ['redis://queue.lan', queue],
       [/\/mnt\/(?:media|nas)|\/Volumes\/media/g, home],
       [/ --port \d+/g, ''],
       [/sandbox start|browse --no-open/g, '$& --port 0'], // ports may be in use here
       [/\brm ID\b/g, 'rm /Inbox/spare.mp4'],
-      [/\b(?:UID|ID)\b/g, world.uid],
-      [/\bTOKEN\b/g, world.token],
+      [/\b(?:UID|ID)\b/g, fixtures.uid],
+      [/\bTOKEN\b/g, fixtures.token],
       [/\bFILE\b/g, './clip.mp4'],
       [/\bNAME\b/g, 'staging'],
       [/\bDOMAIN\b/g, 'www.example.com'],
       [/\bWORDS\b/g, 'quay'],
-      [/\bURL\b/g, `${world.origin}/day1.mp4`],
+      [/\bURL\b/g, `${fixtures.origin}/day1.mp4`],
     ];
     this.#variables = {
       ...inherited,
@@ -121,24 +121,24 @@ export class DocumentationUser {
       MEDIACTL_STATE_DIR: join(home, 'state'),
       MEDIACTL_KEY_STORE: 'file',
       MEDIACTL_FFMPEG: 'none',
-      ...(world.store && { MEDIACTL_QUEUE: queue }),
+      ...(fixtures.store && { MEDIACTL_QUEUE: queue }),
     };
   }
 
-  static async start(world: World, options: UserOptions): Promise<DocumentationUser> {
+  static async start(fixtures: Fixtures, options: UserOptions): Promise<DocumentationUser> {
     const dataDir = temporaryFolder();
-    cpSync(world.library, dataDir, { recursive: true });
+    cpSync(fixtures.library, dataDir, { recursive: true });
     // Lines use workspace names, which strict mode omits.
     const service = await startSandbox({ dataDir, strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } });
-    const user = new DocumentationUser(world, service, options);
-    user.createFiles(user.#filesFor(world));
+    const user = new DocumentationUser(fixtures, service, options);
+    user.createFiles(user.#filesFor(fixtures));
     const anHourAgo = Date.now() / 1000 - 3600;
     utimesSync(join(user.#home, 'exports/cut.mp4'), anHourAgo, anHourAgo);
-    if (options.startsSandbox) cpSync(world.library, join(user.#home, 'state/sandbox'), { recursive: true });
+    if (options.startsSandbox) cpSync(fixtures.library, join(user.#home, 'state/sandbox'), { recursive: true });
     return user;
   }
 
-  #filesFor({ uid, token, origin }: World): Record<string, string | Buffer> {
+  #filesFor({ uid, token, origin }: Fixtures): Record<string, string | Buffer> {
     const { url: baseUrl, key, workspace } = this.service;
     const profile = { baseUrl, key, keyStore: 'file', workspace };
     const profiles = { default: profile, staging: profile, production: profile };

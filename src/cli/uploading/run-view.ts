@@ -73,7 +73,7 @@ class RunPresenter {
 
   async *pages(): AsyncGenerator<UploadRecord[]> {
     const view = this.#view;
-    const isHuman = this.#context.settings.outputOptions.format === 'table';
+    const isHuman = !this.#context.isMachineReadable;
     const outcomes = this.#run.outcomes(view.files);
     const next = async () => {
       const { value, done } = await outcomes.next();

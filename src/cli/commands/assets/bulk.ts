@@ -136,6 +136,12 @@ export async function confirmBulk(
   });
 }
 
+/** Returns the only target, to show all its fields; undefined for several, for filters, and in a machine-readable format. */
+export const singleTarget = (
+  { isMachineReadable }: Context,
+  { targets, byFilter }: { targets: readonly BulkTarget[]; byFilter: boolean },
+): BulkTarget | undefined => (targets.length === 1 && !byFilter && !isMachineReadable ? targets[0] : undefined);
+
 export type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
 /** Runs `work` for each target, as `runEach` does, and returns one outcome per target. */

@@ -202,9 +202,8 @@ async function isFolder(context: Context, path: string): Promise<boolean> {
 }
 
 /** Rejects fields after `--json`, as the GitHub CLI has them, which would be searched for and not be found. */
-function assertNoFieldList({ settings }: Context, [word = '', ...others]: readonly string[]): void {
-  const { format } = settings.outputOptions;
-  if (others.length > 0 || format === 'table') return;
+function assertNoFieldList({ isMachineReadable }: Context, [word = '', ...others]: readonly string[]): void {
+  if (others.length > 0 || !isMachineReadable) return;
   const fields = word.split(',');
   if (fields.length > 1 && fields.every((field) => knownFields.includes(field)))
     throw usageError(`'${word}' is a list of fields, not words to search for`, `--fields ${word}`);

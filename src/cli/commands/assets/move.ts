@@ -40,6 +40,7 @@ import {
   fetchRecords,
   resolveTargets,
   runConcurrently,
+  singleTarget,
   type TargetRequest,
 } from './bulk.ts';
 import { assetRecord } from './columns.ts';
@@ -159,8 +160,8 @@ async function moveAssets(
     await recordMove(uid);
     return moved;
   };
-  const [only] = targets;
-  if (only && targets.length === 1 && !byFilter && !context.isMachineReadable) {
+  const only = singleTarget(context, { targets, byFilter });
+  if (only) {
     const moved = await moveOne(only);
     context.terminal.info(`moved ${displayText(moved.name)} to ${to}`);
     return assetRecord(context, moved);

@@ -20,6 +20,7 @@ import {
   fetchRecords,
   resolveTargets,
   runConcurrently,
+  singleTarget,
   type TargetRequest,
 } from './bulk.ts';
 import { assetRecord } from './columns.ts';
@@ -127,9 +128,8 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
     for (const field of updated.unverifiable) unverifiable.add(field);
     return updated.asset;
   };
-  const [only] = targets;
-  const isSingle = targets.length === 1 && !byFilter && !context.isMachineReadable;
-  const single = only && isSingle ? await updateOne(only) : undefined;
+  const only = singleTarget(context, { targets, byFilter });
+  const single = only && (await updateOne(only));
   const outcomes = single ? [] : await runConcurrently(context, targets, updateOne);
   if (unverifiable.size > 0) {
     const names = [...unverifiable].map(escapeControls).join(', ');

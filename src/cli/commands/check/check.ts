@@ -42,7 +42,7 @@ export const check: CommandDefinition = (command, run) => {
   );
   command
     .description(
-      'Compares a directory with a folder, subdirectories included. Files uploaded from this machine are compared by content. For files uploaded from elsewhere only the name is known: they are listed as same_name_and_size, unless --download compares them. If the service has lost an asset, the next upload sends the file again. Exit code 11 if there are differences.',
+      'Compares a directory with a folder, subdirectories included. Files uploaded from this machine are compared by content. For files uploaded from elsewhere only the name is known: they are listed as unverified, unless --download compares them. If the service has lost an asset, the next upload sends the file again. Exit code 11 if there are differences.',
     )
     .argument('<directory>', 'directory to compare')
     .argument('[folder]', `folder to compare it with: ${folderHelp}`)

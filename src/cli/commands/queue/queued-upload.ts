@@ -21,7 +21,6 @@ export type QueuedUpload = SharedUploadFields & {
   /** Number of attempts started. In `crashes` of them the worker crashed or lost the queue. */
   attempts: number;
   crashes: number;
-  /** Uids of orphaned assets that were found by their upload marker and deleted. */
   base_url: string | null;
   queued_at: string;
   started_at: string | null;

@@ -66,8 +66,7 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
   context.terminal.info(
     formatPlan(plan, { rateLimit, now: context.clock.now(), duplicates: duplicate.files, isExact: true }),
   );
-  if (context.settings.outputOptions.format !== 'table')
-    return { kind: 'record' as const, record, id: '', view: () => '' };
+  if (context.isMachineReadable) return { kind: 'record' as const, record, id: '', view: () => '' };
   return listBy(({ outcome }) => outcome, toPlanRows(record), planColumns, 'nothing to upload');
 }
 
@@ -116,7 +115,7 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
   context.terminal.info(
     `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests + plan.comparisons} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
   );
-  const isHuman = context.settings.outputOptions.format === 'table' && !request.verbose;
+  const isHuman = !context.isMachineReadable && !request.verbose;
   const uids = rows.map(({ folder_uid }) => folder_uid ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
   const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'skipped') : rows;

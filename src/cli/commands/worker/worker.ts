@@ -127,7 +127,7 @@ export async function runWorker(context: Context, request: WorkerRequest) {
     metrics?.onOutcome(outcome);
     log?.outcome(record);
   };
-  const printsRecords = !context.isHumanOutput && (!log || context.settings.outputOptions.format !== 'table');
+  const printsRecords = !context.isHumanOutput && (!log || context.isMachineReadable);
   return { result: displayRun(context, run, { onOutcome, close, printsRecords }), failure: () => run.failure };
 }
 

@@ -46,9 +46,10 @@ export const commands: CommandDefinition = (command, run) => {
         const node = allNodes(tree).find((each) => each.path === path);
         if (!node) throw usageError(`${words.join(' ')} is not a command`, 'mediactl commands');
         const listed = leaves(node);
-        const index = leaves(tree).map((each) => ({ path: each.path, shortcuts: each.short, summary: each.summary }));
         const width = Math.max(...listed.map((each) => each.path.length));
-        return record(removeEmpty(words.length === 0 ? index : toRecord(node)), node.path, () =>
+        const index = () =>
+          listed.map(({ path: listedPath, short, summary }) => ({ path: listedPath, shortcuts: short, summary }));
+        return record(removeEmpty(words.length === 0 ? index() : toRecord(node)), node.path, () =>
           listed.map((each) => `${each.path.padEnd(width)}  ${each.summary}\n`).join(''),
         );
       }),

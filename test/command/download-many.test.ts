@@ -7,7 +7,7 @@ import { Interposer, respondWith } from '../support/interposer.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 import { fixturePath, isStrict, unlessStrict } from '../support/sandbox.ts';
 
-const { world: setup, account } = setUpCli();
+const { setup, account } = setUpCli();
 
 let uids: string[];
 beforeAll(async () => {

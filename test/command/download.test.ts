@@ -17,7 +17,7 @@ import { someBytes } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
-const { world: setup, account } = setUpCli();
+const { setup, account } = setUpCli();
 
 const fileSize = 300_000;
 const film = someBytes(fileSize);

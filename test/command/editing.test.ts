@@ -7,7 +7,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { unlessStrict } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
-const { account, world: setup } = setUpCli();
+const { account, setup } = setUpCli();
 const { create } = rawHttp(() => setup.sandbox);
 
 /** Creates assets without bytes, which is fast; each test finds its own by a unique word in the name. */

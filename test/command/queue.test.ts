@@ -18,7 +18,7 @@ import { redis, type StoreServer, startRedis } from '../support/stores.ts';
 
 /* Queued uploads as users see them: commands, output, and data in the store. */
 
-const { world: setup, account } = setUpCli();
+const { setup, account } = setUpCli();
 
 describe('upload --queue', { tags: 'redis-server' }, () => {
   let store: StoreServer;

@@ -16,7 +16,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Error messages and recovery of queues whose store refuses access, is full, starts late or lost data. */
 
-const { world, account } = setUpCli();
+const { setup, account } = setUpCli();
 
 let media: string;
 const working: { stop: AbortController; ended: Promise<CliResult> }[] = [];
@@ -47,7 +47,7 @@ const work = (queue: string, more: { cli?: Cli; environment?: CliOptions['enviro
   working.push(worker);
   return worker;
 };
-const run = (queue: string, ...args: string[]) => world.cli.run(args, { environment: { MEDIACTL_QUEUE: queue } });
+const run = (queue: string, ...args: string[]) => setup.cli.run(args, { environment: { MEDIACTL_QUEUE: queue } });
 const json = async (queue: string, ...args: string[]) => {
   const { code, stdout, stderr } = await run(queue, ...args, '--json');
   expect(code, stderr).toBe(0);
@@ -63,7 +63,7 @@ const files = (count: number, name = 'shot') =>
     writeFileSync(path, `# ${name} ${n}`);
     return path;
   });
-const assetsNamed = (name: string) => world.cli.json(['assets', 'ls', '--search', name, '--all']);
+const assetsNamed = (name: string) => setup.cli.json(['assets', 'ls', '--search', name, '--all']);
 
 describe('queue on Redis', { tags: 'redis-server' }, () => {
   let store: StoreServer;
@@ -135,11 +135,11 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
 
   it('doctor reports that a queue is paused and why', async () => {
     const queue = named(store.address);
-    const line = await Interposer.start(world.sandbox.url, ({ method }) =>
+    const line = await Interposer.start(setup.sandbox.url, ({ method }) =>
       method === 'POST' ? respondWith(507, { error: { code: 'storage', message: 'storage is used up' } }) : undefined,
     );
     const environment = { MEDIACTL_BASE_URL: line.url, MEDIACTL_QUEUE: queue };
-    await world.cli.json(['upload', ...files(3, 'paused'), '--queue'], { environment });
+    await setup.cli.json(['upload', ...files(3, 'paused'), '--queue'], { environment });
     const worker = work(queue, { environment });
     await waitUntil(() => worker.stderr.includes('the queue is paused'));
     const { error } = await doctor(queue);
@@ -233,7 +233,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     const second = work(queue, { cli: station });
     expect(await push()).toBe(before);
     expect(await push('--name', 'another')).not.toBe(before);
-    await world.cli.json(['assets', 'rm', before, '--yes']);
+    await setup.cli.json(['assets', 'rm', before, '--yes']);
     cli(forgetful, 'FLUSHALL');
     expect(await push()).not.toBe(before);
     second.stop.abort();
@@ -323,7 +323,7 @@ describe('queue on PostgreSQL', { tags: 'postgresql' }, () => {
     const queue = named(store.address);
     const clockLine = async (aheadMs: number) => {
       const clock = { ...systemClock, now: () => Date.now() + aheadMs };
-      const ran = await world.cli.run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: queue }, clock });
+      const ran = await setup.cli.run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: queue }, clock });
       return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'clock');
     };
     expect(await clockLine(0)).toMatchObject({ status: 'passed', detail: expect.stringMatching(/s from the queue$/) });

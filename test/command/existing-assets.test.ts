@@ -10,149 +10,147 @@ import { isStrict } from '../support/sandbox.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
 
 /** Starts a service whose records show the size of each asset, and a machine with a directory of five files. */
-async function start(options: Parameters<typeof FakeService.start>[0] = {}) {
+async function startWithFiveFiles(options: Parameters<typeof FakeService.start>[0] = {}) {
   const service = await FakeService.start({ shows: ['size', 'parent'], ...options });
   const cli = new Cli(service.environment);
-  const folder = join(cli.home, 'rushes');
-  mkdirSync(folder);
-  for (let n = 1; n <= 5; n++) writeFileSync(join(folder, `shot ${n}.bin`), 'x'.repeat(n));
+  const directory = join(cli.home, 'rushes');
+  mkdirSync(directory);
+  for (let n = 1; n <= 5; n++) writeFileSync(join(directory, `shot ${n}.bin`), 'x'.repeat(n));
   /** Runs a command on a machine with a state folder of its own. */
-  const on = (machine: string) => ({ environment: { MEDIACTL_STATE_DIR: join(cli.home, machine) } });
-  const upload = async (machine: string, ...args: string[]): Promise<UploadRecord[]> =>
-    cli.json(['upload', folder, ...args], on(machine));
-  return { service, cli, folder, on, upload };
+  const onMachine = (machine: string) => ({ environment: { MEDIACTL_STATE_DIR: join(cli.home, machine) } });
+  const uploadFromMachine = async (machine: string, ...args: string[]): Promise<UploadRecord[]> =>
+    cli.json(['upload', directory, ...args], onMachine(machine));
+  return { service, cli, directory, onMachine, uploadFromMachine };
 }
 
 const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
-const five = (outcome: string) => Array(5).fill(outcome);
+const fiveTimes = (outcome: string) => Array(5).fill(outcome);
 
 describe('files that another machine uploaded', () => {
   it('upload does not send files again if the folder has their names and sizes, and counts them separately', async () => {
-    const { service, cli, folder, on, upload } = await start();
-    await upload('a');
-    const { code, stderr } = await cli.run(['upload', folder], on('b'));
+    const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    const { code, stderr } = await cli.run(['upload', directory], onMachine('b'));
     expect([code, service.assets.size]).toEqual([0, 5]);
     expect(stderr).toContain(
       '5 same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them); 0 B sent',
     );
-    const again = await upload('b');
-    expect(outcomes(again)).toEqual(five('same_name_and_size'));
-    expect(again.map(({ blake3, verified }) => [blake3, verified])).toEqual(Array(5).fill([null, null]));
+    const secondRun = await uploadFromMachine('b');
+    expect(outcomes(secondRun)).toEqual(fiveTimes('same_name_and_size'));
+    expect(secondRun.map(({ blake3, verified }) => [blake3, verified])).toEqual(Array(5).fill([null, null]));
   });
 
   it('upload with an older copy of the state folder does not send files again', async () => {
-    const { service, cli, folder, upload } = await start();
-    await upload('saved');
-    writeFileSync(join(folder, 'later.bin'), 'later');
+    const { service, cli, directory, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('saved');
+    writeFileSync(join(directory, 'later.bin'), 'later');
     renameSync(join(cli.home, 'saved'), join(cli.home, 'cache'));
-    await upload('other'); // uploads one more file
-    expect(outcomes(await upload('cache'))).toEqual(['same_name_and_size', ...five('skipped')]);
+    await uploadFromMachine('other'); // uploads one more file
+    expect(outcomes(await uploadFromMachine('cache'))).toEqual(['same_name_and_size', ...fiveTimes('skipped')]);
     expect(service.assets.size).toBe(6);
   });
 
   it('upload skips files as verified if the service shows their checksums', async () => {
-    const { service, upload } = await start({ shows: ['size', 'parent', 'checksum_blake3'] });
-    await upload('a');
-    const items = await upload('b');
-    expect([outcomes(items), service.assets.size]).toEqual([five('skipped'), 5]);
-    expect(items.map(({ verified }) => verified)).toEqual(five('').map(() => true));
+    const { service, uploadFromMachine } = await startWithFiveFiles({ shows: ['size', 'parent', 'checksum_blake3'] });
+    await uploadFromMachine('a');
+    const items = await uploadFromMachine('b');
+    expect([outcomes(items), service.assets.size]).toEqual([fiveTimes('skipped'), 5]);
+    expect(items.map(({ verified }) => verified)).toEqual(Array(5).fill(true));
   });
 
   it('sync skips files if an imported receipt of another path has their checksum', async () => {
-    const { service, cli, folder, on, upload } = await start();
-    await upload('a');
-    const { stdout } = await cli.run(['uploads', 'export'], on('a'));
-    await cli.json(['uploads', 'import', '-'], { ...on('b'), stdin: stdout });
-    renameSync(folder, join(cli.home, 'copy'));
-    const items: UploadRecord[] = await cli.json(['sync', join(cli.home, 'copy'), '/'], on('b'));
-    expect([outcomes(items), service.assets.size]).toEqual([five('skipped'), 5]);
+    const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    const { stdout } = await cli.run(['uploads', 'export'], onMachine('a'));
+    await cli.json(['uploads', 'import', '-'], { ...onMachine('b'), stdin: stdout });
+    renameSync(directory, join(cli.home, 'copy'));
+    const items: UploadRecord[] = await cli.json(['sync', join(cli.home, 'copy'), '/'], onMachine('b'));
+    expect([outcomes(items), service.assets.size]).toEqual([fiveTimes('skipped'), 5]);
     expect(items.every(({ blake3, verified }) => blake3 !== null && verified === null)).toBe(true);
   });
 
   it('upload warns before it sends files whose names exist with other sizes; --ignore-existing skips them', async () => {
-    const { service, cli, folder, on, upload } = await start();
-    await upload('a');
-    for (let n = 1; n <= 5; n++) writeFileSync(join(folder, `shot ${n}.bin`), 'y'.repeat(10 + n));
-    expect(outcomes(await upload('b', '--ignore-existing'))).toEqual(five('exists'));
+    const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    for (let n = 1; n <= 5; n++) writeFileSync(join(directory, `shot ${n}.bin`), 'y'.repeat(10 + n));
+    expect(outcomes(await uploadFromMachine('b', '--ignore-existing'))).toEqual(fiveTimes('exists'));
     expect(service.assets.size).toBe(5);
-    const { stderr } = await cli.run(['upload', folder], on('b'));
+    const { stderr } = await cli.run(['upload', directory], onMachine('b'));
     expect(stderr).toContain('5 files have the name of another asset in the folder, and will be uploaded beside it');
     expect(stderr).toContain('--ignore-existing skips such files');
     expect(service.assets.size).toBe(10);
   });
 
   it('upload sends files again if their assets are incomplete, and with --force', async () => {
-    const { service, upload } = await start();
-    await upload('a');
+    const { service, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
     for (const asset of service.assets.values()) asset.completedAt = undefined;
-    expect(outcomes(await upload('b'))).toEqual(five('uploaded'));
-    expect(outcomes(await upload('c', '--force'))).toEqual(five('uploaded'));
+    expect(outcomes(await uploadFromMachine('b'))).toEqual(fiveTimes('uploaded'));
+    expect(outcomes(await uploadFromMachine('c', '--force'))).toEqual(fiveTimes('uploaded'));
   });
 
   it('upload --require-checksum exits with 11 for files that match only by name and size', async () => {
-    const { cli, folder, on, upload } = await start();
-    await upload('a');
-    const { code, stdout } = await cli.run(['upload', folder, '--require-checksum', '--json'], on('b'));
+    const { cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    const { code, stdout } = await cli.run(['upload', directory, '--require-checksum', '--json'], onMachine('b'));
     expect(code).toBe(11);
-    expect(JSON.parse(stdout).map(({ error }: { error: { code: string } }) => error.code)).toEqual(five('unverified'));
+    const errorCodes = JSON.parse(stdout).map(({ error }: { error: { code: string } }) => error.code);
+    expect(errorCodes).toEqual(fiveTimes('unverified'));
   });
 
   it('upload --dry-run lists the files that match by name and size, and --estimate counts them and the requests', async () => {
-    const { cli, folder, on, upload } = await start();
-    await upload('a');
-    expect(outcomes(await upload('b', '--dry-run'))).toEqual(five('same_name_and_size'));
-    const plan = await cli.json(['upload', folder, '--estimate'], on('b'));
+    const { cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    expect(outcomes(await uploadFromMachine('b', '--dry-run'))).toEqual(fiveTimes('same_name_and_size'));
+    const plan = await cli.json(['upload', directory, '--estimate'], onMachine('b'));
     expect(plan).toMatchObject({ same_name_and_size: { file_count: 5, size_bytes: 15 }, new: { file_count: 0 } });
     expect(plan.request_count).toBe(1);
-    expect(await cli.json(['uploads', 'ls', '--finished'], on('b'))).toEqual([]);
+    expect(await cli.json(['uploads', 'ls', '--finished'], onMachine('b'))).toEqual([]);
   });
 
   it('upload sends a file if its asset was deleted after an earlier upload listed it', async () => {
-    const { service, folder, upload } = await start();
-    await upload('a');
-    rmSync(join(folder, 'shot 1.bin'));
-    expect(outcomes(await upload('b'))).toEqual(five('same_name_and_size').slice(1));
-    writeFileSync(join(folder, 'shot 1.bin'), 'x');
+    const { service, directory, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    rmSync(join(directory, 'shot 1.bin'));
+    expect(outcomes(await uploadFromMachine('b'))).toEqual(fiveTimes('same_name_and_size').slice(1));
+    writeFileSync(join(directory, 'shot 1.bin'), 'x');
     for (const asset of service.assets.values()) if (asset.name === 'shot 1.bin') asset.isTrashed = true;
-    expect(outcomes(await upload('b'))).toEqual([...five('same_name_and_size').slice(1), 'uploaded']);
+    expect(outcomes(await uploadFromMachine('b'))).toEqual([...fiveTimes('same_name_and_size').slice(1), 'uploaded']);
   });
 });
 
 describe('requests of a comparison', () => {
-  const countLists = (service: FakeService) => service.counts['GET /assets/'] ?? 0;
+  const countListRequests = (service: FakeService) => service.counts['GET /assets/'] ?? 0;
 
   it('upload lists the folder with one request per 100 assets, then only the assets created since', async () => {
-    const { service, folder, upload } = await start();
-    for (let n = 1; n <= 250; n++) writeFileSync(join(folder, `many ${n}.bin`), `${n}`);
-    await upload('a');
-    const before = countLists(service);
-    await upload('b');
-    expect(countLists(service) - before).toBe(3);
+    const { service, directory, uploadFromMachine } = await startWithFiveFiles();
+    for (let n = 1; n <= 250; n++) writeFileSync(join(directory, `many ${n}.bin`), `${n}`);
+    await uploadFromMachine('a');
+    const before = countListRequests(service);
+    await uploadFromMachine('b');
+    expect(countListRequests(service) - before).toBe(3);
     for (const asset of service.assets.values()) asset.createdAt = '2020-01-01T00:00:00Z';
-    const old = await start();
-    expect(old.service.assets.size).toBe(0);
-    await upload('c');
-    const later = countLists(service);
-    writeFileSync(join(folder, 'new.bin'), 'new');
-    expect(outcomes(await upload('c'))).toContain('uploaded');
-    expect(countLists(service) - later).toBeLessThanOrEqual(3);
+    const unused = await startWithFiveFiles();
+    expect(unused.service.assets.size).toBe(0);
+    await uploadFromMachine('c');
+    const beforeRerun = countListRequests(service);
+    writeFileSync(join(directory, 'new.bin'), 'new');
+    expect(outcomes(await uploadFromMachine('c'))).toContain('uploaded');
+    expect(countListRequests(service) - beforeRerun).toBeLessThanOrEqual(3);
   });
 
   it('upload looks up few files one by one, and lists no folder that it creates itself', async () => {
-    const { service, cli, folder, on, upload } = await start();
-    for (let n = 1; n <= 450; n++) writeFileSync(join(folder, `many ${n}.bin`), `${n}`);
-    await upload('a');
-    const before = countLists(service);
-    const files = ['shot 1.bin', 'shot 2.bin'].map((name) => join(folder, name));
-    expect(outcomes(await cli.json(['upload', ...files], on('b')))).toEqual([
-      'same_name_and_size',
-      'same_name_and_size',
-    ]);
-    expect(countLists(service) - before).toBe(3); // the first page shows how many there are
-    await cli.json(['upload', files[0] as string], on('c'));
-    expect(countLists(service) - before).toBe(4);
-    await cli.json(['upload', folder, '/New', '--create-folders'], on('d'));
-    expect(countLists(service) - before).toBe(4);
+    const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+    for (let n = 1; n <= 450; n++) writeFileSync(join(directory, `many ${n}.bin`), `${n}`);
+    await uploadFromMachine('a');
+    const before = countListRequests(service);
+    const files = ['shot 1.bin', 'shot 2.bin'].map((name) => join(directory, name));
+    expect(outcomes(await cli.json(['upload', ...files], onMachine('b')))).toEqual(Array(2).fill('same_name_and_size'));
+    expect(countListRequests(service) - before).toBe(3); // the first page shows how many there are
+    await cli.json(['upload', files[0] as string], onMachine('c'));
+    expect(countListRequests(service) - before).toBe(4);
+    await cli.json(['upload', directory, '/New', '--create-folders'], onMachine('d'));
+    expect(countListRequests(service) - before).toBe(4);
   });
 });
 
@@ -160,33 +158,32 @@ describe('folders that cannot be listed', () => {
   it.each([403, 404, 422])(
     'upload warns once and sends the files if the service refuses to list the folder with %i',
     async (status) => {
-      const { service, cli, folder, on, upload } = await start();
-      await upload('a');
+      const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+      await uploadFromMachine('a');
       service.fault = ({ method, path }) =>
         method === 'GET' && path.startsWith('/assets/?') ? refuse(status) : undefined;
-      const { code, stderr } = await cli.run(['upload', folder], on('b'));
+      const { code, stderr } = await cli.run(['upload', directory], onMachine('b'));
       expect([code, service.assets.size]).toEqual([0, 10]);
       expect(stderr.match(/not compared with the folder/g)).toHaveLength(1);
     },
   );
 
   it('upload warns once and sends the files if the list of a folder includes its subfolders', async () => {
-    const { service, cli, folder, on, upload } = await start({
+    const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles({
       shows: ['size'],
       ignoresFilters: ({ parent }) => parent === 'root',
     });
-    await upload('a', '/Day 1', '--create-folders');
-    const { code, stderr } = await cli.run(['upload', folder, '/'], on('b'));
+    await uploadFromMachine('a', '/Day 1', '--create-folders');
+    const { code, stderr } = await cli.run(['upload', directory, '/'], onMachine('b'));
     expect([code, service.assets.size]).toEqual([0, 10]);
     expect(stderr.match(/not compared with the folder: it lists .*, which is in a folder below/g)).toHaveLength(1);
   });
 
   it('upload exits with 4 and sends nothing if the list request fails with 401', async () => {
-    const { service, cli, folder, on, upload } = await start();
-    await upload('a');
-    service.fault = ({ method, path }) =>
-      method === 'GET' && path.startsWith('/assets/?') ? refuse(400 + 1) : undefined;
-    expect((await cli.run(['upload', folder], on('b'))).code).toBe(4);
+    const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    service.fault = ({ method, path }) => (method === 'GET' && path.startsWith('/assets/?') ? refuse(401) : undefined);
+    expect((await cli.run(['upload', directory], onMachine('b'))).code).toBe(4);
     expect(service.assets.size).toBe(5);
   });
 });
@@ -212,16 +209,16 @@ describe('comparison in the sandbox', () => {
       writeFileSync(join(directory, `same ${uploader.cli.home.slice(-6)}.md`), '# the same');
       writeFileSync(join(directory, `other ${uploader.cli.home.slice(-6)}.md`), '# mine here');
       await uploader.run(['upload', directory, '/Checked', '--create-folders', '--wait']);
-      const other = { environment: { MEDIACTL_STATE_DIR: join(uploader.cli.home, 'other') } };
+      const otherMachine = { environment: { MEDIACTL_STATE_DIR: join(uploader.cli.home, 'other') } };
       writeFileSync(join(directory, `other ${uploader.cli.home.slice(-6)}.md`), '# not mine!');
-      const check = async (...args: string[]) =>
-        JSON.parse((await uploader.run(['check', directory, '/Checked', '--json', ...args], other)).stdout).map(
+      const checkOutcomes = async (...args: string[]) =>
+        JSON.parse((await uploader.run(['check', directory, '/Checked', '--json', ...args], otherMachine)).stdout).map(
           ({ outcome }: { outcome: string }) => outcome,
         );
-      await uploader.run(['upload', directory, '/Checked'], other);
-      expect(await check()).toEqual(['unverified', 'unverified']);
-      expect(await check('--download')).toEqual(['different']);
-      const { stdout } = await uploader.run(['upload', directory, '/Checked', '--json'], other);
+      await uploader.run(['upload', directory, '/Checked'], otherMachine);
+      expect(await checkOutcomes()).toEqual(['unverified', 'unverified']);
+      expect(await checkOutcomes('--download')).toEqual(['different']);
+      const { stdout } = await uploader.run(['upload', directory, '/Checked', '--json'], otherMachine);
       const items: UploadRecord[] = JSON.parse(stdout);
       expect(items.map(({ outcome, verified }) => [outcome, verified]).sort()).toEqual([
         ['same_name_and_size', null],
@@ -233,25 +230,25 @@ describe('comparison in the sandbox', () => {
 
 describe('files with unchanged size and modification time', () => {
   const uploader = setUpUploader();
-  const write = (text: string) => {
+  const writeWithFixedTime = (text: string) => {
     writeFileSync(uploader.path, text);
     utimesSync(uploader.path, 1_700_000_000, 1_700_000_000);
     expect(statSync(uploader.path).mtimeMs).toBe(1_700_000_000_000);
   };
 
   it('upload hashes a file whose change time differs, and sends it if the content differs', async () => {
-    write('# one');
+    writeWithFixedTime('# one');
     await uploader.run(['upload', uploader.path]);
-    write('# one');
+    writeWithFixedTime('# one');
     const { record: same } = await uploader.upload();
     expect([same.outcome, same.bytes_sent]).toEqual(['skipped', 0]);
-    write('# two');
+    writeWithFixedTime('# two');
     const { record: changed } = await uploader.upload();
     expect([changed.outcome, changed.verified]).toEqual(['uploaded', true]);
   });
 
   it('upload --checksum hashes an unchanged file and skips it if the content is the same', async () => {
-    write('# a text');
+    writeWithFixedTime('# a text');
     await uploader.run(['upload', uploader.path]);
     const { record, stderr } = await uploader.upload(['--checksum', '--progress', 'json']);
     expect([record.outcome, record.bytes_sent]).toEqual(['skipped', 0]);
@@ -260,16 +257,17 @@ describe('files with unchanged size and modification time', () => {
 });
 
 it('sync --prune keeps the asset of a deleted file while an uncompared file has the same size', async () => {
-  const { service, cli, folder, on, upload } = await start();
-  await upload('a', '/Rushes', '--create-folders');
-  const sync = async (...args: string[]) => (await cli.run(['sync', folder, '/Rushes', ...args], on('b'))).code;
-  const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+  await uploadFromMachine('a', '/Rushes', '--create-folders');
+  const sync = async (...args: string[]) =>
+    (await cli.run(['sync', directory, '/Rushes', ...args], onMachine('b'))).code;
+  const write = (name: string, text: string) => writeFileSync(join(directory, name), text);
   write('own.bin', 'own'); // of the size of `shot 3.bin`, which might be the same file, renamed
   write('own too.bin', 'own too');
   write('kept.bin', 'kept by b');
   write('kept too.bin', 'kept by b, too');
   expect(await sync()).toBe(0);
-  for (const name of ['own.bin', 'own too.bin']) rmSync(join(folder, name));
+  for (const name of ['own.bin', 'own too.bin']) rmSync(join(directory, name));
   expect(await sync('--prune', '--yes')).toBe(0);
   const names = service.completeAssets.map(({ name }) => name);
   expect([names.includes('own.bin'), names.includes('own too.bin')]).toEqual([true, false]);
@@ -277,54 +275,55 @@ it('sync --prune keeps the asset of a deleted file while an uncompared file has 
 
 describe('assets that do not match', () => {
   it('upload matches an asset by name and size with only one of two files', async () => {
-    const { service, cli, folder, on } = await start();
-    const [one, other] = ['a', 'b'].map((name) => join(folder, name, 'x.mov')) as [string, string];
-    for (const path of [one, other]) {
+    const { service, cli, directory, onMachine } = await startWithFiveFiles();
+    const [firstFile, secondFile] = ['a', 'b'].map((name) => join(directory, name, 'x.mov')) as [string, string];
+    for (const path of [firstFile, secondFile]) {
       mkdirSync(join(path, '..'));
       writeFileSync(path, path.slice(-7));
     }
-    await cli.json(['upload', one, '/'], on('a'));
-    const outcomeOf = async (path: string) => (await cli.json(['upload', path, '/'], on('b')))[0].outcome;
-    expect([await outcomeOf(one), await outcomeOf(other)]).toEqual(['same_name_and_size', 'uploaded']);
+    await cli.json(['upload', firstFile, '/'], onMachine('a'));
+    const outcomeOf = async (path: string) => (await cli.json(['upload', path, '/'], onMachine('b')))[0].outcome;
+    expect([await outcomeOf(firstFile), await outcomeOf(secondFile)]).toEqual(['same_name_and_size', 'uploaded']);
     expect(service.assets.size).toBe(2);
   });
 
   it('upload sends files again if the status of the assets does not show that they are complete', async () => {
-    const { service, upload } = await start();
-    await upload('a');
+    const { service, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
     for (const asset of service.assets.values()) asset.fields.status = 'queued';
-    expect(outcomes(await upload('b'))).toEqual(five('uploaded'));
+    expect(outcomes(await uploadFromMachine('b'))).toEqual(fiveTimes('uploaded'));
     expect(service.assets.size).toBe(10);
   });
 
   it('upload sends a file again after check --download found a different checksum', async () => {
-    const { service, cli, folder, upload } = await start();
-    await upload('a');
-    await upload('b');
+    const { service, cli, directory, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    await uploadFromMachine('b');
     const [asset] = service.assets.values();
-    const key = { service: service.url, workspace: service.environment.MEDIACTL_WORKSPACE, folder: '' };
+    const folderKey = { service: service.url, workspace: service.environment.MEDIACTL_WORKSPACE, folder: '' };
     const database = await StateDatabase.open(join(cli.home, 'b'));
     const name = asset?.name as string;
-    const listed = { uid: asset?.uid as string, name, sizeBytes: asset?.size as number };
-    await new Receipts(database).saveDigest(key, listed, '0'.repeat(64));
+    const listedAsset = { uid: asset?.uid as string, name, sizeBytes: asset?.size as number };
+    await new Receipts(database).saveDigest(folderKey, listedAsset, '0'.repeat(64)); // not its checksum
     await database.close();
-    utimesSync(join(folder, name), 1, 1); // as in each checkout of CI
-    expect(outcomes(await upload('b'))).toEqual([...five('same_name_and_size').slice(1), 'uploaded']);
+    utimesSync(join(directory, name), 1, 1); // as in each checkout of CI
+    expect(outcomes(await uploadFromMachine('b'))).toEqual([...fiveTimes('same_name_and_size').slice(1), 'uploaded']);
   });
 
   it('upload records no file as finished if it refuses its arguments', async () => {
-    const { cli, folder, on, upload } = await start();
-    await upload('a');
-    expect((await cli.run(['upload', folder, '--name', 'shot 1.bin'], on('b'))).code).toBe(2);
-    expect(await cli.json(['uploads', 'ls', '--finished'], on('b'))).toEqual([]);
+    const { cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    expect((await cli.run(['upload', directory, '--name', 'shot 1.bin'], onMachine('b'))).code).toBe(2);
+    expect(await cli.json(['uploads', 'ls', '--finished'], onMachine('b'))).toEqual([]);
   });
 });
 
 it('upload --ignore-existing exits with 5 if it cannot list the folder, and with 2 beside --prune', async () => {
-  const { service, cli, folder, on } = await start();
+  const { service, cli, directory, onMachine } = await startWithFiveFiles();
   service.fault = ({ path }) => (path.startsWith('/assets/?') ? refuse(403) : undefined);
-  expect((await cli.run(['upload', folder, '--ignore-existing'], on('b'))).code).toBe(5);
+  expect((await cli.run(['upload', directory, '--ignore-existing'], onMachine('b'))).code).toBe(5);
   expect(service.assets.size).toBe(0);
-  const { code, stderr } = await cli.run(['sync', folder, '/', '--prune', '--yes', '--ignore-existing'], on('b'));
+  const args = ['sync', directory, '/', '--prune', '--yes', '--ignore-existing'];
+  const { code, stderr } = await cli.run(args, onMachine('b'));
   expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be used together')]);
 });

@@ -9,70 +9,70 @@ import { fixturePath, isStrict, unlessStrict } from '../support/sandbox.ts';
 
 const { setup, account } = setUpCli();
 
-let uids: string[];
+let assetUids: string[];
 beforeAll(async () => {
   const cli = new Cli(account());
-  uids = [];
+  assetUids = [];
   for (const name of ['tone.mp3', 'still.jpg', 'tone.mp3'])
-    uids.push((await cli.json(['upload', fixturePath(name), '--force']))[0].asset_uid);
-  await cli.json(['assets', 'wait', ...uids]);
+    assetUids.push((await cli.json(['upload', fixturePath(name), '--force']))[0].asset_uid);
+  await cli.json(['assets', 'wait', ...assetUids]);
 });
 
 describe('download of several assets', () => {
   it('download creates the directory of -d, saves each asset in it with mode 0600 and prints a record for each', async () => {
-    const into = join(setup.cli.home, 'all');
-    const saved = await setup.cli.json(['download', ...uids.slice(0, 2), '-d', into]);
+    const directory = join(setup.cli.home, 'all');
+    const saved = await setup.cli.json(['download', ...assetUids.slice(0, 2), '-d', directory]);
     expect(saved).toMatchObject([
-      { asset_uid: uids[0], outcome: 'downloaded', error: null },
-      { asset_uid: uids[1], outcome: 'downloaded', error: null },
+      { asset_uid: assetUids[0], outcome: 'downloaded', error: null },
+      { asset_uid: assetUids[1], outcome: 'downloaded', error: null },
     ]);
     expect(readFileSync(saved[0].path).equals(readFileSync(fixturePath('tone.mp3')))).toBe(true);
     expect(statSync(saved[1].path).mode & 0o777).toBe(0o600);
   });
 
   it('download accepts uids from stdin and filters, and skips assets that it has already saved', async () => {
-    const into = join(setup.cli.home, 'all');
-    const ids = await setup.cli.json(['download', '-', '-d', into], {
-      stdin: uids.slice(0, 2).join('\n'),
+    const directory = join(setup.cli.home, 'all');
+    const records = await setup.cli.json(['download', '-', '-d', directory], {
+      stdin: assetUids.slice(0, 2).join('\n'),
     });
-    expect(ids.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['downloaded', 'downloaded']);
-    const again = await setup.cli.json(['download', '-', '-d', into], {
-      stdin: uids.slice(0, 2).join('\n'),
+    expect(records.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['downloaded', 'downloaded']);
+    const secondRun = await setup.cli.json(['download', '-', '-d', directory], {
+      stdin: assetUids.slice(0, 2).join('\n'),
     });
-    expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped']);
-    const found = await setup.cli.json(['download', '--search', 'tone', '-d', into, '--yes']);
-    expect(found.every(({ outcome }: { outcome: string }) => outcome === 'downloaded')).toBe(true);
+    expect(secondRun.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped']);
+    const searchResults = await setup.cli.json(['download', '--search', 'tone', '-d', directory, '--yes']);
+    expect(searchResults.every(({ outcome }: { outcome: string }) => outcome === 'downloaded')).toBe(true);
   });
 
   it.skipIf(isStrict)(
     'download of a glob keeps the folders below its fixed part, so that equal names do not collide',
     async () => {
-      const [tree, into] = [join(setup.cli.home, 'tree'), join(setup.cli.home, 'mirrored')];
+      const [localTree, directory] = [join(setup.cli.home, 'tree'), join(setup.cli.home, 'mirrored')];
       for (const day of ['day 1', 'day 2']) {
-        mkdirSync(join(tree, day), { recursive: true });
-        writeFileSync(join(tree, day, 'notes.md'), `# ${day}`);
+        mkdirSync(join(localTree, day), { recursive: true });
+        writeFileSync(join(localTree, day, 'notes.md'), `# ${day}`);
       }
-      writeFileSync(join(tree, 'top.md'), '# top');
-      expect((await setup.cli.run(['upload', tree, '/Mirror', '--create-folders', '--wait'])).code).toBe(0);
-      await setup.cli.json(['download', '/Mirror/**', '-d', into]);
+      writeFileSync(join(localTree, 'top.md'), '# top');
+      expect((await setup.cli.run(['upload', localTree, '/Mirror', '--create-folders', '--wait'])).code).toBe(0);
+      await setup.cli.json(['download', '/Mirror/**', '-d', directory]);
       const paths = ['day 1/notes.md', 'day 2/notes.md', 'top.md'];
-      expect(paths.map((path) => readFileSync(join(into, path), 'utf8'))).toEqual(['# day 1', '# day 2', '# top']);
-      const again = await setup.cli.json(['download', '/Mirror/**', '-d', into]);
-      expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped', 'skipped']);
+      expect(paths.map((path) => readFileSync(join(directory, path), 'utf8'))).toEqual(['# day 1', '# day 2', '# top']);
+      const secondRun = await setup.cli.json(['download', '/Mirror/**', '-d', directory]);
+      expect(secondRun.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped', 'skipped']);
     },
   );
 
   it('download adds the uid to equal file names, and saves the other assets if one fails', async () => {
-    const into = join(setup.cli.home, 'all');
-    const [, , twin] = uids as [string, string, string];
-    const lost = '00000000-0000-4000-8000-00000000dead';
+    const directory = join(setup.cli.home, 'all');
+    const [, , sameNameUid] = assetUids as [string, string, string];
+    const unknownUid = '00000000-0000-4000-8000-00000000dead';
     const { code, stdout } = await setup.cli.run([
       'download',
-      uids[0] as string,
-      twin,
-      lost,
+      assetUids[0] as string,
+      sameNameUid,
+      unknownUid,
       '-d',
-      into,
+      directory,
       '--transfers',
       '1',
       '--json',
@@ -81,20 +81,20 @@ describe('download of several assets', () => {
     expect(JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome)).toEqual([
       ...['downloaded', 'downloaded', 'failed'],
     ]);
-    expect(readdirSync(into).sort()).toEqual([uids[0], twin].map((uid) => `tone-${uid}.mp3`).sort());
+    expect(readdirSync(directory).sort()).toEqual([assetUids[0], sameNameUid].map((uid) => `tone-${uid}.mp3`).sort());
   });
 
   it('download exits with 11 and keeps an existing local file of the same name unless --yes is given', async () => {
-    const into = join(setup.cli.home, 'all');
-    mkdirSync(into);
-    writeFileSync(join(into, 'tone.mp3'), 'mine');
-    const { code } = await setup.cli.run(['download', ...uids.slice(0, 2), '-d', into]);
-    expect([code, readFileSync(join(into, 'tone.mp3'), 'utf8')]).toEqual([11, 'mine']);
+    const directory = join(setup.cli.home, 'all');
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'tone.mp3'), 'mine');
+    const { code } = await setup.cli.run(['download', ...assetUids.slice(0, 2), '-d', directory]);
+    expect([code, readFileSync(join(directory, 'tone.mp3'), 'utf8')]).toEqual([11, 'mine']);
   });
 
   it('download does not confuse an asset with a saved one of the same name and creation time', async () => {
-    const twin = (digit: string) => `${digit.repeat(8)}-0000-4000-8000-000000000000`;
-    const idIn = (text: string) => /[0-9a-f]{8}-[0-9a-f-]{27}/i.exec(text)?.[0] ?? '';
+    const uidOfDigit = (digit: string) => `${digit.repeat(8)}-0000-4000-8000-000000000000`;
+    const uidIn = (text: string) => /[0-9a-f]{8}-[0-9a-f-]{27}/i.exec(text)?.[0] ?? '';
     const service = await startRecordingServer(({ path, headers, body }) => {
       if (path.startsWith('/media/')) return { body: path.slice(7), headers: { 'content-type': 'application/pdf' } };
       if (path.endsWith('/playback/info/')) {
@@ -103,30 +103,30 @@ describe('download of several assets', () => {
           body: { type: 'document', blocked: false, url: `http://${headers.host}/media/${id}` },
         };
       }
-      const uid = idIn(path).toUpperCase(); // some services return uppercase uids
+      const uid = uidIn(path).toUpperCase(); // some services return uppercase uids
       if (path.endsWith('/player/')) return { body: { uid, playback_token: `token-of-${uid}` } };
       return { body: { uid, name: '0001.pdf', created_at: '2026-03-01T12:00:00Z', size: 36 } };
     });
-    const into = join(setup.cli.home, 'twins');
-    const fetched = async (...ids: string[]) => {
-      const args = ['download', ...ids, '-d', into, '--json'];
+    const directory = join(setup.cli.home, 'twins');
+    const download = async (...assetIds: string[]) => {
+      const args = ['download', ...assetIds, '-d', directory, '--json'];
       const options = { environment: { MEDIACTL_BASE_URL: service.url } };
       return JSON.parse((await setup.cli.run(args, options)).stdout) as { outcome: string }[];
     };
     const outcomes = (all: { outcome: string }[]) => all.map(({ outcome }) => outcome);
-    const lone = async (id: string) => {
-      await setup.cli.run(['download', id, '-d', into], {
+    const downloadOne = async (id: string) => {
+      await setup.cli.run(['download', id, '-d', directory], {
         environment: { MEDIACTL_BASE_URL: service.url },
       });
     };
-    await lone(twin('a'));
-    const [name = ''] = readdirSync(into);
-    expect(readFileSync(join(into, name), 'utf8')).toContain('AAAAAAAA');
-    expect(outcomes(await fetched(twin('b'), twin('c')))).toEqual(['downloaded', 'downloaded']);
-    expect(outcomes(await fetched(twin('b'), twin('c')))).toEqual(['skipped', 'skipped']);
+    await downloadOne(uidOfDigit('a'));
+    const [name = ''] = readdirSync(directory);
+    expect(readFileSync(join(directory, name), 'utf8')).toContain('AAAAAAAA');
+    expect(outcomes(await download(uidOfDigit('b'), uidOfDigit('c')))).toEqual(['downloaded', 'downloaded']);
+    expect(outcomes(await download(uidOfDigit('b'), uidOfDigit('c')))).toEqual(['skipped', 'skipped']);
     expect(
       (
-        await setup.cli.run(['download', twin('b'), '-d', into], {
+        await setup.cli.run(['download', uidOfDigit('b'), '-d', directory], {
           environment: { MEDIACTL_BASE_URL: service.url },
         })
       ).code,
@@ -134,20 +134,20 @@ describe('download of several assets', () => {
   });
 
   it('download refuses -o for several assets, and download -n creates nothing', async () => {
-    const refused = async (...args: string[]) => (await setup.cli.run(['download', ...args])).code;
-    expect(await refused(...uids.slice(0, 2), '-o', 'x')).toBe(2);
-    expect(await refused('--search', 'still', '-o', 'x')).toBe(2);
-    expect(await refused(uids[0] as string, '-o', 'x', '-d', 'y')).toBe(2);
+    const exitCodeOf = async (...args: string[]) => (await setup.cli.run(['download', ...args])).code;
+    expect(await exitCodeOf(...assetUids.slice(0, 2), '-o', 'x')).toBe(2);
+    expect(await exitCodeOf('--search', 'still', '-o', 'x')).toBe(2);
+    expect(await exitCodeOf(assetUids[0] as string, '-o', 'x', '-d', 'y')).toBe(2);
     expect(existsSync('y')).toBe(false);
-    const into = join(setup.cli.home, 'none');
-    expect((await setup.cli.run(['download', ...uids.slice(0, 2), '-d', into, '-n'])).code).toBe(0);
-    expect(existsSync(into)).toBe(false);
+    const directory = join(setup.cli.home, 'none');
+    expect((await setup.cli.run(['download', ...assetUids.slice(0, 2), '-d', directory, '-n'])).code).toBe(0);
+    expect(existsSync(directory)).toBe(false);
   });
 
   it('download --progress json reports the number of planned files and the outcome of each', async () => {
     const { stderr } = await setup.cli.run([
       'download',
-      ...uids.slice(0, 2),
+      ...assetUids.slice(0, 2),
       '-d',
       join(setup.cli.home, 'all'),
       '--progress',
@@ -168,36 +168,36 @@ it.skipIf(isStrict)(
   'assets ls -r lists a folder and its subfolders, newest first, and supports --limit and --count',
   async () => {
     const { cli } = setup;
-    const top = `/Deep ${Date.now()}`;
-    await cli.json(['folders', 'create', '-p', `${top}/er`]);
-    const sent: string[] = [];
-    for (const folder of [top, `${top}/er`]) {
+    const parentFolder = `/Deep ${Date.now()}`;
+    await cli.json(['folders', 'create', '-p', `${parentFolder}/er`]);
+    const newestFirst: string[] = [];
+    for (const folder of [parentFolder, `${parentFolder}/er`]) {
       const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', folder]);
-      sent.unshift(asset_uid);
+      newestFirst.unshift(asset_uid);
     }
     const list = async (...args: string[]) =>
-      (await cli.run(['ls', '--folder', top, ...args, '-q'])).stdout.trim().split('\n');
-    expect(await list()).toEqual([sent[1]]);
-    expect(await list('-r')).toEqual(sent);
-    expect(await list('-r', '--sort', 'created_at')).toEqual([...sent].reverse());
-    expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
-    expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe(
+      (await cli.run(['ls', '--folder', parentFolder, ...args, '-q'])).stdout.trim().split('\n');
+    expect(await list()).toEqual([newestFirst[1]]);
+    expect(await list('-r')).toEqual(newestFirst);
+    expect(await list('-r', '--sort', 'created_at')).toEqual([...newestFirst].reverse());
+    expect(await list('-r', '--limit', '1')).toEqual([newestFirst[0]]);
+    expect((await cli.run(['ls', '--folder', parentFolder, '-r', '--count'])).stdout).toBe(
       unlessStrict('2\n', ''), // no count without a total
     );
     expect((await cli.run(['ls', '-r'])).code).toBe(2);
-    const cut = await cli.run(['ls', '--folder', '/', '-r', '--limit', '1']);
-    expect(cut.stderr).toBe(''); // no hint about more, since --limit was given
+    const limited = await cli.run(['ls', '--folder', '/', '-r', '--limit', '1']);
+    expect(limited.stderr).toBe(''); // no hint about more, since --limit was given
   },
 );
 
 describe('--quiet', () => {
   it('upload -q and rm -q print the uids and nothing else', async () => {
     const { cli } = setup;
-    const sent = await cli.run(['upload', fixturePath('still.jpg'), '--force', '-q']);
-    expect([sent.code, sent.stderr]).toEqual([0, '']);
-    expect(sent.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
-    const removal = await cli.run(['rm', sent.stdout.trim(), '-q', '--yes']);
-    expect([removal.stdout, removal.stderr]).toEqual([sent.stdout, '']);
+    const upload = await cli.run(['upload', fixturePath('still.jpg'), '--force', '-q']);
+    expect([upload.code, upload.stderr]).toEqual([0, '']);
+    expect(upload.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+    const removal = await cli.run(['rm', upload.stdout.trim(), '-q', '--yes']);
+    expect([removal.stdout, removal.stderr]).toEqual([upload.stdout, '']);
   });
 
   it('get -q prints only the error if it fails', async () => {
@@ -220,19 +220,19 @@ it('uploads forget accepts the first six digits of the id or the asset uid of an
   const environment = { MEDIACTL_BASE_URL: interposer.url };
   expect((await cli.run(['upload', '--force', fixturePath('still.jpg')], { environment })).code).toBe(7);
   const [{ id, asset_uid }] = await cli.json(['uploads', 'ls'], { environment });
-  const forget = (which: string) => cli.run(['uploads', 'forget', which, '-n'], { environment });
-  for (const which of [id, id.slice(0, 6), asset_uid.slice(0, 8)])
-    expect((await forget(which)).stderr).toContain('would forget');
+  const forget = (idOrUid: string) => cli.run(['uploads', 'forget', idOrUid, '-n'], { environment });
+  for (const idOrUid of [id, id.slice(0, 6), asset_uid.slice(0, 8)])
+    expect((await forget(idOrUid)).stderr).toContain('would forget');
   expect([(await forget(id.slice(0, 5))).code, (await forget('ffffff')).code]).toEqual([3, 3]);
   expect((await cli.run(['uploads', 'forget'], { environment })).code).toBe(2);
 });
 
 it('upload --dry-run shows folders as paths on a terminal and as uids in JSON', async () => {
   const { cli } = setup;
-  const path = `/Plan ${Date.now()}`;
-  await cli.json(['folders', 'create', path]);
-  const args = ['upload', fixturePath('clip.mp4'), '--folder', path, '-n'];
-  expect((await cli.run(args, { tty: true, columns: 160 })).stdout).toContain(path);
+  const folder = `/Plan ${Date.now()}`;
+  await cli.json(['folders', 'create', folder]);
+  const args = ['upload', fixturePath('clip.mp4'), '--folder', folder, '-n'];
+  expect((await cli.run(args, { tty: true, columns: 160 })).stdout).toContain(folder);
   expect((await cli.json(args))[0].folder_uid).toMatch(/^[0-9a-f-]{36}$/);
 });
 
@@ -240,17 +240,17 @@ it('download of a renamed asset keeps the original file extension', async () => 
   const { cli } = setup;
   const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--force', '--wait']);
   await cli.json(['assets', 'update', asset_uid, '--name', 'Harbour morning']);
-  const into = join(cli.home, 'named');
-  await cli.json(['download', asset_uid, '-d', into]);
-  expect(readdirSync(into)).toEqual([unlessStrict('Harbour morning.jpg', 'Harbour morning')]);
+  const directory = join(cli.home, 'named');
+  await cli.json(['download', asset_uid, '-d', directory]);
+  expect(readdirSync(directory)).toEqual([unlessStrict('Harbour morning.jpg', 'Harbour morning')]);
 });
 
 it('folders rm counts the assets and folders inside the folder in its prompt', async () => {
   const { cli } = setup;
-  const path = `/Full ${Date.now()}`;
-  await cli.json(['folders', 'create', '-p', `${path}/er`]);
-  await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', path]);
-  const { code, stderr } = await cli.run(['folders', 'rm', path], { tty: true, stdin: 'n\n' });
+  const folder = `/Full ${Date.now()}`;
+  await cli.json(['folders', 'create', '-p', `${folder}/er`]);
+  await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', folder]);
+  const { code, stderr } = await cli.run(['folders', 'rm', folder], { tty: true, stdin: 'n\n' });
   const assets = unlessStrict('1 asset and ', 'an unknown number of assets and ');
   expect([code, stderr]).toEqual([130, expect.stringContaining(`has ${assets}1 folder in it?`)]);
 });

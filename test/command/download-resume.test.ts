@@ -25,10 +25,7 @@ type MediaReply = {
 };
 
 const videoHeaders = { etag: '"one"', 'content-type': 'video/mp4' };
-const fullReply: MediaReply = {
-  headers: { ...videoHeaders, 'content-length': fileSize },
-  body: firstVersion,
-};
+const fullReply: MediaReply = { headers: { ...videoHeaders, 'content-length': fileSize }, body: firstVersion };
 
 function sendReply(
   response: ServerResponse,
@@ -51,7 +48,7 @@ beforeEach(() => {
 
 const secondVersion = someBytes(fileSize, 'another version');
 
-const cut: MediaReply = {
+const cutReply: MediaReply = {
   headers: { ...videoHeaders, 'content-length': fileSize },
   body: firstVersion.subarray(0, 100_000),
   dropsConnection: true,
@@ -76,25 +73,30 @@ const part = (
  * fewer bytes before the dropped connection than were sent.
  */
 type Script = MediaReply | ((from: number) => MediaReply);
-const rest = (from: number) => part(from, fileSize);
+const restOfFile = (from: number) => part(from, fileSize);
 
 type ResumeCase = [what: string, replies: Script[], size: number | null, exit: number];
 
 /** Responses after the connection dropped at byte 100,000 of the first version. */
-const table: ResumeCase[] = [
+const resumeCases: ResumeCase[] = [
   ['the whole file', [fullReply], fileSize, 0],
   ['the whole file, whose record has no size', [fullReply], null, 0],
-  ['the rest with the same ETag', [cut, rest], fileSize, 0],
-  ['parts that are shorter than requested', [cut, (from) => part(from, 150_000), part(150_000, fileSize)], fileSize, 0],
+  ['the rest with the same ETag', [cutReply, restOfFile], fileSize, 0],
+  [
+    'parts that are shorter than requested',
+    [cutReply, (from) => part(from, 150_000), part(150_000, fileSize)],
+    fileSize,
+    0,
+  ],
   [
     'a part that is shorter than its Content-Range',
     [
-      cut,
+      cutReply,
       (from) => ({
         ...part(from, fileSize, firstVersion, { 'content-length': 10 }),
         body: firstVersion.subarray(from, from + 10),
       }),
-      rest,
+      restOfFile,
     ],
     fileSize,
     0,
@@ -102,29 +104,25 @@ const table: ResumeCase[] = [
   [
     'parts and drops each connection',
     [
-      cut,
-      (from) => ({
-        ...rest(from),
-        body: firstVersion.subarray(from, 200_000),
-        dropsConnection: true,
-      }),
-      rest,
+      cutReply,
+      (from) => ({ ...restOfFile(from), body: firstVersion.subarray(from, 200_000), dropsConnection: true }),
+      restOfFile,
     ],
     fileSize,
     0,
   ],
   [
     'the whole file with another ETag instead of the rest',
-    [cut, { ...fullReply, headers: { ...fullReply.headers, etag: '"two"' } }],
+    [cutReply, { ...fullReply, headers: { ...fullReply.headers, etag: '"two"' } }],
     fileSize,
     0,
   ],
-  ['the whole file instead of the requested range', [cut, fullReply], fileSize, 0],
+  ['the whole file instead of the requested range', [cutReply, fullReply], fileSize, 0],
   [
     'Last-Modified without an ETag',
     [
       {
-        ...cut,
+        ...cutReply,
         headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
       },
       (from) =>
@@ -139,7 +137,7 @@ const table: ResumeCase[] = [
   [
     'no validator, so that the download restarts',
     [
-      { ...cut, headers: { 'content-length': fileSize } },
+      { ...cutReply, headers: { 'content-length': fileSize } },
       { ...fullReply, headers: { 'content-length': fileSize } },
     ],
     fileSize,
@@ -147,7 +145,7 @@ const table: ResumeCase[] = [
   ],
   [
     'a weak ETag, so that the download restarts',
-    [{ ...cut, headers: { ...cut.headers, etag: 'W/"one"' } }, fullReply],
+    [{ ...cutReply, headers: { ...cutReply.headers, etag: 'W/"one"' } }, fullReply],
     fileSize,
     0,
   ],
@@ -171,7 +169,7 @@ const table: ResumeCase[] = [
   [
     'parts of unknown total size after a dropped response',
     [
-      { ...cut, headers: { ...videoHeaders, 'transfer-encoding': 'chunked' } },
+      { ...cutReply, headers: { ...videoHeaders, 'transfer-encoding': 'chunked' } },
       (from) => part(from, 150_000, firstVersion, { 'content-range': `bytes ${from}-149999/*` }),
       (from) => part(from, fileSize, firstVersion, { 'content-range': `bytes ${from}-${fileSize - 1}/*` }),
       { status: 416 },
@@ -180,7 +178,7 @@ const table: ResumeCase[] = [
     0,
   ],
 
-  ['416 for the rest of the file', [cut, { status: 416 }], fileSize, 13],
+  ['416 for the rest of the file', [cutReply, { status: 416 }], fileSize, 13],
   ...['text/plain', 'application/json', 'application/xml', 'application/problem+json'].map(
     (type): ResumeCase => [
       `an error body with status 200: ${type}`,
@@ -202,7 +200,7 @@ const table: ResumeCase[] = [
   ],
   [
     'a part of another version with another ETag',
-    [cut, (from) => part(from, fileSize, secondVersion, { etag: '"two"' })],
+    [cutReply, (from) => part(from, fileSize, secondVersion, { etag: '"two"' })],
     fileSize,
     13,
   ],
@@ -210,7 +208,7 @@ const table: ResumeCase[] = [
     'a part of another version with another Last-Modified',
     [
       {
-        ...cut,
+        ...cutReply,
         headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
       },
       (from) =>
@@ -222,8 +220,8 @@ const table: ResumeCase[] = [
     fileSize,
     13,
   ],
-  ['a part of a longer file', [cut, (from) => part(from, 600_000, someBytes(600_000))], fileSize, 13],
-  ['a part at another offset', [cut, (from) => part(from - 1, fileSize)], fileSize, 13],
+  ['a part of a longer file', [cutReply, (from) => part(from, 600_000, someBytes(600_000))], fileSize, 13],
+  ['a part at another offset', [cutReply, (from) => part(from - 1, fileSize)], fileSize, 13],
   ['a part that was not requested', [part(0, 10)], fileSize, 13],
   [
     'a third of the file without Content-Length',
@@ -269,14 +267,14 @@ const table: ResumeCase[] = [
   ],
   [
     'the rest without its bytes every time',
-    [cut, ...Array(9).fill((from: number) => ({ ...rest(from), body: Buffer.alloc(0), isCut: true }))],
+    [cutReply, ...Array(9).fill((from: number) => ({ ...restOfFile(from), body: Buffer.alloc(0), isCut: true }))],
     fileSize,
     10,
   ],
   [
     'parts of zero bytes every time',
     [
-      cut,
+      cutReply,
       ...Array(9).fill((from: number) => ({
         ...part(from, from + 1, firstVersion, { 'content-length': 0 }),
         body: Buffer.alloc(0),
@@ -294,11 +292,11 @@ it.each([
   ['a document', 'document', 'url', 'audio/mp4', true],
   ['a video of another type', 'video', 'source_url', 'video/webm', true],
   ['an original audio file', 'audio', 'source', 'audio/mp4', false],
-])('download of %s prints a note only if the file is a rendition', async (_what, type, field, sent, isRendition) => {
+])('download of %s prints a note only if the file is a rendition', async (_what, type, field, mime, isRendition) => {
   const media = { url: 'HERE/media/sound' };
   const source = field === 'variants' ? [media] : field === 'url' ? media.url : media;
   const size = isRendition ? 7 : fileSize;
-  const headers = { 'content-type': sent, 'content-length': fileSize };
+  const headers = { 'content-type': mime, 'content-length': fileSize };
   const service = await serveAsset({ type, content_type: 'audio/mp4', size, [field]: source }, (response) =>
     sendReply(response, { headers, body: firstVersion }),
   );
@@ -308,30 +306,30 @@ it.each([
   });
   expect(code).toBe(0);
   expect(readFileSync(path).equals(firstVersion)).toBe(true);
-  const note = `this is a rendition, not the original file: 293.0 KiB, ${sent}; the record says 7 B, audio/mp4`;
+  const note = `this is a rendition, not the original file: 293.0 KiB, ${mime}; the record says 7 B, audio/mp4`;
   expect(stderr).toEqual(isRendition ? expect.stringContaining(note) : '');
 });
 
 /** Downloads the film from a service that sends these replies. */
-async function download(replies: Script[], recordedSize: number | null, more: string[] = []) {
-  const ranges: (string | undefined)[] = [];
+async function downloadFilm(replies: Script[], recordedSize: number | null, extraArgs: string[] = []) {
+  const requestedRanges: (string | undefined)[] = [];
   const source_url = { url: 'HERE/media/film.mp4' };
   const service = await serveAsset(
     { type: 'video', size: recordedSize, content_type: 'video/mp4', source_url },
     (response) => {
       const { range } = response.req.headers;
-      ranges.push(range);
-      const script = replies[Math.min(ranges.length, replies.length) - 1] as Script;
+      requestedRanges.push(range);
+      const script = replies[Math.min(requestedRanges.length, replies.length) - 1] as Script;
       const from = Number(/\d+/.exec(range ?? '0')?.[0]);
       sendReply(response, typeof script === 'function' ? script(from) : script);
     },
   );
   const path = join(cli.home, 'film.mp4');
-  const ran = await cli.run(['assets', 'download', assetUid, '-o', path, ...more], {
+  const result = await cli.run(['assets', 'download', assetUid, '-o', path, ...extraArgs], {
     environment: { MEDIACTL_BASE_URL: service },
     clock: fastClock(),
   });
-  return { ...ran, path, ranges };
+  return { ...result, path, requestedRanges };
 }
 
 it.each([
@@ -341,26 +339,26 @@ it.each([
   ],
   ['parts of zero bytes every time', errorInTable('download_incomplete')],
 ])('download reports the code and the next step if the service sends %s', async (what, error) => {
-  const [, replies, recordedSize] = table.find(([name]) => name === what) as ResumeCase;
-  expect(errorOf(await download(replies, recordedSize, ['--json']))).toEqual(error);
+  const [, replies, recordedSize] = resumeCases.find(([name]) => name === what) as ResumeCase;
+  expect(errorOf(await downloadFilm(replies, recordedSize, ['--json']))).toEqual(error);
 });
 
-it.each(table)(
+it.each(resumeCases)(
   'download saves the whole file or none if it receives %s (%#)',
   async (_what, replies, recordedSize, exit) => {
-    const { code, stderr, path, ranges } = await download(replies, recordedSize);
+    const { code, stderr, path, requestedRanges } = await downloadFilm(replies, recordedSize);
     expect([code, stderr]).toEqual([exit, expect.any(String)]);
     expect(stderr).not.toContain('unclassified');
     if (exit === 0) expect(readFileSync(path).equals(firstVersion)).toBe(true);
-    const left = readdirSync(cli.home).filter((name) => name.startsWith(basename(path)));
-    expect(left).toEqual(exit === 0 ? ['film.mp4'] : []);
-    expect(ranges.length).toBeLessThanOrEqual(Math.max(replies.length, 5));
+    const savedFiles = readdirSync(cli.home).filter((name) => name.startsWith(basename(path)));
+    expect(savedFiles).toEqual(exit === 0 ? ['film.mp4'] : []);
+    expect(requestedRanges.length).toBeLessThanOrEqual(Math.max(replies.length, 5)); // no endless retries
   },
 );
 
 it('download saves a text file whose record has only a generic content type', async () => {
-  const text = { type: 'document', size: 5, content_type: 'application/octet-stream', url: 'HERE/media/notes' };
-  const service = await serveAsset(text, (response) =>
+  const asset = { type: 'document', size: 5, content_type: 'application/octet-stream', url: 'HERE/media/notes' };
+  const service = await serveAsset(asset, (response) =>
     sendReply(response, { headers: { 'content-type': 'text/plain' }, body: Buffer.from('notes') }),
   );
   const path = join(cli.home, 'notes');
@@ -371,9 +369,9 @@ it('download saves a text file whose record has only a generic content type', as
 });
 
 it('download restarts at offset 0 if the file changes while the connection is down', async () => {
-  const files = await FileServer.start(firstVersion);
-  files.fault = ({ nth }) => (nth === 1 ? { cutAfterBytes: 100_000 } : undefined);
-  const service = await serveAsset({ type: 'video', source_url: { url: files.url } });
+  const mediaServer = await FileServer.start(firstVersion);
+  mediaServer.fault = ({ nth }) => (nth === 1 ? { cutAfterBytes: 100_000 } : undefined);
+  const service = await serveAsset({ type: 'video', source_url: { url: mediaServer.url } });
   const path = join(cli.home, 'film.mp4');
   const clock = fastClock();
   const { code } = await cli.run(['assets', 'download', assetUid, '-o', path], {
@@ -381,12 +379,12 @@ it('download restarts at offset 0 if the file changes while the connection is do
     clock: {
       ...clock,
       sleep: (delayMs, signal) => {
-        files.bytes = secondVersion; // while the client waits to connect again
+        mediaServer.bytes = secondVersion; // while the client waits to connect again
         return clock.sleep(delayMs, signal);
       },
     },
   });
   expect(code).toBe(0);
   expect(readFileSync(path).equals(secondVersion)).toBe(true);
-  expect(files.ranges).toEqual(['', expect.stringMatching(/^\d+-$/)]);
+  expect(mediaServer.ranges).toEqual(['', expect.stringMatching(/^\d+-$/)]);
 });

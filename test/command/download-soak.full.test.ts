@@ -15,7 +15,7 @@ const modified = ['Sat, 01 Mar 2025 00:00:00 GMT', 'Sun, 02 Mar 2025 00:00:00 GM
 const today = 'Sat, 21 Nov 2026 00:00:00 GMT';
 
 /** Faulty CDN: two versions of a file, and random faults of its responses. */
-class Delivery {
+class FaultyCdn {
   readonly random: Random;
   readonly versions: [Buffer, Buffer];
   readonly log: string[] = [];
@@ -85,14 +85,14 @@ it.each(Array.from({ length: 400 }, (_, n) => n + 1))(
   async (seed) => {
     const random = new Random(seed);
     const cli = new Cli({ MEDIACTL_API_KEY: 'mk_soak_key_0123456789' });
-    const delivery = new Delivery(random);
-    const recordedSize = random.pick([delivery.versions[0].length, undefined]);
+    const cdn = new FaultyCdn(random);
+    const recordedSize = random.pick([cdn.versions[0].length, undefined]);
     const interruption = new AbortController();
     let requestsLeft = random.chance(0.2) ? random.below(4) : Number.POSITIVE_INFINITY;
     const service = await startServer((request, response) => {
       if (requestsLeft-- === 0)
         interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted }));
-      if (request.url?.startsWith('/media')) return delivery.serve(request, response);
+      if (request.url?.startsWith('/media')) return cdn.serve(request, response);
       respond(response, 200, {
         uid,
         name: 'film',
@@ -111,16 +111,16 @@ it.each(Array.from({ length: 400 }, (_, n) => n + 1))(
       clock: fastClock(1000),
       signal: interruption.signal,
     });
-    const details = [seed, delivery.supports, recordedSize, delivery.log, code, stderr];
+    const details = [seed, cdn.supports, recordedSize, cdn.log, code, stderr];
     expect(stderr, JSON.stringify(details)).not.toMatch(/unclassified|report it|mk_soak/);
     const saved = existsSync(path) ? readFileSync(path) : undefined;
-    const [first, second] = delivery.versions;
-    const isWhole = saved !== undefined && [first, second].some((each) => each.equals(saved));
+    const [first, second] = cdn.versions;
+    const isWhole = saved !== undefined && [first, second].some((version) => version.equals(saved));
     if (code === 0) expect(isWhole, JSON.stringify(details)).toBe(true);
     else expect(saved?.toString(), JSON.stringify(details)).toBe(hasOldFile ? 'what was there before' : undefined);
-    const left = (readdirSync(cli.home, { recursive: true }) as string[]).filter((name) =>
+    const temporaryFiles = (readdirSync(cli.home, { recursive: true }) as string[]).filter((name) =>
       /\.part$|downloads\/./.test(name),
     );
-    expect(left, JSON.stringify(details)).toEqual([]);
+    expect(temporaryFiles, JSON.stringify(details)).toEqual([]);
   },
 );

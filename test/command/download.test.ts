@@ -69,28 +69,28 @@ describe('download from the sandbox', () => {
 
   it('a second download to the same path exits with 6 and code locked while the first one is running', async () => {
     const path = join(setup.cli.home, 'same');
-    const waiting: ServerResponse[] = [];
-    const service = await serveVideo((response) => waiting.push(response));
+    const heldResponses: ServerResponse[] = [];
+    const service = await serveVideo((response) => heldResponses.push(response));
     const download = () =>
       setup.cli.run(['assets', 'download', assetUid, '-o', path, '--json'], {
         environment: { MEDIACTL_BASE_URL: service },
       });
-    const slow = download();
-    while (waiting.length === 0) await sleep(10);
-    const other = await download();
-    expect(errorOf(other)).toEqual({
+    const firstDownload = download();
+    while (heldResponses.length === 0) await sleep(10);
+    const secondDownload = await download();
+    expect(errorOf(secondDownload)).toEqual({
       code: 'locked',
       exit: 6,
       hint: 'wait for it to finish, or use another path with -o',
     });
-    sendFilm(waiting[0] as ServerResponse);
-    expect((await slow).code).toBe(0);
+    sendFilm(heldResponses[0] as ServerResponse);
+    expect((await firstDownload).code).toBe(0);
     expect(readFileSync(path).equals(film)).toBe(true);
   });
 
   it('download deletes the partial file of a killed download to the same path, and no other files', async () => {
     const path = join(setup.cli.home, 'picture.jpg');
-    const parts = () => readdirSync(setup.cli.home).filter((name) => name.endsWith('.part'));
+    const partFiles = () => readdirSync(setup.cli.home).filter((name) => name.endsWith('.part'));
     let isSlow = true;
     const service = await serveVideo((response) => {
       response.writeHead(200, filmHeaders);
@@ -102,17 +102,17 @@ describe('download from the sandbox', () => {
       MEDIACTL_BASE_URL: service,
       MEDIACTL_STATE_DIR: `${setup.cli.home}/state`,
     });
-    while (parts().length === 0) await sleep(20);
+    while (partFiles().length === 0) await sleep(20);
     child.kill('SIGKILL');
     await once(child, 'exit');
-    const others = `picture.jpg.${'0a1b2c3d'.repeat(2)}.part`;
-    for (const left of [join(setup.cli.home, others), `${path}.orig`]) writeFileSync(left, 'left');
+    const otherPartFile = `picture.jpg.${'0a1b2c3d'.repeat(2)}.part`;
+    for (const otherFile of [join(setup.cli.home, otherPartFile), `${path}.orig`]) writeFileSync(otherFile, 'left');
     isSlow = false;
     const environment = { MEDIACTL_BASE_URL: service };
     const { code } = await setup.cli.run(['assets', 'download', assetUid, '-o', path], {
       environment,
     });
-    expect([code, parts(), existsSync(`${path}.orig`)]).toEqual([0, [others], true]);
+    expect([code, partFiles(), existsSync(`${path}.orig`)]).toEqual([0, [otherPartFile], true]);
   });
 
   it('download exits with 2 and keeps a file that appears at the path during the transfer', async () => {
@@ -143,9 +143,9 @@ describe('download from the sandbox', () => {
 
   it('two downloads to the same path with separate state folders do not corrupt each other', async () => {
     const path = join(setup.cli.home, 'film.mp4');
-    const waiting: ServerResponse[] = [];
+    const heldResponses: ServerResponse[] = [];
     const service = await serveVideo((response) => {
-      if (waiting.push(response) > 1) return sendFilm(response);
+      if (heldResponses.push(response) > 1) return sendFilm(response);
       response.writeHead(200, filmHeaders);
       response.write(film.subarray(0, 1000));
     });
@@ -156,11 +156,11 @@ describe('download from the sandbox', () => {
           MEDIACTL_STATE_DIR: `${setup.cli.home}/${state}`,
         },
       });
-    const slow = download('one');
+    const firstDownload = download('one');
     while (readdirSync(setup.cli.home).every((name) => !name.endsWith('.part'))) await sleep(20);
     expect((await download('two')).code).toBe(0);
-    waiting[0]?.end(film.subarray(1000));
-    expect((await slow).code).toBe(0);
+    heldResponses[0]?.end(film.subarray(1000));
+    expect((await firstDownload).code).toBe(0);
     expect(readFileSync(path).equals(film)).toBe(true);
   });
 
@@ -206,40 +206,40 @@ describe('download from the sandbox', () => {
 });
 
 describe('download verification', () => {
-  const upload = async () => {
+  const uploadClip = async () => {
     const file = join(setup.cli.home, 'clip.mp4');
     copyFileSync(fixturePath('clip.mp4'), file);
     const [{ asset_uid: uid }] = await setup.cli.json(['upload', file, '--force', '--wait']);
-    return { uid, source: join(setup.sandbox.dataDir, 'media', uid, 'source') };
+    return { uid, storedFile: join(setup.sandbox.dataDir, 'media', uid, 'source') };
   };
-  const target = () => join(setup.cli.home, 'copy.mp4');
+  const targetPath = () => join(setup.cli.home, 'copy.mp4');
 
   it('download verifies the BLAKE3 checksum of a file that the same machine uploaded', async () => {
-    const { uid } = await upload();
-    expect(await setup.cli.json(['download', uid, '-o', target()])).toMatchObject([{ verified: true }]);
-    const others = [uid, (await upload()).uid];
-    const [many] = await setup.cli.json(['download', ...others, '-d', join(setup.cli.home, 'many')]);
-    expect(many).toMatchObject({ outcome: 'downloaded', verified: true });
+    const { uid } = await uploadClip();
+    expect(await setup.cli.json(['download', uid, '-o', targetPath()])).toMatchObject([{ verified: true }]);
+    const assetUids = [uid, (await uploadClip()).uid];
+    const [firstRecord] = await setup.cli.json(['download', ...assetUids, '-d', join(setup.cli.home, 'many')]);
+    expect(firstRecord).toMatchObject({ outcome: 'downloaded', verified: true });
   });
 
   it('download exits with 13 if the checksum differs, and keeps the file beside the target', async () => {
-    const { uid, source } = await upload();
-    const bytes = readFileSync(source);
+    const { uid, storedFile } = await uploadClip();
+    const bytes = readFileSync(storedFile);
     bytes.write('XXXX', 200_000);
-    writeFileSync(source, bytes);
-    const { code, stderr } = await setup.cli.run(['download', uid, '-o', target()]);
+    writeFileSync(storedFile, bytes);
+    const { code, stderr } = await setup.cli.run(['download', uid, '-o', targetPath()]);
     expect([code, stderr]).toEqual([13, expect.stringContaining('is not the one that was uploaded')]);
-    expect(stderr).toContain(`it is kept as ${target()}.different`);
-    expect([existsSync(target()), readFileSync(`${target()}.different`).equals(bytes)]).toEqual([false, true]);
-    const accepted = await setup.cli.json(['download', uid, '-o', target(), '--accept-rendition']);
-    expect(accepted).toMatchObject([{ verified: null }]);
+    expect(stderr).toContain(`it is kept as ${targetPath()}.different`);
+    expect([existsSync(targetPath()), readFileSync(`${targetPath()}.different`).equals(bytes)]).toEqual([false, true]);
+    const record = await setup.cli.json(['download', uid, '-o', targetPath(), '--accept-rendition']);
+    expect(record).toMatchObject([{ verified: null }]);
   });
 
   it('download marks a file as unverified, and not as the original, if another machine uploaded it', async () => {
-    const { uid } = await upload();
-    const other = new Cli({ MEDIACTL_API_KEY: setup.sandbox.key, MEDIACTL_BASE_URL: setup.sandbox.url });
-    const args = ['download', uid, '-o', join(other.home, 'copy.mp4')];
-    expect(await other.json([...args, '--yes'])).toMatchObject([{ verified: null }]);
-    expect((await other.run([...args, '--yes'], { tty: true })).stdout).toContain('unknown: original or rendition');
+    const { uid } = await uploadClip();
+    const otherCli = new Cli({ MEDIACTL_API_KEY: setup.sandbox.key, MEDIACTL_BASE_URL: setup.sandbox.url });
+    const args = ['download', uid, '-o', join(otherCli.home, 'copy.mp4')];
+    expect(await otherCli.json([...args, '--yes'])).toMatchObject([{ verified: null }]);
+    expect((await otherCli.run([...args, '--yes'], { tty: true })).stdout).toContain('unknown: original or rendition');
   });
 });

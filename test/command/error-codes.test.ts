@@ -18,11 +18,8 @@ import { SmallDisk } from '../support/small-disk.ts';
 
 /* Provokes errors of the account, the network and the service, and compares code, exit code and next step. */
 
-const environment = {
-  MEDIACTL_API_KEY: testKey,
-  MEDIACTL_BASE_URL: 'http://127.0.0.1:9',
-  MEDIACTL_WORKSPACE: workspaceUid,
-};
+const unreachableUrl = 'http://127.0.0.1:9';
+const environment = { MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: unreachableUrl, MEDIACTL_WORKSPACE: workspaceUid };
 
 let cli: Cli;
 beforeEach(() => {
@@ -30,12 +27,12 @@ beforeEach(() => {
 });
 
 /** Runs a command with --json on a fast clock, and returns its error. */
-const failing = async (args: string[], options: CliOptions = {}) =>
+const errorFrom = async (args: string[], options: CliOptions = {}) =>
   errorOf(await cli.run([...args, '--json'], { clock: optionalClock(), ...options }));
 
 /** Runs a command against a service. */
-const failingAt = (url: string, args: string[], more: Record<string, string> = {}) =>
-  failing(args, { environment: { ...environment, MEDIACTL_BASE_URL: url, ...more } });
+const errorAt = (url: string, args: string[], moreEnvironment: Record<string, string> = {}) =>
+  errorFrom(args, { environment: { ...environment, MEDIACTL_BASE_URL: url, ...moreEnvironment } });
 
 describe('account errors', () => {
   const writeProfiles = (profiles: Record<string, object>, current?: string) => {
@@ -46,17 +43,17 @@ describe('account errors', () => {
   const profile = { baseUrl: 'https://media.example.com', key: testKey, keyStore: 'file' };
 
   it('assets ls exits with 4 and code no_profile if no profile is selected', async () => {
-    expect(await failing(['assets', 'ls'])).toEqual({
+    expect(await errorFrom(['assets', 'ls'])).toEqual({
       code: 'no_profile',
       exit: 4,
       hint: expect.stringMatching(/^mediactl auth login, or mediactl sandbox start/),
     });
     writeProfiles({ one: profile });
-    expect(await failing(['assets', 'ls'])).toMatchObject({ hint: 'mediactl auth switch NAME, or --profile NAME' });
+    expect(await errorFrom(['assets', 'ls'])).toMatchObject({ hint: 'mediactl auth switch NAME, or --profile NAME' });
   });
 
   it('assets ls exits with 2 and code profile_not_found if the profile does not exist', async () => {
-    expect(await failing(['assets', 'ls', '--profile', 'two'])).toEqual({
+    expect(await errorFrom(['assets', 'ls', '--profile', 'two'])).toEqual({
       code: 'profile_not_found',
       exit: 2,
       hint: 'mediactl auth ls, or mediactl auth login --profile two',
@@ -64,14 +61,14 @@ describe('account errors', () => {
   });
 
   it('assets ls exits with code no_base_url if only the API key is set', async () => {
-    expect(await failing(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual(
+    expect(await errorFrom(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual(
       errorInTable('no_base_url'),
     );
   });
 
   it('assets ls exits with 4 and code no_key if the profile has no key', async () => {
     writeProfiles({ one: { ...profile, key: undefined } }, 'one');
-    expect(await failing(['assets', 'ls'])).toEqual({
+    expect(await errorFrom(['assets', 'ls'])).toEqual({
       code: 'no_key',
       exit: 4,
       hint: 'mediactl auth login --profile one',
@@ -82,18 +79,18 @@ describe('account errors', () => {
     let count = 2_000;
     const { url } = await startRecordingServer(({ query }) => {
       count -= 1;
-      const from = Number(query.offset ?? 0);
-      const items = Array.from({ length: Math.min(100, Math.max(0, count - from)) }, (_, at) => ({
-        uid: `${String(from + at).padStart(8, '0')}-0000-4000-8000-000000000000`,
+      const offset = Number(query.offset ?? 0);
+      const items = Array.from({ length: Math.min(100, Math.max(0, count - offset)) }, (_, index) => ({
+        uid: `${String(offset + index).padStart(8, '0')}-0000-4000-8000-000000000000`,
         name: 'clip',
       }));
       return { body: { items, count } };
     });
-    expect(await failingAt(url, ['assets', 'ls', '--all'])).toEqual(errorInTable('list_changed'));
+    expect(await errorAt(url, ['assets', 'ls', '--all'])).toEqual(errorInTable('list_changed'));
   });
 
   it('assets ls exits with 2 and code usage if the API key is malformed', async () => {
-    expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'], { MEDIACTL_API_KEY: 'two words' })).toEqual({
+    expect(await errorAt(unreachableUrl, ['assets', 'ls'], { MEDIACTL_API_KEY: 'two words' })).toEqual({
       code: 'usage',
       exit: 2,
       hint: 'create one in your organization’s settings, under API keys',
@@ -102,7 +99,7 @@ describe('account errors', () => {
 
   it('assets ls exits with 4 and code key_origin_mismatch for a base URL other than the profile has', async () => {
     writeProfiles({ one: profile }, 'one');
-    expect(await failing(['assets', 'ls', '--base-url', 'https://other.example'])).toEqual({
+    expect(await errorFrom(['assets', 'ls', '--base-url', 'https://other.example'])).toEqual({
       code: 'key_origin_mismatch',
       exit: 4,
       hint: 'mediactl auth login --profile NAME --base-url https://other.example, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
@@ -111,7 +108,7 @@ describe('account errors', () => {
 
   it('assets ls exits with 4 and code keychain_unavailable if the keychain cannot be read', async () => {
     writeProfiles({ one: { ...profile, key: undefined, keyStore: 'keychain' } }, 'one');
-    expect(await failing(['assets', 'ls'])).toEqual({
+    expect(await errorFrom(['assets', 'ls'])).toEqual({
       code: 'keychain_unavailable',
       exit: 4,
       hint: 'set MEDIACTL_API_KEY, or mediactl auth login --profile one --key-store file',
@@ -122,19 +119,15 @@ describe('account errors', () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { MEDIACTL_KEY_STORE: 'keychain' }, stdin: `${testKey}\n` };
     expect(
-      await failing(['auth', 'login', '--with-key', '--base-url', url, '--key-store', 'keychain'], options),
-    ).toEqual({
-      code: 'keychain_unavailable',
-      exit: 4,
-      hint: 'use --key-store file',
-    });
+      await errorFrom(['auth', 'login', '--with-key', '--base-url', url, '--key-store', 'keychain'], options),
+    ).toEqual({ code: 'keychain_unavailable', exit: 4, hint: 'use --key-store file' });
   });
 
   it('assets ls exits with 2 and code invalid_config if the config file is not JSON', async () => {
     mkdirSync(join(cli.home, 'config'));
     const path = join(cli.home, 'config/config.json');
     writeFileSync(path, '{');
-    expect(await failing(['assets', 'ls'])).toEqual({
+    expect(await errorFrom(['assets', 'ls'])).toEqual({
       code: 'invalid_config',
       exit: 2,
       hint: `fix it, or move it out of the way: mv '${path}' '${path}.bad'`,
@@ -143,7 +136,7 @@ describe('account errors', () => {
 
   it('assets ls exits with 2 and code invalid_config if the project file sets base_url', async () => {
     writeFileSync(join(cli.home, '.mediactl.json'), '{"base_url":"https://evil.example"}');
-    expect(await failing(['assets', 'ls'])).toEqual({
+    expect(await errorFrom(['assets', 'ls'])).toEqual({
       code: 'invalid_config',
       exit: 2,
       hint: expect.stringMatching(/^use a JSON object with any of profile, workspace/),
@@ -153,24 +146,25 @@ describe('account errors', () => {
 
 describe('doctor findings', () => {
   /** Returns the error of a finding, on a clock that is not fast. */
-  async function finding(check: string, more: Record<string, string> = {}) {
-    const { stdout } = await cli.run(['doctor', '--json'], { environment: { ...environment, ...more } });
+  async function doctorError(check: string, moreEnvironment: Record<string, string> = {}) {
+    const { stdout } = await cli.run(['doctor', '--json'], { environment: { ...environment, ...moreEnvironment } });
     const findings: { check: string; error: ErrorRecord }[] = JSON.parse(stdout);
-    const found = findings.find((each) => each.check === check);
-    return recordedError((found as { error: ErrorRecord }).error);
+    const finding = findings.find((each) => each.check === check);
+    return recordedError((finding as { error: ErrorRecord }).error);
   }
 
   it('doctor reports code insecure_config if other users can read the config file', async () => {
     mkdirSync(join(cli.home, 'config'));
     const path = join(cli.home, 'config/config.json');
     writeFileSync(path, '{"profiles":{}}', { mode: 0o644 });
-    expect(await finding('config_file')).toEqual({ code: 'insecure_config', exit: 1, hint: `chmod 600 '${path}'` });
+    const hint = `chmod 600 '${path}'`;
+    expect(await doctorError('config_file')).toEqual({ code: 'insecure_config', exit: 1, hint });
   });
 
   it('doctor reports code clock_skew if the clock differs from that of the service by an hour', async () => {
     const date = new Date(Date.now() - 3_600_000).toUTCString();
     const url = await startServer((_, response) => respond(response, 200, { items: [], count: 0 }, { date }));
-    expect(await finding('clock', { MEDIACTL_BASE_URL: url })).toEqual({
+    expect(await doctorError('clock', { MEDIACTL_BASE_URL: url })).toEqual({
       code: 'clock_skew',
       exit: 2,
       hint: 'set the clock of this machine; until then, expiry times are wrong',
@@ -182,7 +176,7 @@ describe('doctor findings', () => {
     const state = join(disk.path, 'state');
     mkdirSync(state);
     disk.fill();
-    expect(await finding('state_folder', { MEDIACTL_STATE_DIR: state })).toEqual({
+    expect(await doctorError('state_folder', { MEDIACTL_STATE_DIR: state })).toEqual({
       code: 'state_unusable',
       exit: 14,
       hint: 'set MEDIACTL_STATE_DIR',
@@ -193,7 +187,7 @@ describe('doctor findings', () => {
 describe('data and state folder errors', () => {
   it('sandbox start exits with 2 and code invalid_folder if the data directory cannot exist', async () => {
     const args = ['sandbox', 'start', '--port', '0', '--data-dir', '/proc/nope'];
-    expect(await failing(args)).toEqual({
+    expect(await errorFrom(args)).toEqual({
       code: 'invalid_folder',
       exit: 2,
       hint: 'use another directory: --data-dir DIR',
@@ -205,7 +199,7 @@ describe('data and state folder errors', () => {
   }, async () => {
     const disk = new SmallDisk('nr_inodes=1');
     const args = ['sandbox', 'start', '--port', '0', '--data-dir', join(disk.path, 'data')];
-    expect(await failing(args)).toEqual({
+    expect(await errorFrom(args)).toEqual({
       code: 'mkdir_failed',
       exit: 1,
       hint: 'use another directory: --data-dir DIR',
@@ -214,7 +208,7 @@ describe('data and state folder errors', () => {
 
   it('uploads ls exits with 14 and code state_unusable if the state folder is a file', async () => {
     writeFileSync(join(cli.home, 'state'), 'a file in its place');
-    expect(await failing(['uploads', 'ls', '--finished'])).toEqual({
+    expect(await errorFrom(['uploads', 'ls', '--finished'])).toEqual({
       code: 'state_unusable',
       exit: 14,
       hint: expect.stringMatching(/^make the state folder writable; upload --force or another MEDIACTL_STATE_DIR/),
@@ -225,7 +219,7 @@ describe('data and state folder errors', () => {
     const { url } = await startRecordingServer(createLibrary());
     mkdirSync(join(cli.home, 'state'));
     const lock = await tryLock(join(cli.home, 'state/folders.lock'));
-    expect(await failingAt(url, ['folders', 'create', '/New'])).toEqual(errorInTable('locked'));
+    expect(await errorAt(url, ['folders', 'create', '/New'])).toEqual(errorInTable('locked'));
     lock?.release();
   });
 });
@@ -234,7 +228,7 @@ describe('output errors', () => {
   it('assets ls exits with code write_failed if stdout is on a full disk', async () => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, stdoutError: 'ENOSPC' } as const;
-    expect(await failing(['assets', 'ls'], options)).toEqual(errorInTable('write_failed'));
+    expect(await errorFrom(['assets', 'ls'], options)).toEqual(errorInTable('write_failed'));
   });
 
   it('assets ls exits with code unclassified if a bug throws an unexpected error', async () => {
@@ -242,23 +236,23 @@ describe('output errors', () => {
       throw new RangeError('a bug, such as a time that is no time');
     };
     const clock = { ...systemClock, now };
-    expect(await failing(['assets', 'ls'], { environment, clock })).toEqual(errorInTable('unclassified'));
+    expect(await errorFrom(['assets', 'ls'], { environment, clock })).toEqual(errorInTable('unclassified'));
   });
 });
 
 describe('prompt errors', () => {
-  const answered = async (stdin: string) => {
+  const errorOfRmAnswered = async (stdin: string) => {
     const { url } = await startRecordingServer(createLibrary());
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url }, tty: true, stdin };
-    return failing(['assets', 'rm', assetUid], options);
+    return errorFrom(['assets', 'rm', assetUid], options);
   };
 
   it('assets rm exits with code declined if the answer is no', async () => {
-    expect(await answered('n\n')).toEqual(errorInTable('declined'));
+    expect(await errorOfRmAnswered('n\n')).toEqual(errorInTable('declined'));
   });
 
   it('assets rm exits with code interrupted if Ctrl-C answers the prompt', async () => {
-    expect(await answered('\u0003')).toEqual(errorInTable('interrupted'));
+    expect(await errorOfRmAnswered('\u0003')).toEqual(errorInTable('interrupted'));
   });
 });
 
@@ -289,32 +283,32 @@ describe('HTTP statuses (§7)', () => {
     'api POST reports the exit code, the error code and the hint for HTTP status %i',
     async (status, error) => {
       const url = await startServer((_, response) => respond(response, status, { detail: 'no' }));
-      const seen = await failingAt(url, ['api', '/things/', '-X', 'POST'], { MEDIACTL_MAX_WAIT: '0s' });
-      expect(seen).toEqual(error);
+      const reported = await errorAt(url, ['api', '/things/', '-X', 'POST'], { MEDIACTL_MAX_WAIT: '0s' });
+      expect(reported).toEqual(error);
     },
   );
 
   it('api POST exits with code invalid_response if the service redirects a write', async () => {
     const url = await startServer((_, response) => respond(response, 307, undefined, { location: '/elsewhere/' }));
-    expect(await failingAt(url, ['api', '/things/', '-X', 'POST'])).toEqual(errorInTable('invalid_response'));
+    expect(await errorAt(url, ['api', '/things/', '-X', 'POST'])).toEqual(errorInTable('invalid_response'));
   });
 
   it('assets ls exits with code origin_mismatch if the service redirects to another origin', async () => {
     const url = await startServer((_, response) =>
       respond(response, 302, undefined, { location: 'http://127.0.0.1:9/' }),
     );
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('origin_mismatch'));
+    expect(await errorAt(url, ['assets', 'ls'])).toEqual(errorInTable('origin_mismatch'));
   });
 
   it('assets ls exits with code invalid_response if the JSON is not a response of the API', async () => {
     const url = await startServer((_, response) => respond(response, 200, { answer: 42 }));
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('invalid_response'));
+    expect(await errorAt(url, ['assets', 'ls'])).toEqual(errorInTable('invalid_response'));
   });
 });
 
 describe('network errors', () => {
   /** Starts a server that listens until the test ends, without an answer of its own. */
-  async function listening(prepare: (server: ReturnType<typeof createServer>) => void): Promise<string> {
+  async function startRawServer(prepare: (server: ReturnType<typeof createServer>) => void): Promise<string> {
     const server = createServer();
     prepare(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -326,7 +320,7 @@ describe('network errors', () => {
   }
 
   it('assets ls exits with 10 and code connection_refused if no server listens on the port', async () => {
-    expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls'])).toEqual({
+    expect(await errorAt(unreachableUrl, ['assets', 'ls'])).toEqual({
       code: 'connection_refused',
       exit: 10,
       hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
@@ -334,19 +328,19 @@ describe('network errors', () => {
   });
 
   it('assets ls exits with code unreachable if the server drops every connection', async () => {
-    const url = await listening((server) => server.on('request', (request) => request.socket.destroy()));
-    expect(await failingAt(url, ['assets', 'ls'])).toEqual(errorInTable('unreachable'));
+    const url = await startRawServer((server) => server.on('request', (request) => request.socket.destroy()));
+    expect(await errorAt(url, ['assets', 'ls'])).toEqual(errorInTable('unreachable'));
   });
 
   it('assets ls exits with code timeout if the server never responds', async () => {
-    const url = await listening((server) => server.on('request', () => {}));
+    const url = await startRawServer((server) => server.on('request', () => {}));
     const options = ['assets', 'ls', '--request-timeout', '300ms', '--max-wait', '0s'];
-    expect(await failingAt(url, options)).toEqual(errorInTable('timeout'));
+    expect(await errorAt(url, options)).toEqual(errorInTable('timeout'));
   });
 
   it('assets ls exits with 10 and code tls_failed if the server does not use TLS', async () => {
-    const url = await listening(() => {});
-    expect(await failingAt(url.replace('http:', 'https:'), ['assets', 'ls'])).toEqual({
+    const url = await startRawServer(() => {});
+    expect(await errorAt(url.replace('http:', 'https:'), ['assets', 'ls'])).toEqual({
       code: 'tls_failed',
       exit: 10,
       hint: `if it uses plain http, set the base URL to ${url}`,
@@ -354,10 +348,10 @@ describe('network errors', () => {
   });
 
   it('assets ls exits with code proxy_failed if the proxy rejects the connection', async () => {
-    const url = await listening((server) =>
+    const url = await startRawServer((server) =>
       server.on('connect', (_, client) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n')),
     );
-    expect(await failingAt('http://media.example.test', ['assets', 'ls'], { HTTP_PROXY: url })).toEqual(
+    expect(await errorAt('http://media.example.test', ['assets', 'ls'], { HTTP_PROXY: url })).toEqual(
       errorInTable('proxy_failed'),
     );
   });
@@ -365,19 +359,21 @@ describe('network errors', () => {
 
 describe('asset and folder errors', () => {
   /** Starts a library in which some answers differ. */
-  const library = async (differing: Responder): Promise<string> => {
-    const answers = createLibrary();
-    return (await startRecordingServer((request) => differing(request) ?? answers(request))).url;
+  const fakeLibrary = async (override: Responder): Promise<string> => {
+    const respond = createLibrary();
+    return (await startRecordingServer((request) => override(request) ?? respond(request))).url;
   };
 
   it('folders create exits with code already_exists if the folder exists', async () => {
-    const url = await library(() => undefined);
-    expect(await failingAt(url, ['folders', 'create', '/Campaigns'])).toEqual(errorInTable('already_exists'));
+    const url = await fakeLibrary(() => undefined);
+    expect(await errorAt(url, ['folders', 'create', '/Campaigns'])).toEqual(errorInTable('already_exists'));
   });
 
   it('assets ls --count exits with 10 and code invalid_response if the service reports no total', async () => {
-    const url = await library(({ path }) => (path.endsWith('/assets/') ? { body: [{ uid: assetUid }] } : undefined));
-    expect(await failingAt(url, ['assets', 'ls', '--count'])).toEqual({
+    const url = await fakeLibrary(({ path }) =>
+      path.endsWith('/assets/') ? { body: [{ uid: assetUid }] } : undefined,
+    );
+    expect(await errorAt(url, ['assets', 'ls', '--count'])).toEqual({
       code: 'invalid_response',
       exit: 10,
       hint: 'count them: mediactl ls --all -q | wc -l',
@@ -385,8 +381,8 @@ describe('asset and folder errors', () => {
   });
 
   it('assets wait exits with 2 and code usage for a status that it cannot wait for', async () => {
-    const url = await library(() => undefined);
-    expect(await failingAt(url, ['assets', 'wait', assetUid, '--for', 'archived'])).toEqual({
+    const url = await fakeLibrary(() => undefined);
+    expect(await errorAt(url, ['assets', 'wait', assetUid, '--for', 'archived'])).toEqual({
       code: 'usage',
       exit: 2,
       hint: 'wait for ready',
@@ -395,8 +391,8 @@ describe('asset and folder errors', () => {
 
   it('assets wait exits with 8 and code still_processing if the asset is not ready at the timeout', async () => {
     const body = { uid: assetUid, status: 'transcoding' };
-    const url = await library(({ path }) => (path.endsWith(`/assets/${assetUid}/`) ? { body } : undefined));
-    expect(await failingAt(url, ['assets', 'wait', assetUid, '--timeout', '2s'])).toEqual({
+    const url = await fakeLibrary(({ path }) => (path.endsWith(`/assets/${assetUid}/`) ? { body } : undefined));
+    expect(await errorAt(url, ['assets', 'wait', assetUid, '--timeout', '2s'])).toEqual({
       code: 'still_processing',
       exit: 8,
       hint: `mediactl wait ${assetUid}, with a longer --timeout`,
@@ -404,7 +400,7 @@ describe('asset and folder errors', () => {
   });
 
   it('a move in the browser UI fails with code write_ignored if the response does not show the new folder', async () => {
-    const url = await library(({ method, path }) =>
+    const url = await fakeLibrary(({ method, path }) =>
       path.endsWith(`/assets/${assetUid}/`) || method === 'PATCH' ? { body: { uid: assetUid } } : undefined,
     );
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url } };
@@ -416,12 +412,12 @@ describe('asset and folder errors', () => {
   });
 
   it('assets thumb exits with 3 and code not_found if the asset has no thumbnail', async () => {
-    const url = await library(({ path }) =>
+    const url = await fakeLibrary(({ path }) =>
       path.endsWith(`/assets/${assetUid}/`) || path.endsWith('/player/')
         ? { body: { uid: assetUid, name: 'Quay' } }
         : undefined,
     );
-    expect(await failingAt(url, ['assets', 'thumb', assetUid, '-o', join(cli.home, 't.jpg')])).toEqual({
+    expect(await errorAt(url, ['assets', 'thumb', assetUid, '-o', join(cli.home, 't.jpg')])).toEqual({
       code: 'not_found',
       exit: 3,
       hint: `mediactl get ${assetUid}`,
@@ -430,18 +426,18 @@ describe('asset and folder errors', () => {
 });
 
 describe('ignored writes', () => {
-  const library = async (differing: Responder): Promise<string> => {
-    const answers = createLibrary();
-    return (await startRecordingServer((request) => differing(request) ?? answers(request))).url;
+  const fakeLibrary = async (override: Responder): Promise<string> => {
+    const respond = createLibrary();
+    return (await startRecordingServer((request) => override(request) ?? respond(request))).url;
   };
   const asset = { uid: assetUid, name: 'Quay', description: '', type: 'document', status: 'ready' };
   const assetPath = `/assets/${assetUid}/`;
 
   it('assets update exits with 6 and code write_ignored if the service does not apply the new name', async () => {
-    const url = await library(({ method, path }) =>
+    const url = await fakeLibrary(({ method, path }) =>
       method !== 'GET' || path.endsWith(assetPath) ? { body: { ...asset, tags: [] } } : undefined,
     );
-    expect(await failingAt(url, ['assets', 'update', assetUid, '--name', 'Other'])).toEqual({
+    expect(await errorAt(url, ['assets', 'update', assetUid, '--name', 'Other'])).toEqual({
       code: 'write_ignored',
       exit: 6,
       hint: 'mediactl get ID, to see its fields',
@@ -449,8 +445,8 @@ describe('ignored writes', () => {
   });
 
   it('assets update --add-tag exits with 6 and code tags_unknown if the record shows no tags', async () => {
-    const url = await library(({ path }) => (path.endsWith(assetPath) ? { body: asset } : undefined));
-    expect(await failingAt(url, ['assets', 'update', assetUid, '--add-tag', 'sea'])).toEqual({
+    const url = await fakeLibrary(({ path }) => (path.endsWith(assetPath) ? { body: asset } : undefined));
+    expect(await errorAt(url, ['assets', 'update', assetUid, '--add-tag', 'sea'])).toEqual({
       code: 'tags_unknown',
       exit: 6,
       hint: `mediactl update ${assetUid} --set-tags SLUGS, to replace all tags`,
@@ -459,19 +455,20 @@ describe('ignored writes', () => {
 
   it('assets rm exits with 6 and code filter_ignored if the service returns assets that do not match', async () => {
     const items = { body: { items: [{ ...asset, status: 'failed' }], count: 1 } };
-    const url = await library(({ path }) => (path.endsWith('/assets/') ? items : undefined));
-    expect(await failingAt(url, ['assets', 'rm', '--status', 'ready', '--yes'])).toEqual({
+    const url = await fakeLibrary(({ path }) => (path.endsWith('/assets/') ? items : undefined));
+    expect(await errorAt(url, ['assets', 'rm', '--status', 'ready', '--yes'])).toEqual({
       code: 'filter_ignored',
       exit: 6,
       hint: 'use uids instead: mediactl ls … -q | mediactl rm -',
     });
   });
 
-  const embedAt = (body: object) => library(({ path }) => (path.includes('/embed-settings/') ? { body } : undefined));
+  const startEmbedService = (body: object) =>
+    fakeLibrary(({ path }) => (path.includes('/embed-settings/') ? { body } : undefined));
 
   it('embed domains ls exits with 6 and code settings_unclear if two fields could be the list', async () => {
-    const url = await embedAt({ enabled: true, first: [], second: [] });
-    expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
+    const url = await startEmbedService({ enabled: true, first: [], second: [] });
+    expect(await errorAt(url, ['embed', 'domains', 'ls'])).toEqual({
       code: 'settings_unclear',
       exit: 6,
       hint: 'mediactl config set field_names.embed_domains NAME, with one of first, second',
@@ -479,8 +476,8 @@ describe('ignored writes', () => {
   });
 
   it('embed domains ls exits with 6 and code settings_unclear if an entry is not a domain', async () => {
-    const url = await embedAt({ enabled: true, domains: [{ a: 1 }] });
-    expect(await failingAt(url, ['embed', 'domains', 'ls'])).toEqual({
+    const url = await startEmbedService({ enabled: true, domains: [{ a: 1 }] });
+    expect(await errorAt(url, ['embed', 'domains', 'ls'])).toEqual({
       code: 'settings_unclear',
       exit: 6,
       hint: 'mediactl config set field_names.embed_domain NAME',
@@ -489,17 +486,17 @@ describe('ignored writes', () => {
 });
 
 describe('playback errors', () => {
-  const playing = async (info: object, more: Responder = () => undefined): Promise<string> => {
-    const answers = createLibrary();
+  const startPlayback = async (info: object, override: Responder = () => undefined): Promise<string> => {
+    const respond = createLibrary();
     const respondTo: Responder = (request) =>
-      more(request) ?? (request.path.endsWith('/playback/info/') ? { body: info } : answers(request));
+      override(request) ?? (request.path.endsWith('/playback/info/') ? { body: info } : respond(request));
     return (await startRecordingServer(respondTo)).url;
   };
 
   it('download exits with 2 and code usage if the image variants have no sizes', async () => {
-    const [one, other] = ['a', 'b'].map((name) => ({ url: `http://127.0.0.1:9/${name}.jpg` }));
-    const url = await playing({ type: 'image', blocked: false, variants: [one, other] });
-    expect(await failingAt(url, ['download', assetUid, '-o', '-'])).toEqual({
+    const variants = ['a', 'b'].map((name) => ({ url: `http://127.0.0.1:9/${name}.jpg` }));
+    const url = await startPlayback({ type: 'image', blocked: false, variants });
+    expect(await errorAt(url, ['download', assetUid, '-o', '-'])).toEqual({
       code: 'usage',
       exit: 2,
       hint: `mediactl play ${assetUid} shows their URLs; download the one that you want`,
@@ -507,7 +504,7 @@ describe('playback errors', () => {
   });
 
   it('play exits with 12 and code nothing_to_play if playback is blocked', async () => {
-    expect(await failingAt(await playing({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
+    expect(await errorAt(await startPlayback({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
       code: 'nothing_to_play',
       exit: 12,
       hint: `mediactl wait ${assetUid} if it was just uploaded; mediactl get ${assetUid} shows its status`,
@@ -515,7 +512,7 @@ describe('playback errors', () => {
   });
 
   it('play exits with 12 and code nothing_to_play if the service returns no media URL', async () => {
-    expect(await failingAt(await playing({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
+    expect(await errorAt(await startPlayback({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
       code: 'nothing_to_play',
       exit: 12,
       hint: `mediactl wait ${assetUid} if it is not ready; mediactl get ${assetUid} shows its status`,
@@ -524,7 +521,7 @@ describe('playback errors', () => {
 
   it('play --probe exits with 12 and code playback_broken if the media URL is unreachable', async () => {
     const info = { type: 'document', blocked: false, url: 'http://127.0.0.1:9/a.pdf' };
-    expect(await failingAt(await playing(info), ['play', assetUid, '--probe'])).toEqual({
+    expect(await errorAt(await startPlayback(info), ['play', assetUid, '--probe'])).toEqual({
       code: 'playback_broken',
       exit: 12,
       hint: `mediactl get ${assetUid}, to see its status`,
@@ -532,24 +529,24 @@ describe('playback errors', () => {
   });
 
   it('play exits with code token_expired if the service rejects the playback token (401)', async () => {
-    const url = await playing({}, ({ path }) =>
+    const url = await startPlayback({}, ({ path }) =>
       path.endsWith('/playback/info/') ? { status: 401, body: {} } : undefined,
     );
-    expect(await failingAt(url, ['play', assetUid, '--url'])).toEqual(errorInTable('token_expired'));
+    expect(await errorAt(url, ['play', assetUid, '--url'])).toEqual(errorInTable('token_expired'));
   });
 });
 
 describe('sandbox errors', () => {
   it('sandbox open exits with code not_running if no sandbox is running', async () => {
-    expect(await failing(['sandbox', 'open', 'x'])).toEqual(errorInTable('not_running'));
+    expect(await errorFrom(['sandbox', 'open', 'x'])).toEqual(errorInTable('not_running'));
   });
 
   it('sandbox logs exits with code not_running if there is no log', async () => {
-    expect(await failing(['sandbox', 'logs'])).toEqual(errorInTable('not_running'));
+    expect(await errorFrom(['sandbox', 'logs'])).toEqual(errorInTable('not_running'));
   });
 
   it('sandbox start exits with 2 and code usage for an unknown fault', async () => {
-    expect(await failing(['sandbox', 'start', '--fault', 'nonsense'], { clock: systemClock })).toEqual({
+    expect(await errorFrom(['sandbox', 'start', '--fault', 'nonsense'], { clock: systemClock })).toEqual({
       code: 'usage',
       exit: 2,
       hint: 'mediactl sandbox start --help',
@@ -559,13 +556,13 @@ describe('sandbox errors', () => {
 
 describe('file errors', () => {
   it('upload exits with code file_not_found if the path does not exist', async () => {
-    expect(await failingAt('http://127.0.0.1:9', ['upload', '/no/such.mp4'])).toEqual(errorInTable('file_not_found'));
+    expect(await errorAt(unreachableUrl, ['upload', '/no/such.mp4'])).toEqual(errorInTable('file_not_found'));
   });
 
   it('upload exits with 2 and code not_a_file if the path is a device', async () => {
     const path = join(cli.home, 'device');
     symlinkSync('/dev/null', path);
-    expect(await failingAt('http://127.0.0.1:9', ['upload', path])).toEqual({
+    expect(await errorAt(unreachableUrl, ['upload', path])).toEqual({
       code: 'not_a_file',
       exit: 2,
       hint: `mediactl upload - --name NAME < ${path}, to spool it to disk first`,
@@ -573,7 +570,7 @@ describe('file errors', () => {
   });
 
   it('assets ls exits with 2 and code usage if --limit is not a number', async () => {
-    expect(await failingAt('http://127.0.0.1:9', ['assets', 'ls', '--limit', 'many'])).toEqual({
+    expect(await errorAt(unreachableUrl, ['assets', 'ls', '--limit', 'many'])).toEqual({
       code: 'usage',
       exit: 2,
       hint: 'use a whole number of at least 1',

@@ -30,7 +30,7 @@ async function expectError(args: string[], exit: number, lines: string[], option
   expect(stdout).toBe('');
 }
 
-const file = (name: string, text = 'text') => {
+const writeFile = (name: string, text = 'text') => {
   const path = join(cli.home, name);
   writeFileSync(path, text);
   return path;
@@ -57,12 +57,12 @@ describe('invalid input', () => {
   );
 
   it('upload exits with 2 and suggests chmod if it has no permission to read the file', async () => {
-    const path = file('secret.mp4');
+    const path = writeFile('secret.mp4');
     chmodSync(path, 0o000);
     for (const folder of [cli.home, dirname(cli.home)]) chmodSync(folder, 0o755);
     // Root can read every file: temporarily switches to an unprivileged uid.
-    const root = process.geteuid?.() === 0;
-    if (root) process.seteuid?.(65534);
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65534);
     try {
       await expectError(['upload', path], 2, [
         `error: cannot read ${path}`,
@@ -70,7 +70,7 @@ describe('invalid input', () => {
         `  try:   chmod u+r ${path}, or run as its owner`,
       ]);
     } finally {
-      if (root) process.seteuid?.(0);
+      if (isRoot) process.seteuid?.(0);
     }
   });
 
@@ -144,7 +144,7 @@ describe('invalid input', () => {
       respond(response, 200, { items: [{ uid: 'one' }, { uid: 'two' }] }),
     );
     await expectError(
-      ['upload', file('a.txt')],
+      ['upload', writeFile('a.txt')],
       2,
       [
         'error: no workspace',
@@ -181,7 +181,7 @@ describe('invalid input', () => {
 
   it.skipIf(isStrict)('upload exits with 5 and names the missing scope if the key lacks it (403)', () =>
     expectError(
-      ['upload', file('a.txt'), '--progress', 'none'],
+      ['upload', writeFile('a.txt'), '--progress', 'none'],
       5,
       [
         'error: this API key cannot upload (403)',
@@ -198,10 +198,10 @@ describe('invalid input', () => {
     [{ error: { message: 'not in this office' } }, 'it lacks the "Read Assets" scope; not in this office'],
   ])('the error of a 403 names the missing scope only once (%j)', async (body, cause) => {
     const service = await startServer((_request, response) => respond(response, 403, body));
-    const ran = await cli.run(['assets', 'ls', '--json'], {
+    const result = await cli.run(['assets', 'ls', '--json'], {
       environment: { MEDIACTL_BASE_URL: service },
     });
-    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'forbidden', cause });
+    expect(JSON.parse(result.stderr).error).toMatchObject({ code: 'forbidden', cause });
   });
 
   it.each([
@@ -215,19 +215,19 @@ describe('invalid input', () => {
       "option '--progress <mode>' argument 'loud' is invalid. Allowed choices are auto, bar, plain, json, none.",
     ],
   ])('upload exits with 2 and names the invalid value of the option: %j', async (args, problem) => {
-    const { code, stderr } = await cli.run(['upload', file('a.txt'), ...args]);
+    const { code, stderr } = await cli.run(['upload', writeFile('a.txt'), ...args]);
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
   });
 });
 
 describe('unusable services', () => {
-  const at = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url } });
+  const withBaseUrl = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url } });
 
   it('assets ls exits with 10 and names the base URL if the connection is refused', async () => {
     const port = await new Promise<number>((resolve) => {
       const server = createServer().listen(0, '127.0.0.1', () => {
-        const { port: free } = server.address() as { port: number };
-        server.close(() => resolve(free));
+        const { port: freePort } = server.address() as { port: number };
+        server.close(() => resolve(freePort));
       });
     });
     await expectError(
@@ -238,12 +238,12 @@ describe('unusable services', () => {
         '  cause: connection refused',
         '  try:   mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
       ],
-      at(`http://127.0.0.1:${port}`),
+      withBaseUrl(`http://127.0.0.1:${port}`),
     );
   });
 
   it('assets ls exits with 10 and names the base URL if the host does not exist', async () => {
-    const { code, stderr } = await cli.run(['assets', 'ls'], at('https://no-such-host.invalid'));
+    const { code, stderr } = await cli.run(['assets', 'ls'], withBaseUrl('https://no-such-host.invalid'));
     expect(code).toBe(10);
     expect(stderr).toContain('error: cannot reach https://no-such-host.invalid');
   });
@@ -256,21 +256,21 @@ describe('unusable services', () => {
       });
       response.end(page);
     });
-    const captive = await cli.run(['assets', 'ls'], at(proxy));
-    expect(captive.code).toBe(10);
-    expect(captive.stderr).toContain('error: the response is not JSON from the API');
-    expect(captive.stderr.length).toBeLessThan(500);
+    const webPage = await cli.run(['assets', 'ls'], withBaseUrl(proxy));
+    expect(webPage.code).toBe(10);
+    expect(webPage.stderr).toContain('error: the response is not JSON from the API');
+    expect(webPage.stderr.length).toBeLessThan(500);
     const { fastClock } = await import('../support/clock.ts');
-    const gateway = await cli.run(['workspaces', 'ls'], { ...at(proxy), clock: fastClock() });
-    expect(gateway.code).toBe(10);
-    expect(gateway.stderr).toContain('cause: it sent a web page instead of JSON: "Bad Gateway at Corp Proxy"');
+    const badGateway = await cli.run(['workspaces', 'ls'], { ...withBaseUrl(proxy), clock: fastClock() });
+    expect(badGateway.code).toBe(10);
+    expect(badGateway.stderr).toContain('cause: it sent a web page instead of JSON: "Bad Gateway at Corp Proxy"');
   });
 
   it.each([['an object without items', { results: [] }]])(
     'assets ls exits with 10 if the service responds with 200 and %s',
     async (_what, body) => {
       const service = await startServer((_request, response) => respond(response, 200, JSON.stringify(body)));
-      const { code, stderr } = await cli.run(['assets', 'ls'], at(service));
+      const { code, stderr } = await cli.run(['assets', 'ls'], withBaseUrl(service));
       expect([code, stderr.includes('it has no `items` array')]).toEqual([10, true]);
     },
   );
@@ -320,7 +320,7 @@ it('the error cause contains the message of the service in every known response 
 describe('secrets in output', () => {
   it('no command prints the API key, even with --debug=http or if the service echoes it in errors', async () => {
     const key = 'a-very-secret-key-0123456789';
-    const echo = await startServer((request, response) =>
+    const service = await startServer((request, response) =>
       respond(
         response,
         400,
@@ -328,7 +328,7 @@ describe('secrets in output', () => {
         { 'x-echo': String(request.headers.authorization) },
       ),
     );
-    const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: echo };
+    const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: service };
     const [assetUid, otherUid] = ['1', '2'].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`) as [
       string,
       string,
@@ -338,9 +338,9 @@ describe('secrets in output', () => {
       ['assets', 'ls', '--json'],
       ['workspaces', 'ls'],
       ['auth', 'status'],
-      ['upload', file('a.txt')],
-      ['upload', file('a.txt'), '--json'],
-      ['upload', file('a.txt'), '--jsonl'],
+      ['upload', writeFile('a.txt')],
+      ['upload', writeFile('a.txt'), '--json'],
+      ['upload', writeFile('a.txt'), '--jsonl'],
       ['auth', 'status', '--json'],
       ['doctor', '--json'],
       ['rm', assetUid, otherUid, '--yes', '--json'],
@@ -357,7 +357,7 @@ describe('secrets in output', () => {
         expect(stdout + stderr).not.toContain(key);
       }
     const { stderr } = await cli.run(['assets', 'ls', '--debug=http'], { environment });
-    expect(stderr).toContain(`> GET ${echo}/api/external/v1/assets/?limit=20&offset=0`);
+    expect(stderr).toContain(`> GET ${service}/api/external/v1/assets/?limit=20&offset=0`);
     expect(stderr).toContain('authorization: Bearer ***');
   });
 

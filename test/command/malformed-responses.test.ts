@@ -21,7 +21,7 @@ let cli: Cli;
 beforeEach(() => {
   cli = new Cli({ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_WORKSPACE: sandbox.workspace });
 });
-const at = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url }, clock: optionalClock() });
+const withBaseUrl = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url }, clock: optionalClock() });
 
 describe('malformed responses', () => {
   it.each([
@@ -34,7 +34,7 @@ describe('malformed responses', () => {
       response.setHeader('content-type', 'application/json');
       response.end(body);
     });
-    const { code, stderr } = await cli.run([...args, '--json'], at(service));
+    const { code, stderr } = await cli.run([...args, '--json'], withBaseUrl(service));
     expect(code).toBe(10);
     expect(JSON.parse(stderr).error.code).toBe('invalid_response');
   });
@@ -43,7 +43,7 @@ describe('malformed responses', () => {
     const server = createServer((socket) => socket.end('220 smtp.example.com ESMTP\r\n'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
-    const { code, stderr } = await cli.run(['assets', 'ls'], at(`http://127.0.0.1:${port}`));
+    const { code, stderr } = await cli.run(['assets', 'ls'], withBaseUrl(`http://127.0.0.1:${port}`));
     server.close();
     expect(code).toBe(10);
     expect(stderr).toContain('error: the connection to');
@@ -56,7 +56,7 @@ describe('malformed responses', () => {
       'x-ratelimit-reset': '1e15',
     };
     const service = await startServer((_request, response) => respond(response, 200, { items: [], count: 0 }, headers));
-    expect(await cli.json(['auth', 'status'], at(service))).toMatchObject({ rate_limit: null });
+    expect(await cli.json(['auth', 'status'], withBaseUrl(service))).toMatchObject({ rate_limit: null });
   });
 });
 
@@ -64,67 +64,67 @@ describe('endless responses', () => {
   it.each([
     ['exits with 0 if the service returns a plain array', (items: object[]) => items, 0],
     ['exits with 10 if the service ignores the offset and reports no total', (items: object[]) => ({ items }), 10],
-  ])('assets ls --all %s', async (_what, body, exit) => {
+  ])('assets ls --all %s', async (_what, createBody, exit) => {
     const items = Array.from({ length: 100 }, (_, n) => ({ uid: `uid-${n}` }));
-    let asked = 0;
+    let requestCount = 0;
     const service = await startServer((_request, response) => {
-      asked++;
-      respond(response, 200, body(items));
+      requestCount++;
+      respond(response, 200, createBody(items));
     });
     for (const args of [
       ['assets', 'ls', '--all', '-q'],
       ['api', '/assets/', '--paginate', '-q'],
     ]) {
-      asked = 0;
-      const { code, stdout } = await cli.run(args, at(service));
+      requestCount = 0;
+      const { code, stdout } = await cli.run(args, withBaseUrl(service));
       expect([code, stdout.trimEnd().split('\n').length]).toEqual([exit, 100]);
-      expect(asked).toBeLessThanOrEqual(2);
+      expect(requestCount).toBeLessThanOrEqual(2);
     }
   });
 
   it('play --probe stops reading after 64 KiB if the media server ignores the Range header', async () => {
-    let sent = 0;
-    let gone = false;
+    let bytesSent = 0;
+    let isClosed = false;
     const service: string = await startServer((request, response) => {
       const path = request.url ?? '';
       if (path.endsWith('/player/')) return respond(response, 200, { uid, playback_token: 'tokens' });
       if (path.endsWith('/info/')) return respond(response, 200, { type: 'audio', source: `${service}/x` });
       const block = Buffer.alloc(64 * 1024);
-      const more = () => {
-        while (!gone && sent < 1e9 && response.write(block)) sent += block.length;
+      const writeBlocks = () => {
+        while (!isClosed && bytesSent < 1e9 && response.write(block)) bytesSent += block.length;
       };
-      response.on('drain', more).on('close', () => {
-        gone = true;
+      response.on('drain', writeBlocks).on('close', () => {
+        isClosed = true;
       });
-      more();
+      writeBlocks();
     });
-    expect(await cli.json(['play', uid, '--probe'], at(service))).toMatchObject({
+    expect(await cli.json(['play', uid, '--probe'], withBaseUrl(service))).toMatchObject({
       playable: true,
       steps: [{ size_bytes: 65536 }],
     });
-    expect(sent).toBeLessThan(100 * 1024 * 1024);
+    expect(bytesSent).toBeLessThan(100 * 1024 * 1024);
   });
 });
 
 describe('unexpected responses to a chunk', () => {
   it('upload exits with 13 if the service acknowledges bytes that were never sent', async () => {
-    const line = await Interposer.start(sandbox.url, ({ method }) =>
+    const interposer = await Interposer.start(sandbox.url, ({ method }) =>
       method === 'PATCH' ? respondWith(204, undefined, { 'upload-offset': '3000' }) : undefined,
     );
     const path = join(cli.home, 'a.bin');
     writeSome(path, 3000);
-    const ran = await cli.run(['upload', path, '--chunk-size', '1000', '--json'], at(line.url));
-    expect(ran.code).toBe(13);
-    expect(JSON.parse(ran.stdout)[0].error.message).toContain('acknowledged 3000 bytes, but only 1000 were sent');
+    const result = await cli.run(['upload', path, '--chunk-size', '1000', '--json'], withBaseUrl(interposer.url));
+    expect(result.code).toBe(13);
+    expect(JSON.parse(result.stdout)[0].error.message).toContain('acknowledged 3000 bytes, but only 1000 were sent');
   });
 
   it('upload retries a chunk after status 408', async () => {
-    const line = await Interposer.start(sandbox.url, ({ method, nth }) =>
+    const interposer = await Interposer.start(sandbox.url, ({ method, nth }) =>
       method === 'PATCH' && nth === 1 ? respondWith(408, 'slow') : undefined,
     );
     const path = join(cli.home, 'a.bin');
     writeSome(path, 3000);
-    expect((await cli.json(['upload', path], at(line.url)))[0].verified).toBe(true);
+    expect((await cli.json(['upload', path], withBaseUrl(interposer.url)))[0].verified).toBe(true);
   });
 });
 
@@ -132,7 +132,7 @@ describe('invalid profile names and API keys', () => {
   it.each(['constructor', '__proto__', 'toString'])(
     'assets ls --profile %s exits with 2 because the profile does not exist',
     async (name) => {
-      const { code, stderr } = await cli.run(['assets', 'ls', '--profile', name], at(sandbox.url));
+      const { code, stderr } = await cli.run(['assets', 'ls', '--profile', name], withBaseUrl(sandbox.url));
       expect([code, stderr.includes(`profile ${name} does not exist`)]).toEqual([2, true]);
     },
   );
@@ -156,7 +156,7 @@ describe('unusual local files', () => {
     const folder = join(cli.home, 'odd');
     mkdirSync(folder);
     writeFileSync(join(folder, 'a\n\tb\u001b]0;x\u0007.txt'), 'x');
-    const { stdout } = await cli.run(['upload', '--flatten', folder, '-n'], at(sandbox.url));
+    const { stdout } = await cli.run(['upload', '--flatten', folder, '-n'], withBaseUrl(sandbox.url));
     expect(stdout.trimEnd().split('\n')).toHaveLength(1);
     expect(stdout).toContain('a\\n\\tb\\u001b]0;x\\u0007.txt');
   });
@@ -167,7 +167,7 @@ describe('unusual local files', () => {
     writeFileSync(join(cli.home, 'real.txt'), 'x');
     symlinkSync('../real.txt', join(folder, 'link.txt'));
     symlinkSync('..', join(folder, 'round'));
-    expect(await cli.json(['upload', '--flatten', folder, '-n'], at(sandbox.url))).toHaveLength(1);
+    expect(await cli.json(['upload', '--flatten', folder, '-n'], withBaseUrl(sandbox.url))).toHaveLength(1);
   });
 
   it('upload of stdin deletes its temporary copy even if the state directory is a symbolic link', async () => {
@@ -186,21 +186,21 @@ describe('unusual local files', () => {
   });
 
   it('upload --limit-rate 0 exits with 2', async () => {
-    const { code } = await cli.run(['upload', 'x', '--limit-rate', '0'], at(sandbox.url));
+    const { code } = await cli.run(['upload', 'x', '--limit-rate', '0'], withBaseUrl(sandbox.url));
     expect(code).toBe(2);
   });
 });
 
 describe('damaged sandbox files', () => {
   const dataDir = () => join(cli.home, 'state/sandbox');
-  const write = (name: string, text: string) => {
+  const writeDataFile = (name: string, text: string) => {
     mkdirSync(dataDir(), { recursive: true });
     writeFileSync(join(dataDir(), name), text);
   };
 
   it('sandbox start ignores a truncated server.json and replaces empty credentials', async () => {
-    write('server.json', '{"pid":');
-    write('credentials.json', '');
+    writeDataFile('server.json', '{"pid":');
+    writeDataFile('credentials.json', '');
     expect((await cli.run(['sandbox', 'status'])).code).toBe(0);
     const started = await cli.run(['sandbox', 'start', '--port', '0']);
     expect(started.code).toBe(0);
@@ -209,7 +209,7 @@ describe('damaged sandbox files', () => {
   });
 
   it('sandbox start exits with 1 if the file of its signing secret is empty', async () => {
-    write('secret', '');
+    writeDataFile('secret', '');
     const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
     expect([code, stderr.includes('is corrupt')]).toEqual([1, true]);
   });

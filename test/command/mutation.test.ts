@@ -8,19 +8,19 @@ import { Random } from '../support/random.ts';
 import { playbackInfos, prepareCommand, readCommands } from '../support/read-commands.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
-const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+const nestedLists = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 /** Replacement values; `RAW…` is inserted into the JSON without quotes. */
-const odd: unknown[] = [
+const oddValues: unknown[] = [
   ...[null, true, false, 0, -1, 1.5, '', 'x', '\u001b[2J', [], {}, [null], [false], [{}], { a: {} }],
-  ...['RAW1e999', 'RAW12345678901234567891', `RAW${deep(3000)}`, `RAW"${'x'.repeat(100_000)}"`],
+  ...['RAW1e999', 'RAW12345678901234567891', `RAW${nestedLists(3000)}`, `RAW"${'x'.repeat(100_000)}"`],
   ...['..', '../../admin', '-rf', '@last', 'javascript:alert(1)', assetUid.toUpperCase(), folderUid],
 ];
 
 /** Replaces or removes one random value and passes a description to the callback. */
-function mutated(value: unknown, random: Random, onMutation: (what: string) => void, path = ''): unknown {
+function mutate(value: unknown, random: Random, onMutation: (what: string) => void, path = ''): unknown {
   const isBranch = value !== null && typeof value === 'object' && Object.keys(value).length > 0;
   if (!isBranch || random.chance(0.15)) {
-    const other = random.pick(odd);
+    const other = random.pick(oddValues);
     onMutation(`${path || 'all'} = ${JSON.stringify(other).slice(0, 40)}`);
     return other;
   }
@@ -30,11 +30,11 @@ function mutated(value: unknown, random: Random, onMutation: (what: string) => v
   if (random.chance(0.15)) {
     onMutation(`no ${path}.${name}`);
     entries.splice(at, 1);
-  } else entries[at] = [name, mutated(entries[at]?.[1], random, onMutation, `${path}.${name}`)];
+  } else entries[at] = [name, mutate(entries[at]?.[1], random, onMutation, `${path}.${name}`)];
   return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
 }
 
-const rendered = (body: unknown) =>
+const toJson = (body: unknown) =>
   JSON.stringify(body).replace(/"RAW((?:[^"\\]|\\.)*)"/g, (_whole, raw) => JSON.parse(`"${raw}"`));
 
 const runsPerCommand = isFullRun ? 25 : 2;
@@ -44,36 +44,36 @@ const table = readCommands.flatMap((args, command) =>
 
 it.each(table)(
   '%s survives a response with wrong types: it exits with a documented code (seed %i)',
-  async (line, seed) => {
+  async (commandLine, seed) => {
     const random = new Random(seed);
     const mutations: string[] = [];
     let untilMutation = random.below(4);
     const respond = createLibrary({ playback: random.pick(playbackInfos) });
-    const answers: Responder = (request) => {
+    const respondWithMutations: Responder = (request) => {
       const answer = respond(request);
       if (!answer || typeof answer.body !== 'object') return answer;
       let body: unknown = answer.body;
       if (untilMutation-- <= 0 && random.chance(0.7))
-        body = mutated(body, random, (what) => mutations.push(`${request.method} ${request.path}: ${what}`));
-      const text = rendered(body);
+        body = mutate(body, random, (what) => mutations.push(`${request.method} ${request.path}: ${what}`));
+      const text = toJson(body);
       return {
         ...answer,
         body: text,
         headers: { ...answer.headers, 'content-type': 'application/json' },
       };
     };
-    const { url: baseUrl } = await startRecordingServer(answers);
+    const { url: baseUrl } = await startRecordingServer(respondWithMutations);
     const cli = new Cli({
       MEDIACTL_API_KEY: testKey,
       MEDIACTL_BASE_URL: baseUrl,
       NO_COLOR: '1',
       MEDIACTL_WORKSPACE: workspaceUid,
     });
-    const { code, stdout, stderr } = await cli.run(prepareCommand(line, cli.home), {
+    const { code, stdout, stderr } = await cli.run(prepareCommand(commandLine, cli.home), {
       clock: optionalClock(),
       stdin: '',
     });
-    const message = [line, ...mutations, code, stderr.slice(0, 1000)].join('\n');
+    const message = [commandLine, ...mutations, code, stderr.slice(0, 1000)].join('\n');
     expect(Object.values(exitCodes), message).toContain(code);
     expect(stderr, message).not.toMatch(
       /unclassified|report it|TypeError|RangeError|is not a function|undefined|NaN|\[object/,

@@ -24,7 +24,7 @@ beforeEach(() => {
   cli = new Cli(account());
 });
 
-const paths = async (under: string) =>
+const folderPaths = async (under: string) =>
   (await cli.json(['folders', 'ls', '-r', under])).map(({ path }: { path: string }) => path);
 
 describe('folders', () => {
@@ -33,10 +33,10 @@ describe('folders', () => {
     await cli.json(['folders', 'create', '-p', '/A/b/c']);
     expect((await cli.run(['folders', 'create', '/A/b/c'])).code).toBe(6);
     expect((await cli.json(['folders', 'create', '-p', '/A/b/c'])).path).toBe('/A/b/c');
-    expect(await paths('/A')).toEqual(['/A/b', '/A/b/c']);
+    expect(await folderPaths('/A')).toEqual(['/A/b', '/A/b/c']);
     await cli.json(['folders', 'rename', '/A/b', 'B']);
     await cli.json(['folders', 'mv', '/A/B/c', '/A']);
-    expect(await paths('/A')).toEqual(['/A/B', '/A/c']);
+    expect(await folderPaths('/A')).toEqual(['/A/B', '/A/c']);
     const refused = await cli.run(['folders', 'rm', '/A', '--yes']);
     expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([6, 'error: the service refused to delete /A']);
     for (const path of ['/A/c', '/A/B', '/A']) expect((await cli.run(['folders', 'rm', path, '--yes'])).code).toBe(0);
@@ -48,34 +48,34 @@ describe('folders', () => {
     async () => {
       await cli.json(['folders', 'create', '-p', '/count/a/b']);
       await cli.json(['folders', 'create', '/count/empty']);
-      const clip = fixturePath('still.jpg');
-      for (const [at, folder] of ['/count', '/count/a', '/count/a/b', '/count/a/b'].entries())
-        await cli.json(['upload', clip, '--name', `${at}.jpg`, '--force', '--folder', folder]);
-      const asked = async (folder: string, answer: string) => {
+      const image = fixturePath('still.jpg');
+      for (const [index, folder] of ['/count', '/count/a', '/count/a/b', '/count/a/b'].entries())
+        await cli.json(['upload', image, '--name', `${index}.jpg`, '--force', '--folder', folder]);
+      const runRm = async (folder: string, answer: string) => {
         const { code, stderr } = await cli.run(['folders', 'rm', folder], { tty: true, stdin: answer });
         return [code, stderr.split('?')[0]];
       };
-      const counted = unlessStrict('4 assets', 'an unknown number of assets');
+      const assets = unlessStrict('4 assets', 'an unknown number of assets');
       const uids = async () =>
         (await cli.json(['ls', '--folder', '/count', '-r', '--all'])).map(({ uid }: { uid: string }) => uid);
-      const listed = await uids();
-      expect(listed).toHaveLength(4);
-      expect(await asked('/count', 'n\n')).toEqual([130, `Delete /count, which has ${counted} and 3 folders in it`]);
-      expect(await asked('/count', 'y\n')).toEqual([6, expect.stringContaining('3 folders in it')]);
-      expect(await uids()).toEqual(listed);
-      expect(await asked('/count/empty', 'y\n')).toEqual([0, 'Delete /count/empty']);
-      expect(await paths('/count')).toEqual(['/count/a', '/count/a/b']);
+      const uidsBefore = await uids();
+      expect(uidsBefore).toHaveLength(4);
+      expect(await runRm('/count', 'n\n')).toEqual([130, `Delete /count, which has ${assets} and 3 folders in it`]);
+      expect(await runRm('/count', 'y\n')).toEqual([6, expect.stringContaining('3 folders in it')]);
+      expect(await uids()).toEqual(uidsBefore);
+      expect(await runRm('/count/empty', 'y\n')).toEqual([0, 'Delete /count/empty']);
+      expect(await folderPaths('/count')).toEqual(['/count/a', '/count/a/b']);
     },
   );
 
   it('folders rm prints "at least" in its prompt if there are too many folders to count all assets', async () => {
     await cli.json(['folders', 'create', '/wide']);
     for (let n = 0; n < 50; n++) await cli.json(['folders', 'create', `/wide/${n}`]);
-    const clip = fixturePath('still.jpg');
-    await cli.json(['upload', clip, '--force', '--folder', '/wide']);
+    const image = fixturePath('still.jpg');
+    await cli.json(['upload', image, '--force', '--folder', '/wide']);
     const { stderr } = await cli.run(['folders', 'rm', '/wide'], { tty: true, stdin: 'n\n' });
-    const counted = unlessStrict('at least 1 asset', 'an unknown number of assets');
-    expect(stderr).toContain(`Delete /wide, which has ${counted} and 50 folders in it?`);
+    const assets = unlessStrict('at least 1 asset', 'an unknown number of assets');
+    expect(stderr).toContain(`Delete /wide, which has ${assets} and 50 folders in it?`);
   });
 
   it('folders mv exits with 2 if the target is the folder itself or is inside it', async () => {
@@ -87,8 +87,8 @@ describe('folders', () => {
   });
 
   it('folders commands exit with 2 and list the candidates if a path is ambiguous', async () => {
-    const make = () => cli.json(['api', `/workspaces/${sandbox.workspace}/folders/`, '-f', 'name=twin']);
-    const uids = [(await make()).uid, (await make()).uid];
+    const createTwin = () => cli.json(['api', `/workspaces/${sandbox.workspace}/folders/`, '-f', 'name=twin']);
+    const uids = [(await createTwin()).uid, (await createTwin()).uid];
     for (const args of [
       ['ls', '/twin'],
       ['create', '-p', '/twin/below'],
@@ -121,7 +121,7 @@ describe('folders', () => {
         promisify(execFile)(process.execPath, [program, 'folders', 'create', '-p', `/race/day/${n % 2}`], { env }),
       ),
     );
-    expect((await paths('/race')).sort()).toEqual(['/race/day', '/race/day/0', '/race/day/1']);
+    expect((await folderPaths('/race')).sort()).toEqual(['/race/day', '/race/day/0', '/race/day/1']);
     expect((await cli.json(['folders', 'ls'])).filter(({ path }: { path: string }) => path === '/race')).toHaveLength(
       1,
     );
@@ -135,7 +135,7 @@ describe('folders', () => {
 });
 
 describe('upload --create-folders', () => {
-  const rushes = () => {
+  const createFourFiles = () => {
     for (const [folder, file] of [
       ['', 'top.txt'],
       ['day 1/cam a', 'one.txt'],
@@ -151,12 +151,12 @@ describe('upload --create-folders', () => {
   it.skipIf(isStrict)(
     'upload --create-folders mirrors the local folders and skips what --exclude matches',
     async () => {
-      const args = ['upload', rushes(), '--folder', '/mirror', '--create-folders'];
+      const args = ['upload', createFourFiles(), '--folder', '/mirror', '--create-folders'];
       const planned = await cli.run([...args, '--exclude', '*.tmp', '--dry-run', '--json']);
       expect(JSON.parse(planned.stdout)).toHaveLength(3);
       expect((await cli.run(['folders', 'ls', '/mirror'])).code).toBe(3);
       expect(await cli.json([...args, '--exclude', '*.tmp'])).toHaveLength(3);
-      expect(await paths('/mirror')).toEqual(['/mirror/day 1', '/mirror/day 1/cam a']);
+      expect(await folderPaths('/mirror')).toEqual(['/mirror/day 1', '/mirror/day 1/cam a']);
       for (const [folder, name] of [
         ['/mirror', 'top.txt'],
         ['/mirror/day 1', 'two.txt'],
@@ -169,17 +169,17 @@ describe('upload --create-folders', () => {
   );
 
   it('upload --create-folders requests the folder tree once if all folders exist', async () => {
-    const args = ['upload', rushes(), '--folder', '/there', '--create-folders'];
+    const args = ['upload', createFourFiles(), '--folder', '/there', '--create-folders'];
     await cli.json(args);
     const interposer = await Interposer.start(sandbox.url);
     const environment = { MEDIACTL_BASE_URL: interposer.url };
     await cli.json([...args, '--force'], { environment });
-    const reads = interposer.requests.filter(({ path }) => path.includes('/folders/'));
-    expect(reads.map(({ method }) => method)).toEqual(['GET']);
+    const folderRequests = interposer.requests.filter(({ path }) => path.includes('/folders/'));
+    expect(folderRequests.map(({ method }) => method)).toEqual(['GET']);
   });
 
   it('upload skips system files such as .DS_Store with a message, unless --include matches them', async () => {
-    const directory = rushes();
+    const directory = createFourFiles();
     for (const name of ['.DS_Store', '._two.txt', 'day 1/Thumbs.db']) writeFileSync(join(directory, name), 'view');
     const args = ['upload', '--flatten', directory, '-n', '--json'];
     const { stdout, stderr } = await cli.run(args);
@@ -188,15 +188,15 @@ describe('upload --create-folders', () => {
     expect(await cli.json([...args, '--include', '._*', '--include', '*.txt'])).toHaveLength(4);
     expect(await cli.json([...args, '--include', '*'])).toHaveLength(7);
     expect(stderr).toContain("such as .DS_Store; --include '*' uploads all files");
-    const one = await cli.run([...args, '--exclude', '._*', '--exclude', 'Thumbs.db']);
-    expect(one.stderr).toContain('skipped: 1 system file, such as');
+    const oneSkipped = await cli.run([...args, '--exclude', '._*', '--exclude', 'Thumbs.db']);
+    expect(oneSkipped.stderr).toContain('skipped: 1 system file, such as');
   });
 
   it('upload --include selects only the matching files, and --files-from reads paths from stdin', async () => {
-    const directory = rushes();
+    const directory = createFourFiles();
     const args = ['upload', '-n', '--json'];
-    const only = await cli.json([...args, '--flatten', directory, '--include', 'day 1/**/*.txt']);
-    expect(only.map(({ path }: { path: string }) => path)).toEqual([
+    const included = await cli.json([...args, '--flatten', directory, '--include', 'day 1/**/*.txt']);
+    expect(included.map(({ path }: { path: string }) => path)).toEqual([
       ...[join(directory, 'day 1/cam a/one.txt'), join(directory, 'day 1/two.txt')],
     ]);
     const stdin = `${join(directory, 'top.txt')}\r\n\n${fixturePath('still.jpg')}\n`;

@@ -165,7 +165,7 @@ async function exitCodeOfDryRun(name: string, prepare: (stateDir: string) => Pro
 it.each(commandNames)('%s -n changes no local file and sends no write request', async (name) => {
   const code = await exitCodeOfDryRun(name, async (stateDir) => {
     await (await StateDatabase.open(stateDir)).close();
-    const baseEntry = {
+    const baseUpload = {
       id: 'abc',
       path: 'a.txt',
       realPath: '/a.txt',
@@ -173,14 +173,14 @@ it.each(commandNames)('%s -n changes no local file and sends no write request', 
       profile: 'none',
     };
     const metadata = { filename: 'a.txt', workspace_uid: uid };
-    const entry = {
-      ...baseEntry,
+    const unfinishedUpload = {
+      ...baseUpload,
       state: 'planned',
       metadata,
       file: { sizeBytes: 1, mtimeNs: '1' },
       begunAt: '2026-01-01',
     };
-    writeEntryText(stateDir, 'abc', JSON.stringify(entry));
+    writeEntryText(stateDir, 'abc', JSON.stringify(unfinishedUpload));
   });
   expect(code).toBe(nonZeroExits[name] ?? 0);
 });

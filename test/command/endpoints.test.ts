@@ -170,7 +170,7 @@ const cases: EndpointCase[] = [
 ];
 
 /** Runs a command against its own server. @returns all requests */
-async function sent(args: string[], { key: apiKey = testKey, stdin = '' } = {}) {
+async function runAndRecord(args: string[], { key: apiKey = testKey, stdin = '' } = {}) {
   const { url, requests } = await startRecordingServer(createLibrary());
   const cli = new Cli({
     MEDIACTL_API_KEY: apiKey,
@@ -178,24 +178,24 @@ async function sent(args: string[], { key: apiKey = testKey, stdin = '' } = {}) 
     // `assets ls` sends no workspace; it rejects only the flag --workspace, not the variable
     MEDIACTL_WORKSPACE: workspaceUid,
   });
-  const ran = await cli.run(args, { stdin });
-  expect(ran).toMatchObject({ code: 0 });
+  const result = await cli.run(args, { stdin });
+  expect(result).toMatchObject({ code: 0 });
   return { requests, cli };
 }
 
-it.each(cases)('mediactl $args sends the specified request', async ({ args, sends }) => {
-  const { requests } = await sent(args);
-  const matching = requests.filter(({ method, path }) => method === sends.method && path === v1 + sends.path);
+it.each(cases)('mediactl $args sends the specified request', async ({ args, sends: expected }) => {
+  const { requests } = await runAndRecord(args);
+  const matching = requests.filter(({ method, path }) => method === expected.method && path === v1 + expected.path);
   expect(matching).not.toHaveLength(0);
-  expect(matching[0]).toMatchObject({ ...sends, path: v1 + sends.path });
+  expect(matching[0]).toMatchObject({ ...expected, path: v1 + expected.path });
   // toMatchObject ignores additional keys; query and body may not have any
-  if (sends.query) expect(matching[0]?.query).toEqual(sends.query);
-  if (sends.body) expect(matching[0]?.body).toEqual(sends.body);
-  if (sends.body) expect(matching[0]?.headers['content-type']).toBe('application/json');
+  if (expected.query) expect(matching[0]?.query).toEqual(expected.query);
+  if (expected.body) expect(matching[0]?.body).toEqual(expected.body);
+  if (expected.body) expect(matching[0]?.headers['content-type']).toBe('application/json');
 });
 
 it('every request except POST /playback/info/ sends the API key as a bearer token (§5.1)', async () => {
-  const { requests } = await sent(['play', assetUid, '--url']);
+  const { requests } = await runAndRecord(['play', assetUid, '--url']);
   expect(requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
     [`${v1}/assets/${assetUid}/player/`, `Bearer ${testKey}`],
     [`${v1}/playback/info/`, undefined],
@@ -206,8 +206,8 @@ it('play --token-file needs no API key and sends only POST /playback/info/', asy
   const { url, requests } = await startRecordingServer(createLibrary());
   const cli = new Cli({ MEDIACTL_BASE_URL: url });
   const args = ['play', assetUid, '--token-file', '-', '--url'];
-  const ran = await cli.run(args, { stdin: 'a.token\n' });
-  expect(ran).toEqual({ code: 0, stdout: `${url}/media/a.pdf\n`, stderr: '' });
+  const result = await cli.run(args, { stdin: 'a.token\n' });
+  expect(result).toEqual({ code: 0, stdout: `${url}/media/a.pdf\n`, stderr: '' });
   expect(requests).toEqual([
     expect.objectContaining({
       method: 'POST',

@@ -80,7 +80,7 @@ describe.each(Object.entries(changeArgsByVerb))('assets %s', (verb, changeArgs) 
     };
   });
 
-  it(`this test has an unmatched value for every filter of assets ${verb}`, () => {
+  it(`this test has a value that matches no asset for every filter of assets ${verb}`, () => {
     expect(filters.sort()).toEqual(Object.keys(unmatchedValues).sort());
   });
 

@@ -13,7 +13,7 @@ import { startRecordingServer } from '../support/recording-server.ts';
  * review; `npx vitest run test/command/goldens.test.ts -u` updates them.
  */
 
-const calls: Record<string, { args: string[]; options?: CliOptions }> = {
+const commands: Record<string, { args: string[]; options?: CliOptions }> = {
   'auth ls': { args: ['auth', 'ls'] },
   'auth status': { args: ['auth', 'status'] },
   'auth switch': { args: ['auth', 'switch', 'other'] },
@@ -77,7 +77,7 @@ const calls: Record<string, { args: string[]; options?: CliOptions }> = {
 };
 
 /** Removes spinner frames, whose number depends on timing. */
-const still = (text: string) =>
+const withoutSpinner = (text: string) =>
   text
     // biome-ignore lint/suspicious/noControlCharactersInRegex: matches cursor movements
     .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
@@ -86,7 +86,7 @@ const still = (text: string) =>
     .trimEnd();
 
 /** Commands without golden files, since their output varies, and the tests that cover them. */
-const elsewhere: Record<string, string> = {
+const coveredElsewhere: Record<string, string> = {
   browse: 'test/process/browse-page.test.ts',
   'sandbox start': 'test/command/sandbox.test.ts',
   'sandbox stop': 'test/command/sandbox.test.ts',
@@ -118,22 +118,22 @@ const clock = {
   sleep: async () => {},
 };
 
-const names = leaves(describeTree(await buildCommandTree('0.0.0'))).map(({ path }) => path.replace('mediactl ', ''));
+const allNames = leaves(describeTree(await buildCommandTree('0.0.0'))).map(({ path }) => path.replace('mediactl ', ''));
 
-it('every command is here, or in a test of its own', () => {
-  expect([...Object.keys(calls), ...Object.keys(elsewhere)].sort()).toEqual([...names].sort());
+it('every command has a golden file, or another test that covers it', () => {
+  expect([...Object.keys(commands), ...Object.keys(coveredElsewhere)].sort()).toEqual([...allNames].sort());
 });
 
-it.each(Object.entries(calls))('%s', async (name, { args, options }) => {
-  const seen: string[] = [];
-  for (const [mode, { args: more, options: how }] of Object.entries(modes)) {
-    const answers = createLibrary();
+it.each(Object.entries(commands))('%s prints its golden output in each mode', async (name, { args, options }) => {
+  const outputs: string[] = [];
+  for (const [mode, { args: modeArgs, options: modeOptions }] of Object.entries(modes)) {
+    const respond = createLibrary();
     const { url } = await startRecordingServer((request) => {
-      const answered = answers(request);
+      const response = respond(request);
       const date = 'Sun, 01 Mar 2026 12:00:00 GMT';
       // Without its checksum: the golden of `upload` then shows the warning.
-      const { 'x-checksum-blake3': _, ...headers }: Record<string, string> = { ...answered?.headers, date };
-      return answered && { ...answered, headers };
+      const { 'x-checksum-blake3': _, ...headers }: Record<string, string> = { ...response?.headers, date };
+      return response && { ...response, headers };
     });
     const cli = new Cli({ NO_COLOR: '1' });
     const profile = { baseUrl: url, key: testKey, keyStore: 'file', workspace: workspaceUid };
@@ -144,11 +144,11 @@ it.each(Object.entries(calls))('%s', async (name, { args, options }) => {
       { mode: 0o600 },
     );
     writeFileSync(join(cli.home, 'four.txt'), 'four');
-    const filled = [...args, ...more].map((word) => word.replace('HOME', cli.home).replace('URL', url));
-    const { code, stdout, stderr } = await cli.run(filled, {
+    const fullArgs = [...args, ...modeArgs].map((word) => word.replace('HOME', cli.home).replace('URL', url));
+    const { code, stdout, stderr } = await cli.run(fullArgs, {
       ...options,
-      ...how,
-      environment: { ...options?.environment, ...how.environment },
+      ...modeOptions,
+      environment: { ...options?.environment, ...modeOptions.environment },
       clock,
     });
     // In every mode the result parses, and errors are not mixed into it.
@@ -156,19 +156,19 @@ it.each(Object.entries(calls))('%s', async (name, { args, options }) => {
     expect(stdout).not.toContain('\u001b');
     if (stdout !== '') expect(stderr).not.toContain(stdout);
     // Paths and URLs of this run vary in length: the columns after them are not compared.
-    const plain = (text: string) =>
+    const normalize = (text: string) =>
       (text.includes(cli.home) || text.includes(url) ? text.replace(/ {2,}/g, '  ') : text)
         .replaceAll(cli.home, '~')
         .replaceAll(url, 'https://media.example')
         .replace(/[\d.]+ [KMGT]?i?B free/, 'SIZE free');
-    seen.push(
+    outputs.push(
       [
-        `$ mediactl ${[...args, ...more].join(' ')}    (${mode}, exit ${code})`,
-        plain(stdout).trimEnd(),
-        ...(still(stderr) === '' ? [] : [`-- stderr --`, plain(still(stderr)).trimEnd()]),
+        `$ mediactl ${[...args, ...modeArgs].join(' ')}    (${mode}, exit ${code})`,
+        normalize(stdout).trimEnd(),
+        ...(withoutSpinner(stderr) === '' ? [] : [`-- stderr --`, normalize(withoutSpinner(stderr)).trimEnd()]),
         '',
       ].join('\n'),
     );
   }
-  await expect(`${seen.join('\n')}`).toMatchFileSnapshot(`goldens/${name.replaceAll(' ', '-')}.txt`);
+  await expect(`${outputs.join('\n')}`).toMatchFileSnapshot(`goldens/${name.replaceAll(' ', '-')}.txt`);
 });

@@ -12,27 +12,27 @@ import { Cli } from '../support/cli.ts';
 const tree = describeTree(await buildCommandTree('0.0.0'));
 const paths = allNodes(tree).map(({ path }) => path.split(' ').slice(1));
 const cli = new Cli();
-const page = async (path: readonly string[], columns: number) =>
+const helpPage = async (path: readonly string[], columns: number) =>
   (await cli.run([...path, '--help'], { tty: true, columns, environment: { NO_COLOR: '1' } })).stdout;
 
 /** Commands whose help may be longer than a screen. */
-const long = ['', 'upload', 'assets ls', 'videos ls'];
+const longPages = ['', 'upload', 'assets ls', 'videos ls'];
 
 describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s', (name, path) => {
   it('the help page fits the height and the width of the terminal', async () => {
-    const lines = (await page(path, 80)).trimEnd().split('\n');
+    const lines = (await helpPage(path, 80)).trimEnd().split('\n');
     const advice = 'shorten the descriptions of options, or move an explanation to a page of docs/';
-    if (!long.includes(name)) expect(lines.length, advice).toBeLessThanOrEqual(24);
+    if (!longPages.includes(name)) expect(lines.length, advice).toBeLessThanOrEqual(24);
     for (const columns of [40, 80, 120])
-      for (const line of (await page(path, columns)).split('\n'))
+      for (const line of (await helpPage(path, columns)).split('\n'))
         expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
   it('the help page shows an example before the options, and omits the global options', async () => {
-    const shown = await page(path, 80);
-    const node = allNodes(tree).find((each) => each.path === `mediactl ${name}`.trim());
-    if (node?.examples[0]) expect(shown.replace(/\n */g, ' ')).toContain(`Examples ${node.examples[0]}`);
-    expect(shown).not.toMatch(/--request-timeout|--no-input/);
+    const helpText = await helpPage(path, 80);
+    const command = allNodes(tree).find((each) => each.path === `mediactl ${name}`.trim());
+    if (command?.examples[0]) expect(helpText.replace(/\n */g, ' ')).toContain(`Examples ${command.examples[0]}`);
+    expect(helpText).not.toMatch(/--request-timeout|--no-input/);
   });
 });
 
@@ -43,11 +43,11 @@ it('--help prints bold headings only on a color terminal', async () => {
 });
 
 it('mediactl --help groups the commands, lists each alias once and names the help topics', async () => {
-  const shown = await page([], 80);
-  const headings = shown.split('\n').filter((line) => /^[A-Z][a-z ]+$/.test(line));
+  const helpText = await helpPage([], 80);
+  const headings = helpText.split('\n').filter((line) => /^[A-Z][a-z ]+$/.test(line));
   expect(headings).toEqual([...['Examples', 'Everyday commands', 'More commands', 'Account', 'Try it', 'Scripting']]);
-  expect(shown.match(/whoami/g)).toHaveLength(1);
-  for (const topic of Object.keys(topics)) expect(shown).toContain(topic);
+  expect(helpText.match(/whoami/g)).toHaveLength(1);
+  for (const topic of Object.keys(topics)) expect(helpText).toContain(topic);
 });
 
 it('help options lists every global option', async () => {
@@ -72,10 +72,10 @@ it('commands --json shows the options that assets ls has and videos ls lacks', a
     expect(described.path).toBe(path);
     return described.options.map(({ flags }: { flags: string }) => flags);
   };
-  const [all, some] = [await optionsOf('mediactl assets ls'), await optionsOf('mediactl videos ls')];
-  expect(all).toEqual(expect.arrayContaining(some));
-  const without = all.filter((flags) => !some.includes(flags));
-  expect(without).toEqual(expect.arrayContaining(['--folder <folder>', '-r, --recursive']));
+  const [assetOptions, videoOptions] = [await optionsOf('mediactl assets ls'), await optionsOf('mediactl videos ls')];
+  expect(assetOptions).toEqual(expect.arrayContaining(videoOptions));
+  const assetOnlyOptions = assetOptions.filter((flags) => !videoOptions.includes(flags));
+  expect(assetOnlyOptions).toEqual(expect.arrayContaining(['--folder <folder>', '-r, --recursive']));
 });
 
 it('help assumptions lists every assumption and every field name setting in at most 80 columns', async () => {

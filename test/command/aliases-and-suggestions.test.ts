@@ -55,11 +55,11 @@ describe('aliases', () => {
     expect(JSON.parse((await cli.run(['ls', '--format', 'json'])).stdout)).toHaveLength(1);
     expect((await cli.run(['ls', '--format', 'uid'])).stdout).toBe(`${assetUid}\n`);
     expect((await cli.run(['ls', '--format', 'yaml'])).stderr).toContain("--format does not accept 'yaml'");
-    const wrong = await cli.run(['ls', '--format', 'json', '--nonsense']);
-    expect(JSON.parse(wrong.stderr).error.code).toBe('usage');
+    const unknownOption = await cli.run(['ls', '--format', 'json', '--nonsense']);
+    expect(JSON.parse(unknownOption.stderr).error.code).toBe('usage');
     expect((await cli.run(['ls', '-o', 'json'])).code).toBe(2);
-    const saved = await cli.run(['--format', 'json', 'download', assetUid, '-o', `${cli.home}/a.pdf`]);
-    expect(JSON.parse(saved.stdout)[0].path).toBe(`${cli.home}/a.pdf`);
+    const download = await cli.run(['--format', 'json', 'download', assetUid, '-o', `${cli.home}/a.pdf`]);
+    expect(JSON.parse(download.stdout)[0].path).toBe(`${cli.home}/a.pdf`);
     expect((await cli.run(['ls', '--format', 'json', '--csv'])).code).toBe(2);
   });
 
@@ -84,7 +84,7 @@ const misspelled: [typed: string, hint: string][] = [
   ['frobnicate', 'mediactl --help'],
 ];
 
-const otherTools = [
+const commandsOfOtherTools = [
   ...'copy copyto move moveto sync bisync lsd lsf lsl lsjson cat rcat size about dedupe purge'.split(' '),
   ...'delete deletefile rmdirs cleanup link tree ncdu mount serve touch hashsum obscure'.split(' '),
   ...'alias extension view cp mb rb presign live-streams playback-ids sign webhooks clip'.split(' '),
@@ -93,11 +93,11 @@ const otherTools = [
 ];
 
 it('the hint for a command of another tool never suggests anything that deletes', async () => {
-  for (const word of otherTools) {
-    const { code, stderr } = await cli.run([word, '--json']);
+  for (const command of commandsOfOtherTools) {
+    const { code, stderr } = await cli.run([command, '--json']);
     const hint = code === 2 && stderr ? JSON.parse(stderr.split('\n')[0] ?? '').error.hint : '';
-    expect([word, hint]).toEqual([
-      word,
+    expect([command, hint]).toEqual([
+      command,
       expect.not.stringMatching(/\b(rm|delete|forget|reset|logout|prune)\b|--yes|--trash/),
     ]);
   }
@@ -110,9 +110,9 @@ it('upload help prints the help of upload, and check names the number of argumen
 });
 
 it('ls suggests the correct syntax for a folder without a slash, a list of fields and a jq filter', async () => {
-  const none = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
+  const emptyService = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
   const stderrOf = async (...args: string[]) =>
-    (await cli.run(args, { environment: { MEDIACTL_BASE_URL: none.url } })).stderr;
+    (await cli.run(args, { environment: { MEDIACTL_BASE_URL: emptyService.url } })).stderr;
   expect(await stderrOf('ls', 'projects/2024')).toContain('mediactl ls /projects/2024');
   for (const format of ['--json', '--jsonl', '--csv', '--tsv'])
     expect(await stderrOf('ls', format, 'name,uid')).toContain('--fields name,uid');

@@ -19,9 +19,7 @@ beforeEach(() => {
 });
 
 const login = (...args: string[]) =>
-  cli.run(['auth', 'login', '--base-url', sandbox.url, '--with-key', ...args], {
-    stdin: `${sandbox.key}\n`,
-  });
+  cli.run(['auth', 'login', '--base-url', sandbox.url, '--with-key', ...args], { stdin: `${sandbox.key}\n` });
 
 describe('auth login', () => {
   it('auth login saves the key from stdin in a file of mode 0600 and prints the profile', async () => {
@@ -67,36 +65,34 @@ describe('auth login', () => {
     ['https://host/some/path', 'it contains a path: /some/path'],
     ['https://user:pw@host', 'a base URL cannot contain a user name or password'],
   ])('auth login refuses the base URL %s', async (url, cause) => {
-    const { code, stderr } = await cli.run(['auth', 'login', '--base-url', url, '--with-key'], {
-      stdin: 'k',
-    });
+    const { code, stderr } = await cli.run(['auth', 'login', '--base-url', url, '--with-key'], { stdin: 'k' });
     expect(code).toBe(2);
     expect(stderr).toContain(cause);
   });
 
   it('auth login removes the API prefix from the base URL', async () => {
-    const pasted = `${sandbox.url}/api/external/v1/`;
-    await cli.run(['auth', 'login', '--base-url', pasted, '--with-key'], { stdin: sandbox.key });
+    const urlWithPrefix = `${sandbox.url}/api/external/v1/`;
+    await cli.run(['auth', 'login', '--base-url', urlWithPrefix, '--with-key'], { stdin: sandbox.key });
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.default.baseUrl).toBe(sandbox.url);
   });
 });
 
 describe('auth login of an existing profile', () => {
   it('auth login to another service clears the workspace and field names of the profile', async () => {
-    const other = await startSandbox();
+    const otherSandbox = await startSandbox();
     try {
       await login('--profile', 'main', '--workspace', sandbox.workspace);
       await cli.run(['config', 'set', 'field_names.page_total', 'n']);
-      const args = ['auth', 'login', '--profile', 'main', '--base-url', other.url, '--with-key'];
-      for (const more of [[], ['--skip-verify']]) {
-        const { code, stderr } = await cli.run([...args, ...more], { stdin: other.key });
+      const args = ['auth', 'login', '--profile', 'main', '--base-url', otherSandbox.url, '--with-key'];
+      for (const extraArgs of [[], ['--skip-verify']]) {
+        const { code, stderr } = await cli.run([...args, ...extraArgs], { stdin: otherSandbox.key });
         expect([code, stderr]).toEqual([0, expect.any(String)]);
         const { main } = JSON.parse(readFileSync(config, 'utf8')).profiles;
-        expect([undefined, other.workspace]).toContain(main.workspace);
+        expect([undefined, otherSandbox.workspace]).toContain(main.workspace);
         expect(main.names ?? {}).toEqual({});
       }
     } finally {
-      await other.end();
+      await otherSandbox.end();
     }
   });
 
@@ -127,8 +123,8 @@ describe('several profiles', () => {
   it('auth ls marks the current profile, and auth switch and auth logout change it', async () => {
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('one\ntwo\n');
     expect((await cli.run(['auth', 'switch', 'one'])).code).toBe(0);
-    const listed = await cli.json(['auth', 'ls']);
-    expect(listed.map(({ name, current }: never) => [name, current])).toEqual([
+    const profiles = await cli.json(['auth', 'ls']);
+    expect(profiles.map(({ name, current }: never) => [name, current])).toEqual([
       ['one', true],
       ['two', false],
     ]);
@@ -185,9 +181,9 @@ describe('auth status', () => {
 describe('auth token', () => {
   it('auth token prints the key only with --show-token', async () => {
     await login();
-    const hidden = await cli.run(['auth', 'token']);
-    expect(hidden.code).toBe(2);
-    expect(hidden.stdout + hidden.stderr).not.toContain(sandbox.key);
+    const refused = await cli.run(['auth', 'token']);
+    expect(refused.code).toBe(2);
+    expect(refused.stdout + refused.stderr).not.toContain(sandbox.key);
     expect((await cli.run(['auth', 'token', '--show-token'])).stdout).toBe(`${sandbox.key}\n`);
   });
 });
@@ -242,39 +238,39 @@ describe('setting precedence', () => {
   it('the workspace comes from the flag, then the variable, then .mediactl.json, then the profile', async () => {
     const main = unlessStrict('Main', sandbox.workspace);
     await login('--profile', 'main', '--workspace', main);
-    const archive = (await cli.json(['workspaces', 'ls']))[1].uid;
-    const other = unlessStrict('Archive', archive);
+    const archiveUid = (await cli.json(['workspaces', 'ls']))[1].uid;
+    const archive = unlessStrict('Archive', archiveUid);
     const workspaceOf = async (args: string[], environment = {}, cwd = cli.home) => {
       const file = join(cli.home, 'a.txt');
       writeFileSync(file, 'text');
-      const ran = await cli.run(['upload', file, '--dry-run', '--json', ...args], {
+      const upload = await cli.run(['upload', file, '--dry-run', '--json', ...args], {
         environment,
         cwd,
       });
-      return ran.code === 0 ? JSON.parse(ran.stdout)[0].workspace_uid : ran.stderr;
+      return upload.code === 0 ? JSON.parse(upload.stdout)[0].workspace_uid : upload.stderr;
     };
-    const project = join(cli.home, 'project/deep');
-    mkdirSync(project, { recursive: true });
-    const settings = JSON.stringify({ workspace: other });
+    const subfolder = join(cli.home, 'project/deep');
+    mkdirSync(subfolder, { recursive: true });
+    const settings = JSON.stringify({ workspace: archive });
     writeFileSync(join(cli.home, 'project/.mediactl.json'), settings);
     expect(await workspaceOf([])).toBe(sandbox.workspace);
-    expect(await workspaceOf([], {}, project)).toBe(archive);
-    expect(await workspaceOf([], { MEDIACTL_WORKSPACE: main }, project)).toBe(sandbox.workspace);
-    expect(await workspaceOf(['-w', other], { MEDIACTL_WORKSPACE: main }, project)).toBe(archive);
+    expect(await workspaceOf([], {}, subfolder)).toBe(archiveUid);
+    expect(await workspaceOf([], { MEDIACTL_WORKSPACE: main }, subfolder)).toBe(sandbox.workspace);
+    expect(await workspaceOf(['-w', archive], { MEDIACTL_WORKSPACE: main }, subfolder)).toBe(archiveUid);
   });
 
   it('the CLI warns about and ignores a .mediactl.json of another user; MEDIACTL_PROJECT_FILE=none ignores any', {
     tags: 'root-mount',
   }, async () => {
-    const project = join(cli.home, '.mediactl.json');
-    writeFileSync(project, '{"format": "json"}');
-    const run = (environment = {}) => cli.run(['config', 'ls'], { cwd: cli.home, environment });
-    const [own, none] = [await run(), await run({ MEDIACTL_PROJECT_FILE: 'none' })];
-    chownSync(project, 65_534, 65_534);
-    const foreign = await run();
+    const projectFile = join(cli.home, '.mediactl.json');
+    writeFileSync(projectFile, '{"format": "json"}');
+    const listSettings = (environment = {}) => cli.run(['config', 'ls'], { cwd: cli.home, environment });
+    const [own, none] = [await listSettings(), await listSettings({ MEDIACTL_PROJECT_FILE: 'none' })];
+    chownSync(projectFile, 65_534, 65_534);
+    const foreign = await listSettings();
     expect([own.stdout, none.stdout, foreign.stdout].map((text) => text.startsWith('['))).toEqual([true, false, false]);
     expect([own.stderr, none.stderr]).toEqual(['', '']);
-    expect(foreign.stderr).toContain(`ignored ${project}: it belongs to another user`);
+    expect(foreign.stderr).toContain(`ignored ${projectFile}: it belongs to another user`);
   });
 
   it.each(['base_url', 'baseUrl', 'key', 'apiKey'])(
@@ -290,39 +286,43 @@ describe('setting precedence', () => {
 describe('key origin', () => {
   it('assets ls exits with 4 and never sends the key of a profile to another base URL', async () => {
     let requestCount = 0;
-    const other = await startServer((_request, response) => {
+    const otherUrl = await startServer((_request, response) => {
       requestCount++;
       respond(response, 200, { items: [] });
     });
     await login();
-    for (const options of [{ args: ['--base-url', other] }, { args: [], environment: { MEDIACTL_BASE_URL: other } }]) {
+    for (const options of [
+      { args: ['--base-url', otherUrl] },
+      { args: [], environment: { MEDIACTL_BASE_URL: otherUrl } },
+    ]) {
       const { code, stderr } = await cli.run(['assets', 'ls', ...options.args], options);
       expect(code).toBe(4);
-      expect(stderr).toContain(`cannot be used with ${other}`);
+      expect(stderr).toContain(`cannot be used with ${otherUrl}`);
     }
     expect(requestCount).toBe(0);
   });
 
   it('a file that is named like --base-url does not redirect the key in MEDIACTL_API_KEY', async () => {
     let requestCount = 0;
-    const count: Parameters<typeof startServer>[0] = (_request, response) => {
+    const countRequest: Parameters<typeof startServer>[0] = (_request, response) => {
       requestCount++;
       respond(response, 200, { items: [] });
     };
-    const [own, other] = [await startServer(count), await startServer(count)];
-    const key = { MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_WORKSPACE: sandbox.workspace };
+    const [ownUrl, otherUrl] = [await startServer(countRequest), await startServer(countRequest)];
+    const keyOnly = { MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_WORKSPACE: sandbox.workspace };
     const file = join(cli.home, 'clip.mp4');
     writeFileSync(file, 'clip');
     const expectRefused = async (args: string[], environment: Record<string, string>, code: number, reason: string) => {
-      const ran = await cli.run(['upload', ...args, file], { environment: { ...key, ...environment } });
-      expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(reason)]);
+      const upload = await cli.run(['upload', ...args, file], { environment: { ...keyOnly, ...environment } });
+      expect([upload.code, upload.stderr]).toEqual([code, expect.stringContaining(reason)]);
     };
-    const fromVariable = { MEDIACTL_BASE_URL: own };
-    await expectRefused([`--base-url=${other}`], fromVariable, 4, `MEDIACTL_API_KEY cannot be used with ${other}`);
-    await expectRefused([`--base-url=${own}?.mp4`], fromVariable, 2, 'it contains a query or a fragment');
-    await expectRefused(['--base-url', own, `--base-url=${other}`], {}, 2, '--base-url was given twice');
+    const fromVariable = { MEDIACTL_BASE_URL: ownUrl };
+    const otherOrigin = `MEDIACTL_API_KEY cannot be used with ${otherUrl}`;
+    await expectRefused([`--base-url=${otherUrl}`], fromVariable, 4, otherOrigin);
+    await expectRefused([`--base-url=${ownUrl}?.mp4`], fromVariable, 2, 'it contains a query or a fragment');
+    await expectRefused(['--base-url', ownUrl, `--base-url=${otherUrl}`], {}, 2, '--base-url was given twice');
     await login();
-    await expectRefused([`--base-url=${other}`], {}, 4, `it belongs to ${sandbox.url}`);
+    await expectRefused([`--base-url=${otherUrl}`], {}, 4, `it belongs to ${sandbox.url}`);
     expect(requestCount).toBe(0);
   });
 
@@ -330,12 +330,12 @@ describe('key origin', () => {
     'assets ls exits with 13 and does not follow a redirect with status %i to another origin',
     async (status) => {
       let requestCount = 0;
-      const other = await startServer((_request, response) => {
+      const otherUrl = await startServer((_request, response) => {
         requestCount++;
         respond(response, 200, { items: [] });
       });
       const service = await startServer((request, response) =>
-        respond(response, status, undefined, { location: other + request.url }),
+        respond(response, status, undefined, { location: otherUrl + request.url }),
       );
       const environment = { MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service };
       expect((await cli.run(['assets', 'ls'], { environment })).code).toBe(13);

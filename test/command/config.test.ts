@@ -16,7 +16,7 @@ beforeEach(() => {
   writeFileSync(configPath(), JSON.stringify({ current: 'main', profiles: { main, other: profile } }));
 });
 
-const setting = async (key: string, environment = {}, cwd = cli.home, flags: string[] = []) => {
+const readSetting = async (key: string, environment = {}, cwd = cli.home, flags: string[] = []) => {
   const all = await cli.json(['config', 'ls', ...flags], { environment, cwd });
   const { value, origin } = all.find((each: { key: string }) => each.key === key);
   return [value, origin];
@@ -27,36 +27,36 @@ describe('setting precedence', () => {
     const project = join(cli.home, 'project/deep');
     mkdirSync(project, { recursive: true });
     const file = join(cli.home, 'project/.mediactl.json');
-    expect(await setting('max_wait')).toEqual(['1h', 'default']);
-    expect(await setting('workspace')).toEqual(['00000000-0000-4000-8000-000000000001', 'profile main']);
+    expect(await readSetting('max_wait')).toEqual(['1h', 'default']);
+    expect(await readSetting('workspace')).toEqual(['00000000-0000-4000-8000-000000000001', 'profile main']);
     writeFileSync(file, '{"workspace": "from the file", "folder": "/inbox"}');
-    expect(await setting('workspace', {}, project)).toEqual(['from the file', file]);
-    expect(await setting('folder', {}, project)).toEqual(['/inbox', file]);
+    expect(await readSetting('workspace', {}, project)).toEqual(['from the file', file]);
+    expect(await readSetting('folder', {}, project)).toEqual(['/inbox', file]);
     const environment = { MEDIACTL_WORKSPACE: 'from the variable' };
-    expect(await setting('workspace', environment, project)).toEqual(['from the variable', 'MEDIACTL_WORKSPACE']);
-    expect(await setting('workspace', environment, project, ['-w', 'from the flag'])).toEqual([
+    expect(await readSetting('workspace', environment, project)).toEqual(['from the variable', 'MEDIACTL_WORKSPACE']);
+    expect(await readSetting('workspace', environment, project, ['-w', 'from the flag'])).toEqual([
       'from the flag',
       '--workspace',
     ]);
   });
 
-  const impostors: [string, (path: string) => void][] = [
+  const nonFiles: [string, (path: string) => void][] = [
     ['a named pipe', (path) => execFileSync('mkfifo', [path])],
     ['a link to an endless device', (path) => symlinkSync('/dev/zero', path)],
     ['a directory', (path) => mkdirSync(path)],
   ];
 
-  it.each(impostors)('config ls exits with 2 and does not hang if the project file is %s', async (_, make) => {
+  it.each(nonFiles)('config ls exits with 2 and does not hang if the project file is %s', async (_, createAt) => {
     const path = join(cli.home, '.mediactl.json');
-    make(path);
+    createAt(path);
     const { code, stderr } = await cli.run(['config', 'ls']);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot use ${path}`)]);
     expect(stderr).toContain('is not a file');
   });
 
-  it.each(impostors)('config ls exits with 2 and code invalid_config if the config file is %s', async (_, make) => {
+  it.each(nonFiles)('config ls exits with 2 and code invalid_config if the config file is %s', async (_, createAt) => {
     rmSync(configPath());
-    make(configPath());
+    createAt(configPath());
     const { stderr } = await cli.run(['config', 'ls', '--json']);
     expect(JSON.parse(stderr).error).toMatchObject({
       code: 'invalid_config',
@@ -66,7 +66,7 @@ describe('setting precedence', () => {
 
   it('the project file may begin with a byte order mark', async () => {
     writeFileSync(join(cli.home, '.mediactl.json'), '\uFEFF{"folder": "/inbox"}');
-    expect((await setting('folder'))[0]).toBe('/inbox');
+    expect((await readSetting('folder'))[0]).toBe('/inbox');
   });
 
   it('config ls exits with 2 if MEDIACTL_REQUEST_TIMEOUT is 0', async () => {
@@ -88,12 +88,12 @@ describe('setting precedence', () => {
   it('help environment lists every variable, and a variable acts like its option', async () => {
     const { stdout } = await cli.run(['help', 'environment']);
     for (const { variable = '' } of Object.values<Setting>(settingTable)) expect(stdout).toContain(variable);
-    const printed = async (environment: Record<string, string>) =>
+    const listSettings = async (environment: Record<string, string>) =>
       (await cli.run(['config', 'ls'], { environment })).stdout;
-    expect(await printed({ MEDIACTL_FORMAT: 'uid' })).toMatch(/^profile\napi_key\n/);
-    expect(await printed({ MEDIACTL_PROFILE: 'other' })).toMatch(/^profile\tother\n/);
-    const wrong = await cli.run(['config', 'ls'], { environment: { MEDIACTL_MAX_WAIT: 'soon' } });
-    expect(wrong.code).toBe(2);
+    expect(await listSettings({ MEDIACTL_FORMAT: 'uid' })).toMatch(/^profile\napi_key\n/);
+    expect(await listSettings({ MEDIACTL_PROFILE: 'other' })).toMatch(/^profile\tother\n/);
+    const invalid = await cli.run(['config', 'ls'], { environment: { MEDIACTL_MAX_WAIT: 'soon' } });
+    expect(invalid.code).toBe(2);
   });
 
   it.each(['--request-timeout=', '--debug='])('config ls accepts an option with an empty value: %s', async (flag) => {
@@ -126,7 +126,7 @@ describe('setting precedence', () => {
 
   it('config ls masks API keys', async () => {
     const key = 'sk_live_0123456789abcdef';
-    const [value, origin] = await setting('api_key', { MEDIACTL_API_KEY: key });
+    const [value, origin] = await readSetting('api_key', { MEDIACTL_API_KEY: key });
     expect([value, origin]).toEqual(['sk_l…cdef', 'MEDIACTL_API_KEY']);
     const { stdout } = await cli.run(['config', 'ls', '--json']);
     expect(stdout).not.toContain('a-key-of-this-test');
@@ -137,7 +137,7 @@ describe('config set', () => {
   it('config set saves a setting in the profile with mode 0600, and config unset removes it', async () => {
     await cli.run(['config', 'set', 'format', 'json']);
     expect(JSON.parse((await cli.run(['config', 'path'])).stdout)).toBe(configPath());
-    expect(await setting('format', {}, cli.home, ['--profile', 'other'])).toEqual([
+    expect(await readSetting('format', {}, cli.home, ['--profile', 'other'])).toEqual([
       'json',
       '--format, --json, --jsonl, --csv, --tsv, --quiet',
     ]);
@@ -145,9 +145,9 @@ describe('config set', () => {
     await cli.run(['config', 'unset', 'format']);
     expect((await cli.run(['config', 'path'])).stdout).toBe(`${configPath()}\n`);
     await cli.run(['config', 'set', 'field_names.folder_parent', 'parent_id']);
-    expect(await setting('field_names.folder_parent')).toEqual(['parent_id', 'profile main']);
+    expect(await readSetting('field_names.folder_parent')).toEqual(['parent_id', 'profile main']);
     await cli.run(['config', 'unset', 'field_names.folder_parent']);
-    expect((await setting('field_names.folder_parent'))[1]).toBe('default');
+    expect((await readSetting('field_names.folder_parent'))[1]).toBe('default');
   });
 
   it.each([

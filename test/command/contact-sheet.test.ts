@@ -8,11 +8,11 @@ import { FakeService, type MediaResponder, sendBytes } from '../support/fake-ser
 import { fixturePath, startSandbox, unlessStrict } from '../support/sandbox.ts';
 
 const picture = readFileSync(fixturePath('still.jpg'));
-const shown = sendBytes(picture, 'image/jpeg');
+const sendPicture = sendBytes(picture, 'image/jpeg');
 
-const cliOf = (url: string) => new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
+const createCli = (url: string) => new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
 
-const assetsOf = (count: number) =>
+const createAssets = (count: number) =>
   Array.from({ length: count }, (_, at) => ({
     uid: numberedUid(at),
     name: `asset ${at}`,
@@ -20,11 +20,11 @@ const assetsOf = (count: number) =>
     thumbnail_url: `HERE/media/${at}`,
   }));
 /** Starts a service that lists these assets, whatever the filters. */
-const serve = (assets: { uid: string }[], media: MediaResponder) =>
+const startService = (assets: { uid: string }[], media: MediaResponder) =>
   FakeService.start({ assets, media, ignoresFilters: () => true });
 
 const cardsIn = (page: string) => page.split('<li class="card">').slice(1);
-const partsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.part'));
+const partFilesIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.part'));
 
 describe('assets ls --html', () => {
   it('assets ls --html writes a page of the listed assets and prints its path as a table, as JSON and with -q', async () => {
@@ -44,22 +44,22 @@ describe('assets ls --html', () => {
     });
     expect([page.split('<img').length - 1, cardsIn(page).length]).toEqual([300 - missing, 300]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    const again = await cli.run([...args, '--yes', '-q']);
-    expect(again).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' });
+    const secondRun = await cli.run([...args, '--yes', '-q']);
+    expect(secondRun).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' });
     const { stdout, stderr } = await cli.run(['videos', 'ls', '--html', path, '--yes']);
     expect(stdout.split('\n').slice(0, 2)).toEqual([`saved\t${path}`, 'assets\t20']);
     expect(stderr).toContain(unlessStrict('--all for all', '20 of 20')); // strict mode omits the total
-    const part = readFileSync(path, 'utf8');
-    expect(part).toContain(unlessStrict('the first 20 assets (more not shown), ', '20 assets, '));
+    const videosPage = readFileSync(path, 'utf8');
+    expect(videosPage).toContain(unlessStrict('the first 20 assets (more not shown), ', '20 assets, '));
     await sandbox.end();
   });
 
   it('assets ls --html writes the filters into the page title, and the assets in the order of the list', async () => {
-    const { url } = await serve(assetsOf(320), (response, name) => {
+    const { url } = await startService(createAssets(320), (response, name) => {
       // The first thumbnails arrive last.
-      setTimeout(() => shown(response), 60 - 10 * Number(name));
+      setTimeout(() => sendPicture(response), 60 - 10 * Number(name));
     });
-    const cli = cliOf(url);
+    const cli = createCli(url);
     const path = join(cli.home, 'sheet.html');
     const filters = ['harbour', '--status', 'ready', '--tag', 'press', '--created-after', '2026-01-01'];
     expect((await cli.run(['assets', 'ls', ...filters, '--limit', '300', '--html', path])).code).toBe(0);
@@ -74,20 +74,20 @@ describe('assets ls --html', () => {
   });
 
   it('assets ls --html requests at most six thumbnails at a time', async () => {
-    let [now, most] = [0, 0];
-    const held: (() => void)[] = [];
-    const { url } = await serve(assetsOf(20), (response) => {
-      most = Math.max(most, ++now);
-      held.push(() => {
-        now--;
-        shown(response);
+    let [openRequests, maxOpenRequests] = [0, 0];
+    const heldResponses: (() => void)[] = [];
+    const { url } = await startService(createAssets(20), (response) => {
+      maxOpenRequests = Math.max(maxOpenRequests, ++openRequests);
+      heldResponses.push(() => {
+        openRequests--;
+        sendPicture(response);
       });
       // Responds to the first six together, after a delay in which a seventh request would arrive.
-      if (most === 6) setTimeout(() => held.splice(0).forEach((send) => void send()), 50);
+      if (maxOpenRequests === 6) setTimeout(() => heldResponses.splice(0).forEach((send) => void send()), 50);
     });
-    const cli = cliOf(url);
+    const cli = createCli(url);
     await cli.run(['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
-    expect(most).toBe(6);
+    expect(maxOpenRequests).toBe(6);
   });
 
   it('assets ls --html detects images by their first bytes and omits large, missing and other files', async () => {
@@ -103,14 +103,14 @@ describe('assets ls --html', () => {
       7: sendBytes(Buffer.from('\u0000\u0000\u0000\u001cftypavif', 'latin1'), 'x'),
     };
     const assets = [
-      ...assetsOf(8),
+      ...createAssets(8),
       ...['javascript:alert(1)', 'file:///etc/passwd', { url: 1 }, null].map((thumbnail_url, at) => ({
         uid: numberedUid(100 + at),
         thumbnail_url,
       })),
     ];
-    const { url } = await serve(assets, (response, name) => media[name]?.(response));
-    const cli = cliOf(url);
+    const { url } = await startService(assets, (response, name) => media[name]?.(response));
+    const cli = createCli(url);
     const path = join(cli.home, 'sheet.html');
     const { stdout, stderr } = await cli.run(['assets', 'ls', '--html', path, '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ asset_count: 12, missing_thumbnail_count: 8 });
@@ -125,21 +125,21 @@ describe('assets ls --html', () => {
   });
 
   it('assets ls --html stops requesting thumbnails if their host is unreachable', async () => {
-    const nowhere = 'http://127.0.0.1:9/t.jpg';
-    const assets = assetsOf(60).map((asset) => ({ ...asset, thumbnail_url: nowhere }));
-    const { url } = await serve(assets, shown);
-    const cli = cliOf(url);
+    const unreachableUrl = 'http://127.0.0.1:9/t.jpg';
+    const assets = createAssets(60).map((asset) => ({ ...asset, thumbnail_url: unreachableUrl }));
+    const { url } = await startService(assets, sendPicture);
+    const cli = createCli(url);
     const path = join(cli.home, 'sheet.html');
     const { code, stderr } = await cli.run(['assets', 'ls', '--all', '--html', path, '--debug=http']);
-    const tries = stderr.match(/^! GET \/t\.jpg/gm)?.length ?? 0;
-    expect([code, tries]).toEqual([0, expect.closeTo(15, -1.2)]);
+    const thumbnailRequests = stderr.match(/^! GET \/t\.jpg/gm)?.length ?? 0;
+    expect([code, thumbnailRequests]).toEqual([0, expect.closeTo(15, -1.2)]); // 8 to 22 of 60
   });
 });
 
 describe('assets ls --html file', () => {
   it('assets ls --html replaces an existing file only with --yes', async () => {
-    const service = await serve(assetsOf(3), shown);
-    const cli = cliOf(service.url);
+    const service = await startService(createAssets(3), sendPicture);
+    const cli = createCli(service.url);
     const path = join(cli.home, 'sheet.html');
     writeFileSync(path, 'mine');
     const refused = await cli.run(['assets', 'ls', '--html', path]);
@@ -150,29 +150,29 @@ describe('assets ls --html file', () => {
   });
 
   it('assets ls --html leaves no partial file if it is interrupted or the list fails', async () => {
-    const stop = new AbortController();
-    const slow = await serve(assetsOf(20), (response, name) => {
-      if (Number(name) < 8) return shown(response);
-      stop.abort(new Error('interrupted'));
+    const interruption = new AbortController();
+    const service = await startService(createAssets(20), (response, name) => {
+      if (Number(name) < 8) return sendPicture(response);
+      interruption.abort(new Error('interrupted'));
     });
-    const cli = cliOf(slow.url);
+    const cli = createCli(service.url);
     const path = join(cli.home, 'sheet.html');
     const { code } = await cli.run(['assets', 'ls', '--html', path], {
-      signal: stop.signal,
+      signal: interruption.signal,
       inProcess: 'is not aborted by a signal',
     });
-    expect([code, existsSync(path), partsIn(cli.home)]).toEqual([1, false, []]);
-    const broken = cliOf('http://127.0.0.1:9');
-    const other = join(broken.home, 'sheet.html');
-    expect((await broken.run(['assets', 'ls', '--html', other])).code).toBe(10);
-    expect([existsSync(other), partsIn(broken.home)]).toEqual([false, []]);
+    expect([code, existsSync(path), partFilesIn(cli.home)]).toEqual([1, false, []]);
+    const offlineCli = createCli('http://127.0.0.1:9');
+    const otherPath = join(offlineCli.home, 'sheet.html');
+    expect((await offlineCli.run(['assets', 'ls', '--html', otherPath])).code).toBe(10);
+    expect([existsSync(otherPath), partFilesIn(offlineCli.home)]).toEqual([false, []]);
   });
 
   it.each([['-'], [''], ['HOME/folder'], ['HOME/none/sheet.html'], ['HOME/sheet.html', '--count']])(
     "assets ls exits with 2 if --html '%s' is not a valid file path or --count is given",
     async (file, ...more) => {
-      const { url } = await serve(assetsOf(1), shown);
-      const cli = cliOf(url);
+      const { url } = await startService(createAssets(1), sendPicture);
+      const cli = createCli(url);
       mkdirSync(join(cli.home, 'folder'));
       const args = ['assets', 'ls', '--html', file.replace('HOME', cli.home), ...more];
       const { code, stdout } = await cli.run(args);
@@ -181,8 +181,8 @@ describe('assets ls --html file', () => {
   );
 
   it('assets ls --html --dry-run writes no file and sends no request', async () => {
-    const service = await serve(assetsOf(1), shown);
-    const cli = cliOf(service.url);
+    const service = await startService(createAssets(1), sendPicture);
+    const cli = createCli(service.url);
     const path = join(cli.home, 'sheet.html');
     const { code, stderr } = await cli.run(['assets', 'ls', '--html', path, '--dry-run']);
     expect([code, existsSync(path), service.requests]).toEqual([0, false, 0]);

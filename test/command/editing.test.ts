@@ -11,59 +11,59 @@ const { account, setup } = setUpCli();
 const { create } = rawHttp(() => setup.sandbox);
 
 /** Creates assets without bytes, which is fast; each test finds its own by a unique word in the name. */
-const make = async (count: number, word: string) => {
-  const made = Array.from({ length: count }, async (_, n) => {
+const createAssets = async (count: number, word: string) => {
+  const uids = Array.from({ length: count }, async (_, n) => {
     const response = await create(5, { asset_name: `${word} ${n}` });
     return (await response.json()).asset_uid as string;
   });
-  return Promise.all(made);
+  return Promise.all(uids);
 };
-const count = async (word: string) => (await setup.cli.json(['assets', 'ls', '--search', word, '--all'])).length;
+const countAssets = async (word: string) => (await setup.cli.json(['assets', 'ls', '--search', word, '--all'])).length;
 
 describe('assets rm', () => {
   it('assets rm lists the assets in its prompt and deletes nothing if the answer is no', async () => {
-    await make(2, 'asked');
+    await createAssets(2, 'asked');
     const options: CliOptions = { tty: true, stdin: 'n\n' };
     const { code, stderr } = await setup.cli.run(['assets', 'rm', '--search', 'asked'], options);
     expect(code).toBe(130);
     expect(stderr).toContain('Move 2 assets to the trash? [y/N]');
     expect(stderr).toContain('asked 0');
-    expect(await count('asked')).toBe(2);
+    expect(await countAssets('asked')).toBe(2);
   });
 
   it('assets rm without a terminal exits with 2 and deletes nothing unless --yes is given', async () => {
-    const [uid] = await make(1, 'unasked');
+    const [uid] = await createAssets(1, 'unasked');
     const { code, stderr } = await setup.cli.run(['assets', 'rm', uid as string]);
     expect(code).toBe(2);
     expect(stderr).toContain('--yes');
     expect((await setup.cli.run(['assets', 'rm', uid as string, '--yes'])).code).toBe(0);
-    expect(await count('unasked')).toBe(0);
+    expect(await countAssets('unasked')).toBe(0);
   });
 
   it('assets rm exits with 2 above the limit of --max-delete, for filters and uids, even on a terminal', async () => {
-    const uids = await make(4, 'bulky');
-    for (const which of [['--search', 'bulky'], uids]) {
-      const args = ['assets', 'rm', ...which, '--max-delete', '3'];
+    const uids = await createAssets(4, 'bulky');
+    for (const selection of [['--search', 'bulky'], uids]) {
+      const args = ['assets', 'rm', ...selection, '--max-delete', '3'];
       for (const options of [{}, { tty: true, stdin: '4\n' }] satisfies CliOptions[]) {
         const { code, stdout, stderr } = await setup.cli.run([...args, '--yes'], options);
         expect([code, stdout]).toEqual([2, '']);
         expect(stderr).toContain('more than 3 assets match, and --max-delete is 3');
       }
     }
-    expect(await count('bulky')).toBe(4);
+    expect(await countAssets('bulky')).toBe(4);
     expect((await setup.cli.run(['assets', 'rm', ...uids, '--max-delete', '4', '-y'])).code).toBe(0);
   });
 
   it('assets rm of more than 100 assets requires their number to be typed; --yes is not enough', async () => {
-    const uids = await make(101, 'many');
+    const uids = await createAssets(101, 'many');
     const args = ['assets', 'rm', '--search', 'many'];
     expect((await setup.cli.run([...args, '--yes'])).code).toBe(2);
     expect((await setup.cli.run(['assets', 'rm', '-', '-y'], { stdin: uids.join('\n') })).code).toBe(2);
     expect((await setup.cli.run(args, { tty: true, stdin: '100\n' })).code).toBe(2);
-    expect(await count('many')).toBe(101);
+    expect(await countAssets('many')).toBe(101);
     const { code, stderr } = await setup.cli.run(args, { tty: true, stdin: '101\n' });
     expect([code, stderr]).toEqual([0, expect.stringContaining('Type 101 to continue')]);
-    expect(await count('many')).toBe(0);
+    expect(await countAssets('many')).toBe(0);
   });
 
   it.each([
@@ -80,10 +80,10 @@ describe('assets rm', () => {
   });
 
   it('assets rm exits with 2 for -w, because the API cannot filter by workspace', async () => {
-    const [uid] = await make(1, 'elsewhere');
-    for (const which of [[uid as string], ['--search', 'elsewhere']])
-      expect((await setup.cli.run(['assets', 'rm', ...which, '-w', 'Archive', '-y'])).code).toBe(2);
-    expect(await count('elsewhere')).toBe(1);
+    const [uid] = await createAssets(1, 'elsewhere');
+    for (const selection of [[uid as string], ['--search', 'elsewhere']])
+      expect((await setup.cli.run(['assets', 'rm', ...selection, '-w', 'Archive', '-y'])).code).toBe(2);
+    expect(await countAssets('elsewhere')).toBe(1);
   });
 
   it('assets rm exits with 10 and deletes nothing if the service returns a uid that alters the request path', async () => {
@@ -99,7 +99,7 @@ describe('assets rm', () => {
   });
 
   it('assets rm exits with 130 and prints "nothing was changed", but no error, if the answer is no', async () => {
-    const [uid] = await make(1, 'declined');
+    const [uid] = await createAssets(1, 'declined');
     for (const stdin of ['n\n', '\n', 'maybe\n']) {
       const { code, stderr } = await setup.cli.run(['assets', 'rm', uid as string], {
         tty: true,
@@ -108,7 +108,7 @@ describe('assets rm', () => {
       expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([130, 'nothing was changed']);
       expect(stderr).not.toContain('error');
     }
-    expect(await count('declined')).toBe(1);
+    expect(await countAssets('declined')).toBe(1);
   });
 
   it('assets rm exits with 2 if neither or both of a name and a filter are given', async () => {
@@ -117,7 +117,7 @@ describe('assets rm', () => {
   });
 
   it('assets rm exits with 11, names each asset that fails and deletes the others', async () => {
-    const [first, second] = await make(2, 'partly');
+    const [first, second] = await createAssets(2, 'partly');
     const unknownUid = '00000000-0000-4000-8000-000000000000';
     const { code, stdout, stderr } = await setup.cli.run(['assets', 'rm', '-', '--yes', '--json'], {
       stdin: `${first}\n${unknownUid}\n${second}\n`,
@@ -128,39 +128,39 @@ describe('assets rm', () => {
       [unknownUid, 'failed'],
       [second, 'deleted'],
     ]);
-    const [, line] = stderr.trimEnd().split('\n');
-    const { error } = JSON.parse(line as string);
+    const [, errorLine] = stderr.trimEnd().split('\n');
+    const { error } = JSON.parse(errorLine as string);
     expect([error.exit_code, error.details.length]).toEqual([11, 1]);
     expect(error.cause).toContain(unknownUid);
-    expect(await count('partly')).toBe(0);
+    expect(await countAssets('partly')).toBe(0);
   });
 
   it('assets rm stops after the first 403 if the key lacks the scope, and exits with 11', async () => {
-    const uids = await make(20, 'kept');
+    const uids = await createAssets(20, 'kept');
     const key = setup.sandbox.createKey('read', ['Read Assets']);
     const { code, stdout, stderr } = await setup.cli.run(['assets', 'rm', ...uids, '--yes', '--json', '--debug'], {
       environment: { MEDIACTL_API_KEY: key },
     });
     expect(code).toBe(11);
-    const tried = JSON.parse(stdout).filter(
+    const attempted = JSON.parse(stdout).filter(
       ({ error }: { error: { message: string } }) => error.message !== 'not attempted',
     );
-    expect(tried.length).toBeLessThanOrEqual(4);
+    expect(attempted.length).toBeLessThanOrEqual(4);
     expect(stderr).toContain('lacks the scope \\"Delete Assets\\"');
-    expect(await count('kept')).toBe(20);
+    expect(await countAssets('kept')).toBe(20);
   });
 
   it('assets rm deletes the matches of a filter on all pages and nothing else', async () => {
-    await make(130, 'deep');
-    await make(1, 'other');
+    await createAssets(130, 'deep');
+    await createAssets(1, 'other');
     const { code } = await setup.cli.run(['assets', 'rm', '--search', 'deep', '--max-delete', '200', '-y']);
     expect(code).toBe(0);
-    expect([await count('deep'), await count('other')]).toEqual([0, 1]);
+    expect([await countAssets('deep'), await countAssets('other')]).toEqual([0, 1]);
   });
 });
 
 it('assets rm exits with 130 if it is interrupted, and prints a record for every asset', async () => {
-  const uids = await make(30, 'stopped');
+  const uids = await createAssets(30, 'stopped');
   const interruption = new AbortController();
   const service = await startServer(async (_request, response) => {
     interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
@@ -176,7 +176,7 @@ it('assets rm exits with 130 if it is interrupted, and prints a record for every
 });
 
 it('assets get exits with 11, names the missing assets and prints the others', async () => {
-  const [first, second] = await make(2, 'shown');
+  const [first, second] = await createAssets(2, 'shown');
   const unknownUid = '00000000-0000-4000-8000-000000000000';
   const args = ['assets', 'get', first as string, unknownUid, second as string, '--json'];
   const { code, stdout, stderr } = await setup.cli.run(args);
@@ -185,16 +185,16 @@ it('assets get exits with 11, names the missing assets and prints the others', a
 });
 
 it('assets ls prints a hint if there are more assets than it shows', async () => {
-  await make(25, 'cut');
-  const cut = await setup.cli.run(['assets', 'ls', 'cut']);
-  expect(cut.stdout.trimEnd().split('\n')).toHaveLength(20);
-  expect(cut.stderr).toBe(unlessStrict('20 of 25; --all for all, --limit for more\n', ''));
+  await createAssets(25, 'cut');
+  const listing = await setup.cli.run(['assets', 'ls', 'cut']);
+  expect(listing.stdout.trimEnd().split('\n')).toHaveLength(20);
+  expect(listing.stderr).toBe(unlessStrict('20 of 25; --all for all, --limit for more\n', ''));
   expect((await setup.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe('');
 });
 
 describe('assets update', () => {
   it('assets update changes the name, the description and the tags of an asset', async () => {
-    const [uid] = await make(1, 'updating');
+    const [uid] = await createAssets(1, 'updating');
     const args = ['assets', 'update', uid as string, '--name', 'After', '--description', 'words'];
     expect(await setup.cli.json([...args, '--add-tag', 'sea'])).toEqual([
       { uid, name: 'After', outcome: 'updated', error: null },
@@ -209,8 +209,8 @@ describe('assets update', () => {
   });
 
   it('assets update by filter exits with 2 above --max-changes, and changes only the matches', async () => {
-    await make(3, 'relabel');
-    await make(1, 'bystander');
+    await createAssets(3, 'relabel');
+    await createAssets(1, 'bystander');
     const args = ['assets', 'update', '--search', 'relabel', '--add-tag', 'new', '--yes'];
     expect((await setup.cli.run([...args, '--max-changes', '2'])).code).toBe(2);
     expect(await setup.cli.json(args)).toHaveLength(3);
@@ -218,7 +218,7 @@ describe('assets update', () => {
   });
 
   it('assets update adds and removes single tags, and prints the tags that --set-tags replaces', async () => {
-    const [uid] = await make(1, 'tagged');
+    const [uid] = await createAssets(1, 'tagged');
     const update = (...args: string[]) => setup.cli.run(['assets', 'update', uid as string, ...args]);
     const tags = async () => (await setup.cli.json(['assets', 'get', uid as string]))[0].tags;
     await update('--add-tag', 'sea', '--add-tag', 'day');
@@ -251,7 +251,7 @@ describe('assets update', () => {
 
 it('assets update --set-tags of several assets prints the tags that each of them loses', async () => {
   const uids: string[] = [];
-  for (const uid of await make(2, 'tagged')) {
+  for (const uid of await createAssets(2, 'tagged')) {
     await setup.cli.run(['assets', 'update', uid, '--set-tags', 'sea']);
     uids.push(uid);
   }
@@ -273,22 +273,22 @@ it.each([
   'assets update --set-json %s sends the value as typed and compares it with the response',
   async (field, code, reason) => {
     const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
-    let sent = '';
+    let sentBody = '';
     const service = await startServer(async (request, response) => {
-      for await (const part of request) sent += part;
+      for await (const part of request) sentBody += part;
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(`{"uid":"${uid}","big":1234567890,"order":[2,1]}`);
     });
-    const ran = await setup.cli.run(['assets', 'update', uid, '--set-json', field], {
+    const result = await setup.cli.run(['assets', 'update', uid, '--set-json', field], {
       environment: { MEDIACTL_BASE_URL: service },
     });
-    expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(reason)]);
+    expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(reason)]);
     const [name, value] = field.split('=');
-    expect(sent).toBe(`{"${name}":${value}}`);
+    expect(sentBody).toBe(`{"${name}":${value}}`);
   },
 );
 
 it('assets thumb exits with 3 if the asset has no thumbnail', async () => {
-  const [uid] = await make(1, 'bare');
+  const [uid] = await createAssets(1, 'bare');
   expect((await setup.cli.run(['assets', 'thumb', uid as string])).code).toBe(3);
 });

@@ -48,35 +48,35 @@ describe('embed domains', () => {
     await cli.run(['embed', 'domains', 'add', 'old.example', 'Stays.Example', 'bücher.example']);
     const file = join(cli.home, 'domains.txt');
     writeFileSync(file, '# ours\nstays.example\r\nnew.example # soon\n\n');
-    const sync = ['embed', 'domains', 'sync', '-f', file];
-    const planned = await cli.json([...sync, '--prune', '--dry-run']);
+    const syncArgs = ['embed', 'domains', 'sync', '-f', file];
+    const planned = await cli.json([...syncArgs, '--prune', '--dry-run']);
     expect(planned.map(({ method, body }: Record<string, unknown>) => [method, body])).toEqual([
       ['POST', { domain: 'new.example' }],
       ['DELETE', { domain: 'old.example' }],
       ['DELETE', { domain: 'xn--bcher-kva.example' }],
     ]);
-    const kept = await cli.run(sync);
-    expect(kept).toMatchObject({ code: 0, stdout: '+\tnew.example\tadded\n' });
-    expect(kept.stderr).toBe(
+    const withoutPrune = await cli.run(syncArgs);
+    expect(withoutPrune).toMatchObject({ code: 0, stdout: '+\tnew.example\tadded\n' });
+    expect(withoutPrune.stderr).toBe(
       '1 to add, 1 already allowed, 2 not in the file\nthe restriction is off, so every site may embed; to turn it on: mediactl embed restrict\n',
     );
-    expect((await cli.run([...sync, '--prune'])).code).toBe(2); // no terminal to ask
-    const pruned = await cli.json([...sync, '--prune', '--yes']);
-    expect(pruned.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['removed', 'removed']);
+    expect((await cli.run([...syncArgs, '--prune'])).code).toBe(2); // no terminal to ask
+    const prunedDomains = await cli.json([...syncArgs, '--prune', '--yes']);
+    expect(prunedDomains.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['removed', 'removed']);
     expect((await cli.run(['embed', 'domains', 'ls'])).stdout).toBe('new.example\nstays.example\n');
   });
 
   it('embed domains sync --prune exits with 2 for an empty file, and names the line of an invalid domain', async () => {
-    const sync = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
-    expect((await cli.run(sync, { stdin: '# nothing\n' })).code).toBe(2);
-    const { code, stderr } = await cli.run(sync, { stdin: 'a.example\nhttp://b.example\n' });
+    const syncArgs = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
+    expect((await cli.run(syncArgs, { stdin: '# nothing\n' })).code).toBe(2);
+    const { code, stderr } = await cli.run(syncArgs, { stdin: 'a.example\nhttp://b.example\n' });
     expect(code).toBe(2);
     expect(stderr).toContain("stdin, line 2: 'http://b.example' is not a valid domain");
   });
 
   it('embed restrict warns about an empty list, and embed domains rm names a domain that fails', async () => {
-    const only = (await cli.json(['embed', 'domains', 'ls'])).map(({ domain }: { domain: string }) => domain);
-    if (only.length > 0) await cli.run(['embed', 'domains', 'rm', ...only]);
+    const domains = (await cli.json(['embed', 'domains', 'ls'])).map(({ domain }: { domain: string }) => domain);
+    if (domains.length > 0) await cli.run(['embed', 'domains', 'rm', ...domains]);
     expect((await cli.run(['embed', 'restrict'])).stderr).toContain('no site may embed');
     await cli.run(['embed', 'domains', 'add', 'here.example']);
     const { code, stdout, stderr } = await cli.run(['embed', 'domains', 'rm', 'here.example', 'not.example']);
@@ -124,11 +124,11 @@ describe('embed settings (A05 to A07)', () => {
   });
 
   it('embed show prefers a known switch to "enabled", and exits with 2 if the other one is unknown', async () => {
-    const both = { enabled: true, domain_restriction_enabled: false, domains: [] };
-    const known = await startProfileCli(embedService(both, () => {}));
-    expect((await known.cli.run(['embed', 'show'])).stdout).toContain('restriction\toff');
-    const unknown = { enabled: true, restrict_domains: false, domains: [] };
-    const { cli } = await startProfileCli(embedService(unknown, () => {}));
+    const twoSwitches = { enabled: true, domain_restriction_enabled: false, domains: [] };
+    const knownSwitch = await startProfileCli(embedService(twoSwitches, () => {}));
+    expect((await knownSwitch.cli.run(['embed', 'show'])).stdout).toContain('restriction\toff');
+    const unknownSwitch = { enabled: true, restrict_domains: false, domains: [] };
+    const { cli } = await startProfileCli(embedService(unknownSwitch, () => {}));
     expect((await cli.run(['embed', 'show'])).code).toBe(2);
   });
 
@@ -141,7 +141,7 @@ describe('embed settings (A05 to A07)', () => {
       }),
     );
     expect((await cli.run(['config', 'set', 'field_names.embed_enabled', '!unrestricted'])).code).toBe(0);
-    expect(kept()).toEqual({ embed_enabled: '!unrestricted' });
+    expect(kept()).toEqual({ embed_enabled: '!unrestricted' }); // the field names in the profile
     expect((await cli.run(['config', 'set', 'field_names.folder_parent', '!x'])).code).toBe(2);
     expect((await cli.run(['embed', 'show'])).stdout).toContain('restriction\toff: every domain');
     expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).stderr).toContain('the restriction is off');
@@ -233,7 +233,7 @@ describe('embed settings (A05 to A07)', () => {
 });
 
 describe('embed domain spellings', () => {
-  const service = () => {
+  const threeDomainService = () => {
     const domains = ['München.example', '192.0.2.1', 'host.example:8080'];
     return embedService({ enabled: true, domains }, ({ domain }, method) => {
       if (method === 'POST') domains.push(String(domain));
@@ -242,18 +242,18 @@ describe('embed domain spellings', () => {
   };
 
   it('embed domains sync changes nothing if its file is the output of embed domains ls', async () => {
-    const { cli, writes } = await startProfileCli(service());
+    const { cli, writes } = await startProfileCli(threeDomainService());
     const { stdout } = await cli.run(['embed', 'domains', 'ls']);
     expect(stdout).toBe('München.example\n192.0.2.1\nhost.example:8080\n');
     for (const stdin of [stdout, 'xn--mnchen-3ya.example\n192.0.2.1\nhost.example:8080\n']) {
-      const sync = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
-      expect((await cli.run(sync, { stdin })).code).toBe(0);
+      const syncArgs = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
+      expect((await cli.run(syncArgs, { stdin })).code).toBe(0);
     }
     expect(writes()).toEqual([]);
   });
 
   it('embed domains rm sends each domain as the service spells it', async () => {
-    const { cli, writes } = await startProfileCli(service());
+    const { cli, writes } = await startProfileCli(threeDomainService());
     const args = ['embed', 'domains', 'rm', 'münchen.example', '192.0.2.1'];
     expect((await cli.run(args)).code).toBe(0);
     expect(writes().map(({ body }) => body)).toEqual([{ domain: 'München.example' }, { domain: '192.0.2.1' }]);
@@ -280,11 +280,11 @@ describe('embed domain spellings', () => {
   });
 
   it('embed domains add reports the 422 of its change even if the list cannot be read afterward', async () => {
-    let reads = 0;
+    let readCount = 0;
     const { cli } = await startProfileCli(({ method }) =>
       method !== 'GET'
         ? { status: 422, body: { error: { message: 'no such host' } } }
-        : reads++ === 0
+        : readCount++ === 0
           ? { body: { enabled: true, domains: [] } }
           : { status: 404, body: {} },
     );
@@ -294,10 +294,10 @@ describe('embed domain spellings', () => {
   });
 
   it('embed domains add prints what it added even if the list cannot be read afterward', async () => {
-    let reads = 0;
+    let readCount = 0;
     const { cli } = await startProfileCli(({ method }) => {
       if (method !== 'GET') return { status: 201, body: {} };
-      return ++reads > 1 ? { status: 403, body: {} } : { body: { enabled: true, domains: [] } };
+      return ++readCount > 1 ? { status: 403, body: {} } : { body: { enabled: true, domains: [] } };
     });
     const { code, stdout } = await cli.run(['embed', 'domains', 'add', 'a.example', 'b.example']);
     expect([code, stdout]).toEqual([11, '+\ta.example\tadded\n+\tb.example\tadded\n']);

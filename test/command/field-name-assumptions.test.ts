@@ -12,7 +12,7 @@ import { type Responder, startRecordingServer } from '../support/recording-serve
  * override in the hint; none fails silently.
  */
 
-const [top, below, made] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
+const [firstUid, childUid, createdUid] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
 
 /** Creates a folder service with the field names of `names`; it ignores unknown fields of a body. */
 function folderService(names: {
@@ -25,23 +25,21 @@ function folderService(names: {
 }) {
   type Row = { uid: string; name: string; parent: string | null };
   const rows: Row[] = [
-    { uid: top as string, name: 'Top', parent: null },
-    { uid: below as string, name: 'Below', parent: top as string },
+    { uid: firstUid as string, name: 'Top', parent: null },
+    { uid: childUid as string, name: 'Below', parent: firstUid as string },
   ];
   const toRecord = (row: Row): Record<string, unknown> => ({
     uid: row.uid,
     [names.name]: row.name,
-    ...(!names.isHidden && {
-      [names.parent]: names.asObject && row.parent ? { uid: row.parent } : row.parent,
-    }),
+    ...(!names.isHidden && { [names.parent]: names.asObject && row.parent ? { uid: row.parent } : row.parent }),
     [names.children]: rows.filter(({ parent }) => parent === row.uid).map(toRecord),
   });
-  const answers: Responder = ({ method, path, body }) => {
-    const asked = (body ?? {}) as Record<string, string | null | undefined>;
-    const { [names.name]: name, [names.parent]: parent } = asked;
+  const respond: Responder = ({ method, path, body }) => {
+    const fields = (body ?? {}) as Record<string, string | null | undefined>;
+    const { [names.name]: name, [names.parent]: parent } = fields;
     if (method === 'GET') return { body: rows.filter((row) => row.parent === null).map(toRecord) };
     if (method === 'POST') {
-      rows.push({ uid: made as string, name: name ?? 'unnamed', parent: parent ?? null });
+      rows.push({ uid: createdUid as string, name: name ?? 'unnamed', parent: parent ?? null });
       return { status: 201, body: toRecord(rows.at(-1) as Row) };
     }
     const row = rows.find(({ uid }) => path.includes(uid)) as Row;
@@ -49,7 +47,7 @@ function folderService(names: {
     if (parent !== undefined) row.parent = parent;
     return { body: toRecord(row) };
   };
-  return answers;
+  return respond;
 }
 
 describe('folder fields (A02, A03)', () => {
@@ -61,7 +59,7 @@ describe('folder fields (A02, A03)', () => {
     const { cli, writes } = await startProfileCli(folderService(names));
     const path = (await cli.json(['folders', 'create', '/Top/Below/New'])).path;
     expect(path).toBe('/Top/Below/New');
-    expect(writes()[0]?.body).toEqual({ name: 'New', [names.parent]: below });
+    expect(writes()[0]?.body).toEqual({ name: 'New', [names.parent]: childUid });
     expect((await cli.json(['folders', 'mv', '/Top/Below', '/'])).path).toBe('/Below');
     expect(await cli.json(['folders', 'ls', '-r', '--fields', 'path'])).toEqual([
       { path: '/Top' },
@@ -75,7 +73,7 @@ describe('folder fields (A02, A03)', () => {
     const { cli, writes } = await startProfileCli(folderService(names));
     const failed = await cli.run(['folders', 'create', '/Top/New']);
     expect(failed.code).toBe(6);
-    expect(failed.stderr).toContain(`did not apply parent to the new folder /New (${made})`);
+    expect(failed.stderr).toContain(`did not apply parent to the new folder /New (${createdUid})`);
     expect(failed.stderr).toContain('mediactl config set field_names.folder_parent NAME');
     expect(writes()).toHaveLength(1);
     const moved = await cli.run(['folders', 'mv', '/Top/Below', '/']);
@@ -104,56 +102,57 @@ describe('mirrored folders (A02)', () => {
       mkdirSync(join(directory, path, '..'), { recursive: true });
       writeFileSync(join(directory, path), path);
     }
-    const upload = (...how: string[]) => cli.run(['upload', ...how, '--folder', '/Top', '--json']);
-    return { service, cli, directory, upload };
+    const uploadToTop = (...uploadArgs: string[]) => cli.run(['upload', ...uploadArgs, '--folder', '/Top', '--json']);
+    return { service, cli, directory, uploadToTop };
   }
-  const everywhere = ['/Top/q/4.bin', '/Top/q/r/3.bin', '/Top/x/2.bin', '/Top/x/y/z/1.bin'];
+  const expectedPaths = ['/Top/q/4.bin', '/Top/q/r/3.bin', '/Top/x/2.bin', '/Top/x/y/z/1.bin'];
 
   it.each([
     ['unknown and in no record', { taken: 'parent_folder' }],
     ['not the one that records show', { taken: 'parent_folder_uid', shown: 'parent_uid' }],
     ['not the one that records show as null', { taken: 'above', shown: 'parent_uid' }],
   ])('upload exits with 6 at the first misplaced folder if the parent field is %s', async (_, parentFields) => {
-    const { service, cli, directory, upload } = await setUp({ parentFields });
-    for (const how of [
+    const { service, cli, directory, uploadToTop } = await setUp({ parentFields });
+    for (const uploadArgs of [
       [directory, '--create-folders'],
       ['--sync', directory],
     ]) {
-      const before = service.folders.length;
-      const { code, stderr } = await upload(...how);
+      const folderCount = service.folders.length;
+      const { code, stderr } = await uploadToTop(...uploadArgs);
       const error = JSON.parse(stderr.trim().split('\n').at(-1) as string).error;
-      const wrong = service.folders.at(-1);
+      const misplaced = service.folders.at(-1);
       expect([code, error.code, error.exit_code]).toEqual([6, 'write_ignored', 6]);
-      expect(error.message).toBe(`the service did not apply parent to the new folder /${wrong?.name} (${wrong?.uid})`);
+      const newFolder = `the new folder /${misplaced?.name} (${misplaced?.uid})`;
+      expect(error.message).toBe(`the service did not apply parent to ${newFolder}`);
       expect(error.hint).toContain('mediactl config set field_names.folder_parent NAME');
       // One correct folder at the top level, and one misplaced folder.
-      expect(service.folders.length - before).toBe(before === 0 ? 2 : 1);
+      expect(service.folders.length - folderCount).toBe(folderCount === 0 ? 2 : 1);
       expect(service.paths).toEqual([]);
       expect(service.assets.size).toBe(0);
     }
     await cli.run(['config', 'set', 'field_names.folder_parent', parentFields.taken]);
-    expect((await upload(directory, '--create-folders')).code).toBe(0);
-    expect(service.paths).toEqual(everywhere);
+    expect((await uploadToTop(directory, '--create-folders')).code).toBe(0);
+    expect(service.paths).toEqual(expectedPaths);
   });
 
   it('upload exits with 6 if the response to a new folder shows another parent than it sent', async () => {
-    const { service, directory, upload } = await setUp({
+    const { service, directory, uploadToTop } = await setUp({
       parentFields: { taken: 'parent_uid', shown: 'parent_uid' },
       onNewFolder: (folder) => {
         if (folder.name === 'z') folder.parent = undefined;
       },
     });
-    const { code, stderr } = await upload(directory, '--create-folders');
+    const { code, stderr } = await uploadToTop(directory, '--create-folders');
     expect([code, stderr]).toEqual([6, expect.stringContaining('to the new folder /z (')]);
     expect(service.paths).not.toContain('/z/1.bin');
   });
 });
 
 describe('verification of updates', () => {
-  const update = async (args: string[], record: object) => {
-    const { cli } = await startProfileCli(() => ({ body: { uid: top, ...record } }));
-    const { code, stderr } = await cli.run(['assets', 'update', top as string, ...args]);
-    return [code, /cannot verify the change/.test(stderr)];
+  const updateRecord = async (args: string[], record: object) => {
+    const { cli } = await startProfileCli(() => ({ body: { uid: firstUid, ...record } }));
+    const { code, stderr } = await cli.run(['assets', 'update', firstUid as string, ...args]);
+    return { code, warns: stderr.includes('cannot verify the change') };
   };
 
   it.each([
@@ -163,7 +162,7 @@ describe('verification of updates', () => {
     ['exits with 6 if a specified field is absent', ['--description', 'new'], {}, 6],
     ['exits with 6 if a guessed field is absent', ['--set-tags', 'new'], {}, 6],
   ])('assets update verifies the response and %s', async (_what, args, record, code) => {
-    expect(await update(args, record)).toEqual([code, false]);
+    expect(await updateRecord(args, record)).toEqual({ code, warns: false });
   });
 
   it.each([
@@ -171,7 +170,7 @@ describe('verification of updates', () => {
     ['an empty string', ['--set', 'a=']],
     ['a string', ['--set', 'a=b']],
   ])('assets update warns that it cannot verify %s in a field that no record shows', async (_what, args) => {
-    expect(await update(args, {})).toEqual([0, true]);
+    expect(await updateRecord(args, {})).toEqual({ code: 0, warns: true });
   });
 });
 
@@ -181,7 +180,7 @@ describe('missing fields in a 422', () => {
     [{ error: { code: 'x', message: 'Field required', details: { reason: 'y', limit: 3 } } }],
     [{ code: 'required', message: 'Field required' }],
   ])('embed commands suggest no override if a 422 does not name the missing field (body %#)', async (body) => {
-    const { cli, kept } = await startProfileCli(({ method }) =>
+    const { cli, kept: savedFieldNames } = await startProfileCli(({ method }) =>
       method === 'GET' ? { body: { enabled: true, domains: [] } } : { status: 422, body },
     );
     for (const args of [
@@ -192,7 +191,7 @@ describe('missing fields in a 422', () => {
       expect([code, stderr]).toEqual([6, expect.stringContaining('Field required')]);
       expect(stderr).not.toContain('config set');
     }
-    expect(kept()).toEqual({});
+    expect(savedFieldNames()).toEqual({});
   });
 
   it.each([
@@ -219,15 +218,15 @@ describe('missing fields in a 422', () => {
 });
 
 describe('editable fields (A08)', () => {
-  const asset = { uid: top, name: 'Quay', labels: ['a'] };
-  const patched: Responder = ({ method, body }) => {
+  const asset = { uid: firstUid, name: 'Quay', labels: ['a'] };
+  const acceptLabelsAndName: Responder = ({ method, body }) => {
     const { labels = asset.labels, name = asset.name } = (body ?? {}) as Partial<typeof asset>;
     return { body: method === 'PATCH' ? { ...asset, labels, name } : asset };
   };
 
   it('assets update exits with 6 and names the field if the service ignores it', async () => {
-    const { cli } = await startProfileCli(patched);
-    const args = ['assets', 'update', top as string, '--set-tags', 'b'];
+    const { cli } = await startProfileCli(acceptLabelsAndName);
+    const args = ['assets', 'update', firstUid as string, '--set-tags', 'b'];
     const { code, stderr, stdout } = await cli.run(args);
     expect([code, stdout]).toEqual([6, '']);
     expect(stderr).toContain('did not apply tags to the asset');
@@ -239,15 +238,15 @@ describe('editable fields (A08)', () => {
     [['--set', 'name=New'], { name: 'New' }],
     [['--body', '-'], { name: 'From stdin' }],
   ])('assets update %j sends the fields unchanged', async (args, body) => {
-    const { cli, writes } = await startProfileCli(patched);
+    const { cli, writes } = await startProfileCli(acceptLabelsAndName);
     const stdin = JSON.stringify({ name: 'From stdin' });
-    const { code } = await cli.run(['assets', 'update', top as string, ...args], { stdin });
+    const { code } = await cli.run(['assets', 'update', firstUid as string, ...args], { stdin });
     expect([code, writes()[0]?.body]).toEqual([0, body]);
   });
 
   it('assets update writes tags to the field that field_names.asset_tags names', async () => {
-    const { cli, writes } = await startProfileCli(patched, { asset_tags: 'labels' });
-    expect((await cli.run(['assets', 'update', top as string, '--set-tags', 'b'])).code).toBe(0);
+    const { cli, writes } = await startProfileCli(acceptLabelsAndName, { asset_tags: 'labels' });
+    expect((await cli.run(['assets', 'update', firstUid as string, '--set-tags', 'b'])).code).toBe(0);
     expect(writes()[0]?.body).toEqual({ labels: ['b'] });
   });
 
@@ -256,11 +255,11 @@ describe('editable fields (A08)', () => {
     const { cli, writes } = await startProfileCli(
       ({ method, body }) => {
         if (method === 'PATCH') slugs = (body as { tag_slugs: string[] }).tag_slugs;
-        return { body: { uid: top, tags: slugs.map((slug) => ({ slug, name: slug })) } };
+        return { body: { uid: firstUid, tags: slugs.map((slug) => ({ slug, name: slug })) } };
       },
       { asset_tags: 'tag_slugs' },
     );
-    const args = ['assets', 'update', top as string, '--add-tag', 'night'];
+    const args = ['assets', 'update', firstUid as string, '--add-tag', 'night'];
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([0, '']);
     expect(writes()[0]?.body).toEqual({ tag_slugs: ['day', 'night'] });
@@ -270,59 +269,59 @@ describe('editable fields (A08)', () => {
     const { cli } = await startProfileCli(({ method, body }) => {
       const { tags = [] } = (body ?? {}) as { tags?: string[] };
       const shown = tags.map((slug, id) => ({ id, slug })).reverse();
-      return { body: { uid: top, tags: method === 'PATCH' ? shown : [] } };
+      return { body: { uid: firstUid, tags: method === 'PATCH' ? shown : [] } };
     });
-    const args = ['assets', 'update', top as string, '--set-tags', 'a,b'];
+    const args = ['assets', 'update', firstUid as string, '--set-tags', 'a,b'];
     expect((await cli.run(args)).code).toBe(0);
   });
 });
 
 describe('tag formats (A08)', () => {
   const [a, b, c] = ['a', 'b', 'c'];
-  const each = (shown: (slug: string, id: number) => unknown) => [a, b, c].map(shown as never);
-  const update = async (tags: unknown, ...change: string[]) => {
+  const tagsAs = (shown: (slug: string, id: number) => unknown) => [a, b, c].map(shown as never);
+  const updateTags = async (tags: unknown, ...changeArgs: string[]) => {
     const { cli, writes } = await startProfileCli(({ method, body }) => ({
-      body: { uid: top, ...(method === 'PATCH' ? (body as object) : { tags }) },
+      body: { uid: firstUid, ...(method === 'PATCH' ? (body as object) : { tags }) },
     }));
-    const { code, stderr } = await cli.run(['assets', 'update', top as string, ...change]);
-    return { code, stderr, sent: writes().map(({ body }) => (body as { tags: string[] }).tags) };
+    const { code, stderr } = await cli.run(['assets', 'update', firstUid as string, ...changeArgs]);
+    return { code, stderr, sentTags: writes().map(({ body }) => (body as { tags: string[] }).tags) };
   };
 
   it.each([
-    ['strings', each((slug) => slug)],
-    ['{slug}', each((slug) => ({ slug }))],
-    ['{id, slug, name}', each((slug, id) => ({ id, slug, name: `The ${slug}` }))],
-    ['{name}', each((name) => ({ name }))],
-    ['{id, name}', each((name, id) => ({ id, name }))],
+    ['strings', tagsAs((slug) => slug)],
+    ['{slug}', tagsAs((slug) => ({ slug }))],
+    ['{id, slug, name}', tagsAs((slug, id) => ({ id, slug, name: `The ${slug}` }))],
+    ['{name}', tagsAs((name) => ({ name }))],
+    ['{id, name}', tagsAs((name, id) => ({ id, name }))],
     ['strings and {slug}', [a, { slug: b }, c]],
   ])('assets update keeps the other tags if the record shows tags as %s', async (_, tags) => {
-    const added = await update(tags, '--add-tag', 'zz');
-    expect([added.code, added.sent]).toEqual([0, [['a', 'b', 'c', 'zz']]]);
-    expect((await update(tags, '--remove-tag', 'b')).sent).toEqual([['a', 'c']]);
+    const added = await updateTags(tags, '--add-tag', 'zz');
+    expect([added.code, added.sentTags]).toEqual([0, [['a', 'b', 'c', 'zz']]]);
+    expect((await updateTags(tags, '--remove-tag', 'b')).sentTags).toEqual([['a', 'c']]);
   });
 
   it.each([
     ['a missing field', undefined],
     ['one string', 'a,b,c'],
     ['an object', { a: true, b: true }],
-    ['{id, title}', each((title, id) => ({ id, title }))],
-    ['{tag}', each((tag) => ({ tag }))],
-    ['{label}', each((label) => ({ label }))],
-    ['{value}', each((value) => ({ value }))],
-    ['{tag_slug}', each((tag_slug) => ({ tag_slug }))],
-    ['{tag: {slug}}', each((slug) => ({ tag: { slug } }))],
+    ['{id, title}', tagsAs((title, id) => ({ id, title }))],
+    ['{tag}', tagsAs((tag) => ({ tag }))],
+    ['{label}', tagsAs((label) => ({ label }))],
+    ['{value}', tagsAs((value) => ({ value }))],
+    ['{tag_slug}', tagsAs((tag_slug) => ({ tag_slug }))],
+    ['{tag: {slug}}', tagsAs((slug) => ({ tag: { slug } }))],
     ['ids', [1, 2, 3]],
-    ['lists', each((slug) => [slug])],
+    ['lists', tagsAs((slug) => [slug])],
     ['{name} that is not a slug', [{ name: 'Sea Side' }]],
     ['one unknown form among three', [a, { title: b }, c]],
     ['null among strings', [a, null, c]],
   ])('assets update exits with 6 and changes no tag if the record shows tags as %s', async (_, tags) => {
-    for (const change of [
+    for (const changeArgs of [
       ['--add-tag', 'zz'],
       ['--remove-tag', 'b'],
     ]) {
-      const { code, stderr, sent } = await update(tags, ...change);
-      expect([code, sent]).toEqual([6, []]);
+      const { code, stderr, sentTags } = await updateTags(tags, ...changeArgs);
+      expect([code, sentTags]).toEqual([6, []]);
       expect(stderr).toContain('does not show the tags of asset');
       expect(stderr).toContain('--set-tags');
     }
@@ -330,17 +329,17 @@ describe('tag formats (A08)', () => {
 
   it('assets update reads tags from the field that field_names.asset_tags names', async () => {
     const { cli, writes } = await startProfileCli(
-      ({ body }) => ({ body: { uid: top, tags: ['other'], labels: ['a'], ...(body as object) } }),
+      ({ body }) => ({ body: { uid: firstUid, tags: ['other'], labels: ['a'], ...(body as object) } }),
       { asset_tags: 'labels' },
     );
-    await cli.run(['assets', 'update', top as string, '--add-tag', 'b']);
+    await cli.run(['assets', 'update', firstUid as string, '--add-tag', 'b']);
     expect(writes()[0]?.body).toEqual({ labels: ['a', 'b'] });
   });
 });
 
 describe('tag slugs (A08)', () => {
-  const service = async () => {
-    const { cli, requests } = await startProfileCli(() => ({ body: { uid: top, tags: [] } }));
+  const startServiceWithoutTags = async () => {
+    const { cli, requests } = await startProfileCli(() => ({ body: { uid: firstUid, tags: [] } }));
     return { cli, requests };
   };
 
@@ -353,15 +352,15 @@ describe('tag slugs (A08)', () => {
     ['--add-tag', 'Äpfel & Birnen', /try: {3}apfel-birnen/],
     ['--set-tags', 'sea,日本語', /'日本語'[\s\S]*slug, such as/],
     ['--set-tags', 'Große Straße', /try: {3}grosse-strasse/],
-  ])('assets update %s %s exits with 2 before it sends a request', async (option, tag, words) => {
-    const { cli, requests } = await service();
-    const { code, stderr } = await cli.run(['assets', 'update', top as string, option, tag]);
+  ])('assets update %s %s exits with 2 before it sends a request', async (option, tag, message) => {
+    const { cli, requests } = await startServiceWithoutTags();
+    const { code, stderr } = await cli.run(['assets', 'update', firstUid as string, option, tag]);
     expect([code, requests.length]).toEqual([2, 0]);
-    expect(stderr).toMatch(words);
+    expect(stderr).toMatch(message);
   });
 
   it('upload --manifest exits with 2 and names the line of an invalid tag', async () => {
-    const { cli, requests } = await service();
+    const { cli, requests } = await startServiceWithoutTags();
     const path = join(cli.home, 'a.bin');
     writeFileSync(path, 'a');
     const stdin = `path,tags\n${path},"sea;日本語"\n`;
@@ -380,9 +379,9 @@ describe('tag slugs (A08)', () => {
     [['--add-tag', 'In_House-2'], ['In_House-2']],
   ])('assets update %j sends each tag once, as it was typed', async (args, tags) => {
     const { cli, writes } = await startProfileCli(({ body }) => ({
-      body: { uid: top, tags: [], ...(body as object) },
+      body: { uid: firstUid, tags: [], ...(body as object) },
     }));
-    expect((await cli.run(['assets', 'update', top as string, ...args])).code).toBe(0);
+    expect((await cli.run(['assets', 'update', firstUid as string, ...args])).code).toBe(0);
     expect(writes()[0]?.body).toEqual({ tags });
   });
 });
@@ -399,18 +398,18 @@ describe('statuses (A11)', () => {
     ['unfailed', 8],
   ])('assets wait for an asset with status %s exits with %d', async (status, code) => {
     const { cli } = await startProfileCli(({ query }) => {
-      const asset = { uid: top, status };
+      const asset = { uid: firstUid, status };
       return { body: query.limit === undefined ? asset : { items: [asset], count: 1 } };
     });
-    const args = ['assets', 'wait', top as string, '--timeout', '1s'];
+    const args = ['assets', 'wait', firstUid as string, '--timeout', '1s'];
     expect((await cli.run(args)).code).toBe(code);
   });
 });
 
 it('upload exits with 13 and sends no byte if the upload session has another size than the file', async () => {
-  const answers = createLibrary();
+  const respond = createLibrary();
   const { cli, writes } = await startProfileCli((request) => {
-    const { body, ...response } = answers(request) ?? {};
+    const { body, ...response } = respond(request) ?? {};
     return { ...response, body: request.method === 'POST' ? { ...(body as object), total_size: 4 } : body };
   });
   const path = join(cli.home, 'five.bin');
@@ -432,8 +431,8 @@ describe('page envelope (A01)', () => {
     ['no total', (query: Record<string, string>) => ({ items: page(query) })],
     ['next links', (query: Record<string, string>) => ({ items: page(query), next: '/x', previous: null })],
     ['an unknown name for the total', (query: Record<string, string>) => ({ items: page(query), n: 250 })],
-  ])('assets ls --all lists every asset if the page envelope has %s', async (_what, envelope) => {
-    const { cli } = await startProfileCli(({ query }) => ({ body: envelope(query) }));
+  ])('assets ls --all lists every asset if the page envelope has %s', async (_what, createEnvelope) => {
+    const { cli } = await startProfileCli(({ query }) => ({ body: createEnvelope(query) }));
     expect(await cli.json(['assets', 'ls', '--all'])).toEqual(items);
   });
 
@@ -442,10 +441,10 @@ describe('page envelope (A01)', () => {
     ['too low', () => 120],
     ['too high', () => 1000],
     ['zero', () => 0],
-  ])('assets ls --all lists every asset even if the reported count is %s', async (_what, count) => {
+  ])('assets ls --all lists every asset even if the reported count is %s', async (_what, countFor) => {
     const { cli } = await startProfileCli(({ query }) => {
-      const there = page(query);
-      return { body: { items: there, count: count(there.length) } };
+      const pageItems = page(query);
+      return { body: { items: pageItems, count: countFor(pageItems.length) } };
     });
     expect(await cli.json(['assets', 'ls', '--all'])).toEqual(items);
     expect((await cli.run(['assets', 'ls', '--limit', '150', '-q'])).stdout.trim().split('\n')).toHaveLength(150);
@@ -508,8 +507,9 @@ it('MEDIACTL_FIELD_NAMES overrides field names without a profile, and rejects an
       : { body: { uid: assetUid, name: 'a', container: method === 'PATCH' ? folderUid : null } },
   );
   const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid });
-  const move = (names: string) => cli.run(['mv', assetUid, '/In'], { environment: { MEDIACTL_FIELD_NAMES: names } });
+  const move = (fieldNames: string) =>
+    cli.run(['mv', assetUid, '/In'], { environment: { MEDIACTL_FIELD_NAMES: fieldNames } });
   expect((await move('asset_parent=container')).code).toBe(0);
   expect(requests.find(({ method }) => method === 'PATCH')?.body).toEqual({ container: folderUid });
-  for (const wrong of ['parent=x', 'asset_parent', 'asset_parent=a b']) expect((await move(wrong)).code).toBe(2);
+  for (const invalid of ['parent=x', 'asset_parent', 'asset_parent=a b']) expect((await move(invalid)).code).toBe(2);
 });

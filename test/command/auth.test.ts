@@ -268,6 +268,7 @@ describe('setting precedence', () => {
     const [own, none] = [await listSettings(), await listSettings({ MEDIACTL_PROJECT_FILE: 'none' })];
     chownSync(projectFile, 65_534, 65_534);
     const foreign = await listSettings();
+    // The user's own file sets the JSON format; without it, the output is a table.
     expect([own.stdout, none.stdout, foreign.stdout].map((text) => text.startsWith('['))).toEqual([true, false, false]);
     expect([own.stderr, none.stderr]).toEqual(['', '']);
     expect(foreign.stderr).toContain(`ignored ${projectFile}: it belongs to another user`);

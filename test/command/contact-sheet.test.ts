@@ -92,7 +92,7 @@ describe('assets ls --html', () => {
 
   it('assets ls --html detects images by their first bytes and omits large, missing and other files', async () => {
     const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024)]);
-    const media: Record<string, (response: ServerResponse) => void> = {
+    const mediaByAsset: Record<string, (response: ServerResponse) => void> = {
       0: sendBytes(Buffer.from('89504e470d0a1a0a', 'hex'), 'text/html'),
       1: sendBytes(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), 'image/png'),
       2: sendBytes(Buffer.from('<script>alert(1)</script>'), 'image/jpeg'),
@@ -109,7 +109,7 @@ describe('assets ls --html', () => {
         thumbnail_url,
       })),
     ];
-    const { url } = await startService(assets, (response, name) => media[name]?.(response));
+    const { url } = await startService(assets, (response, name) => mediaByAsset[name]?.(response));
     const cli = createCli(url);
     const path = join(cli.home, 'sheet.html');
     const { stdout, stderr } = await cli.run(['assets', 'ls', '--html', path, '--json']);
@@ -153,7 +153,7 @@ describe('assets ls --html file', () => {
     const interruption = new AbortController();
     const service = await startService(createAssets(20), (response, name) => {
       if (Number(name) < 8) return sendPicture(response);
-      interruption.abort(new Error('interrupted'));
+      interruption.abort(new Error('interrupted')); // and never responds
     });
     const cli = createCli(service.url);
     const path = join(cli.home, 'sheet.html');

@@ -91,11 +91,11 @@ describe('download from the sandbox', () => {
   it('download deletes the partial file of a killed download to the same path, and no other files', async () => {
     const path = join(setup.cli.home, 'picture.jpg');
     const partFiles = () => readdirSync(setup.cli.home).filter((name) => name.endsWith('.part'));
-    let isSlow = true;
+    let isStalled = true;
     const service = await serveVideo((response) => {
       response.writeHead(200, filmHeaders);
       response.write(film.subarray(0, 1000));
-      if (!isSlow) response.end(film.subarray(1000));
+      if (!isStalled) response.end(film.subarray(1000));
     });
     const { child } = mediactl(['assets', 'download', assetUid, '-o', path], {
       ...account(),
@@ -105,9 +105,9 @@ describe('download from the sandbox', () => {
     while (partFiles().length === 0) await sleep(20);
     child.kill('SIGKILL');
     await once(child, 'exit');
-    const otherPartFile = `picture.jpg.${'0a1b2c3d'.repeat(2)}.part`;
+    const otherPartFile = `picture.jpg.${'0a1b2c3d'.repeat(2)}.part`; // as another download names it
     for (const otherFile of [join(setup.cli.home, otherPartFile), `${path}.orig`]) writeFileSync(otherFile, 'left');
-    isSlow = false;
+    isStalled = false;
     const environment = { MEDIACTL_BASE_URL: service };
     const { code } = await setup.cli.run(['assets', 'download', assetUid, '-o', path], {
       environment,

@@ -164,7 +164,7 @@ async function exitCodeOfDryRun(name: string, prepare: (stateDir: string) => Pro
 
 it.each(commandNames)('%s -n changes no local file and sends no write request', async (name) => {
   const code = await exitCodeOfDryRun(name, async (stateDir) => {
-    await (await StateDatabase.open(stateDir)).close();
+    await (await StateDatabase.open(stateDir)).close(); // creates the database
     const baseUpload = {
       id: 'abc',
       path: 'a.txt',

@@ -359,13 +359,13 @@ describe('network errors', () => {
 
 describe('asset and folder errors', () => {
   /** Starts a library in which some answers differ. */
-  const fakeLibrary = async (override: Responder): Promise<string> => {
+  const fakeLibrary = async (override: Responder = () => undefined): Promise<string> => {
     const respond = createLibrary();
     return (await startRecordingServer((request) => override(request) ?? respond(request))).url;
   };
 
   it('folders create exits with code already_exists if the folder exists', async () => {
-    const url = await fakeLibrary(() => undefined);
+    const url = await fakeLibrary();
     expect(await errorAt(url, ['folders', 'create', '/Campaigns'])).toEqual(errorInTable('already_exists'));
   });
 
@@ -381,7 +381,7 @@ describe('asset and folder errors', () => {
   });
 
   it('assets wait exits with 2 and code usage for a status that it cannot wait for', async () => {
-    const url = await fakeLibrary(() => undefined);
+    const url = await fakeLibrary();
     expect(await errorAt(url, ['assets', 'wait', assetUid, '--for', 'archived'])).toEqual({
       code: 'usage',
       exit: 2,

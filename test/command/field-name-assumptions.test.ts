@@ -423,14 +423,14 @@ describe('page envelope (A01)', () => {
   const items = Array.from({ length: 250 }, (_, n) => ({
     uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
   }));
-  const page = (query: Record<string, string>) =>
+  const pageOf = (query: Record<string, string>) =>
     items.slice(Number(query.offset), Number(query.offset) + Number(query.limit));
 
   it.each([
-    ['total_count', (query: Record<string, string>) => ({ items: page(query), total_count: 250 })],
-    ['no total', (query: Record<string, string>) => ({ items: page(query) })],
-    ['next links', (query: Record<string, string>) => ({ items: page(query), next: '/x', previous: null })],
-    ['an unknown name for the total', (query: Record<string, string>) => ({ items: page(query), n: 250 })],
+    ['total_count', (query: Record<string, string>) => ({ items: pageOf(query), total_count: 250 })],
+    ['no total', (query: Record<string, string>) => ({ items: pageOf(query) })],
+    ['next links', (query: Record<string, string>) => ({ items: pageOf(query), next: '/x', previous: null })],
+    ['an unknown name for the total', (query: Record<string, string>) => ({ items: pageOf(query), n: 250 })],
   ])('assets ls --all lists every asset if the page envelope has %s', async (_what, createEnvelope) => {
     const { cli } = await startProfileCli(({ query }) => ({ body: createEnvelope(query) }));
     expect(await cli.json(['assets', 'ls', '--all'])).toEqual(items);
@@ -443,7 +443,7 @@ describe('page envelope (A01)', () => {
     ['zero', () => 0],
   ])('assets ls --all lists every asset even if the reported count is %s', async (_what, countFor) => {
     const { cli } = await startProfileCli(({ query }) => {
-      const pageItems = page(query);
+      const pageItems = pageOf(query);
       return { body: { items: pageItems, count: countFor(pageItems.length) } };
     });
     expect(await cli.json(['assets', 'ls', '--all'])).toEqual(items);
@@ -453,7 +453,7 @@ describe('page envelope (A01)', () => {
 
   it('assets ls --count exits with 10 without a total, and works with field_names.page_total', async () => {
     const { cli } = await startProfileCli(({ query }) => ({
-      body: { items: page(query), n: 250 },
+      body: { items: pageOf(query), n: 250 },
     }));
     expect((await cli.run(['assets', 'ls', '--count'])).code).toBe(10);
     await cli.run(['config', 'set', 'field_names.page_total', 'n']);

@@ -115,7 +115,7 @@ it.each([
   ['ls with a glob', ['ls', '/Campaigns/*']],
   ['rm -r', ['rm', '-r', '/Campaigns', '--yes']],
   ['check', ['check', temporaryFolder(), '/Campaigns']],
-])('%s exits with 6 if the service lists assets of other folders, and records do not show theirs', async (_, args) => {
+])('%s exits with 6 if the service lists assets of other folders and records show no folder', async (_, args) => {
   const { url, requests } = await startRecordingServer((request) =>
     request.path.endsWith('/folders/') ? { body: folders } : respondIgnoringFilters(assetWithoutFields)(request),
   );

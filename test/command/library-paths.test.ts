@@ -282,15 +282,17 @@ describe('upload to a folder', () => {
 
   it('upload refuses a target that is both local and remote, a glob or a file name, but accepts brackets', async () => {
     const directory = createDirectory('a.txt', 'sub/b.txt');
-    const both = join(directory, 'sub');
-    await cli.json(['folders', 'create', '-p', both]);
+    const ambiguous = join(directory, 'sub');
+    await cli.json(['folders', 'create', '-p', ambiguous]);
     for (const consent of ['--yes', '--create-folders'])
-      expect((await upload([join(directory, 'a.txt'), both, consent])).stderr).toContain('both a local directory and');
+      expect((await upload([join(directory, 'a.txt'), ambiguous, consent])).stderr).toContain(
+        'both a local directory and',
+      );
     expect((await upload([join(directory, 'a.txt'), `${folder}/Job [2]`, '--yes'])).code).toBe(0);
     expect(await assetPaths()).toEqual(['/Job [2]/a.txt']);
     const glob = await upload([join(directory, 'a.txt'), '/No*Folder', '--yes']);
     expect([glob.code, glob.stderr]).toEqual([2, expect.stringContaining('a glob names no folder')]);
-    expect((await upload([both])).stderr).toContain('both a local directory and');
+    expect((await upload([ambiguous])).stderr).toContain('both a local directory and');
     expect((await upload(['/'])).code).toBe(2);
     const fileTarget = await upload([join(directory, 'a.txt'), `${folder}/new/b.txt`, '--yes']);
     expect([fileTarget.code, fileTarget.stderr]).toEqual([2, expect.stringContaining('it looks like a file name')]);
@@ -519,10 +521,10 @@ describe('rm -r', () => {
     expect(code).toBe(11);
     expect(await assetPaths()).toEqual(['/Old/late.txt']);
     addLateContent = () => cli.json(['folders', 'create', `${folder}/Old/late`]);
-    const again = await cli.run(['rm', '-r', `${folder}/Old`, '--yes'], {
+    const secondRun = await cli.run(['rm', '-r', `${folder}/Old`, '--yes'], {
       environment: { MEDIACTL_BASE_URL: proxy.url },
     });
-    expect(again.code).toBe(11);
+    expect(secondRun.code).toBe(11);
     expect(await cli.json(['folders', 'ls', `${folder}/Old`])).toMatchObject([{ path: `${folder}/Old/late` }]);
   });
 

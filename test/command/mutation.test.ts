@@ -20,9 +20,9 @@ const oddValues: unknown[] = [
 function mutate(value: unknown, random: Random, onMutation: (what: string) => void, path = ''): unknown {
   const isBranch = value !== null && typeof value === 'object' && Object.keys(value).length > 0;
   if (!isBranch || random.chance(0.15)) {
-    const other = random.pick(oddValues);
-    onMutation(`${path || 'all'} = ${JSON.stringify(other).slice(0, 40)}`);
-    return other;
+    const replacement = random.pick(oddValues);
+    onMutation(`${path || 'all'} = ${JSON.stringify(replacement).slice(0, 40)}`);
+    return replacement;
   }
   const entries = Object.entries(value as object);
   const at = random.below(entries.length);

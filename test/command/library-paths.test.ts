@@ -412,7 +412,7 @@ describe('mv', () => {
     expect(single.stderr).toContain('field_names.asset_parent');
     const many = await cli.run(['mv', `${folder}/*`, '/', '--yes', '--json'], { environment });
     expect(many.code).not.toBe(0);
-    expect(proxy.methods.filter((method) => method === 'PATCH').length).toBeLessThanOrEqual(1 + 2); // one, then two at a time
+    expect(proxy.methods.filter((method) => method === 'PATCH').length).toBeLessThanOrEqual(1 + 2); // one, then two
   });
 
   it('mv exits with 6 if the service did not move the asset, even if the record shows no folder', async () => {

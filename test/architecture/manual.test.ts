@@ -23,13 +23,13 @@ it.for(allPages)('links of %s lead to a file, and to a heading in it', (page) =>
 });
 
 it('the index of the manual names every page', () => {
-  const named = linksIn(readPage('docs/README.md'));
-  expect(docsPages.filter((name) => name !== 'README.md' && !named.includes(name))).toEqual([]);
+  const links = linksIn(readPage('docs/README.md'));
+  expect(docsPages.filter((name) => name !== 'README.md' && !links.includes(name))).toEqual([]);
 });
 
 it('the scripting page names every exit code', () => {
-  const named = [...readPage('docs/scripting.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
-  expect(named).toEqual(Object.values(exitCodes));
+  const documentedCodes = [...readPage('docs/scripting.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(documentedCodes).toEqual(Object.values(exitCodes));
 });
 
 it('the configuration page names every variable', () => {

@@ -70,8 +70,8 @@ describe('read-only checks', () => {
     expect(code).toBe(4);
   });
   check('the service has one primary workspace', ['A10'], async () => {
-    const all: { is_primary?: boolean }[] = await cli.json(['workspaces', 'ls']);
-    expect(all.filter(({ is_primary }) => is_primary).length).toBe(1);
+    const workspaces: { is_primary?: boolean }[] = await cli.json(['workspaces', 'ls']);
+    expect(workspaces.filter(({ is_primary }) => is_primary).length).toBe(1);
   });
   check('the service lists as many assets as it counts', ['A01'], async () => {
     const count = Number((await runMediactl(['ls', '--count'])).stdout);
@@ -119,16 +119,16 @@ describe.skipIf(isReadOnly)('write checks', () => {
   });
   check('mediactl on another machine does not upload the same file again', ['A28'], async () => {
     const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another machine') };
-    const [again] = await cli.json(['upload', join(cli.home, 'notes.md'), folder], { environment });
-    expect(['same_name_and_size', 'skipped']).toContain(again.outcome);
+    const [record] = await cli.json(['upload', join(cli.home, 'notes.md'), folder], { environment });
+    expect(['same_name_and_size', 'skipped']).toContain(record.outcome);
   });
   check('the service processes an uploaded asset', ['A11'], async () => {
     await runMediactl(['wait', uid, '--timeout', '4m']);
   });
   check('the service finds an asset by its name and its path', ['A26'], async () => {
     expect((await cli.json(['get', `${folder}/notes.md`]))[0].uid).toBe(uid);
-    const found: { uid: string }[] = await cli.json(['ls', folder, '--all']);
-    expect(found.map((asset) => asset.uid)).toContain(uid);
+    const assets: { uid: string }[] = await cli.json(['ls', folder, '--all']);
+    expect(assets.map((asset) => asset.uid)).toContain(uid);
   });
   check('the service renames an asset', ['A08'], async () => {
     await runMediactl(['rename', uid, 'renamed.md']);

@@ -29,7 +29,7 @@ const importsIn = (file: string, code: string) =>
     .filter((target) => !target.startsWith('..'));
 const importsOf = (file: string) => importsIn(file, source(file));
 
-it('imports run one way', () => {
+it('a module of src imports only the modules that allowedImports lists for it', () => {
   const forbiddenImports = files.flatMap((file) => {
     const here = moduleOf(modulePath(file));
     const allowed = [here, ...(allowedImports[here] ?? [])];
@@ -51,28 +51,31 @@ const layers: Record<string, readonly string[]> = {
   cli: ['settings', 'terminal', 'output', 'account', 'progress', 'library', 'reference', 'uploading', 'commands'],
 };
 
-it.each(Object.entries(layers))('the folders of %s import only those below them', (module, order) => {
-  const layerOf = (where: string) => {
-    const folder = relative(module, dirname(where)) || '.';
-    return order.findIndex((layer) => folder === layer || folder.startsWith(`${layer}/`));
-  };
-  const modulePaths = files.map(modulePath).filter((where) => moduleOf(where) === module);
-  const outside = modulePaths.filter((where) => layerOf(where) < 0).map((where) => dirname(where));
-  expect([...new Set(outside)]).toEqual(order.includes('.') ? [] : [module]);
-  const forbiddenImports = files.flatMap((file) =>
-    layerOf(modulePath(file)) < 0
-      ? []
-      : importsOf(file)
-          .filter((target) => moduleOf(target) === module && layerOf(target) > layerOf(modulePath(file)))
-          .map((target) => `${modulePath(file)} -> ${target}`),
-  );
-  expect(forbiddenImports).toEqual([]);
-});
+it.each(Object.entries(layers))(
+  'a folder of src/%s imports only itself and the folders of lower layers',
+  (module, order) => {
+    const layerOf = (where: string) => {
+      const folder = relative(module, dirname(where)) || '.';
+      return order.findIndex((layer) => folder === layer || folder.startsWith(`${layer}/`));
+    };
+    const modulePaths = files.map(modulePath).filter((where) => moduleOf(where) === module);
+    const outside = modulePaths.filter((where) => layerOf(where) < 0).map((where) => dirname(where));
+    expect([...new Set(outside)]).toEqual(order.includes('.') ? [] : [module]);
+    const forbiddenImports = files.flatMap((file) =>
+      layerOf(modulePath(file)) < 0
+        ? []
+        : importsOf(file)
+            .filter((target) => moduleOf(target) === module && layerOf(target) > layerOf(modulePath(file)))
+            .map((target) => `${modulePath(file)} -> ${target}`),
+    );
+    expect(forbiddenImports).toEqual([]);
+  },
+);
 
 const nounsFile = join(src, 'cli/nouns.ts');
 const folderOf = (where: string) => /^cli\/commands\/([^/]+)\//.exec(where)?.[1];
 
-it('no command imports the insides of another', () => {
+it('a command folder imports no file of another command folder', () => {
   const nouns = new Set(importsOf(nounsFile).map(folderOf));
   expect(nouns.size).toBeGreaterThan(10);
   const forbiddenImports = files.flatMap((file) =>
@@ -86,7 +89,7 @@ it('no command imports the insides of another', () => {
   expect(forbiddenImports).toEqual([]);
 });
 
-it('this test sees imports: of names, of a type, lazy, and of a file without names', () => {
+it('importsIn finds imports of names and types, dynamic imports, and imports without names', () => {
   expect(importsOf(nounsFile)).toContain('cli/commands/assets/assets');
   expect(
     importsIn(join(src, 'cli/a.ts'), "import './b.ts';\nimport type { C } from '../c.ts';\nimport('./d.ts')"),
@@ -94,26 +97,26 @@ it('this test sees imports: of names, of a type, lazy, and of a file without nam
   expect(files.length).toBeGreaterThan(80);
 });
 
-it('nobody imports in a circle', () => {
+it('no file imports itself through other files', () => {
   const graph = new Map(files.map((file) => [modulePath(file), importsOf(file)]));
-  const done = new Set<string>();
+  const visited = new Set<string>();
   const visit = (node: string, path: readonly string[]) => {
     if (path.includes(node)) throw new Error([...path.slice(path.indexOf(node)), node].join(' -> '));
-    if (done.has(node)) return;
+    if (visited.has(node)) return;
     for (const next of graph.get(node) ?? []) visit(next, [...path, node]);
-    done.add(node);
+    visited.add(node);
   };
   for (const node of graph.keys()) visit(node, []);
 });
 
-it('`process` appears in the mains alone: of the tool, the service and its media worker', () => {
+it('only the entry points of the program, the sandbox and its media worker use `process`', () => {
   const offenders = files.filter((file) =>
     /(?<![\w-])process\.|['"](?:node:)?process['"]/.test(source(file).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')),
   );
   expect(offenders.map(modulePath).sort()).toEqual(['main', 'sandbox/main', 'sandbox/media/recognize/worker']);
 });
 
-it('only the transport talks to the network, on the client’s side', () => {
+it('outside the sandbox, only the HTTP transport and the loopback servers use network functions', () => {
   const offenders = files.filter(
     (file) =>
       moduleOf(modulePath(file)) !== 'sandbox' &&
@@ -129,7 +132,7 @@ it('only the transport talks to the network, on the client’s side', () => {
   ]);
 });
 
-it('files are kebab-case and a page or so long', () => {
+it('each file name of src is kebab-case, and no file has more than 400 lines', () => {
   for (const file of files) {
     expect(modulePath(file)).toMatch(/^[a-z0-9-]+(\/[a-z0-9-]+)*(\.lazy)?$/);
   }
@@ -139,7 +142,7 @@ it('files are kebab-case and a page or so long', () => {
   expect(longFiles, 'split the file by the nouns that it owns').toEqual([]);
 });
 
-it('no runtime dependency runs an install script', () => {
+it('no runtime dependency has an install script', () => {
   const root = join(src, '..');
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; hasInstallScript?: boolean }>;
@@ -148,7 +151,7 @@ it('no runtime dependency runs an install script', () => {
   expect(offenders.map(([name]) => name)).toEqual([]);
 });
 
-it('a lazy file, which carries copies of what it imports, imports none of our classes', () => {
+it('a .lazy.ts file, whose bundle copies what it imports, imports no class of src', () => {
   const importedFiles = (file: string, seen = new Set<string>()): Set<string> => {
     const code = source(file).replace(/import type [^;]+;/g, '');
     for (const [, target] of code.matchAll(/from '(\.[^']+)'/g)) {
@@ -167,7 +170,7 @@ it('a lazy file, which carries copies of what it imports, imports none of our cl
   expect(offenders).toEqual([]);
 });
 
-it('undici is pinned to the version whose inner files are imported, and they are there', () => {
+it('package.json pins the installed undici version, and the undici/lib files that src imports exist', () => {
   const root = join(src, '..');
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const installed = JSON.parse(readFileSync(join(root, 'node_modules/undici/package.json'), 'utf8'));

@@ -80,7 +80,7 @@ it('--jq cannot read environment variables', async () => {
   expect(stdout).not.toContain('a-key-of-this-test');
 });
 
-it('an empty list has no CSV header unless --fields names the columns', async () => {
+it('assets ls --csv prints no header for an empty list unless --fields names the columns', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   expect((await cli.run(['assets', 'ls', '--csv'])).stdout).toBe('');

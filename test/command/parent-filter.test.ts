@@ -57,8 +57,8 @@ describe('paths in a secondary workspace', () => {
     const file = join(cli.home, name);
     writeFileSync(file, '# in Main');
     await cli.run(['upload', file, '--workspace', 'Main']);
-    const removed = await cli.run(['rm', name, '--newest', '--yes'], inArchive);
-    expect([removed.code, removed.stderr]).toEqual([3, expect.stringContaining('in another workspace')]);
+    const rmRun = await cli.run(['rm', name, '--newest', '--yes'], inArchive);
+    expect([rmRun.code, rmRun.stderr]).toEqual([3, expect.stringContaining('in another workspace')]);
     expect((await cli.run(['get', name], inArchive)).code).toBe(3);
   });
 
@@ -88,12 +88,12 @@ describe('a service that lists the assets of subfolders too', () => {
         return { body: { items: [{ uid: workspace, name: 'Main', is_primary: true }], count: 1 } };
       if (method !== 'GET') return { status: 204, body: {} };
       const { parent, search } = query;
-      const found = assets.filter(
+      const matchingAssets = assets.filter(
         (asset) =>
           (!parent || asset.in === parent || (isRecursive && parent === folder && asset.in === subfolder)) &&
           (!search || asset.name.includes(search)),
       );
-      return { body: { items: found.map(({ in: _, ...asset }) => asset), count: found.length } };
+      return { body: { items: matchingAssets.map(({ in: _, ...asset }) => asset), count: matchingAssets.length } };
     });
     const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: recorded.url, MEDIACTL_WORKSPACE: workspace });
     return { cli, requests: recorded.requests };

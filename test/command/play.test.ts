@@ -232,10 +232,7 @@ it('play resolves relative media URLs and ignores invalid ones', async () => {
 });
 
 it('play exits with 4 and the code token_expired, and does not suggest auth login, if the service rejects the playback token', async () => {
-  const { url } = await startRecordingServer(() => ({
-    status: 401,
-    body: { error: { message: 'expired' } },
-  }));
+  const { url } = await startRecordingServer(() => ({ status: 401, body: { error: { message: 'expired' } } }));
   const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
   const args = ['play', uid, '--token-file', '-', '--url', '--json'];
   const { code, stderr } = await cli.run(args, { environment, stdin: token });

@@ -46,9 +46,9 @@ describe('upload --sync --prune after a move on the service', () => {
   });
 
   it('--prune keeps an asset that was moved out of the folder, and does not count it in the prompt', async () => {
-    const dry = await prune(['-n']);
-    expect(dry.stderr).toContain('move 1 asset to the trash');
-    expect(dry.stdout).not.toContain('moved.bin');
+    const dryRun = await prune(['-n']);
+    expect(dryRun.stderr).toContain('move 1 asset to the trash');
+    expect(dryRun.stdout).not.toContain('moved.bin');
     const declined = await prune([], { tty: true, columns: 300, stdin: 'n\n' });
     expect(declined.stderr).toContain('moved.bin; its asset is kept, because it was moved to /Keep');
     expect(declined.stderr).toContain('Move 1 asset of /F to the trash?');
@@ -95,8 +95,8 @@ describe('upload --sync --prune of an unmounted disk', () => {
     }
     const json = await prune(['--yes', '--json']);
     expect([json.code, Array.isArray(JSON.parse(json.stdout))]).toEqual([2, true]);
-    const dry = await prune(['-n']);
-    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining(reason)]);
+    const dryRun = await prune(['-n']);
+    expect([dryRun.code, dryRun.stderr]).toEqual([0, expect.stringContaining(reason)]);
     const assetCount = service.completeAssets.length;
     expect((await prune(['--yes', '--max-delete', String(count)])).code).toBe(0);
     expect(service.completeAssets).toHaveLength(assetCount - count);

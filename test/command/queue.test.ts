@@ -136,8 +136,12 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('a missing or changed file fails its own job with a reason, and the worker uploads the other files', async () => {
-    const [good, deleted, edited] = [createFile('good.md'), createFile('gone.md'), createFile('written.md', 'four')];
-    await runJson(['upload', good, deleted, edited, '--queue']);
+    const [unchanged, deleted, edited] = [
+      createFile('good.md'),
+      createFile('gone.md'),
+      createFile('written.md', 'four'),
+    ];
+    await runJson(['upload', unchanged, deleted, edited, '--queue']);
     rmSync(deleted);
     writeFileSync(edited, 'fore');
     utimesSync(edited, new Date(), new Date(Date.now() + 5_000));
@@ -201,25 +205,25 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const path = createFile('outside.md');
     const elsewhere = join(setup.cli.home, 'elsewhere');
     mkdirSync(elsewhere);
-    const waiting = run(['upload', path, '--queue', '--wait', '--json']);
+    const uploadRun = run(['upload', path, '--queue', '--wait', '--json']);
     startWorker(['--name', 'station-9'], {}, elsewhere);
     await waitUntil(async () => (await listJobs())[0]?.state === 'retrying');
     const [job] = await listJobs();
     expect(job).toMatchObject({ worker: 'station-9', error: { code: 'outside_roots', retryable: true } });
     for (const { stop } of workers) stop.abort();
     startWorker();
-    const { code, stderr } = await waiting;
+    const { code, stderr } = await uploadRun;
     expect([code, stderr]).toEqual([0, expect.stringContaining('outside the roots of station-9')]);
   });
 
   it('upload --wait exits with the code of the failed file; uploads retry and forget exit with 3 for unknown ids', async () => {
     const path = createFile('vanished.md');
     createFile('stays.md'); // an empty root counts as a disk that is not mounted
-    const waiting = run(['upload', path, '--queue', '--wait', '--json']);
+    const uploadRun = run(['upload', path, '--queue', '--wait', '--json']);
     await waitUntil(async () => (await listJobs()).length === 1);
     rmSync(path);
     for (const name of ['one', 'other']) startWorker(['--name', name]);
-    const { code, stderr } = await waiting;
+    const { code, stderr } = await uploadRun;
     expect([code, stderr]).toEqual([2, expect.stringContaining('no such file')]);
     for (const name of ['one', 'other']) expect(stderr).toContain(`${name}: no such file`);
     expect((await run(['uploads', 'retry', 'u000', '--queue'])).code).toBe(3);
@@ -228,19 +232,19 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect((await run(['uploads', 'forget', id, '--queue'])).code).toBe(2);
     // Accepts its path too, or a prefix of its id.
     expect((await run(['uploads', 'retry', path, '--queue', '-n'])).code).toBe(0);
-    const forget = ['uploads', 'forget', id.slice(0, 8), '--queue', '--yes'];
-    expect((await run(forget)).code).toBe(0);
+    const forgetArgs = ['uploads', 'forget', id.slice(0, 8), '--queue', '--yes'];
+    expect((await run(forgetArgs)).code).toBe(0);
     expect(await listJobs()).toEqual([]);
   });
 
   it('uploads retry rejects a waiting job; upload --wait reports not_found for a job that is forgotten', async () => {
     const path = createFile('taken.md');
-    const waiting = run(['upload', path, '--queue', '--wait', '--json']);
+    const uploadRun = run(['upload', path, '--queue', '--wait', '--json']);
     await waitUntil(async () => (await listJobs()).length === 1);
     const [{ id }] = await listJobs();
     expect(errorOf(await run(['uploads', 'retry', id, '--queue', '--json']))).toEqual(errorInTable('conflict'));
     await runJson(['uploads', 'forget', id, '--queue', '--yes']);
-    const [{ error }] = JSON.parse((await waiting).stdout);
+    const [{ error }] = JSON.parse((await uploadRun).stdout);
     expect(recordedError(error)).toEqual({ code: 'not_found', exit: 3, hint: 'queue it again' });
   });
 
@@ -251,10 +255,10 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const jobs: { id: string; path: string }[] = await listJobs('--finished');
     const { id = '' } = jobs.find(({ path }) => path === oldFile) ?? {};
     await overwriteJobFields(queue, id, { finishedOn: String(Date.now() - 31 * 24 * 3600 * 1000) });
-    const forget = (...args: string[]) => run(['uploads', 'forget', '--queue', '--json', '--yes', ...args]);
-    expect((await forget('--older-than', '30d')).code).toBe(2);
-    expect(JSON.parse((await forget('--finished', '--older-than', '32d')).stdout)).toEqual([]);
-    const { stdout } = await forget('--finished', '--older-than', '30d');
+    const runForget = (...args: string[]) => run(['uploads', 'forget', '--queue', '--json', '--yes', ...args]);
+    expect((await runForget('--older-than', '30d')).code).toBe(2);
+    expect(JSON.parse((await runForget('--finished', '--older-than', '32d')).stdout)).toEqual([]);
+    const { stdout } = await runForget('--finished', '--older-than', '30d');
     expect(JSON.parse(stdout).map((row: { path: string }) => row.path)).toEqual([oldFile]);
     expect((await listJobs('--finished')).map((row: { path: string }) => row.path)).toEqual([recentFile]);
   });
@@ -396,12 +400,12 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
 
   it('upload --queue --wait exits with 130 on Ctrl-C, and the workers continue', async () => {
     const path = createFile('patient.md');
-    const stop = new AbortController();
+    const abort = new AbortController();
     const interrupted = new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted });
-    const waiting = run(['upload', path, '--queue', '--wait'], { signal: stop.signal });
+    const uploadRun = run(['upload', path, '--queue', '--wait'], { signal: abort.signal });
     await waitUntil(async () => (await listJobs()).length === 1);
-    stop.abort(interrupted);
-    const { code, stderr } = await waiting;
+    abort.abort(interrupted);
+    const { code, stderr } = await uploadRun;
     expect([code, stderr]).toEqual([130, expect.stringContaining('1 not finished')]);
     startWorker();
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
@@ -658,9 +662,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const login = ['auth', 'login', '--base-url', setup.sandbox.url, '--with-key'];
     await cli.run(login, { stdin: setup.sandbox.key });
     const address = queue.replace('//', '//:a-secret@');
-    const { code, stderr } = await cli.run(['config', 'set', 'queue', '-'], {
-      stdin: `${address}\n`,
-    });
+    const { code, stderr } = await cli.run(['config', 'set', 'queue', '-'], { stdin: `${address}\n` });
     expect([code, stderr]).toEqual([0, '']);
     expect(statSync(join(cli.home, 'config/config.json')).mode & 0o777).toBe(0o600);
     for (const args of [['config', 'ls'], ['config', 'get', 'queue'], ['doctor'], ['worker', '-n']])

@@ -31,14 +31,14 @@ const firstFile = () => join(folder, 'shot 00000.bin');
 
 describe('repeated upload of the same files', () => {
   it('upload of unchanged files sends no request and prints the same assets, even with another API key', async () => {
-    const first = await uploadFolder();
-    expect(outcomes(first)).toEqual(ofEachFile('uploaded'));
+    const firstRun = await uploadFolder();
+    expect(outcomes(firstRun)).toEqual(ofEachFile('uploaded'));
     const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
     service.requests = 0;
-    const again: UploadRecord[] = await cli.json(['upload', '--flatten', folder], { environment });
-    expect([outcomes(again), service.requests]).toEqual([ofEachFile('skipped'), 0]);
+    const secondRun: UploadRecord[] = await cli.json(['upload', '--flatten', folder], { environment });
+    expect([outcomes(secondRun), service.requests]).toEqual([ofEachFile('skipped'), 0]);
     const uids = (items: UploadRecord[]) => items.map(({ asset_uid }) => asset_uid).sort();
-    expect(uids(again)).toEqual(uids(first));
+    expect(uids(secondRun)).toEqual(uids(firstRun));
   });
 
   it('upload does not send a file again after it is touched, moved or copied, but sends it after it is edited', async () => {
@@ -148,12 +148,12 @@ describe('upload receipts', () => {
     async (character) => {
       await uploadFolder();
       const { stdout } = await cli.run(['uploads', 'ls', '--finished', '--jsonl']);
-      const line = JSON.stringify({
+      const badReceipt = JSON.stringify({
         ...JSON.parse(stdout.split('\n')[0] as string),
         path: `/a${character}b`,
       });
       const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
-      const importRun = await cli.run(['uploads', 'import', '-'], { stdin: `${stdout}${line}\n`, environment });
+      const importRun = await cli.run(['uploads', 'import', '-'], { stdin: `${stdout}${badReceipt}\n`, environment });
       expect([importRun.code, importRun.stderr]).toEqual([2, expect.stringContaining(`line ${fileCount + 1}`)]);
       expect(importRun.stderr).not.toContain('\x1b');
       expect(await cli.json(['uploads', 'ls', '--finished'], { environment })).toEqual([]);
@@ -196,9 +196,11 @@ describe('orphans of lost responses', () => {
     loseOneResponse();
     await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
-    const listed = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
+    const cleanupRecords = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
-    expect(listed).toMatchObject([{ asset_uid: orphan?.uid, deleted: false, protected_until: expect.any(String) }]);
+    expect(cleanupRecords).toMatchObject([
+      { asset_uid: orphan?.uid, deleted: false, protected_until: expect.any(String) },
+    ]);
     if (orphan) orphan.createdAt = new Date(Date.now() - 25 * 3600_000).toISOString();
     expect((await cli.run(['uploads', 'cleanup', '--trash'])).code).toBe(2);
     expect(orphan?.isTrashed).toBe(false);

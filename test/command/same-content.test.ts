@@ -26,8 +26,8 @@ function writeFileAt(path: string, text: string): string {
 }
 
 function pathOf(uid: string | undefined): string {
-  const outcomes = service.folders.find((each) => each.uid === uid);
-  return outcomes ? `${pathOf(outcomes.parent)}/${outcomes.name}` : '';
+  const folder = service.folders.find((each) => each.uid === uid);
+  return folder ? `${pathOf(folder.parent)}/${folder.name}` : '';
 }
 
 const libraryPaths = () => service.completeAssets.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();

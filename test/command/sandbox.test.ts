@@ -98,12 +98,12 @@ it('sandbox start and reset neither use nor delete a directory that contains oth
 it('sandbox start --profile creates a profile for a second sandbox and keeps the profile of the first', async () => {
   const { url } = await startSandbox();
   const dataDir = ['--data-dir', join(cli.home, 'other')];
-  const second = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'second', ...dataDir]);
+  const secondSandbox = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'second', ...dataDir]);
   const profiles = await cli.json(['auth', 'ls']);
   await cli.run(['sandbox', 'stop', ...dataDir]);
   expect(profiles.map(({ name, base_url }: Record<string, string>) => [name, base_url])).toEqual([
     ['sandbox', url],
-    ['second', second.url],
+    ['second', secondSandbox.url],
   ]);
 });
 
@@ -377,9 +377,7 @@ it('sandbox reset deletes nothing if the sandbox does not stop, and suggests kil
 
 it('sandbox start exits with 2 and keeps a profile named sandbox that belongs to another service', async () => {
   const login = ['auth', 'login', '--profile', 'sandbox', '--with-key', '--skip-verify'];
-  await cli.run([...login, '--base-url', 'https://media.example.com'], {
-    stdin: 'a-key-of-theirs',
-  });
+  await cli.run([...login, '--base-url', 'https://media.example.com'], { stdin: 'a-key-of-theirs' });
   expect(errorOf(await cli.run(['sandbox', 'start', '--port', '0', '--json']))).toEqual({
     code: 'usage',
     exit: 2,

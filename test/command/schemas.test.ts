@@ -55,7 +55,7 @@ describe('mediactl schema', () => {
     await expectOutputMatches('downloads', ['download', asset_uid, unknownUid, '-d', join(cli.home, 'down')]);
   });
 
-  it('errors of commands match the schema “error”', async () => {
+  it('the errors that commands print with --json match the schema “error”', async () => {
     await expectOutputMatches('error', ['assets', 'get', unknownUid], 'stderr');
     await expectOutputMatches('error', ['assets', 'ls', '--nonsense'], 'stderr');
     await expectOutputMatches('error', ['assets', 'rm', unknownUid, unknownUid, '--yes'], 'stderr');

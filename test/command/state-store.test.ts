@@ -112,8 +112,8 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     expect((await cli.run(args, options)).code).toBe(14);
     service.fault = () => undefined;
     disk.free();
-    const [again] = await cli.json(args, options);
-    expect(again).toMatchObject({ outcome: 'uploaded', asset_uid: [...service.assets.keys()][0], bytes_sent: 0 });
+    const [record] = await cli.json(args, options);
+    expect(record).toMatchObject({ outcome: 'uploaded', asset_uid: [...service.assets.keys()][0], bytes_sent: 0 });
     expect(service.assets.size).toBe(1);
   });
 
@@ -151,8 +151,8 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     const uid = service.completeAssets[0]?.uid ?? '';
     const environment = { MEDIACTL_STATE_DIR: state };
     expect((await cli.run(['assets', 'get', uid], { environment })).code).toBe(0);
-    const removed = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
-    expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining(storePath())]);
+    const rmRun = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
+    expect([rmRun.code, rmRun.stderr]).toEqual([0, expect.stringContaining(storePath())]);
     const forced = await upload(['--force']);
     expect([forced.code, forced.stderr]).toEqual([0, expect.stringContaining('another run would upload it again')]);
   });
@@ -165,10 +165,10 @@ describe('a damaged receipt database', () => {
     for (const each of ['-wal', '-shm']) rmSync(`${storePath()}${each}`, { force: true });
   });
 
-  const overwriteBytes = (path: string, at: number, bytes: Buffer) => {
-    const all = readFileSync(path);
-    bytes.copy(all, at);
-    writeFileSync(path, all);
+  const overwriteBytes = (path: string, offset: number, bytes: Buffer) => {
+    const content = readFileSync(path);
+    bytes.copy(content, offset);
+    writeFileSync(path, content);
   };
   const nextStep = 'restore it from a backup, or start over: upload --force uploads everything again';
   const errors: Record<string, SeenError> = {

@@ -16,18 +16,18 @@ const setup = setUpUploader();
 const interruptedError = () => new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 });
 
 describe('several files in one upload', () => {
-  it('the same upload command sends a corrected file after its processing failed', async () => {
+  it('upload sends a corrected file again after the processing of the first version failed', async () => {
     setup.path = setup.path.replace(/bin$/, 'pdf');
     writeFileSync(setup.path, setup.bytes);
-    const first = await setup.upload(['--wait']);
-    expect(first.code).toBe(12);
-    expect(first.record).toMatchObject({ verified: true, bytes_sent: setup.bytes.length });
-    expect(first.record.session_uid).toMatch(/^[0-9a-f-]{36}$/);
+    const failedRun = await setup.upload(['--wait']);
+    expect(failedRun.code).toBe(12);
+    expect(failedRun.record).toMatchObject({ verified: true, bytes_sent: setup.bytes.length });
+    expect(failedRun.record.session_uid).toMatch(/^[0-9a-f-]{36}$/);
     expect(setup.unfinishedIds()).toEqual([]);
     setup.bytes = Buffer.from('%PDF-1.7\n%mended\n');
     writeFileSync(setup.path, setup.bytes);
-    const second = await setup.upload(['--wait']);
-    expect(second.record).toMatchObject({ asset_status: 'ready', verified: true });
+    const nextRun = await setup.upload(['--wait']);
+    expect(nextRun.record).toMatchObject({ asset_status: 'ready', verified: true });
   });
 
   it('upload still prints the records of finished files if it is interrupted between two files', async () => {
@@ -104,21 +104,21 @@ describe('failures between the last byte and the result', () => {
     async (_what, exitCode, injectFault) => {
       writeTextFile();
       const signal = injectFault();
-      const first = await setup.upload(['--wait', '--timeout', '60s'], {
+      const firstRun = await setup.upload(['--wait', '--timeout', '60s'], {
         clock: fastClock(2000),
         ...(signal && { signal }),
       });
-      expect(first.code).toBe(exitCode);
-      expect(first.record.asset_uid).not.toBeNull();
+      expect(firstRun.code).toBe(exitCode);
+      expect(firstRun.record.asset_uid).not.toBeNull();
       setup.fault = () => undefined;
-      const second = await setup.upload(['--wait']);
-      expect(second.record).toMatchObject({ asset_status: 'ready', verified: true, bytes_sent: 0 });
-      expect((await setup.findAssets()).map(({ uid }) => uid)).toEqual([second.record.asset_uid]);
+      const nextRun = await setup.upload(['--wait']);
+      expect(nextRun.record).toMatchObject({ asset_status: 'ready', verified: true, bytes_sent: 0 });
+      expect((await setup.findAssets()).map(({ uid }) => uid)).toEqual([nextRun.record.asset_uid]);
       expect(setup.unfinishedIds()).toEqual([]);
     },
   );
 
-  it('the same upload command prints the asset if the disk for stdout was full in the first run', async () => {
+  it('the second run of upload prints the asset if the disk for stdout was full in the first run', async () => {
     writeTextFile();
     const program = ['upload', setup.path, '--json', '--progress', 'none'];
     const { code } = await setup.cli.run(program, { environment: setup.environment(), stdoutError: 'ENOSPC' });
@@ -188,12 +188,12 @@ describe('failures between the last byte and the result', () => {
           MEDIACTL_WORKSPACE: sandbox.workspace,
         },
       });
-    const first = JSON.parse((await uploadFiles(finishedFile)).stdout);
+    const firstRecords = JSON.parse((await uploadFiles(finishedFile)).stdout);
     now += 25 * 3600_000;
     writeFileSync(newFile, '# two');
-    const second = JSON.parse((await uploadFiles(finishedFile, newFile)).stdout);
-    expect(second[0]).toMatchObject({ asset_uid: first[0].asset_uid, bytes_sent: 0, error: null });
-    expect(second[1].error).toBeNull();
+    const nextRecords = JSON.parse((await uploadFiles(finishedFile, newFile)).stdout);
+    expect(nextRecords[0]).toMatchObject({ asset_uid: firstRecords[0].asset_uid, bytes_sent: 0, error: null });
+    expect(nextRecords[1].error).toBeNull();
     await sandbox.end();
   });
 

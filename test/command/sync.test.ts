@@ -30,8 +30,8 @@ const checkCommand = (...args: string[]) => ['check', directory, '--folder', '/R
 
 /** Returns the path of a folder, such as `/Rushes/day 1/cam`. */
 function pathOf(uid: string | undefined): string {
-  const found = service.folders.find((each) => each.uid === uid);
-  return found ? `${pathOf(found.parent)}/${found.name}` : '';
+  const folder = service.folders.find((each) => each.uid === uid);
+  return folder ? `${pathOf(folder.parent)}/${folder.name}` : '';
 }
 
 describe('upload --sync', () => {

@@ -258,12 +258,12 @@ describe('checksums of the service', () => {
 
   it('upload exits with 13 and names the asset if the checksum differs, and the next run does too', async () => {
     rewriteChecksum(() => 'f'.repeat(64));
-    const first = await setup.upload();
-    expect(first.code).toBe(13);
-    expect(first.record.error).toMatchObject({ code: 'checksum_mismatch' });
-    expect(first.record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
-    const second = await setup.upload();
-    expect(second.record.error).toMatchObject({ code: 'checksum_mismatch' });
+    const firstRun = await setup.upload();
+    expect(firstRun.code).toBe(13);
+    expect(firstRun.record.error).toMatchObject({ code: 'checksum_mismatch' });
+    expect(firstRun.record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
+    const nextRun = await setup.upload();
+    expect(nextRun.record.error).toMatchObject({ code: 'checksum_mismatch' });
     expect(await setup.findAssets()).toHaveLength(1);
   });
 

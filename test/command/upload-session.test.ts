@@ -131,9 +131,9 @@ describe('refused chunks', () => {
       expect(record.error.hint).toMatch(/run the same command again, or mediactl uploads resume \w+/);
       expect(record.error.hint.match(/run the same command/g)).toHaveLength(1);
       setup.fault = () => undefined;
-      const second = await setup.upload();
-      expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
-      await setup.expectUploaded(second.record);
+      const nextRun = await setup.upload();
+      expect(nextRun.record.resumed_from_bytes).toBe(2 * chunkBytes);
+      await setup.expectUploaded(nextRun.record);
     },
   );
 
@@ -256,8 +256,8 @@ describe('upload sessions that no longer exist', () => {
     expect([code, record.asset_uid, record.error.code]).toEqual([...[3, session.assetUid, 'session_unknown']]);
     expect(await setup.findAssets()).toHaveLength(1);
     setup.fault = withAssetStatus('ready');
-    const second = await setup.upload();
-    expect([second.code, second.record.asset_uid]).toEqual([0, session.assetUid]);
+    const nextRun = await setup.upload();
+    expect([nextRun.code, nextRun.record.asset_uid]).toEqual([0, session.assetUid]);
     expect(await setup.findAssets()).toHaveLength(1);
   });
 
@@ -379,9 +379,11 @@ describe('lost response to a session creation', () => {
     expect(emptyAssetUids).toHaveLength(count);
     for (const uid of emptyAssetUids)
       expect(stderr.split(`asset ${uid} may be empty, because the response to its creation was lost`)).toHaveLength(2);
-    const listed = await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() });
-    expect(listed.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(emptyAssetUids.sort());
-    for (const { protected_until } of listed) expect(Date.parse(protected_until)).toBeGreaterThan(Date.now());
+    const cleanupRecords = await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() });
+    expect(cleanupRecords.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(
+      emptyAssetUids.sort(),
+    );
+    for (const { protected_until } of cleanupRecords) expect(Date.parse(protected_until)).toBeGreaterThan(Date.now());
   }
 
   it('upload retries a session creation if its response is lost, and names each asset that may be empty', async () => {

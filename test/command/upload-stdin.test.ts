@@ -113,7 +113,7 @@ describe('stdin', () => {
     writeFileSync(partialCopy, 'half');
     const killedRun = '0e7b3c52-0000-4000-8000-000000000001';
     writeFileSync(join(setup.stateDir, 'runs', `${killedRun}.lock`), '');
-    const insertLock = "INSERT INTO uploads (id, state, path, killedRun, pid) VALUES (?, 'planned', ?, ?, 4242)";
+    const insertLock = "INSERT INTO uploads (id, state, path, run, pid) VALUES (?, 'planned', ?, ?, 4242)";
     changeState(setup.stateDir, insertLock, name, partialCopy, killedRun);
     expect((await setup.upload(['--force'])).code).toBe(0);
     expect(readdirSync(spoolFolder())).toEqual([]);

@@ -72,9 +72,9 @@ describe('rate limit', () => {
     expect(record.error).toMatchObject({ code: 'rate_limited', retryable: true, retry_after_seconds: 3600 });
     expect(setup.unfinishedIds()).toHaveLength(1);
     setup.fault = () => undefined;
-    const second = await setup.upload();
-    expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
-    await setup.expectUploaded(second.record);
+    const nextRun = await setup.upload();
+    expect(nextRun.record.resumed_from_bytes).toBe(2 * chunkBytes);
+    await setup.expectUploaded(nextRun.record);
   });
 });
 
@@ -106,9 +106,9 @@ describe('dropped connections and server errors', () => {
     expect(record.error.hint).toContain('uploads resume');
     expect(clock.sleptMs.map((delay) => Math.ceil(delay / 1000))).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
     setup.fault = () => undefined;
-    const second = await setup.upload();
-    expect(second.record.resumed_from_bytes).toBe(chunkBytes);
-    await setup.expectUploaded(second.record);
+    const nextRun = await setup.upload();
+    expect(nextRun.record.resumed_from_bytes).toBe(chunkBytes);
+    await setup.expectUploaded(nextRun.record);
   });
 
   it.each([
@@ -219,12 +219,12 @@ describe('offsets', () => {
       request.method === 'PATCH' && request.nth === 3
         ? { beforeResponse: () => abort.abort(new Error('stop')), dropResponse: true }
         : undefined;
-    const first = await setup.upload([], { signal: abort.signal, inProcess: 'is not aborted by a signal' });
-    expect(first.code).toBe(1);
+    const firstRun = await setup.upload([], { signal: abort.signal, inProcess: 'is not aborted by a signal' });
+    expect(firstRun.code).toBe(1);
     expect(setup.storedEntry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
-    const second = await setup.upload();
-    expect(second.record.resumed_from_bytes).toBe(3 * chunkBytes);
-    await setup.expectUploaded(second.record);
+    const nextRun = await setup.upload();
+    expect(nextRun.record.resumed_from_bytes).toBe(3 * chunkBytes);
+    await setup.expectUploaded(nextRun.record);
   });
 });
 

@@ -162,17 +162,20 @@ describe('upload of several files', () => {
   });
 
   it('upload exits with 11 if one of several files fails, and uploads the others', async () => {
-    const [good, bad] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [string, string];
-    writeSome(good, 10);
-    writeSome(bad, 20);
+    const [acceptedFile, rejectedFile] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [
+      string,
+      string,
+    ];
+    writeSome(acceptedFile, 10);
+    writeSome(rejectedFile, 20);
     fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'no') : undefined);
-    const args = ['upload', bad, good, path, '--json', '--transfers', '1'];
+    const args = ['upload', rejectedFile, acceptedFile, path, '--json', '--transfers', '1'];
     const { code, stdout, stderr } = await cli.run(args);
     expect(code).toBe(11);
     const records = JSON.parse(stdout);
     expect(records.map(({ path: each, verified }: never) => [each, verified])).toEqual([
-      [bad, null],
-      [good, true],
+      [rejectedFile, null],
+      [acceptedFile, true],
       [path, true],
     ]);
     expect(records[0].error).toMatchObject({ code: 'too_large', exit_code: 6 });
@@ -180,16 +183,16 @@ describe('upload of several files', () => {
     expect(error.message).toBe('1 of 3 files was not uploaded');
     fault = () => undefined;
     writeSome(path, 30, 'edited meanwhile: another file by now');
-    const second = await cli.json(args);
+    const nextRecords = await cli.json(args);
     const uidOf = (records: { path: string; asset_uid: string }[], file: string) =>
       records.find(({ path }) => path === file)?.asset_uid;
-    expect(uidOf(second, good)).toBe(uidOf(records, good));
-    expect(uidOf(second, path)).not.toBe(uidOf(records, path));
-    expect(second.map(({ bytes_sent }: never) => bytes_sent)).toEqual([0, 20, 30]);
+    expect(uidOf(nextRecords, acceptedFile)).toBe(uidOf(records, acceptedFile));
+    expect(uidOf(nextRecords, path)).not.toBe(uidOf(records, path));
+    expect(nextRecords.map(({ bytes_sent }: never) => bytes_sent)).toEqual([0, 20, 30]);
     expect(await cli.json(['uploads', 'ls'])).toEqual([]);
   });
 
-  it('upload --limit-rate limits the rate of small files too', async () => {
+  it('upload --limit-rate also limits the rate of a file of 3000 bytes', async () => {
     const clock = fastClock(20);
     const startedAt = clock.now();
     await cli.run(['upload', path, '--limit-rate', '1000', '--force'], { clock });

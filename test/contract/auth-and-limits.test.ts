@@ -81,14 +81,14 @@ describe('§8 Limits', () => {
       ['1000', '997'],
     ]);
     // "Unix timestamp of window reset", within the hour
-    const reset = Number(first.headers.get('X-RateLimit-Reset')) - Date.now() / 1000;
-    expect(reset).toBeGreaterThan(3590);
-    expect(reset).toBeLessThanOrEqual(3601);
+    const secondsUntilReset = Number(first.headers.get('X-RateLimit-Reset')) - Date.now() / 1000;
+    expect(secondsUntilReset).toBeGreaterThan(3590);
+    expect(secondsUntilReset).toBeLessThanOrEqual(3601);
   });
 
   it('responses with 401 have X-RateLimit-* headers and count in a separate window', async () => {
-    const limited = await startSandbox({ rateLimit: { limit: 2, windowSeconds: 3600 } });
-    const { call: callLimited } = rawHttp(() => limited);
+    const limitedSandbox = await startSandbox({ rateLimit: { limit: 2, windowSeconds: 3600 } });
+    const { call: callLimited } = rawHttp(() => limitedSandbox);
     try {
       const responses = [];
       for (const key of ['', 'no-such-key', 'another']) responses.push(await callLimited('GET', '/assets/', { key }));
@@ -100,13 +100,13 @@ describe('§8 Limits', () => {
       expect(Number(responses[2]?.headers.get('Retry-After'))).toBeGreaterThan(3590);
       expect((await callLimited('GET', '/assets/')).status).toBe(200);
     } finally {
-      await limited.end();
+      await limitedSandbox.end();
     }
   });
 
   it('POST /playback/info/ is rate limited per playback token, including errors', async () => {
-    const limited = await startSandbox({ rateLimit: { limit: 3, windowSeconds: 3600 } });
-    const { call: callLimited, send, create } = rawHttp(() => limited);
+    const limitedSandbox = await startSandbox({ rateLimit: { limit: 3, windowSeconds: 3600 } });
+    const { call: callLimited, send, create } = rawHttp(() => limitedSandbox);
     const requestPlayback = async (body: unknown) => {
       const { status, headers } = await send('POST', '/playback/info/', body, 'none');
       return [status, headers.get('X-RateLimit-Remaining')];
@@ -128,15 +128,15 @@ describe('§8 Limits', () => {
       const tooLarge = await requestPlayback({ playback_token: 'x'.repeat(1024 * 1024) });
       expect(tooLarge).toEqual([413, '0']);
     } finally {
-      await limited.end();
+      await limitedSandbox.end();
     }
   });
 
   it('the service responds "Over the limit: 429 with Retry-After" until the window ends', async () => {
     let now = Date.now();
     const rateLimit = { limit: 2, windowSeconds: 60 };
-    const limited = await startSandbox({ rateLimit, now: () => now });
-    const { call: callLimited } = rawHttp(() => limited);
+    const limitedSandbox = await startSandbox({ rateLimit, now: () => now });
+    const { call: callLimited } = rawHttp(() => limitedSandbox);
     try {
       const statuses = [];
       for (let n = 0; n < 3; n++) statuses.push((await callLimited('GET', '/assets/')).status);
@@ -148,7 +148,7 @@ describe('§8 Limits', () => {
       now += 60_001;
       expect((await callLimited('GET', '/assets/')).status).toBe(200);
     } finally {
-      await limited.end();
+      await limitedSandbox.end();
     }
   });
 });

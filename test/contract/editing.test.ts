@@ -61,10 +61,7 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
       expect([response.status, (await response.json()).name]).toEqual([200, 'before']);
     }
     const charset = { 'content-type': 'application/json; charset=utf-8' };
-    const after = await call('PATCH', `/assets/${uid}/`, {
-      headers: charset,
-      body: '{"name":"a"}',
-    });
+    const after = await call('PATCH', `/assets/${uid}/`, { headers: charset, body: '{"name":"a"}' });
     expect([after.status, (await after.json()).name]).toEqual([200, 'a']);
   });
 

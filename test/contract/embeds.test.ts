@@ -29,8 +29,8 @@ describe('§4 Workspaces: embed settings', () => {
     await send('POST', embedPath('domains'), { domain: 'localhost' });
     const removed = await send('DELETE', embedPath('domains'), { domain: 'news.example.com' });
     expect([removed.status, (await removed.json()).domains]).toEqual([200, ['localhost']]);
-    const again = await send('DELETE', embedPath('domains'), { domain: 'news.example.com' });
-    expect(again.status).toBe(404);
+    const secondDelete = await send('DELETE', embedPath('domains'), { domain: 'news.example.com' });
+    expect(secondDelete.status).toBe(404);
   });
 
   it.each(['https://example.com', 'example.com:80', 'a b', '', '*.example.com', '-a.com', 5])(
@@ -58,7 +58,7 @@ describe('§4 Workspaces: embed settings', () => {
 });
 
 describe('§1, §7: plan limits', () => {
-  it('uploads and playback return 402 once the credit balance is depleted', async () => {
+  it('POST /upload/ and GET …/player/ return 402 once the credit balance is depleted', async () => {
     const sandboxWithTwoCredits = await startSandbox({ credits: 2 });
     const http = rawHttp(() => sandboxWithTwoCredits);
     try {

@@ -77,18 +77,21 @@ const aac = ['-c:a', 'aac'];
 describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
   // A large clip without B-frames, as screen recorders write it: at these lengths the picture and sound streams
   // end while the muxer is still writing.
-  it.each(isFullRun ? [7, 9] : [9])('a noisy clip of %d s is completely packaged as HLS', async (seconds) => {
-    const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25,noise=alls=30:allf=t'];
-    const clip = [...noise, '-f', 'lavfi', '-i', 'sine', '-t', String(seconds), '-bf', '0'];
-    const path = await makeMedia('noise.mp4', ...clip, ...h264, ...aac);
-    const { asset, info } = await uploadAndProcess(withoutFfmpeg, path);
-    expect(asset).toMatchObject({ status: 'ready', failure_reason: null, duration: seconds });
-    const [rendition, ...others] = await fetchRenditions(info.hls_url.url);
-    expect(others).toEqual([]);
-    expect(durationOf(rendition as HlsRendition)).toBeCloseTo(seconds, 1);
-    const { streams } = await runFfprobe((rendition as HlsRendition).url);
-    expect(streams.map(({ nb_read_packets }) => Number(nb_read_packets))[0]).toBe(25 * seconds);
-  });
+  it.each(isFullRun ? [7, 9] : [9])(
+    'the HLS stream of a noisy clip of %d s contains every frame of the clip',
+    async (seconds) => {
+      const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25,noise=alls=30:allf=t'];
+      const clip = [...noise, '-f', 'lavfi', '-i', 'sine', '-t', String(seconds), '-bf', '0'];
+      const path = await makeMedia('noise.mp4', ...clip, ...h264, ...aac);
+      const { asset, info } = await uploadAndProcess(withoutFfmpeg, path);
+      expect(asset).toMatchObject({ status: 'ready', failure_reason: null, duration: seconds });
+      const [rendition, ...others] = await fetchRenditions(info.hls_url.url);
+      expect(others).toEqual([]);
+      expect(durationOf(rendition as HlsRendition)).toBeCloseTo(seconds, 1);
+      const { streams } = await runFfprobe((rendition as HlsRendition).url);
+      expect(streams.map(({ nb_read_packets }) => Number(nb_read_packets))[0]).toBe(25 * seconds);
+    },
+  );
 
   const when = "'between(t,1,1.03)+between(t,2.2,2.23)'";
   const flash = [

@@ -135,21 +135,17 @@ describe('§2 Records', () => {
   it('"a union of list-item shapes": a list item has only the fields of its type', async () => {
     const { items } = await (await call('GET', '/assets/')).json();
     const keys = Object.fromEntries(items.map((item: object & { type: string }) => [item.type, Object.keys(item)]));
-    const named = ['uid', 'name', 'description', 'status', 'created_at', 'duration'];
+    const commonFields = ['uid', 'name', 'description', 'status', 'created_at', 'duration'];
     for (const type of ['video', 'audio', 'image'])
-      expect(keys[type]).toEqual(expect.arrayContaining([...named, 'thumbnail_url', 'tags']));
-    const has = (type: string) => keys[type].includes('width') && keys[type].includes('height');
-    expect([has('video'), has('audio'), has('image')]).toEqual([true, false, true]);
+      expect(keys[type]).toEqual(expect.arrayContaining([...commonFields, 'thumbnail_url', 'tags']));
+    const hasDimensions = (type: string) => keys[type].includes('width') && keys[type].includes('height');
+    expect([hasDimensions('video'), hasDimensions('audio'), hasDimensions('image')]).toEqual([true, false, true]);
     expect(items.find(({ type }: { type: string }) => type === 'image').duration).toBeNull();
   });
 
   it('the detail of an asset has the fields of its type', async () => {
     const detail = async (uid: string) => (await call('GET', `/assets/${uid}/`)).json();
-    expect(await detail(clip.uid)).toMatchObject({
-      width: 640,
-      height: 360,
-      content_type: 'video/mp4',
-    });
+    expect(await detail(clip.uid)).toMatchObject({ width: 640, height: 360, content_type: 'video/mp4' });
     const audio = await detail(tone.uid);
     expect(audio).toMatchObject({ type: 'audio', duration: 3.03, content_type: 'audio/mpeg' });
     expect(audio).not.toHaveProperty('width');

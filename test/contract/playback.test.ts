@@ -57,9 +57,9 @@ describe('§2 items[].asset.thumbnail_url (absolute URL)', () => {
   });
 
   it('thumbnail_url is a signed placeholder of the asset type when there is no thumbnail', async () => {
-    const waiting = await (await create(10, { content_type: 'audio/mpeg' })).json();
+    const unfinishedUpload = await (await create(10, { content_type: 'audio/mpeg' })).json();
     const pictures = new Set<string>();
-    for (const uid of [uids['clip.mp4'], uids['tone.mp3'], waiting.asset_uid]) {
+    for (const uid of [uids['clip.mp4'], uids['tone.mp3'], unfinishedUpload.asset_uid]) {
       const { url, type, response } = await posterOf(uid);
       expect(type).toBe('image/png');
       const bytes = Buffer.from(await response.arrayBuffer());
@@ -198,7 +198,7 @@ describe('signed media', () => {
     ).toBe(403);
   });
 
-  it('the source URL supports range requests', async () => {
+  it('the source URL of an asset supports range requests', async () => {
     const { source_url } = await playbackInfoOf('clip.mp4');
     const bytes = readFileSync(fixturePath('clip.mp4'));
     const fetchRange = async (range: string) => {

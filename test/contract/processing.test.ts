@@ -78,8 +78,8 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
     const url = new RegExp(`^${sandbox.url}/media/${uid}/extras/thumbnail\\.jpg\\?expires=`);
     expect(thumbnail_url).toMatch(url);
     const { items } = await (await call('GET', '/videos/')).json();
-    const listed = items.find((item: { uid: string }) => item.uid === uid);
-    expect(listed).toMatchObject({ thumbnail_url: expect.stringMatching(url) });
+    const listItem = items.find((item: { uid: string }) => item.uid === uid);
+    expect(listItem).toMatchObject({ thumbnail_url: expect.stringMatching(url) });
     const player = await (await call('GET', `/assets/${uid}/player/`)).json();
     expect(player.items[0].asset.thumbnail_url).toMatch(url);
     expect((await fetchImage(thumbnail_url)).size).toEqual({ width: 640, height: 360 });

@@ -82,8 +82,8 @@ describe('failed creation of an asset', () => {
   it('an empty PATCH retries to store a complete upload and returns the checksum', async () => {
     const { patch, processed, unblock, location, bytes, asset_uid } = await createBlockedUpload();
     unblock();
-    const again = await patch(location, bytes.length, new Uint8Array());
-    expect([again.status, again.headers.get('X-Checksum-Blake3')]).toEqual([
+    const emptyPatch = await patch(location, bytes.length, new Uint8Array());
+    expect([emptyPatch.status, emptyPatch.headers.get('X-Checksum-Blake3')]).toEqual([
       204,
       expect.stringMatching(/^[0-9a-f]{64}$/),
     ]);

@@ -16,11 +16,9 @@ describe('location of an upload session', () => {
   /** Creates a real session but returns another location for it, in the header and in the body. */
   const returnLocation = (inHeader: (real: string) => string | undefined, inBody = inHeader) => {
     setup.fault = ({ method }) =>
-      method === 'POST'
-        ? { respond: (response) => void createSessionAndRespond(response, inHeader, inBody) }
-        : undefined;
+      method === 'POST' ? { respond: (response) => void createSession(response, inHeader, inBody) } : undefined;
   };
-  async function createSessionAndRespond(
+  async function createSession(
     response: ServerResponse,
     inHeader: (real: string) => string | undefined,
     inBody: (real: string) => string | undefined,
@@ -98,11 +96,8 @@ describe('refused session creation', () => {
       setup.fault = ({ method }) => (method === 'POST' ? respondWith(status, `reason for ${status}`) : undefined);
       const uploadRun = await setup.upload();
       expect(uploadRun.code).toBe(exitCode);
-      expect(uploadRun.record.error).toMatchObject({
-        code: errorCode,
-        http_status: status,
-        cause: `reason for ${status}`,
-      });
+      expect(uploadRun.record.error).toMatchObject({ code: errorCode, http_status: status });
+      expect(uploadRun.record.error.cause).toBe(`reason for ${status}`);
       expect(setup.interposer.uploadRequests).toHaveLength(1);
       expect(setup.unfinishedIds()).toEqual([]);
     },
@@ -245,11 +240,9 @@ describe('upload sessions that no longer exist', () => {
     const { session } = setup.storedEntry();
     const withAssetStatus =
       (status: string) =>
-      (request: InterposedRequest): Fault | undefined => {
-        if (request.method === 'HEAD') return respondWith(404);
-        return request.path.includes(session.assetUid)
-          ? respondWith(200, { uid: session.assetUid, status })
-          : undefined;
+      ({ method, path }: InterposedRequest): Fault | undefined => {
+        if (method === 'HEAD') return respondWith(404);
+        return path.includes(session.assetUid) ? respondWith(200, { uid: session.assetUid, status }) : undefined;
       };
     setup.fault = withAssetStatus('transcoding');
     const { code, record } = await setup.upload([], { clock: fastClock() });
@@ -375,15 +368,13 @@ describe('lost response to a session creation', () => {
   /** Expects one whole asset, and that each other asset is named by the run and by `uploads cleanup`. */
   async function expectEmptyAssetsNamed({ record, stderr }: Awaited<ReturnType<typeof setup.upload>>, count: number) {
     await setup.expectUploaded(record);
-    const emptyAssetUids = (await setup.findAssets()).map(({ uid }) => uid).filter((uid) => uid !== record.asset_uid);
-    expect(emptyAssetUids).toHaveLength(count);
-    for (const uid of emptyAssetUids)
+    const emptyUids = (await setup.findAssets()).map(({ uid }) => uid).filter((uid) => uid !== record.asset_uid);
+    expect(emptyUids).toHaveLength(count);
+    for (const uid of emptyUids)
       expect(stderr.split(`asset ${uid} may be empty, because the response to its creation was lost`)).toHaveLength(2);
-    const cleanupRecords = await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() });
-    expect(cleanupRecords.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(
-      emptyAssetUids.sort(),
-    );
-    for (const { protected_until } of cleanupRecords) expect(Date.parse(protected_until)).toBeGreaterThan(Date.now());
+    const orphans = await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() });
+    expect(orphans.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(emptyUids.sort());
+    for (const { protected_until } of orphans) expect(Date.parse(protected_until)).toBeGreaterThan(Date.now());
   }
 
   it('upload retries a session creation if its response is lost, and names each asset that may be empty', async () => {

@@ -162,20 +162,17 @@ describe('upload of several files', () => {
   });
 
   it('upload exits with 11 if one of several files fails, and uploads the others', async () => {
-    const [acceptedFile, rejectedFile] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [
-      string,
-      string,
-    ];
-    writeSome(acceptedFile, 10);
-    writeSome(rejectedFile, 20);
+    const [accepted, rejected] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [string, string];
+    writeSome(accepted, 10);
+    writeSome(rejected, 20);
     fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'no') : undefined);
-    const args = ['upload', rejectedFile, acceptedFile, path, '--json', '--transfers', '1'];
+    const args = ['upload', rejected, accepted, path, '--json', '--transfers', '1'];
     const { code, stdout, stderr } = await cli.run(args);
     expect(code).toBe(11);
     const records = JSON.parse(stdout);
     expect(records.map(({ path: each, verified }: never) => [each, verified])).toEqual([
-      [rejectedFile, null],
-      [acceptedFile, true],
+      [rejected, null],
+      [accepted, true],
       [path, true],
     ]);
     expect(records[0].error).toMatchObject({ code: 'too_large', exit_code: 6 });
@@ -186,7 +183,7 @@ describe('upload of several files', () => {
     const nextRecords = await cli.json(args);
     const uidOf = (records: { path: string; asset_uid: string }[], file: string) =>
       records.find(({ path }) => path === file)?.asset_uid;
-    expect(uidOf(nextRecords, acceptedFile)).toBe(uidOf(records, acceptedFile));
+    expect(uidOf(nextRecords, accepted)).toBe(uidOf(records, accepted));
     expect(uidOf(nextRecords, path)).not.toBe(uidOf(records, path));
     expect(nextRecords.map(({ bytes_sent }: never) => bytes_sent)).toEqual([0, 20, 30]);
     expect(await cli.json(['uploads', 'ls'])).toEqual([]);

@@ -43,10 +43,8 @@ describe('§4 Folders', () => {
     const renamed = await send('PATCH', `${foldersPath()}${moved}/`, { name: 'renamed' });
     expect(renamed.status).toBe(200);
     expect(await renamed.json()).toMatchObject({ name: 'renamed', parent_uid: oldParent });
-    const folder = await (
-      await send('PATCH', `${foldersPath()}${moved}/`, { parent_uid: newParent, name: 'both' })
-    ).json();
-    expect(folder).toMatchObject({ name: 'both', parent_uid: newParent, children: [{ uid: child }] });
+    const response = await send('PATCH', `${foldersPath()}${moved}/`, { parent_uid: newParent, name: 'both' });
+    expect(await response.json()).toMatchObject({ name: 'both', parent_uid: newParent, children: [{ uid: child }] });
     await send('PATCH', `${foldersPath()}${moved}/`, { parent_uid: null });
     expect((await folderTree()).map(({ name }: { name: string }) => name)).toContain('both');
   });

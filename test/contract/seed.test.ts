@@ -40,10 +40,7 @@ describe('--seed', () => {
     const twoYearsAgo = new Date(startedAt - 732 * 86_400_000).toISOString().slice(0, 10);
     expect((await listPage(`created_after=${twoYearsAgo}`)).count).toBe(seededCount);
     const folders = await (await call('GET', `/workspaces/${sandbox.workspace}/folders/`)).json();
-    const countsInFolders = await Promise.all(
-      folders.map(async ({ uid }: { uid: string }) => (await listPage(`parent=${uid}`)).count),
-    );
-    expect(Math.min(...countsInFolders)).toBeGreaterThan(0);
+    for (const { uid } of folders) expect((await listPage(`parent=${uid}`)).count).toBeGreaterThan(0);
   });
 
   it('--seed creates the same assets on every machine', async () => {
@@ -126,11 +123,7 @@ describe('long lists', () => {
     const [first] = (await listPage('limit=1')).items;
     const { asset_uid } = await (await create(5)).json();
     const pageAfter = await listPage('limit=2');
-    expect([pageAfter.items[0].uid, pageAfter.items[1].uid, pageAfter.count]).toEqual([
-      asset_uid,
-      first.uid,
-      seededCount + 1,
-    ]);
+    expect(pageAfter).toMatchObject({ items: [{ uid: asset_uid }, { uid: first.uid }], count: seededCount + 1 });
     await call('DELETE', `/assets/${asset_uid}/`);
     expect(await listPage('limit=1')).toMatchObject({ items: [{ uid: first.uid }], count: seededCount });
     const database = openDatabase(`${sandbox.dataDir}/sandbox.db`);

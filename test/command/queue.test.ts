@@ -588,6 +588,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   it('a worker creates an asset again and warns about the orphan if the first response was lost', async () => {
     const path = createFile('lost.md');
     const [{ job_id: id }] = await runJson(['upload', path, '--queue']);
+    // The entry of a worker that crashed before it got the response to its creation.
     await storeLostCreation(queue, id, path);
     const worker = startWorker();
     await waitUntil(async () => (await listJobs('--finished')).length === 1);

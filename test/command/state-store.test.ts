@@ -66,6 +66,7 @@ const openStore = (work: (database: SqlDatabase) => void) => {
   database.close();
 };
 
+/** The exit code, the error code and the number of requests of a run that sends nothing. */
 const exit14WithoutRequest = (code: string) => [14, code, 0] as const;
 
 describe('a full or read-only state disk', { tags: 'root-mount' }, () => {

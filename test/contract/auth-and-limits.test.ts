@@ -145,7 +145,7 @@ describe('§8 Limits', () => {
       expect(refused.headers.get('Retry-After')).toBe('60');
       expect(refused.headers.get('X-RateLimit-Remaining')).toBe('0');
       expect(await refused.json()).toMatchObject({ error: { code: 'rate_limited' } });
-      now += 60_001;
+      now += 60_001; // a millisecond after the window of 60 seconds
       expect((await callLimited('GET', '/assets/')).status).toBe(200);
     } finally {
       await limitedSandbox.end();

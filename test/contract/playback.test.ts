@@ -159,7 +159,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
           body: JSON.stringify({ asset_id: asset.uid, playback_token }),
         });
       const { variants } = await (await requestInfo()).json();
-      now += 60_001;
+      now += 60_001; // a millisecond after the 60 seconds
       expect((await requestInfo()).status).toBe(401);
       expect((await fetch(variants[0].url.url)).status).toBe(403);
     } finally {

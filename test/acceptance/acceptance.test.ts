@@ -34,31 +34,31 @@ afterAll(async () => {
 const outcomes = new Map<string, boolean>();
 
 /** Declares a check that relies on assumptions. */
-function check(name: string, relies: readonly string[], run: () => Promise<void>) {
+function check(name: string, assumptionIds: readonly string[], verify: () => Promise<void>) {
   it(name, { timeout: 300_000 }, async () => {
     let isHeld = false;
     try {
-      await run();
+      await verify();
       isHeld = true;
     } finally {
-      for (const id of relies) outcomes.set(id, isHeld && outcomes.get(id) !== false);
+      for (const id of assumptionIds) outcomes.set(id, isHeld && outcomes.get(id) !== false);
     }
   });
 }
 
 /** Runs a command and expects an exit code. @returns its output */
-async function run(args: readonly string[], code = 0) {
+async function runMediactl(args: readonly string[], code = 0) {
   const ran = await cli.run(args);
   expect([ran.code, ran.stderr], args.join(' ')).toEqual([code, expect.any(String)]);
   return ran;
 }
-const fileOf = (name: string, content: string | Buffer) => {
+const writeFileNamed = (name: string, content: string | Buffer) => {
   const path = join(cli.home, name);
   writeFileSync(path, content);
   return path;
 };
-const upload = async (name: string, content: string | Buffer) =>
-  (await cli.json(['upload', fileOf(name, content), folder, '--create-folders', '--force']))[0];
+const uploadFile = async (name: string, content: string | Buffer) =>
+  (await cli.json(['upload', writeFileNamed(name, content), folder, '--create-folders', '--force']))[0];
 
 describe('read-only checks', () => {
   check('the service accepts the API key and returns rate limits', ['A23'], async () => {
@@ -70,23 +70,23 @@ describe('read-only checks', () => {
     expect(code).toBe(4);
   });
   check('the service has one primary workspace', ['A10'], async () => {
-    const all: { is_primary?: boolean }[] = await cli.json(['workspaces', 'ls']);
-    expect(all.filter(({ is_primary }) => is_primary).length).toBe(1);
+    const workspaces: { is_primary?: boolean }[] = await cli.json(['workspaces', 'ls']);
+    expect(workspaces.filter(({ is_primary }) => is_primary).length).toBe(1);
   });
   check('the service lists as many assets as it counts', ['A01'], async () => {
-    const count = Number((await run(['ls', '--count'])).stdout);
+    const count = Number((await runMediactl(['ls', '--count'])).stdout);
     expect((await cli.json(['ls', '--all'])).length).toBe(count);
   });
   check('the service applies the status filter', ['A11'], async () => {
-    const { stderr } = await run(['ls', '--status', 'ready', '--json']);
+    const { stderr } = await runMediactl(['ls', '--status', 'ready', '--json']);
     expect(stderr).not.toContain('ignored a filter');
   });
   check('the service returns the folder tree and lists the top level', ['A02', 'A03', 'A26'], async () => {
-    await run(['folders', 'tree', '--json']);
-    await run(['ls', '/', '--json']);
+    await runMediactl(['folders', 'tree', '--json']);
+    await runMediactl(['ls', '/', '--json']);
   });
   check('the service returns no asset for an unknown uid', [], async () => {
-    await run(['get', '00000000-0000-4000-8000-000000000000'], 3);
+    await runMediactl(['get', '00000000-0000-4000-8000-000000000000'], 3);
   });
 });
 
@@ -94,22 +94,22 @@ describe.skipIf(isReadOnly)('write checks', () => {
   let uid = '';
 
   check('the service creates, renames and moves a folder', ['A02'], async () => {
-    await run(['folders', 'create', '-p', `${folder}/one`]);
-    await run(['folders', 'rename', `${folder}/one`, 'two']);
-    await run(['folders', 'create', `${folder}/three`]);
-    await run(['mv', `${folder}/two`, `${folder}/three`]);
-    await run(['ls', `${folder}/three/two`]);
+    await runMediactl(['folders', 'create', '-p', `${folder}/one`]);
+    await runMediactl(['folders', 'rename', `${folder}/one`, 'two']);
+    await runMediactl(['folders', 'create', `${folder}/three`]);
+    await runMediactl(['mv', `${folder}/two`, `${folder}/three`]);
+    await runMediactl(['ls', `${folder}/three/two`]);
   });
   check('mediactl refuses a folder name with a slash', [], async () => {
-    await run(['folders', 'rename', `${folder}/three`, 'a/b'], 2);
+    await runMediactl(['folders', 'rename', `${folder}/three`, 'a/b'], 2);
   });
   check('the service stores an upload and confirms its checksum', [], async () => {
-    const record = await upload('notes.md', `# ${folder}`);
+    const record = await uploadFile('notes.md', `# ${folder}`);
     expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
     uid = record.asset_uid;
   });
   check('the service stores an upload of several chunks', [], async () => {
-    const path = fileOf('large.bin', someBytes(300_000, folder));
+    const path = writeFileNamed('large.bin', someBytes(300_000, folder));
     const [record] = await cli.json(['upload', path, folder, '--chunk-size', '64KiB', '--force']);
     expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
   });
@@ -119,43 +119,43 @@ describe.skipIf(isReadOnly)('write checks', () => {
   });
   check('mediactl on another machine does not upload the same file again', ['A28'], async () => {
     const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another machine') };
-    const [again] = await cli.json(['upload', join(cli.home, 'notes.md'), folder], { environment });
-    expect(['same_name_and_size', 'skipped']).toContain(again.outcome);
+    const [record] = await cli.json(['upload', join(cli.home, 'notes.md'), folder], { environment });
+    expect(['same_name_and_size', 'skipped']).toContain(record.outcome);
   });
   check('the service processes an uploaded asset', ['A11'], async () => {
-    await run(['wait', uid, '--timeout', '4m']);
+    await runMediactl(['wait', uid, '--timeout', '4m']);
   });
   check('the service finds an asset by its name and its path', ['A26'], async () => {
     expect((await cli.json(['get', `${folder}/notes.md`]))[0].uid).toBe(uid);
-    const found: { uid: string }[] = await cli.json(['ls', folder, '--all']);
-    expect(found.map((asset) => asset.uid)).toContain(uid);
+    const assets: { uid: string }[] = await cli.json(['ls', folder, '--all']);
+    expect(assets.map((asset) => asset.uid)).toContain(uid);
   });
   check('the service renames an asset', ['A08'], async () => {
-    await run(['rename', uid, 'renamed.md']);
+    await runMediactl(['rename', uid, 'renamed.md']);
     expect((await cli.json(['get', uid]))[0].name).toBe('renamed.md');
   });
   check('the service adds and removes a tag of an asset', ['A08'], async () => {
-    await run(['tag', uid, '--add', 'mediactl-acceptance']);
-    await run(['tag', uid, '--remove', 'mediactl-acceptance']);
+    await runMediactl(['tag', uid, '--add', 'mediactl-acceptance']);
+    await runMediactl(['tag', uid, '--remove', 'mediactl-acceptance']);
   });
   check('the service moves an asset to another folder', ['A20'], async () => {
-    await run(['mv', uid, `${folder}/three`]);
-    await run(['mv', uid, folder]);
+    await runMediactl(['mv', uid, `${folder}/three`]);
+    await runMediactl(['mv', uid, folder]);
   });
   check('the service returns the uploaded bytes in a download', ['A27'], async () => {
     const [saved] = await cli.json(['download', uid, '-o', join(cli.home, 'back.md')]);
     expect(saved.verified).toBe(true);
   });
   check('the service returns a playback URL that can be fetched', [], async () => {
-    await run(['play', uid, '--probe']);
+    await runMediactl(['play', uid, '--probe']);
   });
   check('the service does not return a deleted asset', [], async () => {
-    await run(['rm', uid, '--yes']);
-    await run(['get', uid], 3);
+    await runMediactl(['rm', uid, '--yes']);
+    await runMediactl(['get', uid], 3);
   });
   check('the service deletes folders and their contents', ['A04'], async () => {
-    await run(['rm', '-r', folder, '--yes']);
-    const { stdout } = await run(['folders', 'tree', '--json']);
+    await runMediactl(['rm', '-r', folder, '--yes']);
+    const { stdout } = await runMediactl(['folders', 'tree', '--json']);
     expect(stdout).not.toContain(folder.slice(1));
   });
 });

@@ -14,12 +14,12 @@ const textOf = (folder: string) =>
 
 const codes = Object.keys(errorTable);
 
-it('the source code throws each error code of the table', () => {
+it('the source code contains each error code of errorTable', () => {
   const text = textOf('src');
   expect(codes.filter((code) => !text.includes(`'${code}'`))).toEqual([]);
 });
 
-it('each code has a test that provokes it and compares exit code and next step', () => {
+it('each error code has a test that compares its exit code and hint', () => {
   const compared = new Set(
     [...textOf('test').matchAll(/\b(?:errorInTable\('(\w+)'\)|code: '(\w+)',\s*exit: \d+,\s*hint:)/g)].map(
       ([, inTable, compared]) => inTable ?? compared,

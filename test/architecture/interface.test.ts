@@ -9,11 +9,11 @@ const read = (path: string) => (existsSync(root + path) ? readFileSync(root + pa
 
 const pages = Object.entries(interfaceFiles(await publicInterface(), read));
 
-it.each(pages)('%s lists the public names that the program has; npm run generate updates it', (path, names) => {
+it.each(pages)('%s lists the current public names of the program (npm run generate updates it)', (path, names) => {
   expect(read(path).split('\n')).toEqual(names.split('\n'));
 });
 
-it('CHANGELOG.md spells out under "Breaking" each public name that was removed or changed', () => {
+it('CHANGELOG.md names under "Breaking" each public name that was removed or changed', () => {
   const breaking = [...read('CHANGELOG.md').matchAll(/^### Breaking\n(.*?)(?=^##)/gms)]
     .map(([, text]) => text)
     .join('');

@@ -12,7 +12,7 @@ const allPages = [
     .map((name) => `docs/${name}`),
 ];
 
-it.for(allPages)('links of %s lead to a file, and to a heading in it', (page) => {
+it.for(allPages)('each link of %s leads to an existing file and heading', (page) => {
   const broken = linksIn(readPage(page)).filter((link) => {
     const [path = '', anchor] = link.split('#');
     const target = path === '' ? page : normalize(join(dirname(page), path));
@@ -22,23 +22,23 @@ it.for(allPages)('links of %s lead to a file, and to a heading in it', (page) =>
   expect(broken).toEqual([]);
 });
 
-it('the index of the manual names every page', () => {
-  const named = linksIn(readPage('docs/README.md'));
-  expect(docsPages.filter((name) => name !== 'README.md' && !named.includes(name))).toEqual([]);
+it('docs/README.md links to every page of the manual', () => {
+  const links = linksIn(readPage('docs/README.md'));
+  expect(docsPages.filter((name) => name !== 'README.md' && !links.includes(name))).toEqual([]);
 });
 
-it('the scripting page names every exit code', () => {
-  const named = [...readPage('docs/scripting.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
-  expect(named).toEqual(Object.values(exitCodes));
+it('docs/scripting.md lists every exit code', () => {
+  const documentedCodes = [...readPage('docs/scripting.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(documentedCodes).toEqual(Object.values(exitCodes));
 });
 
-it('the configuration page names every variable', () => {
+it('docs/configuration.md lists every environment variable', () => {
   const page = readPage('docs/configuration.md');
   const variables = environmentRows().flatMap(([names]) => names.split(', '));
   expect(variables.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-it('the troubleshooting page quotes messages as the program prints them', () => {
+it('the messages in docs/troubleshooting.md occur in the source code', () => {
   const [, table = ''] = readPage('docs/troubleshooting.md').split('| you see |');
   const sources = readdirSync(`${repository}src`, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { recovery } from '../../src/client/upload/session/upload.ts';
 
-it('docs/architecture.md has the recovery rule of the upload engine', () => {
+it('the recovery table in docs/architecture.md equals the rules in the source code', () => {
   const page = readFileSync('docs/architecture.md', 'utf8');
   const table = /\| lost \|[^\n]*\n[^\n]*\n((?: +\|[^\n]*\n)+)/.exec(page)?.[0] ?? '';
   const cellsOf = (line: string) =>

@@ -12,7 +12,7 @@ const filesOf = (folder: string, pattern: RegExp) =>
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-it.each(['src', 'test'])('each type name in %s is declared once, so that it has one meaning', (folder) => {
+it.each(['src', 'test'])('each type name in %s is declared only once', (folder) => {
   const places = new Map<string, string[]>();
   for (const path of filesOf(folder, /\.tsx?$/))
     for (const [, name = ''] of read(path).matchAll(

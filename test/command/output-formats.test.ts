@@ -9,14 +9,14 @@ const items = [
   { uid: uids[2], name: '映像 🎬 \u001b]0;title\u0007', tags: null, player: { theme: 'light' } },
 ];
 
-async function shaped(...args: string[]) {
+async function listAssets(...args: string[]) {
   const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   return cli.run(['assets', 'ls', ...args]);
 }
 
 it('--csv prints a header with the fields of all records and quotes values where needed', async () => {
-  expect((await shaped('--csv')).stdout).toBe(
+  expect((await listAssets('--csv')).stdout).toBe(
     [
       'uid,name,tags,player,extra',
       `${uids[0]},plain,"[""a"",""b""]","{""theme"":""dark""}",`,
@@ -28,7 +28,7 @@ it('--csv prints a header with the fields of all records and quotes values where
 });
 
 it('--tsv prints one line per record and escapes tabs and line breaks', async () => {
-  expect((await shaped('--tsv', '--fields', 'name,player.theme')).stdout).toBe(
+  expect((await listAssets('--tsv', '--fields', 'name,player.theme')).stdout).toBe(
     [
       'name\tplayer.theme',
       'plain\tdark',
@@ -41,7 +41,7 @@ it('--tsv prints one line per record and escapes tabs and line breaks', async ()
 
 it('--fields selects fields in every output format and warns about a field that no record has', async () => {
   const fields = ['--fields', 'name,player.theme,nonsense'];
-  const { stdout, stderr, code } = await shaped(...fields, '--jsonl', '--limit', '1');
+  const { stdout, stderr, code } = await listAssets(...fields, '--jsonl', '--limit', '1');
   expect(code).toBe(0);
   expect(JSON.parse(stdout.split('\n')[0] as string)).toEqual({
     name: 'plain',
@@ -49,16 +49,16 @@ it('--fields selects fields in every output format and warns about a field that 
     nonsense: null,
   });
   expect(stderr).toBe('warning: no record has a field nonsense; --json shows all fields\n');
-  expect((await shaped('--fields', 'name,player.theme')).stdout.split('\n')[0]).toBe('plain\tdark');
-  expect((await shaped('--fields', 'name', '-q')).stdout).toBe(`${uids.join('\n')}\n`);
-  expect((await shaped('--fields', 'tags.0', '--json')).stdout).toContain('{"tags.0":"a"}');
+  expect((await listAssets('--fields', 'name,player.theme')).stdout.split('\n')[0]).toBe('plain\tdark');
+  expect((await listAssets('--fields', 'name', '-q')).stdout).toBe(`${uids.join('\n')}\n`);
+  expect((await listAssets('--fields', 'tags.0', '--json')).stdout).toContain('{"tags.0":"a"}');
 });
 
 it('--jq filters the whole list, or each record with --jsonl', async () => {
-  expect((await shaped('--jq', '.[].player.theme')).stdout).toBe('dark\nnull\nlight\n');
-  expect((await shaped('--jq', 'length')).stdout).toBe('3\n');
-  expect((await shaped('--jq', '.tags', '--jsonl')).stdout).toBe('["a","b"]\n[]\nnull\n');
-  expect((await shaped('--jq', 'empty')).stdout).toBe('');
+  expect((await listAssets('--jq', '.[].player.theme')).stdout).toBe('dark\nnull\nlight\n');
+  expect((await listAssets('--jq', 'length')).stdout).toBe('3\n');
+  expect((await listAssets('--jq', '.tags', '--jsonl')).stdout).toBe('["a","b"]\n[]\nnull\n');
+  expect((await listAssets('--jq', 'empty')).stdout).toBe('');
 });
 
 it.each([
@@ -69,18 +69,18 @@ it.each([
   [['--csv', '--tsv'], '--csv and --tsv cannot be used together'],
   [['--fields', 'a,,b'], "--fields does not accept 'a,,b'"],
 ])('assets ls with the options %j exits with 2 and explains the error', async (args, words) => {
-  const { code, stdout, stderr } = await shaped(...args);
+  const { code, stdout, stderr } = await listAssets(...args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain(words);
 });
 
 it('--jq cannot read environment variables', async () => {
-  const { stdout } = await shaped('--jq', '[env.HOME, env.PATH, $ENV.MEDIACTL_API_KEY] | join(",")');
+  const { stdout } = await listAssets('--jq', '[env.HOME, env.PATH, $ENV.MEDIACTL_API_KEY] | join(",")');
   expect(stdout).not.toContain(String(process.env.PATH));
   expect(stdout).not.toContain('a-key-of-this-test');
 });
 
-it('an empty list has no CSV header unless --fields names the columns', async () => {
+it('assets ls --csv prints no header for an empty list unless --fields names the columns', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   expect((await cli.run(['assets', 'ls', '--csv'])).stdout).toBe('');
@@ -90,8 +90,8 @@ it('an empty list has no CSV header unless --fields names the columns', async ()
 it('every output format keeps wide characters and escapes control characters on a terminal', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, NO_COLOR: '1' });
-  for (const form of [[], ['--csv'], ['--tsv'], ['--json'], ['--jq', '.[].name']]) {
-    const { stdout } = await cli.run(['assets', 'ls', ...form], { tty: true, columns: 100 });
+  for (const formatOptions of [[], ['--csv'], ['--tsv'], ['--json'], ['--jq', '.[].name']]) {
+    const { stdout } = await cli.run(['assets', 'ls', ...formatOptions], { tty: true, columns: 100 });
     expect(stdout).not.toContain('\u001b');
     expect(stdout).not.toContain('\u0007');
     expect(stdout).toContain('映像 🎬 \\u001b]0;title\\u0007');
@@ -112,9 +112,9 @@ it('ls --quiet reports on stderr that it lists only one page, and rm --dry-run n
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   const { stdout, stderr } = await cli.run(['ls', '-q', '--limit', '3']);
   expect(stdout.trim().split('\n')).toEqual(uids);
-  const page = await cli.run(['ls', '-q']);
-  expect(page.stderr).toContain('of 308; --all for all');
+  const defaultPage = await cli.run(['ls', '-q']);
+  expect(defaultPage.stderr).toContain('of 308; --all for all');
   expect(stderr).toBe('');
-  const dry = await cli.run(['rm', uids[0] as string, '-n'], { tty: true });
-  expect(dry.stderr).toContain(`${uids[0]}  plain`);
+  const dryRun = await cli.run(['rm', uids[0] as string, '-n'], { tty: true });
+  expect(dryRun.stderr).toContain(`${uids[0]}  plain`);
 });

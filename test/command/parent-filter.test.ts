@@ -11,7 +11,7 @@ import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 describe('paths in a secondary workspace', () => {
   let sandbox: TestSandbox;
   let cli: Cli;
-  let requests: () => Promise<number>;
+  let countAssets: () => Promise<number>;
   beforeAll(async () => {
     sandbox = await startSandbox({ strict: false });
   });
@@ -23,7 +23,7 @@ describe('paths in a secondary workspace', () => {
     // The same name at the top level of both workspaces.
     for (const workspace of ['Main', 'Archive'])
       expect((await cli.run(['upload', file, '--force', '--workspace', workspace])).code).toBe(0);
-    requests = async () => (await cli.json(['ls', '--search', 'same', '--all'])).length;
+    countAssets = async () => (await cli.json(['ls', '--search', 'same', '--all'])).length;
   });
 
   it.each([
@@ -40,7 +40,7 @@ describe('paths in a secondary workspace', () => {
     ['download', '/same.md', '-o', 'x'],
     ['check', '.', '/Side'],
   ])('mediactl %s %s exits with 2 in a secondary workspace and changes nothing', async (...args) => {
-    const before = await requests();
+    const before = await countAssets();
     await cli.run(['folders', 'create', '/Side', '--workspace', 'Archive']);
     const { code, stderr } = await cli.run(args, {
       environment: { MEDIACTL_WORKSPACE: 'Archive' },
@@ -48,7 +48,7 @@ describe('paths in a secondary workspace', () => {
     });
     expect([code, stderr]).toEqual([2, expect.stringContaining('workspace Archive is not the primary one')]);
     expect(stderr).toMatch(/--workspace '?Main/);
-    expect(await requests()).toBe(before);
+    expect(await countAssets()).toBe(before);
   });
 
   it('rm and get exit with 3 if the named asset is in another workspace', async () => {
@@ -57,61 +57,63 @@ describe('paths in a secondary workspace', () => {
     const file = join(cli.home, name);
     writeFileSync(file, '# in Main');
     await cli.run(['upload', file, '--workspace', 'Main']);
-    const removed = await cli.run(['rm', name, '--newest', '--yes'], inArchive);
-    expect([removed.code, removed.stderr]).toEqual([3, expect.stringContaining('in another workspace')]);
+    const rmRun = await cli.run(['rm', name, '--newest', '--yes'], inArchive);
+    expect([rmRun.code, rmRun.stderr]).toEqual([3, expect.stringContaining('in another workspace')]);
     expect((await cli.run(['get', name], inArchive)).code).toBe(3);
   });
 
   it('folders tree and get by uid work in a secondary workspace, and ls / works in the primary one', async () => {
-    const archive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
-    expect((await cli.run(['folders', 'tree'], archive)).code).toBe(0);
+    const inArchive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
+    expect((await cli.run(['folders', 'tree'], inArchive)).code).toBe(0);
     const [{ uid }] = await cli.json(['ls', '--search', 'same']);
-    expect((await cli.run(['get', uid], archive)).code).toBe(0);
+    expect((await cli.run(['get', uid], inArchive)).code).toBe(0);
     expect((await cli.run(['ls', '/', '--workspace', 'Main'])).code).toBe(0);
   });
 });
 
 describe('a service that lists the assets of subfolders too', () => {
   const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
-  const [workspace, top, below] = [uid(9), uid(1), uid(2)];
+  const [workspace, folder, subfolder] = [uid(9), uid(1), uid(2)];
   const assets = [
-    { uid: uid(3), name: 'still.jpg', in: top },
-    { uid: uid(4), name: 'deep.mp4', in: below },
+    { uid: uid(3), name: 'still.jpg', in: folder },
+    { uid: uid(4), name: 'deep.mp4', in: subfolder },
   ];
-  const start = async (isRecursive: boolean) => {
+  const startService = async (isRecursive: boolean) => {
     const recorded = await startRecordingServer(({ method, path, query }) => {
       if (path.includes('/folders/'))
-        return { body: [{ uid: top, name: 'Campaigns', children: [{ uid: below, name: '2026', children: [] }] }] };
+        return {
+          body: [{ uid: folder, name: 'Campaigns', children: [{ uid: subfolder, name: '2026', children: [] }] }],
+        };
       if (path.includes('/workspaces/'))
         return { body: { items: [{ uid: workspace, name: 'Main', is_primary: true }], count: 1 } };
       if (method !== 'GET') return { status: 204, body: {} };
       const { parent, search } = query;
-      const found = assets.filter(
+      const matchingAssets = assets.filter(
         (asset) =>
-          (!parent || asset.in === parent || (isRecursive && parent === top && asset.in === below)) &&
+          (!parent || asset.in === parent || (isRecursive && parent === folder && asset.in === subfolder)) &&
           (!search || asset.name.includes(search)),
       );
-      return { body: { items: found.map(({ in: _, ...asset }) => asset), count: found.length } };
+      return { body: { items: matchingAssets.map(({ in: _, ...asset }) => asset), count: matchingAssets.length } };
     });
     const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: recorded.url, MEDIACTL_WORKSPACE: workspace });
     return { cli, requests: recorded.requests };
   };
-  const written = (requests: RecordedRequest[]) => requests.filter(({ method }) => method !== 'GET');
+  const writesIn = (requests: RecordedRequest[]) => requests.filter(({ method }) => method !== 'GET');
 
   it.each([
     ['rm', '/Campaigns/*', '--yes'],
     ['rm', '--folder', '/Campaigns', '--yes'],
     ['update', '--folder', '/Campaigns', '--name', 'x', '--yes'],
   ])('%s %s %s exits with 6 and changes nothing if the service lists assets of subfolders too', async (...args) => {
-    const { cli, requests } = await start(true);
+    const { cli, requests } = await startService(true); // lists the assets of subfolders too
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([6, expect.stringContaining(`it lists ${uid(4)}, which is in a folder below`)]);
-    expect(written(requests)).toEqual([]);
+    expect(writesIn(requests)).toEqual([]);
   });
 
   it('rm /Campaigns/* deletes the assets of the folder if the service lists no assets of subfolders', async () => {
-    const { cli, requests } = await start(false);
+    const { cli, requests } = await startService(false);
     expect((await cli.run(['rm', '/Campaigns/*', '--yes'])).code).toBe(0);
-    expect(written(requests).map(({ path }) => path)).toEqual([expect.stringContaining(uid(3))]);
+    expect(writesIn(requests).map(({ path }) => path)).toEqual([expect.stringContaining(uid(3))]);
   });
 });

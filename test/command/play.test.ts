@@ -27,12 +27,7 @@ async function startService(info: object, media: (path: string) => StubResponse 
     if (path.endsWith('/playback/info/')) return { body: withOrigin(info) };
     if (path.startsWith('/media/')) return media(path);
     return {
-      body: {
-        uid,
-        name: 'A </script> name',
-        description: 'Of </p> words',
-        tags: [{ slug: 'sea' }],
-      },
+      body: { uid, name: 'A </script> name', description: 'Of </p> words', tags: [{ slug: 'sea' }] },
     };
   });
   const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
@@ -172,7 +167,7 @@ describe('play of a blocked asset', () => {
 
 describe('play --web', () => {
   /** Creates a program that records its arguments. */
-  const program = (name: string) => {
+  const installProgram = (name: string) => {
     const folder = join(cli.home, 'bin');
     mkdirSync(folder, { recursive: true });
     const path = join(folder, name);
@@ -180,11 +175,11 @@ describe('play --web', () => {
     chmodSync(path, 0o755);
     return path;
   };
-  const played = () => readFileSync(join(cli.home, 'played'), 'utf8').trimEnd().split('\n');
+  const programArguments = () => readFileSync(join(cli.home, 'played'), 'utf8').trimEnd().split('\n');
 
   /** Runs mediactl as a separate process, whose PATH finds the desktop's opener. */
-  const asProgram = async (url: string, ...args: string[]) => {
-    if (!existsSync(join(cli.home, 'bin/xdg-open'))) program('xdg-open');
+  const runMediactl = async (url: string, ...args: string[]) => {
+    if (!existsSync(join(cli.home, 'bin/xdg-open'))) installProgram('xdg-open');
     return promisify(execFile)(mediactlCommand[0], [...mediactlCommand.slice(1), 'play', uid, ...args], {
       env: {
         ...inherited,
@@ -199,21 +194,22 @@ describe('play --web', () => {
   };
 
   /** Polls until the desktop's opener has run, since mediactl does not wait for it. */
-  const waitUntilOpened = () => expect.poll(() => existsSync(join(cli.home, 'played')) && played().join()).toBeTruthy();
+  const waitUntilOpened = () =>
+    expect.poll(() => existsSync(join(cli.home, 'played')) && programArguments().join()).toBeTruthy();
 
   it('play --web warns if the program that opens the browser exits with an error after a second', async () => {
     const { url } = await startService({ type: 'third_party', embed_url: 'HERE/media/embed' });
-    writeFileSync(program('xdg-open'), '#!/bin/sh\nsleep 1.3\nexit 3\n');
-    const { stdout, stderr } = await asProgram(url, '--web');
+    writeFileSync(installProgram('xdg-open'), '#!/bin/sh\nsleep 1.3\nexit 3\n');
+    const { stdout, stderr } = await runMediactl(url, '--web');
     expect([stdout, stderr]).toEqual([expect.stringMatching(/\.html\n$/), expect.stringContaining('exit code 3')]);
   });
 
   it('play --web opens a local page of mode 0600 that contains neither API key nor playback token', async () => {
     const { url } = await startService({ type: 'video', source_url: { url: 'HERE/media/f' } });
-    const { stdout } = await asProgram(url, '--web');
+    const { stdout } = await runMediactl(url, '--web');
     const path = stdout.trim();
     await waitUntilOpened();
-    expect(played()).toEqual([`file://${path}`]);
+    expect(programArguments()).toEqual([`file://${path}`]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const page = readFileSync(path, 'utf8');
     expect(page).toContain(`${url}/media/f`);
@@ -236,10 +232,7 @@ it('play resolves relative media URLs and ignores invalid ones', async () => {
 });
 
 it('play exits with 4 and the code token_expired, and does not suggest auth login, if the service rejects the playback token', async () => {
-  const { url } = await startRecordingServer(() => ({
-    status: 401,
-    body: { error: { message: 'expired' } },
-  }));
+  const { url } = await startRecordingServer(() => ({ status: 401, body: { error: { message: 'expired' } } }));
   const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
   const args = ['play', uid, '--token-file', '-', '--url', '--json'];
   const { code, stderr } = await cli.run(args, { environment, stdin: token });

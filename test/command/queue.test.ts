@@ -24,7 +24,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   let store: StoreServer;
   let media: string;
   let queue: string;
-  const working: { stop: AbortController; ended: Promise<CliResult> }[] = [];
+  const workers: { stop: AbortController; ended: Promise<CliResult> }[] = [];
   beforeAll(async () => {
     store = await redis.start();
   });
@@ -35,8 +35,8 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     mkdirSync(media);
   });
   afterEach(async () => {
-    for (const { stop } of working) stop.abort();
-    await Promise.all(working.splice(0).map(({ ended }) => ended));
+    for (const { stop } of workers) stop.abort();
+    await Promise.all(workers.splice(0).map(({ ended }) => ended));
   });
 
   const run = (args: string[], options: CliOptions = {}) =>
@@ -45,36 +45,36 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       ...options,
       environment: { MEDIACTL_QUEUE: queue, ...options.environment },
     });
-  const json = async (args: string[]) => {
+  const runJson = async (args: string[]) => {
     const { code, stdout, stderr } = await run([...args, '--json']);
     expect(code, stderr).toBe(0);
     return JSON.parse(stdout);
   };
   /** Starts a worker as another machine; it stops when the test ends. */
-  const work = (args: string[] = [], options: CliOptions = {}, root = media) => {
+  const startWorker = (args: string[] = [], options: CliOptions = {}, root = media) => {
     const stop = new AbortController();
     const ended = new Cli(account()).run(['worker', '--root', root, '--jsonl', ...args], {
       ...options,
       environment: { MEDIACTL_QUEUE: queue, ...options.environment },
       signal: stop.signal,
     });
-    working.push({ stop, ended });
+    workers.push({ stop, ended });
     return { stop, ended };
   };
   let fileCount = 0;
   // Each test writes files of another size, so that none is taken for an asset of another test.
-  const file = (name: string, bytes: Buffer | string = `# ${name}${' '.repeat(++fileCount)}`) => {
+  const createFile = (name: string, bytes: Buffer | string = `# ${name}${' '.repeat(++fileCount)}`) => {
     const path = join(media, name);
     writeFileSync(path, bytes);
     return path;
   };
-  const listed = (...more: string[]) => json(['uploads', 'ls', '--queue', ...more]);
+  const listJobs = (...more: string[]) => runJson(['uploads', 'ls', '--queue', ...more]);
 
   it('upload --queue prints job ids, a worker uploads the files, and --wait prints the records of an upload', async () => {
-    const paths = [file('a.md'), file('b.md')];
+    const paths = [createFile('a.md'), createFile('b.md')];
     const args = ['--folder', '/Queued', '--create-folders', '--description', 'of the test'];
-    const handed = await run(['upload', ...paths, ...args, '--queue', '--jsonl']);
-    expect([handed.code, handed.stderr]).toEqual([
+    const queueRun = await run(['upload', ...paths, ...args, '--queue', '--jsonl']);
+    expect([queueRun.code, queueRun.stderr]).toEqual([
       0,
       [
         'warning: no worker is connected; start one on a machine that can read the files: mediactl worker',
@@ -82,190 +82,185 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
         'to watch the workers: mediactl uploads watch\n',
       ].join('\n'),
     ]);
-    const queued = handed.stdout
+    const queued = queueRun.stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(queued).toMatchObject(paths.map((path) => ({ path, outcome: 'queued', asset_uid: null, error: null })));
-    const waiting = await run(['uploads', 'ls', '--queue', '--json']);
-    expect(waiting.stderr).toContain('no worker is connected; start one');
-    expect(JSON.parse(waiting.stdout)).toMatchObject(
+    const jobsBefore = await run(['uploads', 'ls', '--queue', '--json']);
+    expect(jobsBefore.stderr).toContain('no worker is connected; start one');
+    expect(JSON.parse(jobsBefore.stdout)).toMatchObject(
       queued.map(({ job_id }) => ({ id: job_id, state: 'waiting', worker: null })),
     );
-    work(['--name', 'station-3']);
-    const records = await json(['upload', ...paths, ...args, '--queue', '--wait']);
+    startWorker(['--name', 'station-3']);
+    const records = await runJson(['upload', ...paths, ...args, '--queue', '--wait']);
     expect(records.map((record: object) => Object.keys(record))).toEqual(queued.map((record) => Object.keys(record)));
     for (const record of records)
       expect(record).toMatchObject({ verified: true, asset_status: 'ready', request_count: 2, error: null });
     const uids = records.map(({ asset_uid }: { asset_uid: string }) => asset_uid);
-    const [asset] = await json(['assets', 'get', uids[0]]);
+    const [asset] = await runJson(['assets', 'get', uids[0]]);
     expect(asset).toMatchObject({ description: 'of the test' });
-    const done = await listed('--finished');
-    expect(done.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(uids.sort());
-    expect(done[0]).toMatchObject({
-      state: 'uploaded',
-      worker: 'station-3',
-      attempts: 1,
-      crashes: 0,
-    });
-    expect(await listed()).toEqual([]);
-    const shape = JSON.parse((await run(['schema', 'queued-upload'])).stdout);
-    const ajv = new Ajv2020({
-      strict: true,
-      allowUnionTypes: true,
-      formats: { 'date-time': true },
-    });
-    expect(ajv.validate(shape, done), ajv.errorsText()).toBe(true);
+    const finishedJobs = await listJobs('--finished');
+    expect(finishedJobs.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(uids.sort());
+    expect(finishedJobs[0]).toMatchObject({ state: 'uploaded', worker: 'station-3', attempts: 1, crashes: 0 });
+    expect(await listJobs()).toEqual([]);
+    const schema = JSON.parse((await run(['schema', 'queued-upload'])).stdout);
+    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { 'date-time': true } });
+    expect(ajv.validate(schema, finishedJobs), ajv.errorsText()).toBe(true);
   });
 
   it('upload --queue of the same file returns the same job, and skips the file once it is uploaded', async () => {
-    const path = file('once.md');
-    const queued = await json(['upload', path, '--queue']);
-    expect(await json(['upload', path, '--queue'])).toEqual(queued);
-    work();
-    const [first] = await json(['upload', path, '--queue', '--wait']);
-    const [again] = await json(['upload', path, '--queue']);
-    expect(again).toMatchObject({ outcome: 'skipped', asset_uid: first.asset_uid, bytes_sent: 0 });
-    const [second] = await json(['upload', path, '--queue', '--wait', '--force']);
-    expect(second).toMatchObject({ outcome: 'uploaded', resumed_from_bytes: null });
-    expect(second.asset_uid).not.toBe(first.asset_uid);
-    await json(['uploads', 'forget', '--finished', '--queue', '--yes']);
-    expect(await listed('--finished')).toEqual([]);
+    const path = createFile('once.md');
+    const queued = await runJson(['upload', path, '--queue']);
+    expect(await runJson(['upload', path, '--queue'])).toEqual(queued);
+    startWorker();
+    const [uploaded] = await runJson(['upload', path, '--queue', '--wait']);
+    const [skipped] = await runJson(['upload', path, '--queue']);
+    expect(skipped).toMatchObject({ outcome: 'skipped', asset_uid: uploaded.asset_uid, bytes_sent: 0 });
+    const [forced] = await runJson(['upload', path, '--queue', '--wait', '--force']);
+    expect(forced).toMatchObject({ outcome: 'uploaded', resumed_from_bytes: null });
+    expect(forced.asset_uid).not.toBe(uploaded.asset_uid);
+    await runJson(['uploads', 'forget', '--finished', '--queue', '--yes']);
+    expect(await listJobs('--finished')).toEqual([]);
     // This machine has a local receipt, another one has not.
-    expect((await json(['upload', path]))[0]).toMatchObject({ outcome: 'skipped', asset_uid: second.asset_uid });
-    const other = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
-    const [third] = await other.json(['upload', path, '--queue', '--wait']);
-    expect(third.outcome).toBe('uploaded'); // a queue is not compared with the folder
+    expect((await runJson(['upload', path]))[0]).toMatchObject({ outcome: 'skipped', asset_uid: forced.asset_uid });
+    const otherCli = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
+    const [otherUpload] = await otherCli.json(['upload', path, '--queue', '--wait']);
+    expect(otherUpload.outcome).toBe('uploaded'); // a queue is not compared with the folder
   });
 
   it('upload --queue does not take the path that follows as a queue URL', async () => {
-    const path = file('after.md');
+    const path = createFile('after.md');
     const { code, stdout } = await run(['upload', '--queue', path, '--jsonl']);
     expect([code, JSON.parse(stdout).path]).toEqual([0, path]);
   });
 
   it('a missing or changed file fails its own job with a reason, and the worker uploads the other files', async () => {
-    const [good, gone, written] = [file('good.md'), file('gone.md'), file('written.md', 'four')];
-    await json(['upload', good, gone, written, '--queue']);
-    rmSync(gone);
-    writeFileSync(written, 'fore');
-    utimesSync(written, new Date(), new Date(Date.now() + 5_000));
-    work();
-    await waitUntil(async () => (await listed('--finished')).length === 1);
-    await waitUntil(async () => (await listed()).length === 2);
-    await waitUntil(async () => (await listed()).every(({ state }: { state: string }) => state === 'failed'));
-    const failed = await listed();
+    const [unchanged, deleted, edited] = [
+      createFile('good.md'),
+      createFile('gone.md'),
+      createFile('written.md', 'four'),
+    ];
+    await runJson(['upload', unchanged, deleted, edited, '--queue']);
+    rmSync(deleted);
+    writeFileSync(edited, 'fore');
+    utimesSync(edited, new Date(), new Date(Date.now() + 5_000));
+    startWorker();
+    await waitUntil(async () => (await listJobs('--finished')).length === 1);
+    await waitUntil(async () => (await listJobs()).length === 2);
+    await waitUntil(async () => (await listJobs()).every(({ state }: { state: string }) => state === 'failed'));
+    const failed = await listJobs();
     expect(failed.map(({ error }: { error: { code: string } }) => error.code).sort()).toEqual([
       ...['file_changed', 'file_not_found'],
     ]);
     const table = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
     expect(table.stdout).toMatch(/failed: .*written\.md changed since it was queued/);
     // Once the file is back, the same command sends it.
-    writeFileSync(gone, '# gone.md');
-    const { code, stdout } = await run(['upload', gone, '--queue', '--wait', '--json']);
+    writeFileSync(deleted, '# gone.md');
+    const { code, stdout } = await run(['upload', deleted, '--queue', '--wait', '--json']);
     expect([code, JSON.parse(stdout)[0].asset_status]).toEqual([0, 'ready']);
   });
 
   it('a worker accepts a file whose modification time differs only in fractions of a second', async () => {
-    const files = ['1.md', '2.md', '3.md'].map((name) => file(name));
-    const setTimes = (fraction: number) => {
-      for (const path of files) utimesSync(path, 0, 1_700_000_000 + fraction);
+    const files = ['1.md', '2.md', '3.md'].map((name) => createFile(name));
+    const setTimes = (secondsFraction: number) => {
+      for (const path of files) utimesSync(path, 0, 1_700_000_000 + secondsFraction);
     };
     setTimes(0.7654321);
-    const waiting = run(['upload', ...files, '--queue', '--wait', '--jsonl']);
-    await waitUntil(async () => (await listed()).length === 3);
+    const firstRun = run(['upload', ...files, '--queue', '--wait', '--jsonl']);
+    await waitUntil(async () => (await listJobs()).length === 3);
     setTimes(0);
-    work();
-    expect((await waiting).code).toBe(0);
+    startWorker();
+    expect((await firstRun).code).toBe(0);
     // Also with whole seconds in the queue and fractions on disk, but not with a different second.
     const [first, second] = files as [string, string];
-    const again = run(['upload', first, second, '--queue', '--wait', '--force', '--json']);
-    for (const { stop } of working) stop.abort();
-    await waitUntil(async () => (await listed()).length === 2);
+    const secondRun = run(['upload', first, second, '--queue', '--wait', '--force', '--json']);
+    for (const { stop } of workers) stop.abort();
+    await waitUntil(async () => (await listJobs()).length === 2);
     utimesSync(first, 0, 1_700_000_000.9);
     utimesSync(second, 0, 1_700_000_001.1);
-    work();
-    const { code, stdout } = await again;
+    startWorker();
+    const { code, stdout } = await secondRun;
     const codes = JSON.parse(stdout).map(({ error }: { error: { code: string } | null }) => error?.code);
     expect([code, codes]).toEqual([11, [undefined, 'file_changed']]);
   });
 
   it('a worker pauses after ten failures in a row with one code, and resumes by itself', async () => {
-    const paths = Array.from({ length: 14 }, (_, n) => file(`${n}.md`));
+    const paths = Array.from({ length: 14 }, (_, n) => createFile(`${n}.md`));
     const elsewhere = join(setup.cli.home, 'elsewhere');
     mkdirSync(elsewhere);
-    await json(['upload', ...paths, '--queue']);
-    const { stop, ended } = work(['--lease', '1s'], {}, elsewhere);
-    await waitUntil(async () => (await listed()).every(({ attempts }: { attempts: number }) => attempts > 0));
+    await runJson(['upload', ...paths, '--queue']);
+    const { stop, ended } = startWorker(['--lease', '1s'], {}, elsewhere);
+    await waitUntil(async () => (await listJobs()).every(({ attempts }: { attempts: number }) => attempts > 0));
     stop.abort();
     const { stderr } = await ended;
     expect(stderr).toMatch(
       /warning: this worker is paused: 10 files in a row failed with outside_roots(?:.|\n)*this worker has resumed/,
     );
-    work();
+    startWorker();
     expect((await run(['upload', ...paths, '--queue', '--wait'])).code).toBe(0);
   });
 
   it('a worker leaves a file outside its roots to another worker, and upload --wait names it', async () => {
-    const path = file('outside.md');
+    const path = createFile('outside.md');
     const elsewhere = join(setup.cli.home, 'elsewhere');
     mkdirSync(elsewhere);
-    const waiting = run(['upload', path, '--queue', '--wait', '--json']);
-    work(['--name', 'station-9'], {}, elsewhere);
-    await waitUntil(async () => (await listed())[0]?.state === 'retrying');
-    const [row] = await listed();
-    expect(row).toMatchObject({ worker: 'station-9', error: { code: 'outside_roots', retryable: true } });
-    for (const { stop } of working) stop.abort();
-    work();
-    const { code, stderr } = await waiting;
+    const uploadRun = run(['upload', path, '--queue', '--wait', '--json']);
+    startWorker(['--name', 'station-9'], {}, elsewhere);
+    await waitUntil(async () => (await listJobs())[0]?.state === 'retrying');
+    const [job] = await listJobs();
+    expect(job).toMatchObject({ worker: 'station-9', error: { code: 'outside_roots', retryable: true } });
+    for (const { stop } of workers) stop.abort();
+    startWorker();
+    const { code, stderr } = await uploadRun;
     expect([code, stderr]).toEqual([0, expect.stringContaining('outside the roots of station-9')]);
   });
 
   it('upload --wait exits with the code of the failed file; uploads retry and forget exit with 3 for unknown ids', async () => {
-    const path = file('vanished.md');
-    file('stays.md'); // an empty root counts as a disk that is not mounted
-    const waiting = run(['upload', path, '--queue', '--wait', '--json']);
-    await waitUntil(async () => (await listed()).length === 1);
+    const path = createFile('vanished.md');
+    createFile('stays.md'); // an empty root counts as a disk that is not mounted
+    const uploadRun = run(['upload', path, '--queue', '--wait', '--json']);
+    await waitUntil(async () => (await listJobs()).length === 1);
     rmSync(path);
-    for (const name of ['one', 'other']) work(['--name', name]);
-    const { code, stderr } = await waiting;
+    for (const name of ['one', 'other']) startWorker(['--name', name]);
+    const { code, stderr } = await uploadRun;
     expect([code, stderr]).toEqual([2, expect.stringContaining('no such file')]);
     for (const name of ['one', 'other']) expect(stderr).toContain(`${name}: no such file`);
     expect((await run(['uploads', 'retry', 'u000', '--queue'])).code).toBe(3);
     expect((await run(['uploads', 'forget', 'u000', '--queue', '--yes'])).code).toBe(3);
-    const [{ id }] = await listed();
+    const [{ id }] = await listJobs();
     expect((await run(['uploads', 'forget', id, '--queue'])).code).toBe(2);
     // Accepts its path too, or a prefix of its id.
     expect((await run(['uploads', 'retry', path, '--queue', '-n'])).code).toBe(0);
-    const forget = ['uploads', 'forget', id.slice(0, 8), '--queue', '--yes'];
-    expect((await run(forget)).code).toBe(0);
-    expect(await listed()).toEqual([]);
+    const forgetArgs = ['uploads', 'forget', id.slice(0, 8), '--queue', '--yes'];
+    expect((await run(forgetArgs)).code).toBe(0);
+    expect(await listJobs()).toEqual([]);
   });
 
   it('uploads retry rejects a waiting job; upload --wait reports not_found for a job that is forgotten', async () => {
-    const path = file('taken.md');
-    const waiting = run(['upload', path, '--queue', '--wait', '--json']);
-    await waitUntil(async () => (await listed()).length === 1);
-    const [{ id }] = await listed();
+    const path = createFile('taken.md');
+    const uploadRun = run(['upload', path, '--queue', '--wait', '--json']);
+    await waitUntil(async () => (await listJobs()).length === 1);
+    const [{ id }] = await listJobs();
     expect(errorOf(await run(['uploads', 'retry', id, '--queue', '--json']))).toEqual(errorInTable('conflict'));
-    await json(['uploads', 'forget', id, '--queue', '--yes']);
-    const [{ error }] = JSON.parse((await waiting).stdout);
+    await runJson(['uploads', 'forget', id, '--queue', '--yes']);
+    const [{ error }] = JSON.parse((await uploadRun).stdout);
     expect(recordedError(error)).toEqual({ code: 'not_found', exit: 3, hint: 'queue it again' });
   });
 
   it('uploads forget --finished --older-than removes only jobs that finished longer ago than that', async () => {
-    const [old, recent] = [file('old.md'), file('recent.md')];
-    work();
-    for (const path of [old, recent]) expect((await run(['upload', path, '--queue', '--wait'])).code).toBe(0);
-    const done: { id: string; path: string }[] = await listed('--finished');
-    const { id = '' } = done.find(({ path }) => path === old) ?? {};
-    await written(queue, id, { finishedOn: String(Date.now() - 31 * 24 * 3600 * 1000) });
-    const forget = (...args: string[]) => run(['uploads', 'forget', '--queue', '--json', '--yes', ...args]);
-    expect((await forget('--older-than', '30d')).code).toBe(2);
-    expect(JSON.parse((await forget('--finished', '--older-than', '32d')).stdout)).toEqual([]);
-    const { stdout } = await forget('--finished', '--older-than', '30d');
-    expect(JSON.parse(stdout).map((row: { path: string }) => row.path)).toEqual([old]);
-    expect((await listed('--finished')).map((row: { path: string }) => row.path)).toEqual([recent]);
+    const [oldFile, recentFile] = [createFile('old.md'), createFile('recent.md')];
+    startWorker();
+    for (const path of [oldFile, recentFile]) expect((await run(['upload', path, '--queue', '--wait'])).code).toBe(0);
+    const jobs: { id: string; path: string }[] = await listJobs('--finished');
+    const { id = '' } = jobs.find(({ path }) => path === oldFile) ?? {};
+    await overwriteJobFields(queue, id, { finishedOn: String(Date.now() - 31 * 24 * 3600 * 1000) });
+    const runForget = (...args: string[]) => run(['uploads', 'forget', '--queue', '--json', '--yes', ...args]);
+    expect((await runForget('--older-than', '30d')).code).toBe(2);
+    expect(JSON.parse((await runForget('--finished', '--older-than', '32d')).stdout)).toEqual([]);
+    const { stdout } = await runForget('--finished', '--older-than', '30d');
+    expect(JSON.parse(stdout).map((row: { path: string }) => row.path)).toEqual([oldFile]);
+    expect((await listJobs('--finished')).map((row: { path: string }) => row.path)).toEqual([recentFile]);
   });
 
   describe('mediactl worker --metrics', () => {
@@ -275,16 +270,20 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       return { status: response.status, text: await response.text() };
     };
     /** Starts a worker with a log and metrics. */
-    const serve = async (format: string, args: string[], root?: string) => {
+    const startWorkerWithMetrics = async (format: string, args: string[], root?: string) => {
       const output = { stderr: '' };
       const onStderr = (text: string) => {
         output.stderr = text;
       };
-      const started = work(['--name', 'w1', '--log-format', format, '--metrics', '0', ...args], { onStderr }, root);
+      const started = startWorker(
+        ['--name', 'w1', '--log-format', format, '--metrics', '0', ...args],
+        { onStderr },
+        root,
+      );
       await waitUntil(() => output.stderr.includes('uploads from'));
       return { ...started, output };
     };
-    const value = (text: string, name: string) =>
+    const metricValue = (text: string, name: string) =>
       Number(
         text
           .split('\n')
@@ -293,47 +292,47 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       );
 
     it('a worker logs each event as JSON with time, level, worker and file, and counts it in its metrics', async () => {
-      const { output, stop, ended } = await serve('json', []);
-      const path = file('a.md');
-      const foreign = file('b.mp4', 'not a video');
+      const { output, stop, ended } = await startWorkerWithMetrics('json', []);
+      const path = createFile('a.md');
+      const refusedFile = createFile('b.mp4', 'not a video');
       expect((await run(['upload', path, '--queue', '--wait'])).code).toBe(0);
-      await run(['upload', foreign, '--workspace', '00000000-0000-4000-8000-00000000000a', '--queue', '--wait']);
+      await run(['upload', refusedFile, '--workspace', '00000000-0000-4000-8000-00000000000a', '--queue', '--wait']);
       const { text } = await get(output, '/metrics');
-      expect(value(text, 'mediactl_files_total{outcome="uploaded"}')).toBe(1);
-      expect(value(text, 'mediactl_bytes_sent_total')).toBe(statSync(path).size);
-      expect(value(text, 'mediactl_queue_up')).toBe(1);
-      expect(value(text, 'mediactl_queue_files{state="waiting"}')).toBe(0);
-      expect(value(text, 'mediactl_rate_limit_remaining')).toBeGreaterThan(0);
+      expect(metricValue(text, 'mediactl_files_total{outcome="uploaded"}')).toBe(1);
+      expect(metricValue(text, 'mediactl_bytes_sent_total')).toBe(statSync(path).size);
+      expect(metricValue(text, 'mediactl_queue_up')).toBe(1);
+      expect(metricValue(text, 'mediactl_queue_files{state="waiting"}')).toBe(0);
+      expect(metricValue(text, 'mediactl_rate_limit_remaining')).toBeGreaterThan(0);
       for (const secret of [setup.sandbox.key, setup.cli.home, 'a.md']) expect(text).not.toContain(secret);
       expect(await get(output, '/healthz')).toMatchObject({ status: 200, text: '{"status":"ok"}\n' });
       expect(await get(output, '/')).toMatchObject({ status: 404 });
       stop.abort();
       await ended;
-      const lines = output.stderr
+      const events = output.stderr
         .trim()
         .split('\n')
-        .map((line) => JSON.parse(line));
-      for (const line of lines)
-        expect(line).toMatchObject({
+        .map((event) => JSON.parse(event));
+      for (const event of events)
+        expect(event).toMatchObject({
           time: expect.stringMatching(/^\d{4}-.*Z$/),
           worker: 'w1',
           message: expect.any(String),
         });
-      const about = lines.filter((line) => line.path === path);
-      expect(about.map(({ level, message }) => [level, message])).toEqual([
+      const eventsOfFile = events.filter((event) => event.path === path);
+      expect(eventsOfFile.map(({ level, message }) => [level, message])).toEqual([
         ['info', 'started'],
         ['info', 'uploaded, verified'],
       ]);
-      expect(about[1]).toMatchObject({ asset_uid: expect.any(String), size_bytes: statSync(path).size });
+      expect(eventsOfFile[1]).toMatchObject({ asset_uid: expect.any(String), size_bytes: statSync(path).size });
     });
 
     it('a worker with a wrong root explains in log, metrics, health check and doctor why it is paused', async () => {
       const elsewhere = join(setup.cli.home, 'unmounted');
       mkdirSync(elsewhere);
       writeFileSync(join(elsewhere, '.DS_Store'), '');
-      for (const n of [1, 2, 3, 4]) file(`${n}.md`);
+      for (const n of [1, 2, 3, 4]) createFile(`${n}.md`);
       await run(['upload', '--flatten', media, '--queue', '--root', `media=${media}`]);
-      const { output } = await serve('text', [], `media=${elsewhere}`);
+      const { output } = await startWorkerWithMetrics('text', [], `media=${elsewhere}`);
       await waitUntil(() => output.stderr.includes('this worker is paused'));
       expect(output.stderr).toMatch(/^\S+Z warn w1 this worker is paused: .*contains only 0 of 4 queued files.*$/m);
       expect(
@@ -343,9 +342,9 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
           .every((line) => /^\d{4}-\S+Z (info|warn|error) w1 /.test(line)),
       ).toBe(true);
       const { text } = await get(output, '/metrics');
-      expect(value(text, 'mediactl_worker_paused{code="root_mismatch"}')).toBe(1);
-      expect(value(text, 'mediactl_queue_files{state="waiting"}')).toBe(4);
-      expect(value(text, 'mediactl_queue_oldest_age_seconds')).toBeGreaterThan(0);
+      expect(metricValue(text, 'mediactl_worker_paused{code="root_mismatch"}')).toBe(1);
+      expect(metricValue(text, 'mediactl_queue_files{state="waiting"}')).toBe(4);
+      expect(metricValue(text, 'mediactl_queue_oldest_age_seconds')).toBeGreaterThan(0);
       const health = await get(output, '/healthz');
       expect([health.status, JSON.parse(health.text)]).toEqual([
         503,
@@ -361,7 +360,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     });
 
     it('worker --metrics serves only loopback addresses, and rejects other Host headers with 403', async () => {
-      const { output } = await serve('text', []);
+      const { output } = await startWorkerWithMetrics('text', []);
       const [, port = ''] = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output.stderr) ?? [];
       const statusFor = async (host: string) => {
         const socket = connect(Number(port), '127.0.0.1');
@@ -376,50 +375,50 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('uploads forget exits with 6 while a worker uploads the file', async () => {
-    const path = file('large.bin', someBytes(3_000_000, 'large'));
-    const held = work(['--limit-rate', '200KB']);
-    const [{ job_id: id }] = await json(['upload', path, '--queue']);
-    await waitUntil(async () => (await listed())[0]?.state === 'uploading');
-    await waitUntil(async () => (await listed())[0]?.offset_bytes > 0);
+    const path = createFile('large.bin', someBytes(3_000_000, 'large'));
+    const slowWorker = startWorker(['--limit-rate', '200KB']);
+    const [{ job_id: id }] = await runJson(['upload', path, '--queue']);
+    await waitUntil(async () => (await listJobs())[0]?.state === 'uploading');
+    await waitUntil(async () => (await listJobs())[0]?.offset_bytes > 0);
     const { code, stderr } = await run(['uploads', 'forget', id, '--queue', '--yes']);
     expect([code, stderr]).toEqual([6, expect.stringContaining('a worker is uploading it')]);
-    held.stop.abort(Object.assign(new Error('interrupted')));
+    slowWorker.stop.abort(Object.assign(new Error('interrupted')));
   });
 
   it('upload --queue --wait --stop-at exits with 9 at that time, and the workers continue', async () => {
-    const path = file('until.md');
+    const path = createFile('until.md');
     const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--stop-at', '5s']);
     expect([code, stderr]).toEqual([9, expect.stringContaining('1 not finished')]);
-    work();
-    await waitUntil(async () => (await listed('--finished')).length === 1);
+    startWorker();
+    await waitUntil(async () => (await listJobs('--finished')).length === 1);
   });
 
   it('a worker exits with 4 at its start if the service rejects the API key', async () => {
-    const { ended } = work([], { environment: { MEDIACTL_API_KEY: 'not-a-key-of-anybody' } });
+    const { ended } = startWorker([], { environment: { MEDIACTL_API_KEY: 'not-a-key-of-anybody' } });
     expect((await ended).code).toBe(4);
   });
 
   it('upload --queue --wait exits with 130 on Ctrl-C, and the workers continue', async () => {
-    const path = file('patient.md');
-    const stop = new AbortController();
+    const path = createFile('patient.md');
+    const abort = new AbortController();
     const interrupted = new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted });
-    const waiting = run(['upload', path, '--queue', '--wait'], { signal: stop.signal });
-    await waitUntil(async () => (await listed()).length === 1);
-    stop.abort(interrupted);
-    const { code, stderr } = await waiting;
+    const uploadRun = run(['upload', path, '--queue', '--wait'], { signal: abort.signal });
+    await waitUntil(async () => (await listJobs()).length === 1);
+    abort.abort(interrupted);
+    const { code, stderr } = await uploadRun;
     expect([code, stderr]).toEqual([130, expect.stringContaining('1 not finished')]);
-    work();
-    await waitUntil(async () => (await listed('--finished')).length === 1);
+    startWorker();
+    await waitUntil(async () => (await listJobs('--finished')).length === 1);
   });
 
   it('uploads watch shows the progress of all queued files, and ends when the queue is empty', async () => {
-    for (const name of ['1.md', '2.md', '3.md']) file(name);
-    await json(['upload', '--flatten', media, '--queue']);
+    for (const name of ['1.md', '2.md', '3.md']) createFile(name);
+    await runJson(['upload', '--flatten', media, '--queue']);
     const watching = run(['uploads', 'watch', '--queue', '--jsonl', '--progress', 'json']);
     await pause(300);
-    const later = file('later.md');
-    await json(['upload', later, '--queue']);
-    work();
+    const fileQueuedLater = createFile('later.md');
+    await runJson(['upload', fileQueuedLater, '--queue']);
+    startWorker();
     const { code, stdout, stderr } = await watching;
     expect(code).toBe(0);
     const outcomes = stdout
@@ -428,20 +427,20 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       .map((line) => JSON.parse(line).outcome);
     expect(outcomes).toEqual(Array(4).fill('uploaded'));
     const events = stderr.split('\n').filter((line) => line.startsWith('{'));
-    const planned = events.map((line) => JSON.parse(line)).filter(({ event }) => event === 'planned');
-    expect(planned.at(-1)).toMatchObject({ files_total: 4 });
-    const empty = await run(['uploads', 'watch', '--queue']);
-    expect([empty.code, empty.stderr]).toEqual([0, 'the queue is empty\n']);
+    const plannedEvents = events.map((line) => JSON.parse(line)).filter(({ event }) => event === 'planned');
+    expect(plannedEvents.at(-1)).toMatchObject({ files_total: 4 });
+    const watchOfEmptyQueue = await run(['uploads', 'watch', '--queue']);
+    expect([watchOfEmptyQueue.code, watchOfEmptyQueue.stderr]).toEqual([0, 'the queue is empty\n']);
   });
 
   it('uploads watch shows a file that a worker starts as soon as it is queued', async () => {
-    const [first, second] = ['one.bin', 'two.bin'].map((name) => file(name, someBytes(400_000, name)));
-    work(['--limit-rate', '200KB']);
-    await json(['upload', first as string, '--queue']);
-    await waitUntil(async () => (await listed())[0]?.state === 'uploading');
+    const [first, second] = ['one.bin', 'two.bin'].map((name) => createFile(name, someBytes(400_000, name)));
+    startWorker(['--limit-rate', '200KB']);
+    await runJson(['upload', first as string, '--queue']);
+    await waitUntil(async () => (await listJobs())[0]?.state === 'uploading');
     const watching = run(['uploads', 'watch', '--queue', '--progress', 'json']);
     await pause(300);
-    await json(['upload', second as string, '--queue']);
+    await runJson(['upload', second as string, '--queue']);
     const { stderr } = await watching;
     const events = stderr.split('\n').filter((line) => line.startsWith('{'));
     const started = events
@@ -451,17 +450,17 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('a worker uploads from a signed URL below its root, and no output shows the signature', async () => {
-    const server = await FileServer.start(someBytes(100_000, 'far'));
-    const secret = `${server.url}?X-Amz-Signature=5ecre7`;
-    const refused = await run(['upload', secret, '--queue']);
+    const fileServer = await FileServer.start(someBytes(100_000, 'far'));
+    const signedUrl = `${fileServer.url}?X-Amz-Signature=5ecre7`;
+    const refused = await run(['upload', signedUrl, '--queue']);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes')]);
     expect(refused.stderr).not.toContain('5ecre7');
-    await json(['upload', secret, '--queue', '--yes']);
+    await runJson(['upload', signedUrl, '--queue', '--yes']);
     expect(store.dump()).toContain('5ecre7');
-    const worker = work(['--root', new URL(server.url).origin]);
-    await waitUntil(async () => (await listed('--finished')).length === 1);
-    const shown = await run(['uploads', 'ls', '--queue', '--finished', '--json']);
-    expect(shown.stdout + shown.stderr).not.toContain('5ecre7');
+    const worker = startWorker(['--root', new URL(fileServer.url).origin]);
+    await waitUntil(async () => (await listJobs('--finished')).length === 1);
+    const finishedJobs = await run(['uploads', 'ls', '--queue', '--finished', '--json']);
+    expect(finishedJobs.stdout + finishedJobs.stderr).not.toContain('5ecre7');
     worker.stop.abort();
     expect(JSON.stringify(await worker.ended)).not.toContain('5ecre7');
     // A finished job is removed from the queue's data; the append-only file is rewritten later.
@@ -469,80 +468,82 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('a worker does not follow the redirect of a source URL to an origin outside its root', async () => {
-    const internal = await FileServer.start(someBytes(1_000, 'internal'));
-    const server = await FileServer.start(someBytes(1_000, 'public'));
-    server.fault = () => ({
-      respond: (response) => response.writeHead(302, { location: internal.url }).end(),
+    const internalServer = await FileServer.start(someBytes(1_000, 'internal'));
+    const publicServer = await FileServer.start(someBytes(1_000, 'public'));
+    publicServer.fault = () => ({
+      respond: (response) => response.writeHead(302, { location: internalServer.url }).end(),
     });
     // The machine that queues the URL may follow the redirect.
-    await json(['upload', server.url, '--queue']);
-    const asked = internal.requests.length;
-    work(['--root', new URL(server.url).origin]);
-    await waitUntil(async () => (await listed())[0]?.state === 'retrying');
-    expect([(await listed())[0].error.code, internal.requests.length]).toEqual(['source_failed', asked]);
+    await runJson(['upload', publicServer.url, '--queue']);
+    const countBefore = internalServer.requests.length;
+    startWorker(['--root', new URL(publicServer.url).origin]);
+    await waitUntil(async () => (await listJobs())[0]?.state === 'retrying');
+    expect([(await listJobs())[0].error.code, internalServer.requests.length]).toEqual(['source_failed', countBefore]);
   });
 
   it('upload --queue replaces the expired signature of a queued URL, and the worker uploads it', async () => {
-    const server = await FileServer.start(someBytes(10_000, 'signed'));
-    let valid = 'one';
-    server.fault = ({ path }) =>
-      path.includes(`X-Amz-Signature=${valid}`) ? undefined : { respond: (response) => response.writeHead(403).end() };
-    const signed = (by: string) => `${server.url}?X-Amz-Signature=${by}`;
-    await json(['upload', signed('one'), '--queue', '--yes']);
-    valid = 'two';
-    work(['--root', new URL(server.url).origin]);
-    await waitUntil(async () => (await listed())[0]?.state === 'failed');
-    await json(['upload', signed('two'), '--queue', '--yes']);
-    await waitUntil(async () => (await listed('--finished')).length === 1);
+    const fileServer = await FileServer.start(someBytes(10_000, 'signed'));
+    let accepted = 'one';
+    fileServer.fault = ({ path }) =>
+      path.includes(`X-Amz-Signature=${accepted}`)
+        ? undefined
+        : { respond: (response) => response.writeHead(403).end() };
+    const signedUrl = (signature: string) => `${fileServer.url}?X-Amz-Signature=${signature}`;
+    await runJson(['upload', signedUrl('one'), '--queue', '--yes']);
+    accepted = 'two';
+    startWorker(['--root', new URL(fileServer.url).origin]);
+    await waitUntil(async () => (await listJobs())[0]?.state === 'failed');
+    await runJson(['upload', signedUrl('two'), '--queue', '--yes']);
+    await waitUntil(async () => (await listJobs('--finished')).length === 1);
   });
 
   it('upload --queue of a waiting file replaces the options that it was queued with', async () => {
-    const path = file('said.md');
-    await json(['upload', path, '--queue', '--description', 'first']);
-    await json(['upload', path, '--queue', '--description', 'second']);
-    work();
-    const [{ asset_uid }] = await json(['upload', path, '--queue', '--description', 'second', '--wait']);
-    expect((await json(['assets', 'get', asset_uid]))[0].description).toBe('second');
+    const path = createFile('said.md');
+    await runJson(['upload', path, '--queue', '--description', 'first']);
+    await runJson(['upload', path, '--queue', '--description', 'second']);
+    startWorker();
+    const [{ asset_uid }] = await runJson(['upload', path, '--queue', '--description', 'second', '--wait']);
+    expect((await runJson(['assets', 'get', asset_uid]))[0].description).toBe('second');
   });
 
   it('two processes that queue the same failed files at the same time both exit with 0', async () => {
-    const names = Array.from({ length: 40 }, (_, n) => file(`twice-${n}.md`));
+    const paths = Array.from({ length: 40 }, (_, n) => createFile(`twice-${n}.md`));
     const refusal = { error: { code: 'validation_failed', message: 'refused' } };
-    const line = await Interposer.start(account().MEDIACTL_BASE_URL as string, ({ method }) =>
+    const interposer = await Interposer.start(account().MEDIACTL_BASE_URL as string, ({ method }) =>
       method === 'POST' ? respondWith(422, refusal) : undefined,
     );
-    const environment = { MEDIACTL_BASE_URL: line.url };
-    await run(['upload', ...names, '--queue'], { environment });
-    const { stop, ended } = work(['--transfers', '10'], { environment });
-    await waitUntil(async () => (await listed()).every(({ state }: { state: string }) => state === 'failed'));
+    const environment = { MEDIACTL_BASE_URL: interposer.url };
+    await run(['upload', ...paths, '--queue'], { environment });
+    const { stop, ended } = startWorker(['--transfers', '10'], { environment });
+    await waitUntil(async () => (await listJobs()).every(({ state }: { state: string }) => state === 'failed'));
     stop.abort();
     await ended;
-    const two = [1, 2].map(() => {
-      const other = new Cli({ ...account(), ...environment, MEDIACTL_QUEUE: queue });
-      return other.run(['upload', ...names, '--queue', '--jsonl']);
+    const simultaneousRuns = [1, 2].map(() => {
+      const otherCli = new Cli({ ...account(), ...environment, MEDIACTL_QUEUE: queue });
+      return otherCli.run(['upload', ...paths, '--queue', '--jsonl']);
     });
-    for (const { code, stderr } of await Promise.all(two)) expect(code, stderr).toBe(0);
+    for (const { code, stderr } of await Promise.all(simultaneousRuns)) expect(code, stderr).toBe(0);
   });
 
   it('uploads forget --finished exits with 2 without --yes, and with an id or --all', async () => {
-    const path = file('kept.md');
-    work();
-    await json(['upload', path, '--queue', '--wait']);
-    const [{ id }] = await listed('--finished');
+    const path = createFile('kept.md');
+    startWorker();
+    await runJson(['upload', path, '--queue', '--wait']);
+    const [{ id }] = await listJobs('--finished');
     for (const args of [[id, '--finished'], ['--finished', '--all'], ['--finished']]) {
       const { code } = await run(['uploads', 'forget', ...args, '--queue']);
       expect([args, code]).toEqual([args, 2]);
     }
-    expect(await listed('--finished')).toHaveLength(1);
-    await removed(queue, id);
-    expect((await json(['upload', path, '--queue']))[0].outcome).toBe('skipped');
+    expect(await listJobs('--finished')).toHaveLength(1);
+    await deleteFinishedJob(queue, id);
+    expect((await runJson(['upload', path, '--queue']))[0].outcome).toBe('skipped');
     expect((await run(['uploads', 'forget', id, '--queue', '--yes'])).code).toBe(0);
   });
 
   it('uploads ls exits with 0 and escapes control characters if the stored jobs are malformed', async () => {
-    const path = file('odd.md');
-    const [{ job_id: id }] = await json(['upload', path, '--queue']);
-    const odd: Record<string, string>[] = [
+    const path = createFile('odd.md');
+    const [{ job_id: id }] = await runJson(['upload', path, '--queue']);
+    const malformedFields: Record<string, string>[] = [
       {
         progress: '{"offset":"\\u001b[31mzz","worker":7,"error":{"exit_code":0}}',
         timestamp: 'abc',
@@ -550,14 +551,14 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       { progress: '{"worker":{}}', returnvalue: '{"worker":5,"verified":"x","removed":7}' },
       { data: '{not json' },
     ];
-    for (const fields of odd) {
-      await written(queue, id, fields);
+    for (const fields of malformedFields) {
+      await overwriteJobFields(queue, id, fields);
       for (const args of [
         ['uploads', 'ls', '--queue'],
         ['uploads', 'ls', '--queue', '--finished'],
       ])
-        for (const more of [{ tty: true, columns: 120 }, {}]) {
-          const { code, stdout, stderr } = await run(args, more);
+        for (const terminalOptions of [{ tty: true, columns: 120 }, {}]) {
+          const { code, stdout, stderr } = await run(args, terminalOptions);
           expect(code, stderr).toBe(0);
           expect(stdout).not.toContain('\u001b[31m');
         }
@@ -566,41 +567,42 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
 
   it('uploads ls exits with 10 if the queue server accepts the connection but does not respond', async () => {
     const { createServer } = await import('node:net');
-    const silent = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => silent.once('listening', resolve));
-    const { port } = silent.address() as { port: number };
+    const silentServer = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => silentServer.once('listening', resolve));
+    const { port } = silentServer.address() as { port: number };
     const { code, stderr } = await run(['uploads', 'ls', '--queue', `redis://127.0.0.1:${port}`]);
-    silent.close();
+    silentServer.close();
     expect([code, stderr]).toEqual([10, expect.stringContaining('no response within')]);
   });
 
   it('the queue server stores neither API key nor playback token', async () => {
-    file('secret.md');
-    work();
-    const [{ asset_uid }] = await json(['upload', '--flatten', media, '--queue', '--wait']);
-    const { playback_token } = await json(['assets', 'player-data', asset_uid]);
+    createFile('secret.md');
+    startWorker();
+    const [{ asset_uid }] = await runJson(['upload', '--flatten', media, '--queue', '--wait']);
+    const { playback_token } = await runJson(['assets', 'player-data', asset_uid]);
     const dump = store.dump();
     expect(dump).toContain(asset_uid);
-    for (const each of [setup.sandbox.key, playback_token]) expect(dump).not.toContain(each);
+    for (const secret of [setup.sandbox.key, playback_token]) expect(dump).not.toContain(secret);
   });
 
   it('a worker creates an asset again and warns about the orphan if the first response was lost', async () => {
-    const path = file('lost.md');
-    const [{ job_id: id }] = await json(['upload', path, '--queue']);
-    await intendedBefore(queue, id, path);
-    const worker = work();
-    await waitUntil(async () => (await listed('--finished')).length === 1);
+    const path = createFile('lost.md');
+    const [{ job_id: id }] = await runJson(['upload', path, '--queue']);
+    // The entry of a worker that crashed before it got the response to its creation.
+    await storeLostCreation(queue, id, path);
+    const worker = startWorker();
+    await waitUntil(async () => (await listJobs('--finished')).length === 1);
     worker.stop.abort();
     expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads cleanup on this machine lists it');
   });
 
   it('a worker fails a job with queue_service_mismatch if the job is for another service', async () => {
-    await json(['upload', file('foreign.md'), '--queue']);
-    work([], {
+    await runJson(['upload', createFile('foreign.md'), '--queue']);
+    startWorker([], {
       environment: { MEDIACTL_BASE_URL: setup.sandbox.url.replace('127.0.0.1', 'localhost') },
     });
-    await waitUntil(async () => (await listed())[0]?.state === 'failed');
-    const [{ error }] = await listed();
+    await waitUntil(async () => (await listJobs())[0]?.state === 'failed');
+    const [{ error }] = await listJobs();
     expect(recordedError(error)).toEqual(errorInTable('queue_service_mismatch'));
     expect(error.message).toBe(`it is queued for ${setup.sandbox.url}`);
   });
@@ -609,11 +611,11 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const { Queue } = await import('bullmq');
     const { port } = new URL(store.address);
     const [, name = ''] = queue.split('#');
-    const raw = new Queue(name, { connection: { host: '127.0.0.1', port: Number(port) } });
-    await raw.add('x', { path: '\u001b[31mred', source: 7 }, { jobId: 'strange' });
-    await raw.close();
-    work();
-    await waitUntil(async () => (await listed())[0]?.state === 'failed');
+    const bullQueue = new Queue(name, { connection: { host: '127.0.0.1', port: Number(port) } });
+    await bullQueue.add('x', { path: '\u001b[31mred', source: 7 }, { jobId: 'strange' });
+    await bullQueue.close();
+    startWorker();
+    await waitUntil(async () => (await listJobs())[0]?.state === 'failed');
     const { stdout } = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
     expect(stdout).not.toContain('\u001b[31mred');
     expect(stdout).toContain('a job that is not an upload');
@@ -642,18 +644,18 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     [['uploads', 'forget', '--finished'], '--finished works only with --queue'],
     [['uploads', 'ls', '--queue', 'clip.mp4'], '--queue: invalid queue URL'],
   ])('mediactl exits with 2 and prints the reason for the arguments %j', async (args, message) => {
-    const path = file('usage.md');
+    const path = createFile('usage.md');
     const { code, stderr } = await run(args.map((word) => (word === 'FILE' ? path : word)));
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
     expect(stderr).not.toContain('secret@');
   });
 
   it('upload --queue exits with 2 if no queue is configured, and with 10 if it is unreachable', async () => {
-    const path = file('nowhere.md');
-    const none = await run(['upload', path, '--queue'], { environment: { MEDIACTL_QUEUE: '' } });
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('MEDIACTL_QUEUE')]);
-    const away = await run(['upload', path, '--queue', 'redis://127.0.0.1:1']);
-    expect([away.code, away.stderr]).toEqual([10, expect.stringContaining('cannot reach the queue')]);
+    const path = createFile('nowhere.md');
+    const withoutQueue = await run(['upload', path, '--queue'], { environment: { MEDIACTL_QUEUE: '' } });
+    expect([withoutQueue.code, withoutQueue.stderr]).toEqual([2, expect.stringContaining('MEDIACTL_QUEUE')]);
+    const unreachable = await run(['upload', path, '--queue', 'redis://127.0.0.1:1']);
+    expect([unreachable.code, unreachable.stderr]).toEqual([10, expect.stringContaining('cannot reach the queue')]);
   });
 
   it('config set queue reads the URL from stdin, stores it with mode 0600, and no command prints its password', async () => {
@@ -661,9 +663,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const login = ['auth', 'login', '--base-url', setup.sandbox.url, '--with-key'];
     await cli.run(login, { stdin: setup.sandbox.key });
     const address = queue.replace('//', '//:a-secret@');
-    const { code, stderr } = await cli.run(['config', 'set', 'queue', '-'], {
-      stdin: `${address}\n`,
-    });
+    const { code, stderr } = await cli.run(['config', 'set', 'queue', '-'], { stdin: `${address}\n` });
     expect([code, stderr]).toEqual([0, '']);
     expect(statSync(join(cli.home, 'config/config.json')).mode & 0o777).toBe(0o600);
     for (const args of [['config', 'ls'], ['config', 'get', 'queue'], ['doctor'], ['worker', '-n']])
@@ -672,28 +672,28 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('doctor reports the version of the queue server, and warns about eviction and missing persistence', async () => {
-    const found = async (address: string) => {
+    const queueCheck = async (address: string) => {
       const ran = await run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: address } });
       return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'queue');
     };
-    expect(await found(queue)).toMatchObject({
+    expect(await queueCheck(queue)).toMatchObject({
       status: 'passed',
       detail: expect.stringMatching(/redis \d/),
     });
-    const evicting = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
-    expect(await found(evicting.address)).toMatchObject({
+    const evictingServer = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
+    expect(await queueCheck(evictingServer.address)).toMatchObject({
       status: 'failed',
       error: { code: 'queue_unusable' },
     });
-    await evicting.end();
-    const forgetful = await startRedis(['--appendonly', 'no']);
-    expect(await found(forgetful.address)).toMatchObject({
+    await evictingServer.end();
+    const volatileServer = await startRedis(['--appendonly', 'no']);
+    expect(await queueCheck(volatileServer.address)).toMatchObject({
       status: 'passed',
       detail: expect.stringContaining('AOF is off'),
     });
     let output = '';
-    const { stop, ended } = work([], {
-      environment: { MEDIACTL_QUEUE: forgetful.address },
+    const { stop, ended } = startWorker([], {
+      environment: { MEDIACTL_QUEUE: volatileServer.address },
       onStderr: (text) => {
         output = text;
       },
@@ -701,36 +701,36 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => output.includes('AOF is off'));
     stop.abort();
     await ended;
-    await forgetful.end();
+    await volatileServer.end();
   });
 });
 
-async function clientOf<T>(
+async function withRedis<T>(
   queue: string,
-  work: (client: import('ioredis').Redis, name: string) => Promise<T>,
+  command: (client: import('ioredis').Redis, name: string) => Promise<T>,
 ): Promise<T> {
   const { Redis } = await import('ioredis');
   const [server = '', name = ''] = queue.split('#');
   const client = new Redis(server);
   try {
-    return await work(client, name);
+    return await command(client, name);
   } finally {
     client.disconnect();
   }
 }
 
 /** Overwrites fields of a job, as other tools may. */
-const written = (queue: string, id: string, fields: Record<string, string>) =>
-  clientOf(queue, (client, name) => client.hset(`bull:${name}:${id}`, fields));
-const removed = (queue: string, id: string) =>
-  clientOf(queue, async (client, name) => {
+const overwriteJobFields = (queue: string, id: string, fields: Record<string, string>) =>
+  withRedis(queue, (client, name) => client.hset(`bull:${name}:${id}`, fields));
+const deleteFinishedJob = (queue: string, id: string) =>
+  withRedis(queue, async (client, name) => {
     await client.zrem(`bull:${name}:completed`, id);
     await client.del(`bull:${name}:${id}`);
   });
 
 /** Writes the entry of a worker that crashed before it got the response to a creation. */
-const intendedBefore = (queue: string, id: string, path: string) =>
-  clientOf(queue, (client, name) => {
+const storeLostCreation = (queue: string, id: string, path: string) =>
+  withRedis(queue, (client, name) => {
     const entry = {
       state: 'intended',
       id,

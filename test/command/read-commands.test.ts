@@ -23,43 +23,43 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-const run = (args: string[], options?: CliOptions) => cli.run(args, options);
+const runMediactl = (args: string[], options?: CliOptions) => cli.run(args, options);
 
 describe('assets ls', () => {
-  const short = (name: string) => (uids[name] as string).slice(0, 8);
+  const shortUid = (name: string) => (uids[name] as string).slice(0, 8);
 
   it('assets ls prints a table with short uids, newest first, on a terminal, and get accepts short uids', async () => {
-    const { stdout } = await run(['assets', 'ls'], {
+    const { stdout } = await runMediactl(['assets', 'ls'], {
       tty: true,
       columns: 90,
       environment: { NO_COLOR: '1' },
     });
-    const type = (text: string) => unlessStrict(`${text.padEnd(5)}  `, '');
-    const size = (text: string) => unlessStrict(`${text.padEnd(9)}  `, '');
+    const typeCell = (text: string) => unlessStrict(`${text.padEnd(5)}  `, '');
+    const sizeCell = (text: string) => unlessStrict(`${text.padEnd(9)}  `, '');
     const lines = stdout.split('\n').map((line) => line.trimEnd().replace(/\d+ minutes? ago$/, 'just now'));
     expect(lines).toEqual([
-      `NAME       UID       ${type('TYPE')}STATUS  LENGTH  ${size('SIZE')}CREATED`,
-      `clip.mp4   ${short('clip.mp4')}  ${type('video')}ready   10s     ${size('421.8 KiB')}just now`,
-      `tone.mp3   ${short('tone.mp3')}  ${type('audio')}ready   3s      ${size('18.0 KiB')}just now`,
-      `still.jpg  ${short('still.jpg')}  ${type('image')}ready           ${size('5.5 KiB')}just now`,
+      `NAME       UID       ${typeCell('TYPE')}STATUS  LENGTH  ${sizeCell('SIZE')}CREATED`,
+      `clip.mp4   ${shortUid('clip.mp4')}  ${typeCell('video')}ready   10s     ${sizeCell('421.8 KiB')}just now`,
+      `tone.mp3   ${shortUid('tone.mp3')}  ${typeCell('audio')}ready   3s      ${sizeCell('18.0 KiB')}just now`,
+      `still.jpg  ${shortUid('still.jpg')}  ${typeCell('image')}ready           ${sizeCell('5.5 KiB')}just now`,
       '',
     ]);
-    expect((await cli.json(['assets', 'get', short('tone.mp3')]))[0].uid).toBe(uids['tone.mp3']);
-    expect((await cli.json(['get', short('tone.mp3').slice(0, 6)]))[0].uid).toBe(uids['tone.mp3']);
+    expect((await cli.json(['assets', 'get', shortUid('tone.mp3')]))[0].uid).toBe(uids['tone.mp3']);
+    expect((await cli.json(['get', shortUid('tone.mp3').slice(0, 6)]))[0].uid).toBe(uids['tone.mp3']);
   });
 
   it('assets ls shortens wide columns but no uids on a narrow terminal', async () => {
-    const { stdout } = await run(['assets', 'ls'], {
+    const { stdout } = await runMediactl(['assets', 'ls'], {
       tty: true,
       columns: 70,
       environment: { NO_COLOR: '1' },
     });
     for (const line of stdout.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(70);
-    expect(stdout).toContain(short('clip.mp4'));
+    expect(stdout).toContain(shortUid('clip.mp4'));
   });
 
   it('assets ls prints tab-separated lines with ISO dates, without header or color, to a pipe', async () => {
-    const { stdout } = await run(['assets', 'ls', '--type', 'audio']);
+    const { stdout } = await runMediactl(['assets', 'ls', '--type', 'audio']);
     expect(stdout).toMatch(
       new RegExp(
         `^${uids['tone.mp3']}\ttone\\.mp3\t${unlessStrict('audio', '')}\tready\t3\\.03\t\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\n$`,
@@ -71,26 +71,26 @@ describe('assets ls', () => {
     const [first, ...rest] = await cli.json(['assets', 'ls']);
     expect(first).toMatchObject({ uid: uids['clip.mp4'], thumbnail_url: null, tags: [] });
     expect(rest).toHaveLength(2);
-    const lines = (await run(['assets', 'ls', '--jsonl'])).stdout.trimEnd().split('\n');
+    const lines = (await runMediactl(['assets', 'ls', '--jsonl'])).stdout.trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line).uid)).toEqual([first, ...rest].map(({ uid }) => uid));
-    expect((await run(['assets', 'ls', '-q', '--sort', 'name'])).stdout).toBe(
+    expect((await runMediactl(['assets', 'ls', '-q', '--sort', 'name'])).stdout).toBe(
       `${uids['clip.mp4']}\n${uids['still.jpg']}\n${uids['tone.mp3']}\n`,
     );
   });
 
   it('assets ls applies filters, --limit and --offset', async () => {
-    const listed = async (...args: string[]) => (await run(['assets', 'ls', '-q', ...args])).stdout;
-    expect(await listed('--status', 'ready', '--search', 'tone')).toBe(`${uids['tone.mp3']}\n`);
-    expect(await listed('--limit', '1', '--offset', '1')).toBe(`${uids['tone.mp3']}\n`);
-    expect(await listed('--created-after', 'today', '--type', 'image')).toBe(`${uids['still.jpg']}\n`);
-    expect(await listed('--created-before', '7d')).toBe('');
+    const listUids = async (...args: string[]) => (await runMediactl(['assets', 'ls', '-q', ...args])).stdout;
+    expect(await listUids('--status', 'ready', '--search', 'tone')).toBe(`${uids['tone.mp3']}\n`);
+    expect(await listUids('--limit', '1', '--offset', '1')).toBe(`${uids['tone.mp3']}\n`);
+    expect(await listUids('--created-after', 'today', '--type', 'image')).toBe(`${uids['still.jpg']}\n`);
+    expect(await listUids('--created-before', '7d')).toBe('');
     // In strict mode, no workspace is known to be the primary one, so folders cannot be listed.
-    expect(await listed('--folder', '/', '--type', 'video')).toBe(unlessStrict(`${uids['clip.mp4']}\n`, ''));
-    expect((await run(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
+    expect(await listUids('--folder', '/', '--type', 'video')).toBe(unlessStrict(`${uids['clip.mp4']}\n`, ''));
+    expect((await runMediactl(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
   });
 
   it('assets ls --count prints the total, and exits with 10 if the service reports none', async () => {
-    const { code, stdout, stderr } = await run(['assets', 'ls', '--count']);
+    const { code, stdout, stderr } = await runMediactl(['assets', 'ls', '--count']);
     if (isStrict) {
       expect([code, stdout]).toEqual([10, '']);
       expect(stderr).toContain('the service does not report a total');
@@ -101,9 +101,9 @@ describe('assets ls', () => {
   });
 
   it('assets ls of an empty list prints [] with --json, and “no assets” on stderr of a terminal', async () => {
-    const none = ['assets', 'ls', '--search', 'nothing-like-it'];
-    expect(await run([...none, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
-    expect(await run(none, { tty: true })).toEqual({ code: 0, stdout: '', stderr: 'no assets\n' });
+    const listNothing = ['assets', 'ls', '--search', 'nothing-like-it'];
+    expect(await runMediactl([...listNothing, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
+    expect(await runMediactl(listNothing, { tty: true })).toEqual({ code: 0, stdout: '', stderr: 'no assets\n' });
   });
 
   it.each([
@@ -117,7 +117,7 @@ describe('assets ls', () => {
     [['--json', '--jsonl'], '--json and --jsonl cannot be used together'],
     [['--all', '--limit', '1'], '--all and --limit cannot be used together'],
   ])('assets ls with %j exits with 2 and names the wrong option', async (args, problem) => {
-    const { code, stdout, stderr } = await run(['assets', 'ls', ...args]);
+    const { code, stdout, stderr } = await runMediactl(['assets', 'ls', ...args]);
     expect([code, stdout]).toEqual([2, '']);
     if (args[0] === '--json') expect(JSON.parse(stderr).error.message).toBe(problem);
     else expect(stderr.split('\n')[0]).toBe(`error: ${problem}`);
@@ -132,8 +132,8 @@ describe('assets get', () => {
 
   it('assets get prints an array for several ids, including ids from stdin', async () => {
     const stdin = `${uids['tone.mp3']}\n{"uid":"${uids['still.jpg']}"}\n`;
-    const found = await cli.json(['assets', 'get', '@last', '-'], { stdin });
-    expect(found.map(({ uid }: { uid: string }) => uid)).toEqual([
+    const assets = await cli.json(['assets', 'get', '@last', '-'], { stdin });
+    expect(assets.map(({ uid }: { uid: string }) => uid)).toEqual([
       uids['clip.mp4'],
       uids['tone.mp3'],
       uids['still.jpg'],
@@ -142,21 +142,21 @@ describe('assets get', () => {
 
   it('assets get exits with 3 for an unknown uid or name', async () => {
     const unknownUid = '00000000-0000-4000-8000-000000000000';
-    expect((await run(['assets', 'get', unknownUid])).code).toBe(3);
-    const named = await run(['assets', 'get', 'clip']);
-    expect(named.code).toBe(3);
-    expect(named.stderr).toBe(
+    expect((await runMediactl(['assets', 'get', unknownUid])).code).toBe(3);
+    const unknownName = await runMediactl(['assets', 'get', 'clip']);
+    expect(unknownName.code).toBe(3);
+    expect(unknownName.stderr).toBe(
       'error: no asset is named clip\n  cause: it is not a uid either\n  try:   mediactl ls clip\n',
     );
   });
 
   it('assets get exits with 2 and lists the candidates if a name is ambiguous', async () => {
-    const twin = (await cli.json(['upload', fixturePath('still.jpg'), '--force', '--name', 'twin']))[0].asset_uid;
-    const other = (await cli.json(['upload', fixturePath('tone.mp3'), '--force', '--name', 'twin']))[0].asset_uid;
-    const { code, stderr } = await run(['assets', 'get', 'twin']);
+    const firstUid = (await cli.json(['upload', fixturePath('still.jpg'), '--force', '--name', 'twin']))[0].asset_uid;
+    const secondUid = (await cli.json(['upload', fixturePath('tone.mp3'), '--force', '--name', 'twin']))[0].asset_uid;
+    const { code, stderr } = await runMediactl(['assets', 'get', 'twin']);
     expect(code).toBe(2);
     expect(stderr).toContain('2 assets are named twin');
-    for (const uid of [twin, other]) expect(stderr).toContain(uid);
+    for (const uid of [firstUid, secondUid]) expect(stderr).toContain(uid);
   });
 });
 
@@ -168,19 +168,19 @@ describe('assets wait', () => {
   it('upload --wait and assets wait exit with 12 and the service’s reason if processing failed', async () => {
     const broken = join(cli.home, 'broken.mp4');
     writeFileSync(broken, 'not a video at all');
-    const { code, stdout, stderr } = await run(['upload', broken, '--wait', '--json']);
+    const { code, stdout, stderr } = await runMediactl(['upload', broken, '--wait', '--json']);
     expect(code).toBe(12);
     const [{ error, asset_uid }] = JSON.parse(stdout);
     expect(error.cause).toContain(unlessStrict('unsupported file type', 'its status is failed'));
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) as string).error.exit_code).toBe(12);
-    expect((await run(['assets', 'wait', asset_uid])).code).toBe(12);
+    expect((await runMediactl(['assets', 'wait', asset_uid])).code).toBe(12);
   });
 
   it('assets wait exits with 8 if processing takes longer than --timeout', async () => {
     const service = await startServer((_request, response) =>
       respond(response, 200, { uid: 'x', status: 'transcoding' }),
     );
-    const { code, stderr } = await run(['assets', 'wait', uids['clip.mp4'] as string, '--timeout', '1s'], {
+    const { code, stderr } = await runMediactl(['assets', 'wait', uids['clip.mp4'] as string, '--timeout', '1s'], {
       environment: { MEDIACTL_BASE_URL: service },
     });
     expect(code).toBe(8);
@@ -190,24 +190,25 @@ describe('assets wait', () => {
 
 describe('assets player-data', () => {
   it('assets player-data masks the playback token unless --show-token is given', async () => {
-    const hidden = await cli.json(['assets', 'player-data', 'clip.mp4']);
-    expect(hidden.playback_token).toMatch(/^.{4}…..{3}$/);
-    const shown = await cli.json(['assets', 'player-data', 'clip.mp4', '--show-token']);
-    expect(shown.playback_token.length).toBeGreaterThan(60);
-    expect(shown.items[0].asset.uid).toBe(uids['clip.mp4']);
+    const masked = await cli.json(['assets', 'player-data', 'clip.mp4']);
+    expect(masked.playback_token).toMatch(/^.{4}…..{3}$/);
+    const unmasked = await cli.json(['assets', 'player-data', 'clip.mp4', '--show-token']);
+    expect(unmasked.playback_token.length).toBeGreaterThan(60);
+    expect(unmasked.items[0].asset.uid).toBe(uids['clip.mp4']);
   });
 });
 
 describe('play', () => {
   it('play --url prints a working HLS URL, or with --stream file the URL of the video file', async () => {
-    const url = async (...args: string[]) => (await run(['play', 'clip.mp4', '--url', ...args])).stdout.trim();
-    expect(await (await fetch(await url())).text()).toMatch(/^#EXTM3U/);
-    expect((await fetch(await url('--stream', 'file'))).headers.get('content-type')).toBe('video/mp4');
-    expect((await fetch((await run(['play', 'tone.mp3', '--url'])).stdout.trim())).status).toBe(200);
+    const playUrl = async (...args: string[]) =>
+      (await runMediactl(['play', 'clip.mp4', '--url', ...args])).stdout.trim();
+    expect(await (await fetch(await playUrl())).text()).toMatch(/^#EXTM3U/);
+    expect((await fetch(await playUrl('--stream', 'file'))).headers.get('content-type')).toBe('video/mp4');
+    expect((await fetch((await runMediactl(['play', 'tone.mp3', '--url'])).stdout.trim())).status).toBe(200);
   });
 
   it('play prints URLs, chapters and the expiry time', async () => {
-    const { stdout } = await run(['play', 'clip.mp4'], {
+    const { stdout } = await runMediactl(['play', 'clip.mp4'], {
       tty: true,
       columns: 300,
       environment: { NO_COLOR: '1' },
@@ -255,7 +256,7 @@ describe('play', () => {
       if (path === `/${broken}`) return respond(response, 403, 'expired');
       respond(response, 200, files[path] ?? '');
     });
-    const { code, stdout, stderr } = await run(['play', uids['clip.mp4'] as string, '--probe', '--json'], {
+    const { code, stdout, stderr } = await runMediactl(['play', uids['clip.mp4'] as string, '--probe', '--json'], {
       environment: { MEDIACTL_BASE_URL: service },
     });
     expect(code).toBe(12);
@@ -274,7 +275,7 @@ describe('play', () => {
           : { type: 'video', blocked: true },
       ),
     );
-    const { code, stdout } = await run(['play', uids['clip.mp4'] as string, '--url'], {
+    const { code, stdout } = await runMediactl(['play', uids['clip.mp4'] as string, '--url'], {
       environment: { MEDIACTL_BASE_URL: service },
     });
     expect([code, stdout]).toEqual([12, '']);
@@ -283,7 +284,7 @@ describe('play', () => {
 
 describe('workspaces', () => {
   it('workspaces ls lists workspaces, and workspaces use exits with 2 if the key comes from the environment', async () => {
-    expect((await run(['workspaces', 'ls'], { tty: true, environment: { NO_COLOR: '1' } })).stdout).toMatch(
+    expect((await runMediactl(['workspaces', 'ls'], { tty: true, environment: { NO_COLOR: '1' } })).stdout).toMatch(
       new RegExp(
         unlessStrict(
           `^NAME .*\nMain     ${sandbox.workspace.slice(0, 8)}  yes\nArchive  [0-9a-f]{8} *\n$`,
@@ -292,9 +293,9 @@ describe('workspaces', () => {
       ),
     );
     const main = unlessStrict('Main', sandbox.workspace);
-    expect((await run(['workspaces', 'use', main, '-n'])).stderr).toContain(sandbox.workspace);
-    expect((await run(['workspaces', 'use', 'Nowhere'])).code).toBe(3);
-    const { code, stderr } = await run(['workspaces', 'use', main]);
+    expect((await runMediactl(['workspaces', 'use', main, '-n'])).stderr).toContain(sandbox.workspace);
+    expect((await runMediactl(['workspaces', 'use', 'Nowhere'])).code).toBe(3);
+    const { code, stderr } = await runMediactl(['workspaces', 'use', main]);
     expect(code).toBe(2);
     expect(stderr).toContain('the account comes from MEDIACTL_API_KEY');
   });
@@ -302,31 +303,31 @@ describe('workspaces', () => {
 
 describe('api', () => {
   it('api prints the response unchanged, and with -i its status and headers', async () => {
-    const { stdout } = await run(['api', '/workspaces/']);
+    const { stdout } = await runMediactl(['api', '/workspaces/']);
     expect(JSON.parse(stdout).items[0].uid).toBe(sandbox.workspace);
-    const included = (await run(['api', 'assets/?limit=1', '-i'])).stdout;
-    expect(included).toMatch(/^HTTP 200\n/);
-    expect(included).toMatch(/^x-ratelimit-limit: 1000$/m);
+    const withHeaders = (await runMediactl(['api', 'assets/?limit=1', '-i'])).stdout;
+    expect(withHeaders).toMatch(/^HTTP 200\n/);
+    expect(withHeaders).toMatch(/^x-ratelimit-limit: 1000$/m);
   });
 
   it('api --paginate merges the items of all pages into one array', async () => {
     expect(await cli.json(['api', '/workspaces/', '--paginate'])).toHaveLength(2);
-    const plain = await run(['api', '/workspaces/?offset=1', '--paginate'], {
+    const fromSecondItem = await runMediactl(['api', '/workspaces/?offset=1', '--paginate'], {
       tty: true,
       environment: { NO_COLOR: '1' },
     });
-    const [second, ...rest] = JSON.parse(plain.stdout);
+    const [second, ...rest] = JSON.parse(fromSecondItem.stdout);
     expect([second.uid === sandbox.workspace, rest]).toEqual([false, []]);
-    expect((await run(['api', '/workspaces/', '--paginate', '-X', 'POST'])).code).toBe(2);
+    expect((await runMediactl(['api', '/workspaces/', '--paginate', '-X', 'POST'])).code).toBe(2);
   });
 
   it('api with -f sends a POST, and has the errors and exit codes of other commands', async () => {
-    const { code, stderr } = await run(['api', '/playback/info/', '-f', 'asset_id=x', '-F', 'n=1']);
+    const { code, stderr } = await runMediactl(['api', '/playback/info/', '-f', 'asset_id=x', '-F', 'n=1']);
     expect(code).toBe(6);
     expect(stderr).toContain(unlessStrict('playback_token', 'invalid parameters or body'));
-    const reads = sandbox.createKey('read', ['Read Assets']);
-    const refused = await run(['api', '-X', 'DELETE', `/assets/${uids['clip.mp4']}/`], {
-      environment: { MEDIACTL_API_KEY: reads },
+    const readOnlyKey = sandbox.createKey('read', ['Read Assets']);
+    const refused = await runMediactl(['api', '-X', 'DELETE', `/assets/${uids['clip.mp4']}/`], {
+      environment: { MEDIACTL_API_KEY: readOnlyKey },
     });
     expect(refused.code).toBe(5);
   });
@@ -338,12 +339,12 @@ describe('api', () => {
     [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not accept an API key'],
     [['/assets/', '--input', '/nowhere'], 'cannot read /nowhere'],
   ])('api with the arguments %j exits with 2 and prints the reason', async (args, problem) => {
-    const { code, stderr } = await run(['api', ...args]);
+    const { code, stderr } = await runMediactl(['api', ...args]);
     expect([code, stderr.includes(problem)]).toEqual([2, true]);
   });
 
   it('api --dry-run prints the write without sending it', async () => {
-    const { stdout } = await run(['api', '/upload/', '-f', 'a=b', '-n']);
+    const { stdout } = await runMediactl(['api', '/upload/', '-f', 'a=b', '-n']);
     expect(stdout).toBe(`POST\t${sandbox.url}/api/external/v1/upload/\t{"a":"b"}\n`);
   });
 });
@@ -351,37 +352,39 @@ describe('api', () => {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const controlCharacters = /[\u001b\u009b\u202e]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
-const ourColors = /\u001b\[\d+m/g;
+const colorSequences = /\u001b\[\d+m/g;
 
 describe('control characters from the service', () => {
-  const hostile = 'evil\u001b[2J\u009b31m\u202egpj.exe\nnew line\ttab';
+  const hostileName = 'evil\u001b[2J\u009b31m\u202egpj.exe\nnew line\ttab';
   it('assets ls escapes control characters in tables and on a terminal, but keeps them in piped JSON', async () => {
     const service = await startServer((_request, response) =>
       respond(response, 200, {
-        items: [{ uid: uids['clip.mp4'], name: hostile, status: hostile }],
+        items: [{ uid: uids['clip.mp4'], name: hostileName, status: hostileName }],
         count: 1,
       }),
     );
     const options = { environment: { MEDIACTL_BASE_URL: service } };
     for (const tty of [true, false]) {
-      const { stdout } = await run(['assets', 'ls'], { ...options, tty, columns: 200 });
-      const withoutColors = stdout.replace(ourColors, '');
+      const { stdout } = await runMediactl(['assets', 'ls'], { ...options, tty, columns: 200 });
+      const withoutColors = stdout.replace(colorSequences, '');
       expect(withoutColors).toContain('evil\\u001b[2J\\u009b31m\\u202egpj.exe\\nnew line\\ttab');
       expect(withoutColors).not.toMatch(controlCharacters);
     }
-    expect((await cli.json(['assets', 'ls'], options))[0].name).toBe(hostile);
-    const shown = (await run(['assets', 'ls', '--json'], { ...options, tty: true })).stdout;
-    const plain = shown.replace(ourColors, '');
-    expect(plain).not.toMatch(controlCharacters);
-    expect(JSON.parse(plain)[0].name).toBe(hostile);
+    expect((await cli.json(['assets', 'ls'], options))[0].name).toBe(hostileName);
+    const coloredJson = (await runMediactl(['assets', 'ls', '--json'], { ...options, tty: true })).stdout;
+    const json = coloredJson.replace(colorSequences, '');
+    expect(json).not.toMatch(controlCharacters);
+    expect(JSON.parse(json)[0].name).toBe(hostileName);
   });
 
   it('assets ls escapes control characters in error messages of the service', async () => {
-    const service = await startServer((_request, response) => respond(response, 400, { error: { message: hostile } }));
-    const { stderr } = await run(['assets', 'ls'], {
+    const service = await startServer((_request, response) =>
+      respond(response, 400, { error: { message: hostileName } }),
+    );
+    const { stderr } = await runMediactl(['assets', 'ls'], {
       environment: { MEDIACTL_BASE_URL: service },
       tty: true,
     });
-    expect(stderr.replace(ourColors, '')).not.toMatch(controlCharacters);
+    expect(stderr.replace(colorSequences, '')).not.toMatch(controlCharacters);
   });
 });

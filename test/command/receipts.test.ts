@@ -9,7 +9,7 @@ import { writeManyFiles } from '../support/many-files.ts';
 
 /* Files with a receipt on this machine are neither sent nor looked up again. */
 
-const count = 6;
+const fileCount = 6;
 let service: FakeService;
 let cli: Cli;
 let folder: string;
@@ -17,146 +17,145 @@ beforeEach(async () => {
   service = await FakeService.start();
   cli = new Cli(service.environment);
   folder = join(cli.home, 'shots');
-  writeManyFiles(folder, count);
+  writeManyFiles(folder, fileCount);
 });
 
-async function upload(...args: string[]): Promise<UploadRecord[]> {
+async function uploadFolder(...args: string[]): Promise<UploadRecord[]> {
   service.requests = 0;
   return cli.json(['upload', '--flatten', folder, ...args], { clock: fastClock(20) });
 }
 
 const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
-const forEveryFile = (outcome: string | null) => Array(count).fill(outcome);
+const ofEachFile = (outcome: string | null) => Array(fileCount).fill(outcome);
 const firstFile = () => join(folder, 'shot 00000.bin');
 
 describe('repeated upload of the same files', () => {
   it('upload of unchanged files sends no request and prints the same assets, even with another API key', async () => {
-    const first = await upload();
-    expect(outcomes(first)).toEqual(forEveryFile('uploaded'));
+    const firstRun = await uploadFolder();
+    expect(outcomes(firstRun)).toEqual(ofEachFile('uploaded'));
     const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
     service.requests = 0;
-    const again: UploadRecord[] = await cli.json(['upload', '--flatten', folder], { environment });
-    expect([outcomes(again), service.requests]).toEqual([forEveryFile('skipped'), 0]);
+    const secondRun: UploadRecord[] = await cli.json(['upload', '--flatten', folder], { environment });
+    expect([outcomes(secondRun), service.requests]).toEqual([ofEachFile('skipped'), 0]);
     const uids = (items: UploadRecord[]) => items.map(({ asset_uid }) => asset_uid).sort();
-    expect(uids(again)).toEqual(uids(first));
+    expect(uids(secondRun)).toEqual(uids(firstRun));
   });
 
   it('upload does not send a file again after it is touched, moved or copied, but sends it after it is edited', async () => {
-    await upload();
+    await uploadFolder();
     utimesSync(firstFile(), 1, 1);
-    expect([outcomes(await upload()), service.requests]).toEqual([forEveryFile('skipped'), 0]);
+    expect([outcomes(await uploadFolder()), service.requests]).toEqual([ofEachFile('skipped'), 0]);
     renameSync(folder, `${folder} of May`);
     folder = `${folder} of May`;
-    expect(outcomes(await upload())).toEqual(forEveryFile('duplicate'));
-    expect(service.counts['POST /upload/']).toBe(count);
+    expect(outcomes(await uploadFolder())).toEqual(ofEachFile('duplicate'));
+    expect(service.counts['POST /upload/']).toBe(fileCount);
     copyFileSync(firstFile(), join(cli.home, 'copy.bin'));
-    const copied = await cli.run(['upload', join(cli.home, 'copy.bin')]);
-    expect(copied.stderr).toContain('--duplicates upload uploads it anyway');
+    const copyRun = await cli.run(['upload', join(cli.home, 'copy.bin')]);
+    expect(copyRun.stderr).toContain('--duplicates upload uploads it anyway');
     writeFileSync(firstFile(), 'edited');
-    expect(outcomes(await upload('--duplicates', 'skip'))).toEqual([...Array(count - 1).fill('duplicate'), 'uploaded']);
-    expect(service.assets.size).toBe(count + 1);
+    expect(outcomes(await uploadFolder('--duplicates', 'skip'))).toEqual([
+      ...Array(fileCount - 1).fill('duplicate'),
+      'uploaded',
+    ]);
+    expect(service.assets.size).toBe(fileCount + 1);
   });
 
   it('upload --duplicates upload uploads a copy under another name, and --force uploads every file again', async () => {
-    await upload();
+    await uploadFolder();
     copyFileSync(firstFile(), join(cli.home, 'copy.bin'));
-    const sent = await cli.json(['upload', join(cli.home, 'copy.bin'), '--duplicates', 'upload']);
-    expect(outcomes(sent)).toEqual(['uploaded']);
-    expect(outcomes(await upload('--force'))).toEqual(forEveryFile('uploaded'));
-    expect(service.assets.size).toBe(2 * count + 1);
+    const copyRecords = await cli.json(['upload', join(cli.home, 'copy.bin'), '--duplicates', 'upload']);
+    expect(outcomes(copyRecords)).toEqual(['uploaded']);
+    expect(outcomes(await uploadFolder('--force'))).toEqual(ofEachFile('uploaded'));
+    expect(service.assets.size).toBe(2 * fileCount + 1);
   });
 
   it('upload sends every file of a directory even if some have equal contents, also when it continues a failed run', async () => {
     for (let n = 0; n < 3; n++) writeFileSync(join(folder, `same ${n}.bin`), 'one content');
     service.fault = ({ method, path }) =>
-      method === 'POST' && path === '/upload/' && service.completeAssets.length === count + 1 ? refuse(401) : undefined;
+      method === 'POST' && path === '/upload/' && service.completeAssets.length === fileCount + 1
+        ? refuse(401)
+        : undefined;
     const { code } = await cli.run(['upload', '--flatten', folder, '--transfers', '1']);
-    expect([code, service.completeAssets.length]).toEqual([4, count + 1]);
+    expect([code, service.completeAssets.length]).toEqual([4, fileCount + 1]);
     service.fault = () => undefined;
-    expect(outcomes(await upload('--transfers', '1'))).toEqual([
-      ...Array(count + 1).fill('skipped'),
+    expect(outcomes(await uploadFolder('--transfers', '1'))).toEqual([
+      ...Array(fileCount + 1).fill('skipped'),
       ...Array(2).fill('uploaded'),
     ]);
     // A copy that appears after the upload is reported as `same`.
     writeFileSync(join(folder, 'same 9.bin'), 'one content');
-    expect(outcomes(await upload())).toContain('duplicate');
+    expect(outcomes(await uploadFolder())).toContain('duplicate');
   });
 
   it('upload sends a file again after assets rm moved its asset to the trash', async () => {
-    const [{ asset_uid }] = (await upload()) as [UploadRecord];
+    const [{ asset_uid }] = (await uploadFolder()) as [UploadRecord];
     await cli.run(['assets', 'rm', asset_uid as string, '--yes']);
-    expect(outcomes(await upload())).toEqual([...Array(count - 1).fill('skipped'), 'uploaded']);
+    expect(outcomes(await uploadFolder())).toEqual([...Array(fileCount - 1).fill('skipped'), 'uploaded']);
   });
 });
 
 it('wait waits for the assets of an earlier upload, and sends no request for an asset that is already ready', async () => {
-  await upload();
-  const waited = await cli.json(['wait'], { clock: fastClock(20) });
-  expect(waited.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(forEveryFile('ready'));
+  await uploadFolder();
+  const records = await cli.json(['wait'], { clock: fastClock(20) });
+  expect(records.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(ofEachFile('ready'));
   service.requests = 0;
   expect(await cli.json(['wait'])).toEqual([]);
-  expect((await upload('--wait')).map(({ asset_status }) => asset_status)).toEqual(forEveryFile('ready'));
+  expect((await uploadFolder('--wait')).map(({ asset_status }) => asset_status)).toEqual(ofEachFile('ready'));
   expect(service.requests).toBe(0);
 });
 
 describe('upload receipts', () => {
   it('the receipt database has mode 0600 and does not contain the API key', async () => {
-    await upload();
+    await uploadFolder();
     const path = join(cli.home, 'state/receipts.db');
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readFileSync(path, 'latin1')).not.toContain(service.environment.MEDIACTL_API_KEY);
   });
 
   it('uploads export and uploads import copy receipts to another machine, on which upload then skips the files', async () => {
-    await upload();
-    const lines = (await cli.run(['uploads', 'export'])).stdout;
-    expect(lines).toBe((await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout);
-    expect(lines).not.toContain(service.environment.MEDIACTL_API_KEY);
-    const other = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
-    const imported = await cli.json(['uploads', 'import', '-'], {
-      stdin: lines,
-      environment: other,
-    });
-    expect(imported).toEqual({ read: count, imported: count });
-    const importedAgain = await cli.json(['uploads', 'import', '-'], { stdin: lines, environment: other });
-    expect(importedAgain).toEqual({ read: count, imported: 0 });
+    await uploadFolder();
+    const receipts = (await cli.run(['uploads', 'export'])).stdout;
+    expect(receipts).toBe((await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout);
+    expect(receipts).not.toContain(service.environment.MEDIACTL_API_KEY);
+    const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
+    const imported = await cli.json(['uploads', 'import', '-'], { stdin: receipts, environment: environment });
+    expect(imported).toEqual({ read: fileCount, imported: fileCount });
+    const importedAgain = await cli.json(['uploads', 'import', '-'], { stdin: receipts, environment: environment });
+    expect(importedAgain).toEqual({ read: fileCount, imported: 0 });
     service.requests = 0;
-    const records = await cli.json(['upload', '--flatten', folder], { environment: other });
-    expect([outcomes(records), service.requests]).toEqual([forEveryFile('skipped'), 0]);
+    const records = await cli.json(['upload', '--flatten', folder], { environment: environment });
+    expect([outcomes(records), service.requests]).toEqual([ofEachFile('skipped'), 0]);
   });
 
   it('an imported receipt has verified null, because this machine did not check the upload', async () => {
-    await upload();
-    const lines = (await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout;
-    expect(JSON.parse(lines.split('\n')[0] as string)).toMatchObject({ verified: true });
+    await uploadFolder();
+    const receipts = (await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout;
+    expect(JSON.parse(receipts.split('\n')[0] as string)).toMatchObject({ verified: true });
     const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
-    await cli.json(['uploads', 'import', '-'], { stdin: lines, environment });
+    await cli.json(['uploads', 'import', '-'], { stdin: receipts, environment });
     copyFileSync(firstFile(), join(folder, 'copy.bin'));
-    const items: (UploadRecord & { verified: boolean | null })[] = await cli.json(['upload', '--flatten', folder], {
+    const records: (UploadRecord & { verified: boolean | null })[] = await cli.json(['upload', '--flatten', folder], {
       environment,
     });
-    expect(outcomes(items)).toEqual(['duplicate', ...forEveryFile('skipped')]);
-    expect(items.map(({ verified }) => verified)).toEqual(Array(count + 1).fill(null));
-    const done = await cli.json(['uploads', 'ls', '--finished'], { environment });
-    expect(done.map(({ verified }: { verified: null }) => verified)).toEqual(forEveryFile(null));
+    expect(outcomes(records)).toEqual(['duplicate', ...ofEachFile('skipped')]);
+    expect(records.map(({ verified }) => verified)).toEqual(Array(fileCount + 1).fill(null));
+    const finished = await cli.json(['uploads', 'ls', '--finished'], { environment });
+    expect(finished.map(({ verified }: { verified: null }) => verified)).toEqual(ofEachFile(null));
   });
 
   it.each(['\0', '\x1b]0;title\x07', '\n'])(
     'uploads import exits with 2 and imports nothing if a path contains %j',
     async (character) => {
-      await upload();
+      await uploadFolder();
       const { stdout } = await cli.run(['uploads', 'ls', '--finished', '--jsonl']);
-      const line = JSON.stringify({
+      const badReceipt = JSON.stringify({
         ...JSON.parse(stdout.split('\n')[0] as string),
         path: `/a${character}b`,
       });
       const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
-      const ran = await cli.run(['uploads', 'import', '-'], {
-        stdin: `${stdout}${line}\n`,
-        environment,
-      });
-      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`line ${count + 1}`)]);
-      expect(ran.stderr).not.toContain('\x1b');
+      const importRun = await cli.run(['uploads', 'import', '-'], { stdin: `${stdout}${badReceipt}\n`, environment });
+      expect([importRun.code, importRun.stderr]).toEqual([2, expect.stringContaining(`line ${fileCount + 1}`)]);
+      expect(importRun.stderr).not.toContain('\x1b');
       expect(await cli.json(['uploads', 'ls', '--finished'], { environment })).toEqual([]);
     },
   );
@@ -166,15 +165,15 @@ describe('upload receipts', () => {
     ['not an object', '[]'],
     ['not a receipt', '{"path":"/a"}'],
   ])('uploads import exits with 2 and imports nothing if a line is %s', async (_what, line) => {
-    await upload();
-    const lines = (await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout;
-    const other = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
-    const ran = await cli.run(['uploads', 'import', '-'], {
-      stdin: `${lines}${line}\n`,
-      environment: other,
+    await uploadFolder();
+    const receipts = (await cli.run(['uploads', 'ls', '--finished', '--jsonl'])).stdout;
+    const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
+    const importRun = await cli.run(['uploads', 'import', '-'], {
+      stdin: `${receipts}${line}\n`,
+      environment: environment,
     });
-    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`line ${count + 1}`)]);
-    expect(await cli.json(['uploads', 'ls', '--finished'], { environment: other })).toEqual([]);
+    expect([importRun.code, importRun.stderr]).toEqual([2, expect.stringContaining(`line ${fileCount + 1}`)]);
+    expect(await cli.json(['uploads', 'ls', '--finished'], { environment: environment })).toEqual([]);
   });
 });
 
@@ -187,7 +186,7 @@ describe('orphans of lost responses', () => {
   it('upload finds the empty asset of a lost response with one list request and names it at the end', async () => {
     loseOneResponse();
     const { code, stderr } = await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
-    expect([code, service.completeAssets.length]).toEqual([0, count]);
+    expect([code, service.completeAssets.length]).toEqual([0, fileCount]);
     const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     expect(stderr).toContain(`asset ${orphan?.uid} may be empty`);
     expect(service.counts['GET /assets/']).toBe(1 + 1); // one to compare the files with the top level
@@ -197,9 +196,11 @@ describe('orphans of lost responses', () => {
     loseOneResponse();
     await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
     const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
-    const listed = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
+    const cleanupRecords = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
-    expect(listed).toMatchObject([{ asset_uid: orphan?.uid, deleted: false, protected_until: expect.any(String) }]);
+    expect(cleanupRecords).toMatchObject([
+      { asset_uid: orphan?.uid, deleted: false, protected_until: expect.any(String) },
+    ]);
     if (orphan) orphan.createdAt = new Date(Date.now() - 25 * 3600_000).toISOString();
     expect((await cli.run(['uploads', 'cleanup', '--trash'])).code).toBe(2);
     expect(orphan?.isTrashed).toBe(false);
@@ -229,18 +230,18 @@ it('upload --stop-at exits with 9 at the given time, and the next upload sends t
   expect(error.details.files_remaining_count).toBeGreaterThanOrEqual(incompleteCount);
   expect(error.details.files_remaining_count).toBeLessThanOrEqual(incompleteCount + 8);
   expect(error.hint).toContain('run the same command again to continue');
-  await upload();
+  await uploadFolder();
   expect(service.completeAssets).toHaveLength(40);
 });
 
 it('upload --results writes every record to a file of mode 0600, including skipped files', async () => {
-  const out = join(cli.home, 'sent.jsonl');
-  await upload('--results', out);
-  await upload('--results', out);
-  const records = readFileSync(out, 'utf8')
+  const resultsFile = join(cli.home, 'sent.jsonl');
+  await uploadFolder('--results', resultsFile);
+  await uploadFolder('--results', resultsFile);
+  const records = readFileSync(resultsFile, 'utf8')
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  expect(outcomes(records)).toEqual(forEveryFile('skipped'));
-  expect(statSync(out).mode & 0o777).toBe(0o600);
+  expect(outcomes(records)).toEqual(ofEachFile('skipped'));
+  expect(statSync(resultsFile).mode & 0o777).toBe(0o600);
 });

@@ -9,51 +9,51 @@ beforeEach(() => {
 });
 afterEach(() => cli.run(['sandbox', 'stop']));
 
-const start = (...args: string[]) => cli.run(['sandbox', 'start', '--port', '0', ...args]);
-const status = () => cli.json(['sandbox', 'status']);
+const startSandbox = (...args: string[]) => cli.run(['sandbox', 'start', '--port', '0', ...args]);
+const sandboxStatus = () => cli.json(['sandbox', 'status']);
 
 describe('sandbox start --fault', () => {
   it('sandbox start --fault injects faults that upload survives, and status and log list them', async () => {
-    await start('--fault', 'cut-after=1MiB,times=2', '--fault', 'status=503,path=/upload/,times=1');
-    expect((await status()).faults).toEqual([
+    await startSandbox('--fault', 'cut-after=1MiB,times=2', '--fault', 'status=503,path=/upload/,times=1');
+    expect((await sandboxStatus()).faults).toEqual([
       { fault: 'cut-after=1MiB,times=2', remaining_count: 2 },
       { fault: 'status=503,path=/upload/,times=1', remaining_count: 1 },
     ]);
     writeSome(`${cli.home}/a.bin`, 3 * 1024 * 1024);
     const [record] = await cli.json(['upload', `${cli.home}/a.bin`]);
     expect(record.verified).toBe(true);
-    expect((await status()).faults).toEqual([]);
+    expect((await sandboxStatus()).faults).toEqual([]);
     const { stdout } = await cli.run(['sandbox', 'logs']);
     expect(stdout.match(/fault cut-after=1MiB,times=2 at PATCH/g)).toHaveLength(2);
   });
 
   it('sandbox start exits with 2 and lists the known faults if --fault is unknown', async () => {
-    const { code, stderr } = await start('--fault', 'cut-aftr=1MiB');
+    const { code, stderr } = await startSandbox('--fault', 'cut-aftr=1MiB');
     expect(code).toBe(2);
     expect(stderr).toContain("cause: --fault 'cut-aftr=1MiB': unknown fault 'cut-aftr'");
     expect(stderr).toContain('the faults are cut-after=SIZE, silent-after=SIZE');
-    expect((await status()).running).toBe(false);
+    expect((await sandboxStatus()).running).toBe(false);
   });
 });
 
 it('sandbox start --seed creates assets in an empty sandbox, and exits with 2 if it has assets', async () => {
-  await start('--seed', '250');
+  await startSandbox('--seed', '250');
   expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
   await cli.run(['sandbox', 'stop']);
-  const { code, stderr } = await start('--seed', '250');
+  const { code, stderr } = await startSandbox('--seed', '250');
   expect(code).toBe(2);
   expect(stderr).toContain('--seed needs an empty sandbox, but this one already has assets');
   expect(stderr).toContain('try:   mediactl sandbox reset --profile sandbox, then start it with');
-  await start();
+  await startSandbox();
   expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
 });
 
 it('sandbox start --seed suggests another data directory if the sandbox has uploads', async () => {
-  await start();
+  await startSandbox();
   await cli.json(['upload', fixturePath('still.jpg')]);
-  for (const stop of [false, true]) {
-    if (stop) await cli.run(['sandbox', 'stop']);
-    const { code, stderr } = await start('--seed', '250');
+  for (const isStopped of [false, true]) {
+    if (isStopped) await cli.run(['sandbox', 'stop']);
+    const { code, stderr } = await startSandbox('--seed', '250');
     expect([code, stderr.split('\n')[0]]).toEqual([
       2,
       'error: --seed needs an empty sandbox, but this one already has assets',
@@ -61,15 +61,15 @@ it('sandbox start --seed suggests another data directory if the sandbox has uplo
     expect(stderr).toContain('mediactl sandbox start --seed NUMBER --data-dir DIR --profile NAME');
     expect(stderr).not.toContain('logs');
   }
-  expect((await status()).running).toBe(false);
+  expect((await sandboxStatus()).running).toBe(false);
 });
 
 it('sandbox start applies --strict, --rate-limit, --credits and --max-upload-size to the service', async () => {
   const limits = ['--rate-limit', '50/10m', '--credits', '1', '--max-upload-size', '1MiB'];
-  await start('--strict', ...limits);
-  const listed = await cli.run(['api', '/assets/', '-i']);
-  expect(listed.stdout).toMatch(/^x-ratelimit-limit: 50$/m);
-  expect(listed.stdout).toMatch(/^\{"items":\[\]\}$/m);
+  await startSandbox('--strict', ...limits);
+  const response = await cli.run(['api', '/assets/', '-i']);
+  expect(response.stdout).toMatch(/^x-ratelimit-limit: 50$/m);
+  expect(response.stdout).toMatch(/^\{"items":\[\]\}$/m);
   writeSome(`${cli.home}/large.bin`, 1024 * 1024 + 1);
   expect((await cli.run(['upload', `${cli.home}/large.bin`])).stderr).toContain('413');
   const [record] = await cli.json(['upload', fixturePath('still.jpg')]);
@@ -78,7 +78,7 @@ it('sandbox start applies --strict, --rate-limit, --credits and --max-upload-siz
 });
 
 it('sandbox start --storage limits the total size of all uploads', async () => {
-  await start('--storage', '1k');
+  await startSandbox('--storage', '1k');
   expect((await cli.run(['upload', fixturePath('still.jpg')])).stderr).toContain('507');
 });
 
@@ -91,15 +91,15 @@ it.each([
   [['--storage', 'x'], "--storage does not accept 'x'"],
   [['--seed', '0'], "--seed does not accept '0'"],
 ])('sandbox start with %j exits with 2 and starts nothing', async (args, problem) => {
-  const { code, stderr } = await start(...args);
+  const { code, stderr } = await startSandbox(...args);
   expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
-  expect((await status()).running).toBe(false);
+  expect((await sandboxStatus()).running).toBe(false);
 });
 
 it('sandbox start exits with 2 if a sandbox with other options is running, and with 0 if they match', async () => {
-  await start('--credits', '7', '--strict');
-  const other = await start('--credits', '9');
-  expect(other.code).toBe(2);
-  expect(other.stderr).toContain('it was started with --strict --credits=7');
-  for (const args of [[], ['--strict'], ['--credits', '7']]) expect((await start(...args)).code).toBe(0);
+  await startSandbox('--credits', '7', '--strict');
+  const otherCredits = await startSandbox('--credits', '9');
+  expect(otherCredits.code).toBe(2);
+  expect(otherCredits.stderr).toContain('it was started with --strict --credits=7');
+  for (const args of [[], ['--strict'], ['--credits', '7']]) expect((await startSandbox(...args)).code).toBe(0);
 });

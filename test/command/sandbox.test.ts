@@ -26,10 +26,10 @@ afterEach(async () => {
   await cli.run(['sandbox', 'stop', '--data-dir', join(cli.home, 'state/sandbox')]);
 });
 
-const start = (...args: string[]) => cli.json(['sandbox', 'start', '--port', '0', ...args]);
+const startSandbox = (...args: string[]) => cli.json(['sandbox', 'start', '--port', '0', ...args]);
 
 it('the sandbox keeps its assets after sandbox stop and sandbox start', async () => {
-  const running = await start();
+  const running = await startSandbox();
   expect(running).toMatchObject({ pid: expect.any(Number), profile: 'sandbox' });
   expect((await fetch(`${running.url}/health`)).status).toBe(200);
   expect((await cli.json(['auth', 'ls']))[0]).toMatchObject({ name: 'sandbox', current: true });
@@ -37,31 +37,31 @@ it('the sandbox keeps its assets after sandbox stop and sandbox start', async ()
   const [record] = await cli.json(['upload', fixturePath('clip.mp4'), '--wait']);
   expect(record).toMatchObject({ asset_status: 'ready', verified: true });
 
-  const again = await cli.run(['sandbox', 'start']);
+  const secondStart = await cli.run(['sandbox', 'start']);
   const otherPort = await cli.run(['sandbox', 'start', '--port', '1']);
   expect([otherPort.code, otherPort.stderr.includes('stop, then start it')]).toEqual([2, true]);
-  expect([again.code, again.stderr]).toEqual([0, `the sandbox is already running (pid ${running.pid})\n`]);
+  expect([secondStart.code, secondStart.stderr]).toEqual([0, `the sandbox is already running (pid ${running.pid})\n`]);
 
   expect((await cli.run(['sandbox', 'stop'])).stderr).toBe(`stopped the sandbox (pid ${running.pid})\n`);
   expect((await cli.run(['sandbox', 'stop'])).stderr).toBe('no sandbox is running\n');
   expect((await cli.run(['assets', 'ls'])).code).toBe(10);
 
-  const second = await start();
-  expect(second.pid).not.toBe(running.pid);
+  const restarted = await startSandbox();
+  expect(restarted.pid).not.toBe(running.pid);
   expect((await cli.json(['assets', 'get', '@last']))[0].uid).toBe(record.asset_uid);
   expect((await cli.json(['play', '@last', '--probe'])).playable).toBe(true);
 });
 
 it('the sandbox keeps its assets after kill -9', async () => {
-  const running = await start();
+  const running = await startSandbox();
   await cli.json(['upload', fixturePath('still.jpg')]);
   process.kill(running.pid, 'SIGKILL');
-  await start();
+  await startSandbox();
   expect(await cli.json(['assets', 'ls'])).toHaveLength(1);
 });
 
 it('sandbox start --auto-play and --theme set the configuration of the player', async () => {
-  await start('--auto-play', '--theme', 'light');
+  await startSandbox('--auto-play', '--theme', 'light');
   await cli.json(['upload', fixturePath('still.jpg')]);
   const { player_config } = await cli.json(['assets', 'player-data', '@last']);
   expect(player_config).toEqual({ auto_play: true, theme: 'light' });
@@ -72,7 +72,7 @@ it('sandbox start --auto-play and --theme set the configuration of the player', 
 
 it('sandbox open --url prints the URL of a page that plays the asset', async () => {
   expect((await cli.run(['sandbox', 'open', 'still.jpg', '--url'])).code).toBe(3);
-  await start();
+  await startSandbox();
   await cli.json(['upload', fixturePath('still.jpg'), '--wait']);
   for (const id of ['still.jpg', '@last']) {
     const url = (await cli.run(['sandbox', 'open', id, '--url'])).stdout.trim();
@@ -82,57 +82,59 @@ it('sandbox open --url prints the URL of a page that plays the asset', async () 
 });
 
 it('sandbox start and reset neither use nor delete a directory that contains other files', async () => {
-  const folder = join(cli.home, 'mine');
-  mkdirSync(join(folder, 'media'), { recursive: true });
-  writeFileSync(join(folder, 'media/photo.jpg'), 'mine');
-  writeFileSync(join(folder, 'secret'), 'mine');
-  const started = await cli.run(['sandbox', 'start', '--port', '0', '--data-dir', folder]);
+  const otherFolder = join(cli.home, 'mine');
+  mkdirSync(join(otherFolder, 'media'), { recursive: true });
+  writeFileSync(join(otherFolder, 'media/photo.jpg'), 'mine');
+  writeFileSync(join(otherFolder, 'secret'), 'mine');
+  const started = await cli.run(['sandbox', 'start', '--port', '0', '--data-dir', otherFolder]);
   expect([started.code, started.stderr]).toEqual([2, expect.stringContaining('contains other files')]);
-  const reset = await cli.run(['sandbox', 'reset', '--data-dir', folder, '--yes']);
+  const reset = await cli.run(['sandbox', 'reset', '--data-dir', otherFolder, '--yes']);
   expect(reset.stderr).toContain('nothing was deleted');
-  expect(readFileSync(join(folder, 'media/photo.jpg'), 'utf8')).toBe('mine');
-  expect(readFileSync(join(folder, 'secret'), 'utf8')).toBe('mine');
-  expect(readdirSync(folder).sort()).toEqual(['media', 'secret']);
+  expect(readFileSync(join(otherFolder, 'media/photo.jpg'), 'utf8')).toBe('mine');
+  expect(readFileSync(join(otherFolder, 'secret'), 'utf8')).toBe('mine');
+  expect(readdirSync(otherFolder).sort()).toEqual(['media', 'secret']);
 });
 
 it('sandbox start --profile creates a profile for a second sandbox and keeps the profile of the first', async () => {
-  const { url } = await start();
-  const other = ['--data-dir', join(cli.home, 'other')];
-  const second = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'second', ...other]);
+  const { url } = await startSandbox();
+  const dataDir = ['--data-dir', join(cli.home, 'other')];
+  const secondSandbox = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'second', ...dataDir]);
   const profiles = await cli.json(['auth', 'ls']);
-  await cli.run(['sandbox', 'stop', ...other]);
+  await cli.run(['sandbox', 'stop', ...dataDir]);
   expect(profiles.map(({ name, base_url }: Record<string, string>) => [name, base_url])).toEqual([
     ['sandbox', url],
-    ['second', second.url],
+    ['second', secondSandbox.url],
   ]);
 });
 
 describe('a second sandbox', () => {
-  const second = ['--profile', 'seeded'];
+  const profileSeeded = ['--profile', 'seeded'];
   const dataDir = () => join(cli.home, 'other');
 
   it('every sandbox command selects a second sandbox with --profile, and suggests commands with the same option', async () => {
-    const first = await start();
+    const first = await startSandbox();
     const args = ['sandbox', 'start', '--port', '0', '--seed', '30', '--data-dir', dataDir()];
-    const { code, stderr } = await cli.run([...args, ...second]);
+    const { code, stderr } = await cli.run([...args, ...profileSeeded]);
     expect(code).toBe(0);
-    const steps = stderr.split('\n').filter((line) => line.startsWith('  mediactl'));
-    expect(steps).toHaveLength(5);
-    for (const step of steps) expect(step).toMatch(/ --profile seeded$/);
+    const suggestions = stderr.split('\n').filter((line) => line.startsWith('  mediactl'));
+    expect(suggestions).toHaveLength(5);
+    for (const suggestion of suggestions) expect(suggestion).toMatch(/ --profile seeded$/);
 
-    const status = await cli.json(['sandbox', 'status', ...second]);
+    const status = await cli.json(['sandbox', 'status', ...profileSeeded]);
     expect(status).toMatchObject({ running: true, data_dir: dataDir() });
-    expect(await cli.json(['assets', 'ls', '--count', ...second])).toBe(30);
-    await cli.json(['upload', fixturePath('still.jpg'), ...second]);
-    const watch = await cli.run(['sandbox', 'open', '@last', '--url', ...second]);
-    expect(watch.stdout.startsWith(`${status.url}/watch/`)).toBe(true);
-    const logs = await cli.run(['sandbox', 'logs', '--lines', '100', ...second]);
+    expect(await cli.json(['assets', 'ls', '--count', ...profileSeeded])).toBe(30);
+    await cli.json(['upload', fixturePath('still.jpg'), ...profileSeeded]);
+    const openRun = await cli.run(['sandbox', 'open', '@last', '--url', ...profileSeeded]);
+    expect(openRun.stdout.startsWith(`${status.url}/watch/`)).toBe(true);
+    const logs = await cli.run(['sandbox', 'logs', '--lines', '100', ...profileSeeded]);
     expect(logs.stdout).toContain(`listening on ${status.url}`);
-    expect((await cli.run(['sandbox', 'start', ...second])).stderr).toContain('already running');
-    expect((await cli.run(['sandbox', 'stop', ...second])).stderr).toBe(`stopped the sandbox (pid ${status.pid})\n`);
-    const again = await cli.json(['sandbox', 'start', '--port', '0', ...second]);
-    expect(again).toMatchObject({ data_dir: dataDir(), profile: 'seeded' });
-    expect((await cli.run(['sandbox', 'reset', '--yes', ...second])).stderr).toContain(
+    expect((await cli.run(['sandbox', 'start', ...profileSeeded])).stderr).toContain('already running');
+    expect((await cli.run(['sandbox', 'stop', ...profileSeeded])).stderr).toBe(
+      `stopped the sandbox (pid ${status.pid})\n`,
+    );
+    const restarted = await cli.json(['sandbox', 'start', '--port', '0', ...profileSeeded]);
+    expect(restarted).toMatchObject({ data_dir: dataDir(), profile: 'seeded' });
+    expect((await cli.run(['sandbox', 'reset', '--yes', ...profileSeeded])).stderr).toContain(
       'deleted the sandbox and profile seeded; to start a new one: mediactl sandbox start',
     );
     expect(existsSync(join(dataDir(), 'sandbox.db'))).toBe(false);
@@ -143,14 +145,14 @@ describe('a second sandbox', () => {
   });
 
   it('sandbox status and reset use the sandbox of the current profile', async () => {
-    await start('--data-dir', dataDir(), ...second);
+    await startSandbox('--data-dir', dataDir(), ...profileSeeded);
     expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: true, data_dir: dataDir() });
     expect((await cli.run(['sandbox', 'reset', '--yes'])).code).toBe(0);
     expect(await cli.json(['auth', 'ls'])).toEqual([]);
   });
 
   it('sandbox commands exit with 2 if --profile is unknown or belongs to another service', async () => {
-    await start();
+    await startSandbox();
     await cli.run(
       ['auth', 'login', '--profile', 'prod', '--with-key', '--skip-verify', '--base-url', 'https://m.example'],
       { stdin: 'a-key' },
@@ -163,10 +165,10 @@ describe('a second sandbox', () => {
 });
 
 it('sandbox start --scoped-profiles creates two profiles with limited keys, and reset deletes them', async () => {
-  await start('--scoped-profiles');
-  const folder = (profile: string) => cli.run(['folders', 'create', '/New', '--profile', profile]);
-  expect((await folder('sandbox-read')).code).toBe(5);
-  expect((await folder('sandbox-write')).code).toBe(0);
+  await startSandbox('--scoped-profiles');
+  const createFolderAs = (profile: string) => cli.run(['folders', 'create', '/New', '--profile', profile]);
+  expect((await createFolderAs('sandbox-read')).code).toBe(5);
+  expect((await createFolderAs('sandbox-write')).code).toBe(0);
   expect((await cli.run(['folders', 'rm', '/New', '--yes', '--profile', 'sandbox-write'])).code).toBe(5);
   expect(await cli.json(['auth', 'ls'])).toHaveLength(3);
   await cli.run(['sandbox', 'reset', '--yes']);
@@ -174,32 +176,32 @@ it('sandbox start --scoped-profiles creates two profiles with limited keys, and 
 });
 
 it('sandbox start updates the URL in every profile of the sandbox, but stores the full-access key only in the main one', async () => {
-  const keys = () => {
+  const storedKeys = () => {
     const { profiles } = JSON.parse(readFileSync(join(cli.home, 'config/config.json'), 'utf8'));
     return Object.entries<{ key: string }>(profiles).map(([name, { key }]) => [name, key]);
   };
-  await start('--scoped-profiles');
-  const before = keys();
+  await startSandbox('--scoped-profiles');
+  const before = storedKeys();
   await cli.json(['auth', 'switch', 'sandbox-read']);
   for (const args of [[], ['--profile', 'sandbox-write']])
     expect((await cli.json(['sandbox', 'start', ...args])).profile).toBe('sandbox');
-  expect(keys()).toEqual(before);
+  expect(storedKeys()).toEqual(before);
 
   await cli.json(['auth', 'logout', 'sandbox']);
   await cli.json(['auth', 'switch', 'sandbox-read']);
   await cli.json(['sandbox', 'start']);
-  expect(keys().sort()).toEqual(before.sort());
+  expect(storedKeys().sort()).toEqual(before.sort());
   expect((await cli.run(['folders', 'create', '/A'])).code).toBe(5);
 
   await cli.run(['sandbox', 'stop']);
-  await start();
-  expect(keys().sort()).toEqual(before.sort());
+  await startSandbox();
+  expect(storedKeys().sort()).toEqual(before.sort());
   for (const profile of ['sandbox', 'sandbox-read', 'sandbox-write'])
     expect((await cli.run(['auth', 'status', '--profile', profile])).code).toBe(0);
 });
 
 it('sandbox start warns and creates new API keys if its database is empty', async () => {
-  await start();
+  await startSandbox();
   await cli.json(['upload', fixturePath('still.jpg')]);
   await cli.run(['sandbox', 'stop']);
   writeFileSync(join(cli.home, 'state/sandbox/sandbox.db'), '');
@@ -214,7 +216,7 @@ it('sandbox start warns and creates new API keys if its database is empty', asyn
 });
 
 it('sandbox start exits with 1, suggests a fix and deletes nothing if its database is corrupt', async () => {
-  await start();
+  await startSandbox();
   await cli.run(['sandbox', 'stop']);
   const path = join(cli.home, 'state/sandbox/sandbox.db');
   writeFileSync(path, 'no database');
@@ -235,9 +237,7 @@ it.each([
   ['--data-dir', ['--data-dir', '/proc/nope'], {}],
   ['MEDIACTL_STATE_DIR', [], { MEDIACTL_STATE_DIR: '/proc/nope' }],
 ])('sandbox start exits with 2 if it cannot create the directory of %s', async (_what, args, environment) => {
-  const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0', ...args], {
-    environment,
-  });
+  const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0', ...args], { environment });
   expect([code, stderr.split('\n')[0]]).toEqual([
     2,
     expect.stringMatching(/^error: cannot create the directory \/proc\/nope/),
@@ -251,56 +251,52 @@ it('simultaneous sandbox start commands start one process and all exit with 0', 
 });
 
 it('sandbox start keeps the workspace and settings of its profile', async () => {
-  await start();
+  await startSandbox();
   await cli.run(['workspaces', 'use', 'Archive']);
   await cli.run(['config', 'set', 'color', 'never']);
-  const chosen = await cli.json(['config', 'get', 'workspace']);
+  const workspace = await cli.json(['config', 'get', 'workspace']);
   await cli.run(['sandbox', 'stop']);
-  await start();
-  expect(await cli.json(['config', 'get', 'workspace'])).toBe(chosen);
+  await startSandbox();
+  expect(await cli.json(['config', 'get', 'workspace'])).toBe(workspace);
   expect(await cli.json(['config', 'get', 'color'])).toBe('never');
 });
 
 it('sandbox status reports whether the sandbox is running, and its URL', async () => {
   expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: false, url: null });
-  const { url } = await start();
+  const { url } = await startSandbox();
   const status = await cli.json(['sandbox', 'status']);
   expect(status).toMatchObject({ running: true, url });
 });
 
 it('the files of the sandbox that contain secrets have mode 0600', async () => {
-  await start();
+  await startSandbox();
   for (const file of ['credentials.json', 'secret', 'server.json', 'sandbox.log'])
     expect(statSync(join(cli.home, 'state/sandbox', file)).mode & 0o777).toBe(0o600);
   expect(statSync(join(cli.home, 'state/sandbox')).mode & 0o777).toBe(0o700);
 });
 
 it('the sandbox has a read-only API key, with which upload exits with 5', async () => {
-  const { url } = await start();
+  const { url } = await startSandbox();
   const { keys } = JSON.parse(readFileSync(join(cli.home, 'state/sandbox/credentials.json'), 'utf8'));
-  const environment = {
-    MEDIACTL_API_KEY: keys.read,
-    MEDIACTL_BASE_URL: url,
-    MEDIACTL_WORKSPACE: 'Main',
-  };
+  const environment = { MEDIACTL_API_KEY: keys.read, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: 'Main' };
   expect((await cli.run(['assets', 'ls'], { environment })).code).toBe(0);
   expect((await cli.run(['upload', fixturePath('still.jpg')], { environment })).code).toBe(5);
 });
 
 it('sandbox reset exits with 2 without --yes, and deletes all data with --yes', async () => {
-  await start();
+  await startSandbox();
   await cli.json(['upload', fixturePath('still.jpg')]);
   const { code, stderr } = await cli.run(['sandbox', 'reset']);
   expect([code, stderr.includes('mediactl sandbox reset --yes')]).toEqual([2, true]);
   expect((await cli.run(['sandbox', 'reset', '--dry-run'])).code).toBe(0);
   expect((await cli.run(['sandbox', 'reset', '--yes'])).code).toBe(0);
   expect(existsSync(join(cli.home, 'state/sandbox/sandbox.db'))).toBe(false);
-  await start();
+  await startSandbox();
   expect(await cli.json(['assets', 'ls'])).toEqual([]);
 });
 
 it('sandbox logs -f prints new lines, also after a log rotation, until it is interrupted', async () => {
-  await start();
+  await startSandbox();
   const log = join(cli.home, 'state/sandbox/sandbox.log');
   const interruption = new AbortController();
   let output = '';
@@ -332,11 +328,11 @@ it('sandbox logs -f prints new lines, also after a log rotation, until it is int
 });
 
 it('sandbox start rotates a log that is too large', async () => {
-  const running = await start();
+  const running = await startSandbox();
   await cli.run(['sandbox', 'stop']);
   const log = join(cli.home, 'state/sandbox/sandbox.log');
   truncateSync(log, 600_000_000); // a sparse file, as large as logs of an older version
-  await start();
+  await startSandbox();
   expect(statSync(log).size).toBeLessThan(10_000);
   expect(statSync(`${log}.1`).size).toBe(600_000_000);
   const { stdout } = await cli.run(['sandbox', 'logs', '--lines', '2']);
@@ -346,20 +342,20 @@ it('sandbox start rotates a log that is too large', async () => {
 
 it('sandbox logs prints one line per request', async () => {
   expect((await cli.run(['sandbox', 'logs'])).code).toBe(3);
-  await start();
+  await startSandbox();
   await cli.run(['assets', 'ls']);
   const { stdout } = await cli.run(['sandbox', 'logs', '--lines', '1']);
   expect(stdout).toMatch(/^\S+Z GET \/api\/external\/v1\/assets\/ 200 \d+ ms\n$/);
 });
 
 it('sandbox start exits with 1 and prints the reason if the port is in use', async () => {
-  const { url } = await start();
-  const other = join(cli.home, 'other');
-  const { code, stderr } = await cli.run(['sandbox', 'start', '--data-dir', other, '--port', new URL(url).port]);
+  const { url } = await startSandbox();
+  const otherDataDir = join(cli.home, 'other');
+  const { code, stderr } = await cli.run(['sandbox', 'start', '--data-dir', otherDataDir, '--port', new URL(url).port]);
   expect(code).toBe(1);
   expect(stderr).toContain('error: the sandbox did not start');
   expect(stderr).toContain('EADDRINUSE');
-  const asJson = ['sandbox', 'start', '--data-dir', other, '--port', new URL(url).port, '--json'];
+  const asJson = ['sandbox', 'start', '--data-dir', otherDataDir, '--port', new URL(url).port, '--json'];
   expect(errorOf(await cli.run(asJson))).toEqual({
     code: 'sandbox_failed',
     exit: 1,
@@ -368,7 +364,7 @@ it('sandbox start exits with 1 and prints the reason if the port is in use', asy
 });
 
 it('sandbox reset deletes nothing if the sandbox does not stop, and suggests kill -9', async () => {
-  const { pid } = await start();
+  const { pid } = await startSandbox();
   process.kill(pid, 'SIGSTOP');
   const reset = await cli.run(['sandbox', 'reset', '--yes', '--json'], { clock: fastClock() });
   process.kill(pid, 'SIGCONT');
@@ -381,9 +377,7 @@ it('sandbox reset deletes nothing if the sandbox does not stop, and suggests kil
 
 it('sandbox start exits with 2 and keeps a profile named sandbox that belongs to another service', async () => {
   const login = ['auth', 'login', '--profile', 'sandbox', '--with-key', '--skip-verify'];
-  await cli.run([...login, '--base-url', 'https://media.example.com'], {
-    stdin: 'a-key-of-theirs',
-  });
+  await cli.run([...login, '--base-url', 'https://media.example.com'], { stdin: 'a-key-of-theirs' });
   expect(errorOf(await cli.run(['sandbox', 'start', '--port', '0', '--json']))).toEqual({
     code: 'usage',
     exit: 2,
@@ -397,9 +391,9 @@ it('sandbox start does not change the current profile if there is one', async ()
   await cli.run(['auth', 'login', '--base-url', 'https://media.example.com', '--with-key', '--skip-verify'], {
     stdin: 'a-key-of-theirs',
   });
-  await start();
-  const listed = await cli.json(['auth', 'ls']);
-  expect(listed.map(({ name, current }: never) => [name, current])).toEqual([
+  await startSandbox();
+  const profiles = await cli.json(['auth', 'ls']);
+  expect(profiles.map(({ name, current }: never) => [name, current])).toEqual([
     ['default', true],
     ['sandbox', false],
   ]);

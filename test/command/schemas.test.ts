@@ -29,7 +29,7 @@ async function schemaOf(name: string) {
 }
 
 /** Runs a command with --json and validates the stream that has the output. */
-async function expectMatches(name: string, args: string[], stream: 'stdout' | 'stderr' = 'stdout') {
+async function expectOutputMatches(name: string, args: string[], stream: 'stdout' | 'stderr' = 'stdout') {
   const validate = await schemaOf(name);
   const ran = await cli.run([...args, '--json']);
   const text = stream === 'stdout' ? ran.stdout : ran.stderr.trimEnd().split('\n').at(-1);
@@ -46,25 +46,25 @@ describe('mediactl schema', () => {
     const broken = join(cli.home, 'broken.mp4');
     writeFileSync(broken, 'no media');
     const args = ['upload', fixturePath('still.jpg'), broken, '--wait'];
-    const records = await expectMatches('upload', args);
+    const records = await expectOutputMatches('upload', args);
     expect(records.map(({ error }: { error: unknown }) => error !== null).sort()).toEqual([...[false, true]]);
   });
 
   it('records of completed and missing downloads match the schema “downloads”', async () => {
     const [{ asset_uid }] = await cli.json(['upload', fixturePath('tone.mp3'), '--wait']);
-    await expectMatches('downloads', ['download', asset_uid, unknownUid, '-d', join(cli.home, 'down')]);
+    await expectOutputMatches('downloads', ['download', asset_uid, unknownUid, '-d', join(cli.home, 'down')]);
   });
 
-  it('errors of commands match the schema “error”', async () => {
-    await expectMatches('error', ['assets', 'get', unknownUid], 'stderr');
-    await expectMatches('error', ['assets', 'ls', '--nonsense'], 'stderr');
-    await expectMatches('error', ['assets', 'rm', unknownUid, unknownUid, '--yes'], 'stderr');
+  it('the errors that commands print with --json match the schema “error”', async () => {
+    await expectOutputMatches('error', ['assets', 'get', unknownUid], 'stderr');
+    await expectOutputMatches('error', ['assets', 'ls', '--nonsense'], 'stderr');
+    await expectOutputMatches('error', ['assets', 'rm', unknownUid, unknownUid, '--yes'], 'stderr');
   });
 
   it('the output of mediactl commands matches the schemas “commands” and “command”', async () => {
-    const tree = await expectMatches('commands', ['commands']);
+    const tree = await expectOutputMatches('commands', ['commands']);
     expect(JSON.stringify(tree)).not.toContain('__complete');
-    const described = await expectMatches('command', ['commands', 'assets']);
+    const described = await expectOutputMatches('command', ['commands', 'assets']);
     expect(JSON.stringify(described)).not.toContain('__complete');
     const { stdout } = await cli.run(['commands']);
     expect(stdout).toContain('mediactl embed domains sync  ');
@@ -72,28 +72,28 @@ describe('mediactl schema', () => {
 
   it('the records of assets rm match the schema “changes”', async () => {
     const { asset_uid } = await (await create(5, { asset_name: 'goes' })).json();
-    await expectMatches('changes', ['assets', 'rm', asset_uid, unknownUid, '--yes']);
+    await expectOutputMatches('changes', ['assets', 'rm', asset_uid, unknownUid, '--yes']);
   });
 
   it('the output of assets ls --html matches the schema “contact-sheet”', async () => {
-    await expectMatches('contact-sheet', ['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
+    await expectOutputMatches('contact-sheet', ['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
   });
 
   it('the output of embed domains add matches the schema “embed-domains”', () =>
-    expectMatches('embed-domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
+    expectOutputMatches('embed-domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
 
   it('the report of play --probe matches the schema “probe”', async () => {
     await cli.run(['upload', fixturePath('clip.mp4'), '--wait']);
-    await expectMatches('probe', ['play', '@last', '--probe']);
+    await expectOutputMatches('probe', ['play', '@last', '--probe']);
   });
 
   it('the output of folders create --dry-run matches the schema “dry-run”', () =>
-    expectMatches('dry-run', ['folders', 'create', '-p', '/a/b', '--dry-run']));
+    expectOutputMatches('dry-run', ['folders', 'create', '-p', '/a/b', '--dry-run']));
 
   it('upload --dry-run and --estimate match the schemas “upload-dry-run” and “upload-estimate”', async () => {
-    await expectMatches('upload-dry-run', ['upload', fixturePath('clip.mp4'), '--dry-run']);
-    await expectMatches('upload-estimate', ['upload', fixturePath('clip.mp4'), '--estimate']);
-    await expectMatches('upload-dry-run', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
+    await expectOutputMatches('upload-dry-run', ['upload', fixturePath('clip.mp4'), '--dry-run']);
+    await expectOutputMatches('upload-estimate', ['upload', fixturePath('clip.mp4'), '--estimate']);
+    await expectOutputMatches('upload-dry-run', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
   });
 
   it('the schema “upload” rejects an incomplete record and accepts an empty list', async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.end());
 
 /** Creates the same directory at another path, as another machine mounts it. */
-function mounted(count: number): string {
+function createDirectoryOfFiles(count: number): string {
   const root = temporaryFolder();
   for (let n = 0; n < count; n++) {
     const day = join(root, `day ${n % 3}`);
@@ -25,7 +25,7 @@ function mounted(count: number): string {
   return root;
 }
 
-const machine = () =>
+const createMachine = () =>
   new Cli({
     MEDIACTL_API_KEY: sandbox.key,
     MEDIACTL_BASE_URL: sandbox.url,
@@ -34,21 +34,21 @@ const machine = () =>
 
 describe('upload --shard', () => {
   it('three machines with upload --shard 1/3 to 3/3 upload every file exactly once', async () => {
-    const sent = await Promise.all(
+    const namesPerMachine = await Promise.all(
       [1, 2, 3].map(async (number) => {
-        const args = ['upload', '--flatten', mounted(24), '--shard', `${number}/3`];
-        const records = await machine().json(args);
+        const args = ['upload', '--flatten', createDirectoryOfFiles(24), '--shard', `${number}/3`];
+        const records = await createMachine().json(args);
         return records.map(({ asset_name }: { asset_name: string }) => asset_name) as string[];
       }),
     );
-    expect(sent.flat().sort()).toEqual(Array.from({ length: 24 }, (_, n) => `clip ${n}.bin`).sort());
-    for (const names of sent) expect(names.length).toBeGreaterThan(0);
+    expect(namesPerMachine.flat().sort()).toEqual(Array.from({ length: 24 }, (_, n) => `clip ${n}.bin`).sort());
+    for (const names of namesPerMachine) expect(names.length).toBeGreaterThan(0);
   });
 
   it('upload --shard exits with 0 and reports the skipped files if its shard is empty', async () => {
-    const [one] = [mounted(1)];
+    const directory = createDirectoryOfFiles(1);
     const runs = await Promise.all(
-      [1, 2].map((number) => machine().run(['upload', '--flatten', one, '--shard', `${number}/2`])),
+      [1, 2].map((number) => createMachine().run(['upload', '--flatten', directory, '--shard', `${number}/2`])),
     );
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
     const withSkippedFile = runs.filter(({ stderr }) => stderr.includes('1 file skipped: not in this shard'));
@@ -58,14 +58,14 @@ describe('upload --shard', () => {
 
   it.each(['0/3', '4/3', '3', '1/0', 'a/b', '-1/3', '1/3/5', '1.5/3'])(
     'upload --shard=%s exits with 2',
-    async (typed) => {
-      const { code, stderr } = await machine().run(['upload', mounted(1), `--shard=${typed}`]);
+    async (shard) => {
+      const { code, stderr } = await createMachine().run(['upload', createDirectoryOfFiles(1), `--shard=${shard}`]);
       expect([code, stderr]).toEqual([2, expect.stringContaining('JOB_COMPLETION_INDEX')]);
     },
   );
 
   it('upload --shard of stdin exits with 2', async () => {
-    const { code } = await machine().run(['upload', '-', '--shard', '1/2'], { stdin: 'x' });
+    const { code } = await createMachine().run(['upload', '-', '--shard', '1/2'], { stdin: 'x' });
     expect(code).toBe(2);
   });
 });
@@ -79,8 +79,8 @@ it('shards have about the same size, and do not depend on the Unicode form of ac
   ).map(({ length }) => length);
   expect(counts.reduce((sum, count) => sum + count)).toBe(10_000);
   for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(150);
-  const [one, two] = ['Caf\u00e9.mov', 'Cafe\u0301.mov'].map((name) =>
+  const [composedShard, decomposedShard] = ['Caf\u00e9.mov', 'Cafe\u0301.mov'].map((name) =>
     [1, 2, 3, 4, 5].find((number) => isInShard({ number, total: 5 }, { relativeDir: '', path: name })),
   );
-  expect(one).toBe(two);
+  expect(composedShard).toBe(decomposedShard);
 });

@@ -25,23 +25,23 @@ import { openDatabase } from '../support/sqlite.ts';
 
 /* A receipt store that cannot be written ends the run, and the next run sends nothing twice. */
 
-const count = 60;
+const fileCount = 60;
 let service: FakeService;
 let cli: Cli;
-let folder: string;
+let directory: string;
 let state: string;
 let digests: Map<string, string>;
 beforeEach(async () => {
   service = await FakeService.start();
   cli = new Cli(service.environment);
-  folder = join(cli.home, 'shots');
+  directory = join(cli.home, 'shots');
   state = join(cli.home, 'state');
-  digests = writeManyFiles(folder, count);
+  digests = writeManyFiles(directory, fileCount);
 });
 
 async function upload(args: string[] = [], options: CliOptions = {}) {
   service.requests = 0;
-  const ran = await cli.run(['upload', '--flatten', folder, '--json', ...args], {
+  const ran = await cli.run(['upload', '--flatten', directory, '--json', ...args], {
     ...options,
     environment: { MEDIACTL_STATE_DIR: state, ...options.environment },
   });
@@ -53,20 +53,21 @@ async function upload(args: string[] = [], options: CliOptions = {}) {
 }
 
 /** Expects exactly one complete asset per file, as counted by the service. */
-function expectEachOnce(): void {
-  const whole = service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
-  expect(whole.sort()).toEqual([...digests].sort());
+function expectEachFileOnce(): void {
+  const completeAssets = service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
+  expect(completeAssets.sort()).toEqual([...digests].sort());
 }
 
-const store = () => join(state, 'receipts.db');
+const storePath = () => join(state, 'receipts.db');
 /** Opens the receipt store as another program would. */
-const open = (work: (database: SqlDatabase) => void) => {
-  const database = openDatabase(store());
+const openStore = (work: (database: SqlDatabase) => void) => {
+  const database = openDatabase(storePath());
   work(database);
   database.close();
 };
 
-const numbered = (code: string) => [14, code, 0] as const;
+/** The exit code, the error code and the number of requests of a run that sends nothing. */
+const exit14WithoutRequest = (code: string) => [14, code, 0] as const;
 
 describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
   let disk: SmallDisk;
@@ -80,25 +81,25 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     ['one transfer at a time', '1'],
   ])(
     'upload with %s exits with 14 when the state disk is full, and the next run uploads the rest',
-    async (_how, parallel) => {
+    async (_how, transfers) => {
       let creations = 0;
       service.fault = ({ method, path }) => {
         if (method === 'POST' && path.startsWith('/upload/') && ++creations === 20) disk.fill();
         return undefined;
       };
-      const full = await upload(['--transfers', parallel]);
-      expect([full.code, full.error.code]).toEqual([14, 'state_full']);
-      expect(full.error.message).toMatch(/^not enough disk space .* \d+ of 60 files are uploaded$/);
-      expect(full.error.cause).toContain(state);
-      expect(full.error.hint).toMatch(/run the same command again; \d+ files remaining$/);
-      expect(service.assets.size).toBeLessThan(20 + Number(parallel));
+      const fullRun = await upload(['--transfers', transfers]);
+      expect([fullRun.code, fullRun.error.code]).toEqual([14, 'state_full']);
+      expect(fullRun.error.message).toMatch(/^not enough disk space .* \d+ of 60 files are uploaded$/);
+      expect(fullRun.error.cause).toContain(state);
+      expect(fullRun.error.hint).toMatch(/run the same command again; \d+ files remaining$/);
+      expect(service.assets.size).toBeLessThan(20 + Number(transfers));
       disk.free();
-      const again = await upload();
-      expect(again.code).toBe(0);
-      expectEachOnce();
-      const empty = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
-      expect(empty.length).toBeLessThanOrEqual(Number(parallel));
-      for (const { uid } of empty) expect(again.stderr).toContain(`asset ${uid} may be empty`);
+      const nextRun = await upload();
+      expect(nextRun.code).toBe(0);
+      expectEachFileOnce();
+      const emptyAssets = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
+      expect(emptyAssets.length).toBeLessThanOrEqual(Number(transfers));
+      for (const { uid } of emptyAssets) expect(nextRun.stderr).toContain(`asset ${uid} may be empty`);
     },
   );
 
@@ -107,42 +108,42 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
       if (method === 'PATCH') disk.fill();
       return undefined;
     };
-    const args = ['upload', join(folder, 'shot 00000.bin')];
+    const args = ['upload', join(directory, 'shot 00000.bin')];
     const options = { environment: { MEDIACTL_STATE_DIR: state } };
     expect((await cli.run(args, options)).code).toBe(14);
     service.fault = () => undefined;
     disk.free();
-    const [again] = await cli.json(args, options);
-    expect(again).toMatchObject({ outcome: 'uploaded', asset_uid: [...service.assets.keys()][0], bytes_sent: 0 });
+    const [record] = await cli.json(args, options);
+    expect(record).toMatchObject({ outcome: 'uploaded', asset_uid: [...service.assets.keys()][0], bytes_sent: 0 });
     expect(service.assets.size).toBe(1);
   });
 
   it('upload sends nothing while the state disk is full; with --force it warns and sends everything', async () => {
     await upload();
     disk.fill();
-    const full = await upload();
-    expect([full.code, full.error.code, service.requests]).toEqual(numbered('state_full'));
-    expect(errorOf(full)).toEqual(errorInTable('state_full'));
-    const again = await upload(['--force']);
-    expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
-    expect(again.stderr).toContain('another run would upload it again');
+    const refused = await upload();
+    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_full'));
+    expect(errorOf(refused)).toEqual(errorInTable('state_full'));
+    const forced = await upload(['--force']);
+    expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
+    expect(forced.stderr).toContain('another run would upload it again');
   });
 
   it('upload sends nothing if the state disk is too full to create the receipt database', async () => {
     mkdirSync(state);
     disk.fill();
-    const full = await upload();
-    expect([full.code, full.error.code, service.requests]).toEqual(numbered('state_full'));
+    const refused = await upload();
+    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_full'));
     disk.free();
     expect((await upload()).code).toBe(0);
-    expectEachOnce();
+    expectEachFileOnce();
   });
 
   it('upload exits with 14 if the state disk is read-only, but other commands and --force work', async () => {
     await upload();
     state = join(disk.mountReadOnly(), 'state');
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_read_only'));
+    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_read_only'));
     expect(errorOf(refused)).toEqual({
       code: 'state_read_only',
       exit: 14,
@@ -151,10 +152,10 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     const uid = service.completeAssets[0]?.uid ?? '';
     const environment = { MEDIACTL_STATE_DIR: state };
     expect((await cli.run(['assets', 'get', uid], { environment })).code).toBe(0);
-    const removed = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
-    expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining(store())]);
-    const again = await upload(['--force']);
-    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('another run would upload it again')]);
+    const rmRun = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
+    expect([rmRun.code, rmRun.stderr]).toEqual([0, expect.stringContaining(storePath())]);
+    const forced = await upload(['--force']);
+    expect([forced.code, forced.stderr]).toEqual([0, expect.stringContaining('another run would upload it again')]);
   });
 });
 
@@ -162,93 +163,93 @@ describe('a damaged receipt database', () => {
   beforeEach(async () => {
     expect((await upload()).code).toBe(0);
     // No write-ahead log, like after a checkpoint by another process.
-    for (const each of ['-wal', '-shm']) rmSync(`${store()}${each}`, { force: true });
+    for (const each of ['-wal', '-shm']) rmSync(`${storePath()}${each}`, { force: true });
   });
 
-  const flip = (path: string, at: number, bytes: Buffer) => {
-    const all = readFileSync(path);
-    bytes.copy(all, at);
-    writeFileSync(path, all);
+  const overwriteBytes = (path: string, offset: number, bytes: Buffer) => {
+    const content = readFileSync(path);
+    bytes.copy(content, offset);
+    writeFileSync(path, content);
   };
   const nextStep = 'restore it from a backup, or start over: upload --force uploads everything again';
   const errors: Record<string, SeenError> = {
     state_missing: { code: 'state_missing', exit: 14, hint: nextStep },
     state_damaged: { code: 'state_damaged', exit: 14, hint: nextStep },
   };
-  const kinds: [string, string, () => void][] = [
-    ['is empty', 'state_missing', () => truncateSync(store(), 0)],
-    ['is missing', 'state_missing', () => rmSync(store())],
-    ['is a text file', 'state_damaged', () => writeFileSync(store(), 'words '.repeat(2000))],
-    ['is truncated', 'state_damaged', () => truncateSync(store(), statSync(store()).size / 2)],
-    ['has zeroed pages', 'state_damaged', () => flip(store(), 4096, Buffer.alloc(8192))],
-    ['lacks a table', 'state_damaged', () => open((db) => db.exec('DROP TABLE folders'))],
+  const damages: [string, string, () => void][] = [
+    ['is empty', 'state_missing', () => truncateSync(storePath(), 0)],
+    ['is missing', 'state_missing', () => rmSync(storePath())],
+    ['is a text file', 'state_damaged', () => writeFileSync(storePath(), 'words '.repeat(2000))],
+    ['is truncated', 'state_damaged', () => truncateSync(storePath(), statSync(storePath()).size / 2)],
+    ['has zeroed pages', 'state_damaged', () => overwriteBytes(storePath(), 4096, Buffer.alloc(8192))],
+    ['lacks a table', 'state_damaged', () => openStore((db) => db.exec('DROP TABLE folders'))],
     [
       'lacks a column',
       'state_damaged',
-      () => open((db) => db.exec('ALTER TABLE uploads RENAME COLUMN blake3 TO other')),
+      () => openStore((db) => db.exec('ALTER TABLE uploads RENAME COLUMN blake3 TO other')),
     ],
     [
       'was replaced',
       'state_missing',
       () => {
-        rmSync(store());
-        open((db) => db.exec('CREATE TABLE x (a)'));
+        rmSync(storePath());
+        openStore((db) => db.exec('CREATE TABLE x (a)'));
       },
     ],
   ];
 
-  it.each(kinds)(
+  it.each(damages)(
     'upload and doctor reject a receipt database that %s (%s), and upload --force creates a new one',
-    async (_what, code, damage) => {
+    async (damageName, code, damage) => {
       damage();
       const refused = await upload();
       expect([errorOf(refused), service.requests]).toEqual([errors[code], 0]);
-      expect(refused.error.cause).toContain(store());
+      expect(refused.error.cause).toContain(storePath());
       const doctor = await cli.run(['doctor', '--json']);
       const findings: { check: string; error: { code: string } | null }[] = JSON.parse(doctor.stdout);
       expect(findings.find(({ check }) => check === 'receipts')?.error?.code).toBe(code);
-      const wrong = findings.filter(({ error }) => error?.code === code);
-      expect(wrong.map(({ check }) => check)).toEqual(['receipts']);
-      const again = await upload(['--force']);
-      expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
-      const isLeft = existsSync(`${store()}.unusable-1`);
-      expect([isLeft, again.stderr.includes('receipts.db.unusable-1')]).toEqual(
-        code === 'state_missing' && _what === 'is missing' ? [false, false] : [true, true],
+      const failedChecks = findings.filter(({ error }) => error?.code === code);
+      expect(failedChecks.map(({ check }) => check)).toEqual(['receipts']);
+      const forced = await upload(['--force']);
+      expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
+      const isOldDatabaseKept = existsSync(`${storePath()}.unusable-1`);
+      expect([isOldDatabaseKept, forced.stderr.includes('receipts.db.unusable-1')]).toEqual(
+        code === 'state_missing' && damageName === 'is missing' ? [false, false] : [true, true],
       );
-      expect((await upload()).records.map(({ outcome }: never) => outcome)).toEqual(Array(count).fill('skipped'));
+      expect((await upload()).records.map(({ outcome }: never) => outcome)).toEqual(Array(fileCount).fill('skipped'));
     },
   );
 
   it.each([
-    ['a pipe', () => execFileSync('mkfifo', [store()])],
-    ['a directory', () => mkdirSync(store())],
-    ['a device', () => symlinkSync('/dev/null', store())],
+    ['a pipe', () => execFileSync('mkfifo', [storePath()])],
+    ['a directory', () => mkdirSync(storePath())],
+    ['a device', () => symlinkSync('/dev/null', storePath())],
   ])('upload, uploads ls and doctor fail without hanging if the receipt database is %s', async (_what, make) => {
-    rmSync(store());
+    rmSync(storePath());
     make();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_unusable'));
+    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_unusable'));
     expect((await cli.run(['uploads', 'ls'])).code).toBe(14);
     expect((await cli.run(['uploads', 'ls', '--finished'])).code).toBe(14);
     expect((await cli.run(['doctor'])).stdout).toContain('the upload history cannot be used');
   });
 
   it('upload exits with 14 and keeps the receipt database if a newer mediactl has written it', async () => {
-    open((db) => db.exec('PRAGMA user_version = 99'));
+    openStore((db) => db.exec('PRAGMA user_version = 99'));
     const refused = await upload();
     expect(errorOf(refused)).toEqual(errorInTable('state_newer'));
     expect(service.requests).toBe(0);
-    const again = await upload(['--force']);
-    expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count]);
-    expect(existsSync(`${store()}.unusable-1`)).toBe(false);
+    const forced = await upload(['--force']);
+    expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
+    expect(existsSync(`${storePath()}.unusable-1`)).toBe(false);
   });
 
   it('upload adds an id to the receipt database of an older mediactl, and detects later that it is missing', async () => {
     rmSync(join(state, 'receipts.id'));
-    open((db) => db.exec('PRAGMA application_id = 0'));
+    openStore((db) => db.exec('PRAGMA application_id = 0'));
     expect((await upload()).records[0].outcome).toBe('skipped');
     expect(statSync(join(state, 'receipts.id')).mode & 0o777).toBe(0o600);
-    rmSync(store());
+    rmSync(storePath());
     expect((await upload()).error.code).toBe('state_missing');
   });
 
@@ -270,22 +271,22 @@ describe('a damaged receipt database', () => {
 
   it('upload uses a receipt database that is a symbolic link to another file', async () => {
     const elsewhere = join(cli.home, 'elsewhere.db');
-    renameSync(store(), elsewhere);
-    symlinkSync(elsewhere, store());
-    writeFileSync(join(folder, 'one more.bin'), 'more');
+    renameSync(storePath(), elsewhere);
+    symlinkSync(elsewhere, storePath());
+    writeFileSync(join(directory, 'one more.bin'), 'more');
     const { code, records } = await upload();
     const outcomes = records.map(({ outcome }: { outcome: string }) => outcome).sort();
-    expect([code, outcomes]).toEqual([0, [...Array(count).fill('skipped'), 'uploaded']]);
+    expect([code, outcomes]).toEqual([0, [...Array(fileCount).fill('skipped'), 'uploaded']]);
   });
 
   it('upload exits with 14 and creates no asset if it cannot write its lock file', async () => {
     rmSync(join(state, 'runs'), { recursive: true });
     writeFileSync(join(state, 'runs'), '');
-    writeFileSync(join(folder, 'one more.bin'), 'more');
-    const created = service.counts['POST /upload/'];
+    writeFileSync(join(directory, 'one more.bin'), 'more');
+    const creationsBefore = service.counts['POST /upload/'];
     const refused = await upload();
     expect([refused.code, refused.error.code]).toEqual([14, 'state_unusable']);
-    expect(service.counts['POST /upload/']).toBe(created);
+    expect(service.counts['POST /upload/']).toBe(creationsBefore);
   });
 
   it('upload skips uploaded files after the state directory is moved', async () => {
@@ -296,7 +297,7 @@ describe('a damaged receipt database', () => {
 });
 
 /** Runs `work` at the 20th creation. */
-const inTheMiddle = (work: () => void) => {
+const atThe20thCreation = (work: () => void) => {
   let creations = 0;
   service.fault = ({ method, path }) => {
     if (method === 'POST' && path.startsWith('/upload/') && ++creations === 20) work();
@@ -309,37 +310,37 @@ it.each([
     'removed',
     'state_missing',
     () => {
-      for (const suffix of ['', '-wal', '-shm']) rmSync(`${store()}${suffix}`, { force: true });
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${storePath()}${suffix}`, { force: true });
     },
   ],
-  ['damaged', 'state_damaged', () => open((db) => db.exec('DROP TABLE uploads'))],
+  ['damaged', 'state_damaged', () => openStore((db) => db.exec('DROP TABLE uploads'))],
 ])(
   'upload exits with 14 if its receipt database is %s during the run, and so does the next run',
-  async (_what, code, work) => {
-    inTheMiddle(work);
-    const ended = await upload();
-    expect([ended.code, ended.error.code]).toEqual([14, code]);
-    expect(service.assets.size).toBeLessThan(count);
-    const next = await upload();
-    expect([next.code, next.error.code, service.requests]).toEqual(numbered(code));
+  async (_what, code, damage) => {
+    atThe20thCreation(damage);
+    const interruptedRun = await upload();
+    expect([interruptedRun.code, interruptedRun.error.code]).toEqual([14, code]);
+    expect(service.assets.size).toBeLessThan(fileCount);
+    const nextRun = await upload();
+    expect([nextRun.code, nextRun.error.code, service.requests]).toEqual(exit14WithoutRequest(code));
   },
 );
 
 it('upload exits with 14 if the write-ahead log of its receipt database is removed during the run', async () => {
-  inTheMiddle(() => rmSync(`${store()}-wal`));
+  atThe20thCreation(() => rmSync(`${storePath()}-wal`));
   const ended = await upload();
   expect([ended.code, ended.error.code]).toEqual([14, 'state_missing']);
-  expect(service.assets.size).toBeLessThan(count);
+  expect(service.assets.size).toBeLessThan(fileCount);
 });
 
 /** Locks the store from another process until that process's stdin ends. */
-const held = async () => {
-  const hold = `const Database = require('libsql');
+const lockStore = async () => {
+  const lockScript = `const Database = require('libsql');
     const database = new Database(process.argv[1]);
     database.exec('BEGIN IMMEDIATE');
     console.log('held');
     process.stdin.on('end', () => database.exec('ROLLBACK')).resume();`;
-  const child = spawn(process.execPath, ['-e', hold, store()], {
+  const child = spawn(process.execPath, ['-e', lockScript, storePath()], {
     env: { NODE_PATH: fileURLToPath(new URL('../../node_modules', import.meta.url)) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -351,24 +352,24 @@ const held = async () => {
 describe('a locked receipt database', () => {
   beforeEach(async () => {
     expect((await upload()).code).toBe(0);
-    writeFileSync(join(folder, 'one more.bin'), 'more');
+    writeFileSync(join(directory, 'one more.bin'), 'more');
   });
 
   it('upload waits with one warning while another program locks the receipt database', async () => {
-    const child = await held();
-    const ran = await upload([], {
-      onStderr: (text) => void (text.includes('; waiting') && child.stdin.end()),
+    const lockingProcess = await lockStore();
+    const waitingRun = await upload([], {
+      onStderr: (text) => void (text.includes('; waiting') && lockingProcess.stdin.end()),
     });
-    expect([ran.code, service.completeAssets.length]).toEqual([0, count + 1]);
-    expect(ran.stderr.match(/another program has locked .*receipts\.db; waiting/g)).toHaveLength(1);
+    expect([waitingRun.code, service.completeAssets.length]).toEqual([0, fileCount + 1]);
+    expect(waitingRun.stderr.match(/another program has locked .*receipts\.db; waiting/g)).toHaveLength(1);
   });
 
   it('upload exits with state_locked if the receipt database stays locked; --force uploads without it', async () => {
-    await held();
+    await lockStore();
     const refused = await upload([], { clock: fastClock() });
     expect(service.requests).toBe(0);
     expect(errorOf(refused)).toEqual(errorInTable('state_locked'));
-    const again = await upload(['--force'], { clock: fastClock() });
-    expect([again.code, service.completeAssets.length]).toEqual([0, 2 * count + 1]);
+    const forced = await upload(['--force'], { clock: fastClock() });
+    expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount + 1]);
   });
 });

@@ -13,35 +13,35 @@ import { changeState, databaseFile, failWrites, queryState } from '../support/st
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
-const interrupted = () => new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 });
+const interruptedError = () => new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 });
 
 describe('several files in one upload', () => {
-  it('the same upload command sends a corrected file after its processing failed', async () => {
+  it('upload sends a corrected file again after the processing of the first version failed', async () => {
     setup.path = setup.path.replace(/bin$/, 'pdf');
     writeFileSync(setup.path, setup.bytes);
-    const first = await setup.upload(['--wait']);
-    expect(first.code).toBe(12);
-    expect(first.record).toMatchObject({ verified: true, bytes_sent: setup.bytes.length });
-    expect(first.record.session_uid).toMatch(/^[0-9a-f-]{36}$/);
+    const failedRun = await setup.upload(['--wait']);
+    expect(failedRun.code).toBe(12);
+    expect(failedRun.record).toMatchObject({ verified: true, bytes_sent: setup.bytes.length });
+    expect(failedRun.record.session_uid).toMatch(/^[0-9a-f-]{36}$/);
     expect(setup.unfinishedIds()).toEqual([]);
     setup.bytes = Buffer.from('%PDF-1.7\n%mended\n');
     writeFileSync(setup.path, setup.bytes);
-    const second = await setup.upload(['--wait']);
-    expect(second.record).toMatchObject({ asset_status: 'ready', verified: true });
+    const nextRun = await setup.upload(['--wait']);
+    expect(nextRun.record).toMatchObject({ asset_status: 'ready', verified: true });
   });
 
   it('upload still prints the records of finished files if it is interrupted between two files', async () => {
     const abort = new AbortController();
-    const other = join(setup.cli.home, 'second.bin');
-    writeSome(other, 1000);
+    const secondFile = join(setup.cli.home, 'second.bin');
+    writeSome(secondFile, 1000);
     setup.fault = ({ method, nth }) =>
-      method === 'POST' && nth === 2 ? { respond: () => abort.abort(interrupted()) } : undefined;
-    const ran = await setup.cli.run(['upload', setup.path, other, '--json', '--transfers', '1'], {
+      method === 'POST' && nth === 2 ? { respond: () => abort.abort(interruptedError()) } : undefined;
+    const interruptedRun = await setup.cli.run(['upload', setup.path, secondFile, '--json', '--transfers', '1'], {
       environment: setup.environment(),
       signal: abort.signal,
     });
-    expect(ran.code).toBe(130);
-    const records = JSON.parse(ran.stdout);
+    expect(interruptedRun.code).toBe(130);
+    const records = JSON.parse(interruptedRun.stdout);
     // In order of completion: a file is reported after its receipt is on disk.
     expect(records.map(({ verified, error }: never) => [verified, error && (error as { code: string }).code])).toEqual(
       expect.arrayContaining([
@@ -54,68 +54,74 @@ describe('several files in one upload', () => {
 
   it('upload --wait polls many assets by pages of the list instead of one by one', async () => {
     const files = [1, 2, 3, 4].map((n) => join(setup.cli.home, `${n}.md`));
-    for (const each of files) writeFileSync(each, `# ${each}`);
+    for (const file of files) writeFileSync(file, `# ${file}`);
     const ran = await setup.cli.run(['upload', ...files, '--wait', '--json'], {
       environment: setup.environment(),
     });
     expect(JSON.parse(ran.stdout).map(({ asset_status }: never) => asset_status)).toEqual(Array(4).fill('ready'));
-    const gets = setup.interposer.requests.filter(({ method }) => method === 'GET').map(({ path: url }) => url);
+    const requestedPaths = setup.interposer.requests
+      .filter(({ method }) => method === 'GET')
+      .map(({ path: url }) => url);
     // Only the first asset, before the others are uploaded, and the last one left are polled individually.
-    expect(gets).toContainEqual(expect.stringContaining('/assets/?limit=100'));
-    const polled = gets.filter((url) => /\/assets\/[^/?]+\/$/.test(url));
-    expect(new Set(polled).size).toBeLessThanOrEqual(2);
+    expect(requestedPaths).toContainEqual(expect.stringContaining('/assets/?limit=100'));
+    const singleAssetPaths = requestedPaths.filter((url) => /\/assets\/[^/?]+\/$/.test(url));
+    expect(new Set(singleAssetPaths).size).toBeLessThanOrEqual(2);
   });
 });
 
 describe('failures between the last byte and the result', () => {
   /** Makes the file a text, which is processed at once. */
-  const text = () => {
+  const writeTextFile = () => {
     setup.path = setup.path.replace(/bin$/, 'md');
     setup.bytes = Buffer.from(`# ${setup.path}`);
     writeFileSync(setup.path, setup.bytes);
   };
-  const gets = (fault: Fault): AbortSignal | undefined => {
+  const failAssetRequests = (fault: Fault): AbortSignal | undefined => {
     // Not the list of assets, with which the file is compared before it is uploaded.
     setup.fault = ({ method, path }) => (method === 'GET' && /\/assets\/[^?]/.test(path) ? fault : undefined);
     return undefined;
   };
-  const abort = () => {
+  const abortAtAssetRequest = () => {
     const controller = new AbortController();
-    gets({ respond: () => controller.abort(interrupted()) });
+    failAssetRequests({ respond: () => controller.abort(interruptedError()) });
     return controller.signal;
   };
-  const processing = () => gets(respondWith(200, { uid: 'x', status: 'processing' }));
+  const reportProcessing = () => failAssetRequests(respondWith(200, { uid: 'x', status: 'processing' }));
 
   it.each([
-    ['a timeout', 8, () => processing()],
-    ['a 503 during the wait', 10, () => gets(respondWith(503, 'no'))],
-    ['a dropped connection during the wait', 10, () => gets({ respond: (response) => response.destroy() })],
-    ['a rejected API key during the wait', 4, () => gets(respondWith(401, { error: {} }))],
-    ['a web page as response during the wait', 10, () => gets(respondWith(200, '<html>Log in</html>'))],
-    ['Ctrl-C during the wait', 130, () => abort()],
-  ])('upload --wait sends nothing again after %s (exit %i) in the previous run', async (_what, exit, begin) => {
-    text();
-    const signal = begin();
-    const first = await setup.upload(['--wait', '--timeout', '60s'], {
-      clock: fastClock(2000),
-      ...(signal && { signal }),
-    });
-    expect(first.code).toBe(exit);
-    expect(first.record.asset_uid).not.toBeNull();
-    setup.fault = () => undefined;
-    const second = await setup.upload(['--wait']);
-    expect(second.record).toMatchObject({ asset_status: 'ready', verified: true, bytes_sent: 0 });
-    expect((await setup.findAssets()).map(({ uid }) => uid)).toEqual([second.record.asset_uid]);
-    expect(setup.unfinishedIds()).toEqual([]);
-  });
+    ['a timeout', 8, () => reportProcessing()],
+    ['a 503 during the wait', 10, () => failAssetRequests(respondWith(503, 'no'))],
+    [
+      'a dropped connection during the wait',
+      10,
+      () => failAssetRequests({ respond: (response) => response.destroy() }),
+    ],
+    ['a rejected API key during the wait', 4, () => failAssetRequests(respondWith(401, { error: {} }))],
+    ['a web page as response during the wait', 10, () => failAssetRequests(respondWith(200, '<html>Log in</html>'))],
+    ['Ctrl-C during the wait', 130, () => abortAtAssetRequest()],
+  ])(
+    'upload --wait sends nothing again after %s (exit %i) in the previous run',
+    async (_what, exitCode, injectFault) => {
+      writeTextFile();
+      const signal = injectFault();
+      const firstRun = await setup.upload(['--wait', '--timeout', '60s'], {
+        clock: fastClock(2000),
+        ...(signal && { signal }),
+      });
+      expect(firstRun.code).toBe(exitCode);
+      expect(firstRun.record.asset_uid).not.toBeNull();
+      setup.fault = () => undefined;
+      const nextRun = await setup.upload(['--wait']);
+      expect(nextRun.record).toMatchObject({ asset_status: 'ready', verified: true, bytes_sent: 0 });
+      expect((await setup.findAssets()).map(({ uid }) => uid)).toEqual([nextRun.record.asset_uid]);
+      expect(setup.unfinishedIds()).toEqual([]);
+    },
+  );
 
-  it('the same upload command prints the asset if the disk for stdout was full in the first run', async () => {
-    text();
+  it('the second run of upload prints the asset if the disk for stdout was full in the first run', async () => {
+    writeTextFile();
     const program = ['upload', setup.path, '--json', '--progress', 'none'];
-    const { code } = await setup.cli.run(program, {
-      environment: setup.environment(),
-      stdoutError: 'ENOSPC',
-    });
+    const { code } = await setup.cli.run(program, { environment: setup.environment(), stdoutError: 'ENOSPC' });
     expect(code).toBe(1);
     const { record } = await setup.upload();
     expect(record).toMatchObject({ outcome: 'skipped', bytes_sent: 0, request_count: 0 });
@@ -126,17 +132,17 @@ describe('failures between the last byte and the result', () => {
     await (await StateDatabase.open(setup.stateDir)).close();
     const allowReceipts = failWrites(setup.stateDir, "NEW.state = 'done'");
     const service = await FakeService.start();
-    const run = () =>
+    const uploadFile = () =>
       setup.cli.run(['upload', setup.path, '--json'], {
         environment: { ...setup.environment(), MEDIACTL_BASE_URL: service.url },
       });
-    expect((await run()).code).toBe(14);
+    expect((await uploadFile()).code).toBe(14);
     allowReceipts();
     expect(setup.storedEntry().state).toBe('open');
     const [asset] = [...service.assets.values()] as [FakeAsset];
     asset.bytes = asset.bytes.subarray(0, 1000);
     asset.completedAt = undefined;
-    const { stdout } = await run();
+    const { stdout } = await uploadFile();
     expect(JSON.parse(stdout)[0]).toMatchObject({ asset_uid: asset.uid, verified: true });
     expect(asset.bytes.equals(setup.bytes)).toBe(true);
     expect(service.assets.size).toBe(1);
@@ -151,18 +157,18 @@ describe('failures between the last byte and the result', () => {
       stdoutError: 'EPIPE',
     });
     expect([code, stderr]).toEqual([0, '']);
-    const found = await Promise.all(paths.map((path) => setup.findAssets(basename(path))));
-    expect(found.map(({ length }) => length)).toEqual([1, 1, 1, 1]);
+    const assetsPerFile = await Promise.all(paths.map((path) => setup.findAssets(basename(path))));
+    expect(assetsPerFile.map(({ length }) => length)).toEqual([1, 1, 1, 1]);
   });
 
   it('upload skips a file that was touched after its upload, and sends one that was edited', async () => {
-    text();
-    processing();
+    writeTextFile();
+    reportProcessing();
     await setup.upload(['--wait', '--timeout', '1s']);
     setup.fault = () => undefined;
     utimesSync(setup.path, 1, 1);
     expect((await setup.upload()).record.bytes_sent).toBe(0);
-    processing();
+    reportProcessing();
     await setup.upload(['--wait', '--timeout', '1s']);
     setup.fault = () => undefined;
     writeFileSync(setup.path, '# other words, of the same length?');
@@ -172,9 +178,9 @@ describe('failures between the last byte and the result', () => {
   it('upload does not send a finished file again after its session has expired', async () => {
     let now = Date.now();
     const sandbox = await startSandbox({ now: () => now });
-    const [one, two] = ['one.md', 'two.md'].map((name) => join(setup.cli.home, name)) as [string, string];
-    writeFileSync(one, '# one');
-    const run = (...paths: string[]) =>
+    const [finishedFile, newFile] = ['one.md', 'two.md'].map((name) => join(setup.cli.home, name)) as [string, string];
+    writeFileSync(finishedFile, '# one');
+    const uploadFiles = (...paths: string[]) =>
       setup.cli.run(['upload', ...paths, '--json'], {
         environment: {
           MEDIACTL_API_KEY: sandbox.key,
@@ -182,17 +188,17 @@ describe('failures between the last byte and the result', () => {
           MEDIACTL_WORKSPACE: sandbox.workspace,
         },
       });
-    const first = JSON.parse((await run(one)).stdout);
+    const firstRecords = JSON.parse((await uploadFiles(finishedFile)).stdout);
     now += 25 * 3600_000;
-    writeFileSync(two, '# two');
-    const second = JSON.parse((await run(one, two)).stdout);
-    expect(second[0]).toMatchObject({ asset_uid: first[0].asset_uid, bytes_sent: 0, error: null });
-    expect(second[1].error).toBeNull();
+    writeFileSync(newFile, '# two');
+    const nextRecords = JSON.parse((await uploadFiles(finishedFile, newFile)).stdout);
+    expect(nextRecords[0]).toMatchObject({ asset_uid: firstRecords[0].asset_uid, bytes_sent: 0, error: null });
+    expect(nextRecords[1].error).toBeNull();
     await sandbox.end();
   });
 
   it('uploads ls and resume omit the finished files of a run in which another file failed', async () => {
-    text();
+    writeTextFile();
     const other = join(setup.cli.home, 'other.md');
     writeFileSync(other, '# other');
     const args = ['upload', setup.path, other, '--json', '--transfers', '1'];
@@ -236,60 +242,60 @@ describe('stored state of an upload', () => {
     const paths = readdirSync(setup.stateDir, { recursive: true }).map((name) => join(setup.stateDir, String(name)));
     expect(paths).toContain(databaseFile(setup.stateDir));
     for (const path of [setup.stateDir, ...paths]) {
-      const found = statSync(path);
-      expect([path, found.mode & 0o777]).toEqual([path, found.isDirectory() ? 0o700 : 0o600]);
-      if (found.isFile()) expect(readFileSync(path, 'latin1')).not.toContain(setup.sandbox.key);
+      const stats = statSync(path);
+      expect([path, stats.mode & 0o777]).toEqual([path, stats.isDirectory() ? 0o700 : 0o600]);
+      if (stats.isFile()) expect(readFileSync(path, 'latin1')).not.toContain(setup.sandbox.key);
     }
   });
 
   it('upload takes over the locks of killed runs and deletes their temporary files', async () => {
     const id = await setup.interruptAfterTwoChunks();
-    const killed = 'a-run-that-was-killed';
-    const part = join(setup.cli.home, 'part');
-    writeFileSync(part, 'half a copy of stdin');
-    changeState(setup.stateDir, 'UPDATE uploads SET run = ?, pid = 1 WHERE id = ?', killed, id);
-    const lock = "INSERT INTO uploads (id, state, path, run, pid) VALUES ('copying', 'planned', ?, ?, 1)";
-    changeState(setup.stateDir, lock, part, killed);
+    const killedRun = 'a-run-that-was-killed';
+    const partialCopy = join(setup.cli.home, 'part');
+    writeFileSync(partialCopy, 'half a copy of stdin');
+    changeState(setup.stateDir, 'UPDATE uploads SET run = ?, pid = 1 WHERE id = ?', killedRun, id);
+    const insertLock = "INSERT INTO uploads (id, state, path, run, pid) VALUES ('copying', 'planned', ?, ?, 1)";
+    changeState(setup.stateDir, insertLock, partialCopy, killedRun);
     const runs = join(setup.stateDir, 'runs');
-    writeFileSync(join(runs, `${killed}.lock`), '');
+    writeFileSync(join(runs, `${killedRun}.lock`), '');
     const { record } = await setup.upload();
     expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
     await setup.expectUploaded(record);
-    expect([readdirSync(runs), existsSync(part)]).toEqual([[], false]);
+    expect([readdirSync(runs), existsSync(partialCopy)]).toEqual([[], false]);
     expect(queryState(setup.stateDir, 'SELECT state, run FROM uploads')).toEqual([{ state: 'done', run: null }]);
   });
 });
 
 it('two simultaneous uploads of one file create one asset, and the second exits with 6', async () => {
-  let other: Awaited<ReturnType<typeof setup.upload>> | undefined;
+  let secondUpload: Awaited<ReturnType<typeof setup.upload>> | undefined;
   setup.fault = ({ method, nth }) =>
     method === 'PATCH' && nth === 2
       ? {
           beforeResponse: async () => {
-            other = await setup.upload([], { inProcess: 'compares the process id' });
+            secondUpload = await setup.upload([], { inProcess: 'compares the process id' });
           },
         }
       : undefined;
   const { code, record } = await setup.upload([], { inProcess: 'compares the process id' });
   expect(code).toBe(0);
   await setup.expectUploaded(record);
-  expect(other?.code).toBe(6);
-  expect(other?.record.error.message).toBe(`already uploading (pid ${process.pid})`);
-  expect(other?.record.error.hint).not.toContain('resume');
+  expect(secondUpload?.code).toBe(6);
+  expect(secondUpload?.record.error.message).toBe(`already uploading (pid ${process.pid})`);
+  expect(secondUpload?.record.error.hint).not.toContain('resume');
   expect(setup.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
 });
 
 it('uploads forget exits with 6 while the upload is in progress', async () => {
-  let forgot: { code: number } | undefined;
+  let forgetRun: { code: number } | undefined;
   setup.fault = ({ method, nth }) =>
     method === 'PATCH' && nth === 2
       ? {
           beforeResponse: async () => {
             const { id } = setup.storedEntry();
-            forgot = await setup.cli.run(['uploads', 'forget', id, '--yes']);
+            forgetRun = await setup.cli.run(['uploads', 'forget', id, '--yes']);
           },
         }
       : undefined;
   await setup.expectUploaded((await setup.upload()).record);
-  expect(forgot?.code).toBe(6);
+  expect(forgetRun?.code).toBe(6);
 });

@@ -8,36 +8,36 @@ import { FakeService, refuse } from '../support/fake-service.ts';
 
 let service: FakeService;
 let cli: Cli;
-let folder: string;
+let directory: string;
 beforeEach(async () => {
   service = await FakeService.start();
   cli = new Cli(service.environment);
-  folder = join(cli.home, 'rushes');
+  directory = join(cli.home, 'rushes');
   for (const [path, text] of Object.entries({
     'top.bin': 'top',
     'day 1/a.bin': 'a',
     'day 1/cam/b.bin': 'b',
     'day 2/c.bin': 'c',
   })) {
-    mkdirSync(join(folder, path, '..'), { recursive: true });
-    writeFileSync(join(folder, path), text);
+    mkdirSync(join(directory, path, '..'), { recursive: true });
+    writeFileSync(join(directory, path), text);
   }
 });
 
-const names = () => service.completeAssets.map(({ name }) => name).sort();
-const sync = (...args: string[]) => ['upload', '--sync', folder, '--folder', '/Rushes', ...args];
-const check = (...args: string[]) => ['check', folder, '--folder', '/Rushes', ...args];
+const assetNames = () => service.completeAssets.map(({ name }) => name).sort();
+const syncCommand = (...args: string[]) => ['upload', '--sync', directory, '--folder', '/Rushes', ...args];
+const checkCommand = (...args: string[]) => ['check', directory, '--folder', '/Rushes', ...args];
 
 /** Returns the path of a folder, such as `/Rushes/day 1/cam`. */
 function pathOf(uid: string | undefined): string {
-  const found = service.folders.find((each) => each.uid === uid);
-  return found ? `${pathOf(found.parent)}/${found.name}` : '';
+  const folder = service.folders.find((each) => each.uid === uid);
+  return folder ? `${pathOf(folder.parent)}/${folder.name}` : '';
 }
 
 describe('upload --sync', () => {
   it('upload --sync mirrors the directory tree, creates each folder once, and skips everything in the next run', async () => {
-    await cli.json(sync());
-    expect(names()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
+    await cli.json(syncCommand());
+    expect(assetNames()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
     expect(service.paths).toEqual([
       '/Rushes/day 1/a.bin',
       '/Rushes/day 1/cam/b.bin',
@@ -48,57 +48,63 @@ describe('upload --sync', () => {
     expect(service.counts['GET /workspaces/:uid/folders/']).toBe(3);
     expect(service.counts['POST /workspaces/:uid/folders/']).toBe(4);
     const before = service.requests;
-    expect((await cli.json(sync())).map(({ outcome }: never) => outcome)).toEqual(Array(4).fill('skipped'));
+    expect((await cli.json(syncCommand())).map(({ outcome }: never) => outcome)).toEqual(Array(4).fill('skipped'));
     expect(service.requests - before).toBe(1);
   });
 
   it('upload --sync sends a file whose content was uploaded under another path', async () => {
-    await cli.json(sync());
-    renameSync(join(folder, 'top.bin'), join(folder, 'day 2/moved.bin'));
-    await cli.json(sync());
-    expect(names()).toContain('moved.bin');
+    await cli.json(syncCommand());
+    renameSync(join(directory, 'top.bin'), join(directory, 'day 2/moved.bin'));
+    await cli.json(syncCommand());
+    expect(assetNames()).toContain('moved.bin');
   });
 
   it('--prune trashes the assets of deleted and edited files, but no assets of other uploads', async () => {
-    await cli.json(sync());
-    const [other] = await cli.json(['upload', join(folder, 'top.bin'), '--force', '--folder', '/Rushes/day 2']);
-    unlinkSync(join(folder, 'day 1/a.bin'));
-    rmSync(join(folder, 'day 2'), { recursive: true });
-    writeFileSync(join(folder, 'top.bin'), 'edited');
-    const asked = await cli.run(sync('--prune'));
-    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    await cli.json(syncCommand());
+    const [otherUpload] = await cli.json([
+      'upload',
+      join(directory, 'top.bin'),
+      '--force',
+      '--folder',
+      '/Rushes/day 2',
+    ]);
+    unlinkSync(join(directory, 'day 1/a.bin'));
+    rmSync(join(directory, 'day 2'), { recursive: true });
+    writeFileSync(join(directory, 'top.bin'), 'edited');
+    const unconfirmed = await cli.run(syncCommand('--prune'));
+    expect([unconfirmed.code, unconfirmed.stderr]).toEqual([2, expect.stringContaining('--yes')]);
     expect(service.completeAssets).toHaveLength(5);
-    const limited = await cli.run(sync('--prune', '--yes', '--max-delete', '2'));
-    expect([limited.code, limited.stderr]).toEqual([2, expect.stringContaining('3 assets match')]);
-    expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
-    expect(names()).toEqual(['b.bin', 'top.bin', 'top.bin']);
-    expect(service.assets.get(other.asset_uid)?.isTrashed).toBe(false);
-    expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
+    const limitedRun = await cli.run(syncCommand('--prune', '--yes', '--max-delete', '2'));
+    expect([limitedRun.code, limitedRun.stderr]).toEqual([2, expect.stringContaining('3 assets match')]);
+    expect((await cli.run(syncCommand('--prune', '--yes'))).code).toBe(0);
+    expect(assetNames()).toEqual(['b.bin', 'top.bin', 'top.bin']);
+    expect(service.assets.get(otherUpload.asset_uid)?.isTrashed).toBe(false);
+    expect((await cli.run(syncCommand('--prune', '--yes'))).code).toBe(0);
     expect(service.completeAssets).toHaveLength(3);
   });
 
   it('--prune trashes nothing if an upload failed, and nothing in another folder', async () => {
-    await cli.json(sync());
-    await cli.json(['upload', '--sync', folder, '--folder', '/Elsewhere']);
-    unlinkSync(join(folder, 'day 1/a.bin'));
-    writeFileSync(join(folder, 'new.bin'), 'new');
+    await cli.json(syncCommand());
+    await cli.json(['upload', '--sync', directory, '--folder', '/Elsewhere']);
+    unlinkSync(join(directory, 'day 1/a.bin'));
+    writeFileSync(join(directory, 'new.bin'), 'new');
     service.fault = ({ method, path }) => (method === 'POST' && path === '/upload/' ? refuse(413) : undefined);
-    expect((await cli.run(sync('--prune', '--yes'))).code).not.toBe(0);
+    expect((await cli.run(syncCommand('--prune', '--yes'))).code).not.toBe(0);
     expect(service.completeAssets).toHaveLength(8);
     service.fault = () => undefined;
-    expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
-    const left = service.completeAssets.filter(({ name }) => name === 'a.bin');
-    expect(left.map(({ folder: uid }) => pathOf(uid))).toEqual(['/Elsewhere/day 1']);
+    expect((await cli.run(syncCommand('--prune', '--yes'))).code).toBe(0);
+    const remaining = service.completeAssets.filter(({ name }) => name === 'a.bin');
+    expect(remaining.map(({ folder: uid }) => pathOf(uid))).toEqual(['/Elsewhere/day 1']);
   });
 
   it('--prune keeps the assets of files that are excluded or uploaded through a symbolic link', async () => {
-    await cli.json(sync());
+    await cli.json(syncCommand());
     const link = join(cli.home, 'link');
-    symlinkSync(folder, link);
+    symlinkSync(directory, link);
     const args = ['upload', '--sync', link, '--folder', '/Rushes', '--exclude', '*.bin', '--prune'];
-    writeFileSync(join(folder, 'note.txt'), 'note');
+    writeFileSync(join(directory, 'note.txt'), 'note');
     expect((await cli.run([...args, '--yes'])).code).toBe(0);
-    expect(names()).toEqual(['a.bin', 'b.bin', 'c.bin', 'note.txt', 'top.bin']);
+    expect(assetNames()).toEqual(['a.bin', 'b.bin', 'c.bin', 'note.txt', 'top.bin']);
   });
 
   it.each([
@@ -115,17 +121,17 @@ describe('upload --sync', () => {
 
 describe('check', () => {
   const differences = async () => {
-    const { code, stdout } = await cli.run(check('--json'));
-    const found: { outcome: string; path: string }[] = JSON.parse(stdout);
-    return [code, Object.fromEntries(found.map(({ outcome, path }) => [basename(path), outcome]))];
+    const { code, stdout } = await cli.run(checkCommand('--json'));
+    const records: { outcome: string; path: string }[] = JSON.parse(stdout);
+    return [code, Object.fromEntries(records.map(({ outcome, path }) => [basename(path), outcome]))];
   };
 
   it('check exits with 11 and lists missing and changed files, and exits with 0 without differences', async () => {
-    await cli.json(sync());
+    await cli.json(syncCommand());
     expect(await differences()).toEqual([0, {}]);
-    writeFileSync(join(folder, 'new.bin'), 'new');
-    writeFileSync(join(folder, 'top.bin'), 'edited');
-    unlinkSync(join(folder, 'day 2/c.bin'));
+    writeFileSync(join(directory, 'new.bin'), 'new');
+    writeFileSync(join(directory, 'top.bin'), 'edited');
+    unlinkSync(join(directory, 'day 2/c.bin'));
     for (const asset of service.assets.values()) if (asset.name === 'a.bin') asset.isTrashed = true;
     expect(await differences()).toEqual([
       11,
@@ -134,26 +140,26 @@ describe('check', () => {
   });
 
   it('check reports files of the same name that another machine uploaded as unverified', async () => {
-    await cli.json(sync());
-    const ran = await cli.run(check('--json'), {
+    await cli.json(syncCommand());
+    const checkRun = await cli.run(checkCommand('--json'), {
       environment: { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') },
     });
-    const found: { outcome: string }[] = JSON.parse(ran.stdout);
-    expect([ran.code, found.map(({ outcome }) => outcome)]).toEqual([11, Array(4).fill('unverified')]);
-    expect(errorOf(ran)).toEqual({
+    const records: { outcome: string }[] = JSON.parse(checkRun.stdout);
+    expect([checkRun.code, records.map(({ outcome }) => outcome)]).toEqual([11, Array(4).fill('unverified')]);
+    expect(errorOf(checkRun)).toEqual({
       code: 'check_failed',
       exit: 11,
-      hint: `mediactl check ${folder} /Rushes --download, to compare them byte by byte`,
+      hint: `mediactl check ${directory} /Rushes --download, to compare them byte by byte`,
     });
   });
 });
 
 describe('upload plans, globs and manifests', () => {
   it('upload --estimate prints counts, bytes and requests, and sends nothing', async () => {
-    await cli.json(['upload', join(folder, 'top.bin')]);
-    writeFileSync(join(folder, 'copy.bin'), 'top');
-    const plan = await cli.json(['upload', '--flatten', folder, '--estimate']);
-    expect(plan).toMatchObject({
+    await cli.json(['upload', join(directory, 'top.bin')]);
+    writeFileSync(join(directory, 'copy.bin'), 'top');
+    const estimate = await cli.json(['upload', '--flatten', directory, '--estimate']);
+    expect(estimate).toMatchObject({
       skipped: { file_count: 1, size_bytes: 3 },
       duplicate: { file_count: 1, size_bytes: 3 },
       new: { file_count: 3, size_bytes: 3 },
@@ -163,16 +169,16 @@ describe('upload plans, globs and manifests', () => {
       exceeding_session_count: 0,
     });
     expect(service.assets.size).toBe(1);
-    const slow = ['upload', '--flatten', folder, '--estimate', '--limit-rate', '1'];
-    writeFileSync(join(folder, 'long.bin'), Buffer.alloc(90_000));
-    expect(await cli.json(slow)).toMatchObject({ exceeding_session_count: 1 });
+    const slowEstimate = ['upload', '--flatten', directory, '--estimate', '--limit-rate', '1'];
+    writeFileSync(join(directory, 'long.bin'), Buffer.alloc(90_000));
+    expect(await cli.json(slowEstimate)).toMatchObject({ exceeding_session_count: 1 });
   });
 
   it('upload --force with --estimate or --dry-run counts uploaded files as new', async () => {
-    const path = join(folder, 'top.bin');
+    const path = join(directory, 'top.bin');
     await cli.json(['upload', path]);
-    const plan = await cli.json(['upload', path, '--force', '--estimate']);
-    expect(plan).toMatchObject({
+    const estimate = await cli.json(['upload', path, '--force', '--estimate']);
+    expect(estimate).toMatchObject({
       skipped: { file_count: 0 },
       new: { file_count: 1, size_bytes: 3 },
       request_count: 2,
@@ -183,17 +189,19 @@ describe('upload plans, globs and manifests', () => {
   });
 
   it('upload expands a glob that the shell did not expand, including ** and braces', async () => {
-    const found = async (glob: string) =>
-      (await cli.json(['upload', join(folder, glob), '-n'])).map(({ path }: { path: string }) => basename(path)).sort();
-    expect(await found('*.bin')).toEqual(['top.bin']);
-    expect(await found('**/*.bin')).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
-    expect(await found('day {1,2}/?.bin')).toEqual(['a.bin', 'c.bin']);
-    const none = await cli.run(['upload', join(folder, '*.mov')]);
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no files found')]);
+    const filesOf = async (glob: string) =>
+      (await cli.json(['upload', join(directory, glob), '-n']))
+        .map(({ path }: { path: string }) => basename(path))
+        .sort();
+    expect(await filesOf('*.bin')).toEqual(['top.bin']);
+    expect(await filesOf('**/*.bin')).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
+    expect(await filesOf('day {1,2}/?.bin')).toEqual(['a.bin', 'c.bin']);
+    const withoutMatch = await cli.run(['upload', join(directory, '*.mov')]);
+    expect([withoutMatch.code, withoutMatch.stderr]).toEqual([2, expect.stringContaining('no files found')]);
   });
 
   it('upload --manifest reads names, folders and tags from CSV or JSON lines', async () => {
-    const [a, b] = ['day 1/a.bin', 'day 1/cam/b.bin'].map((path) => join(folder, path));
+    const [a, b] = ['day 1/a.bin', 'day 1/cam/b.bin'].map((path) => join(directory, path));
     const csv = join(cli.home, 'shots.csv');
     writeFileSync(
       csv,
@@ -201,11 +209,11 @@ describe('upload plans, globs and manifests', () => {
     );
     const args = ['upload', '--manifest', csv, '--create-folders', '--folder', '/Other'];
     expect((await cli.json(args)).map(({ outcome }: never) => outcome)).toEqual(['uploaded', 'uploaded']);
-    const named = service.completeAssets.map(({ name, folder: uid }) => `${pathOf(uid)}/${name}`).sort();
-    expect(named).toEqual(['/Harbour/Quay, dusk', '/Other/b.bin']);
+    const assetPaths = service.completeAssets.map(({ name, folder: uid }) => `${pathOf(uid)}/${name}`).sort();
+    expect(assetPaths).toEqual(['/Harbour/Quay, dusk', '/Other/b.bin']);
     expect(service.tags).toEqual([['sea', 'night']]);
     const jsonl = join(cli.home, 'shots.jsonl');
-    writeFileSync(jsonl, `${JSON.stringify({ path: join(folder, 'top.bin'), tags: ['x'] })}\n`);
+    writeFileSync(jsonl, `${JSON.stringify({ path: join(directory, 'top.bin'), tags: ['x'] })}\n`);
     await cli.json(['upload', '--manifest', jsonl]);
     expect(service.tags).toEqual([['sea', 'night'], ['x']]);
   });
@@ -227,15 +235,15 @@ describe('upload plans, globs and manifests', () => {
 });
 
 it('upload --min-age skips files that changed recently, even if their modification time is old', async () => {
-  for (const path of ['top.bin', 'day 1/a.bin']) utimesSync(join(folder, path), 1, 1); // as cp -p does
+  for (const path of ['top.bin', 'day 1/a.bin']) utimesSync(join(directory, path), 1, 1); // as cp -p does
   // A minute after the files have changed, according to the clock of the file system.
-  const now = () => statSync(join(folder, 'top.bin')).ctimeMs + 60_000;
+  const now = () => statSync(join(directory, 'top.bin')).ctimeMs + 60_000;
   const options = { clock: { ...fastClock(), now } };
-  const ran = await cli.run(sync('--create-folders', '--min-age', '1h'), options);
-  expect([ran.code, names()]).toEqual([0, []]);
+  const ran = await cli.run(syncCommand('--create-folders', '--min-age', '1h'), options);
+  expect([ran.code, assetNames()]).toEqual([0, []]);
   expect(ran.stderr).toContain('4 files that changed recently, which may still be written');
-  const single = await cli.run(['upload', join(folder, 'top.bin'), '--min-age', '1h'], options);
-  expect([single.code, names()]).toEqual([0, []]);
-  await cli.run(sync('--create-folders', '--min-age', '30s'), options);
-  expect(names()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
+  const single = await cli.run(['upload', join(directory, 'top.bin'), '--min-age', '1h'], options);
+  expect([single.code, assetNames()]).toEqual([0, []]);
+  await cli.run(syncCommand('--create-folders', '--min-age', '30s'), options);
+  expect(assetNames()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
 });

@@ -27,25 +27,28 @@ it.each([
   ['a redirect to that name', 'localhost', true],
   ['its address in IPv6', '[::ffff:127.0.0.1]', false],
   ['a redirect to its IPv6 address', '[::ffff:7f00:1]', true],
-])('does not fetch a thumbnail from a private address of another host, given by %s', async (_, host, isRedirected) => {
-  const other = await startOtherServer();
-  const location = `http://${host}:${other.port}/t.jpg`;
-  const thumbnail_url = isRedirected ? 'HERE/media/t.jpg' : location;
-  const url = await serveAsset({ thumbnail_url }, (response) => response.writeHead(302, { location }).end());
-  const cli = createCli(url);
-  const thumb = await cli.run(['assets', 'thumb', assetUid, '-o', join(cli.home, 'poster.jpg'), '--json']);
-  expect(errorOf(thumb)).toEqual(errorInTable('private_address'));
-  const { stdout } = await cli.run(['assets', 'ls', '--html', join(cli.home, 'sheet.html'), '--json']);
-  expect(JSON.parse(stdout)).toMatchObject({ asset_count: 1, missing_thumbnail_count: 1 });
-  expect(other.requestedPaths).toEqual([]);
-});
+])(
+  'assets thumb does not fetch a thumbnail from a private address of another host, given by %s',
+  async (_, host, isRedirected) => {
+    const other = await startOtherServer();
+    const location = `http://${host}:${other.port}/t.jpg`;
+    const thumbnail_url = isRedirected ? 'HERE/media/t.jpg' : location;
+    const url = await serveAsset({ thumbnail_url }, (response) => response.writeHead(302, { location }).end());
+    const cli = createCli(url);
+    const thumb = await cli.run(['assets', 'thumb', assetUid, '-o', join(cli.home, 'poster.jpg'), '--json']);
+    expect(errorOf(thumb)).toEqual(errorInTable('private_address'));
+    const { stdout } = await cli.run(['assets', 'ls', '--html', join(cli.home, 'sheet.html'), '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ asset_count: 1, missing_thumbnail_count: 1 });
+    expect(other.requestedPaths).toEqual([]);
+  },
+);
 
-it('fetches a thumbnail from any port of the host that the service is on', async () => {
+it('assets thumb fetches a thumbnail from any port of the host that the service is on', async () => {
   const other = await startOtherServer();
   const thumbnail_url = `http://127.0.0.1:${other.port}/t.jpg`;
   const url = await serveAsset({ thumbnail_url }, sendJpeg);
-  for (const base of [url, url.replace('127.0.0.1', 'localhost')]) {
-    const cli = createCli(base);
+  for (const baseUrl of [url, url.replace('127.0.0.1', 'localhost')]) {
+    const cli = createCli(baseUrl);
     const path = join(cli.home, 'poster.jpg');
     expect((await cli.run(['assets', 'thumb', assetUid, '-o', path])).code).toBe(0);
     expect(readFileSync(path).equals(readFileSync(fixturePath('still.jpg')))).toBe(true);

@@ -22,7 +22,7 @@ import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 const setup = setUpUploader();
 
 /** Changes bytes but neither size nor mtime. */
-function editKeepingTime(at: number, seed: string): void {
+function editButKeepTime(at: number, seed: string): void {
   const time = new Date('2026-01-01');
   const bytes = Buffer.from(setup.bytes);
   someBytes(1000, seed).copy(bytes, at);
@@ -31,11 +31,11 @@ function editKeepingTime(at: number, seed: string): void {
 }
 
 describe('files that change during an upload', () => {
-  const changes: [string, number, () => void][] = [
+  const fileChanges: [string, number, () => void][] = [
     ['shrinks', 13, () => truncateSync(setup.path, 3 * chunkBytes)],
     ['grows', 13, () => appendFileSync(setup.path, 'more')],
     ['is edited', 13, () => writeFileSync(setup.path, someBytes(setup.bytes.length, 'edited'))],
-    ['is edited but keeps its modification time', 13, () => editKeepingTime(0, 'secret')],
+    ['is edited but keeps its modification time', 13, () => editButKeepTime(0, 'secret')],
     ['is deleted', 1, () => rmSync(setup.path)],
     [
       'is replaced',
@@ -46,7 +46,7 @@ describe('files that change during an upload', () => {
       },
     ],
   ];
-  it.each(changes)(
+  it.each(fileChanges)(
     'upload completes no asset if the file %s during the upload (exit %i)',
     async (_what, exit, change) => {
       utimesSync(setup.path, new Date('2026-01-01'), new Date('2026-01-01'));
@@ -90,30 +90,30 @@ describe('files that change during an upload', () => {
     async (_what, change) => {
       const id = await setup.interruptAfterTwoChunks();
       change();
-      for (const again of [await setup.upload(), await setup.run(['uploads', 'resume', id, '--json'])])
-        expect([again.code, JSON.parse(again.stdout)[0].error.code]).toEqual([13, 'file_changed']);
+      for (const nextRun of [await setup.upload(), await setup.run(['uploads', 'resume', id, '--json'])])
+        expect([nextRun.code, JSON.parse(nextRun.stdout)[0].error.code]).toEqual([13, 'file_changed']);
       expect(setup.patchRequests()).toEqual([]);
     },
   );
 
   describe('a state directory restored from a backup', () => {
-    const restoreAfter = async () => {
+    const finishUploadAndRestoreState = async () => {
       await setup.interruptAfterTwoChunks();
-      const saved = join(setup.cli.home, 'saved state');
-      cpSync(setup.stateDir, saved, { recursive: true });
+      const backup = join(setup.cli.home, 'saved state');
+      cpSync(setup.stateDir, backup, { recursive: true });
       const { record } = await setup.upload();
       await setup.expectUploaded(record);
       rmSync(setup.stateDir, { recursive: true });
-      cpSync(saved, setup.stateDir, { recursive: true });
+      cpSync(backup, setup.stateDir, { recursive: true });
       await setup.run(['wait', record.asset_uid]);
       return record;
     };
 
     it('upload with a restored state directory sends nothing again if a later run had finished the file', async () => {
-      const record = await restoreAfter();
+      const record = await finishUploadAndRestoreState();
       setup.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
-      const again = await setup.upload();
-      expect([again.code, again.record]).toEqual([
+      const secondRun = await setup.upload();
+      expect([secondRun.code, secondRun.record]).toEqual([
         0,
         expect.objectContaining({ asset_uid: record.asset_uid, error: null, verified: null, bytes_sent: 0 }),
       ]);
@@ -125,11 +125,11 @@ describe('files that change during an upload', () => {
     it.skipIf(isStrict)(
       'upload with a restored state directory exits with 3 and names the asset if the session is gone',
       async () => {
-        const record = await restoreAfter();
+        const record = await finishUploadAndRestoreState();
         setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
-        const again = await setup.upload();
-        expect([again.code, again.record.error.code]).toEqual([3, 'session_unknown']);
-        expect(again.record.error.hint).toContain(`mediactl get ${record.asset_uid}`);
+        const secondRun = await setup.upload();
+        expect([secondRun.code, secondRun.record.error.code]).toEqual([3, 'session_unknown']);
+        expect(secondRun.record.error.hint).toContain(`mediactl get ${record.asset_uid}`);
         expect(await setup.findAssets()).toHaveLength(1);
       },
     );
@@ -169,7 +169,7 @@ describe('files that change during an upload', () => {
       setup.fault = () => undefined;
       setup.interposer.requests.length = 0;
     });
-    const withoutChecksum = () => {
+    const removeChecksumHeader = () => {
       setup.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
     };
     /** Copies the file as a fresh checkout does: with another inode and mtime. */
@@ -201,8 +201,8 @@ describe('files that change during an upload', () => {
 
     it('upload resumes at the offset of the service if the stored offset is older', async () => {
       const { id } = setup.storedEntry();
-      const older = { offset: chunkBytes, mayBeWhole: false, prefix: undefined };
-      changeEntry(setup.stateDir, id, (entry) => ({ ...entry, ...older }));
+      const olderState = { offset: chunkBytes, mayBeWhole: false, prefix: undefined };
+      changeEntry(setup.stateDir, id, (entry) => ({ ...entry, ...olderState }));
       const { record } = await setup.upload();
       expect(record.resumed_from_bytes).toBe(2 * chunkBytes + 20_000);
       await setup.expectUploaded(record);
@@ -210,7 +210,7 @@ describe('files that change during an upload', () => {
     });
 
     it('upload exits with 13 and checksum_mismatch if sent but unacknowledged bytes were edited', async () => {
-      editKeepingTime(2 * chunkBytes, 's');
+      editButKeepTime(2 * chunkBytes, 's');
       for (const _run of [1, 2]) {
         const { code, record } = await setup.upload();
         expect([code, record.error.code]).toEqual([13, 'checksum_mismatch']);
@@ -219,8 +219,8 @@ describe('files that change during an upload', () => {
     });
 
     it('upload leaves the file unverified if unacknowledged bytes were edited and the service sends no checksum', async () => {
-      withoutChecksum();
-      editKeepingTime(2 * chunkBytes, 's');
+      removeChecksumHeader();
+      editButKeepTime(2 * chunkBytes, 's');
       expect((await setup.upload()).record).toMatchObject({ error: null, verified: null });
     });
   });
@@ -234,7 +234,7 @@ it('upload exits with 2 before any upload request if a file reports a size of 0 
 });
 
 describe('checksums of the service', () => {
-  const rewriting = (digest: (real: string) => string | undefined) => {
+  const rewriteChecksum = (digest: (real: string) => string | undefined) => {
     setup.fault = ({ method }) =>
       method === 'PATCH'
         ? {
@@ -252,18 +252,18 @@ describe('checksums of the service', () => {
     ['hex with a prefix', (real: string) => `blake3:${real}`],
     ['two equal headers', (real: string) => `${real}, ${real}`],
   ])('upload verifies the file if the service sends the checksum as %s', async (_form, digest) => {
-    rewriting(digest);
+    rewriteChecksum(digest);
     await setup.expectUploaded((await setup.upload()).record);
   });
 
   it('upload exits with 13 and names the asset if the checksum differs, and the next run does too', async () => {
-    rewriting(() => 'f'.repeat(64));
-    const first = await setup.upload();
-    expect(first.code).toBe(13);
-    expect(first.record.error).toMatchObject({ code: 'checksum_mismatch' });
-    expect(first.record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
-    const second = await setup.upload();
-    expect(second.record.error).toMatchObject({ code: 'checksum_mismatch' });
+    rewriteChecksum(() => 'f'.repeat(64));
+    const firstRun = await setup.upload();
+    expect(firstRun.code).toBe(13);
+    expect(firstRun.record.error).toMatchObject({ code: 'checksum_mismatch' });
+    expect(firstRun.record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
+    const nextRun = await setup.upload();
+    expect(nextRun.record.error).toMatchObject({ code: 'checksum_mismatch' });
     expect(await setup.findAssets()).toHaveLength(1);
   });
 
@@ -275,27 +275,27 @@ describe('checksums of the service', () => {
   ])(
     'upload leaves the file unverified if the checksum is %s, and fails with --require-checksum',
     async (_what, checksum) => {
-      rewriting(() => checksum);
+      rewriteChecksum(() => checksum);
       const { code, record, stderr } = await setup.upload(['--progress', 'none']);
       expect([code, record.verified]).toEqual([0, null]);
       expect(stderr).toContain('unverified: the service returned no usable checksum');
       expect(stderr.includes('unreadable checksum')).toBe(checksum !== undefined);
       setup.path = join(setup.cli.home, 'other.bin');
       writeSome(setup.path, 1000);
-      const strict = await setup.upload(['--require-checksum']);
-      expect([strict.code, strict.record.error.code]).toEqual([13, 'unverified']);
+      const withRequireChecksum = await setup.upload(['--require-checksum']);
+      expect([withRequireChecksum.code, withRequireChecksum.record.error.code]).toEqual([13, 'unverified']);
     },
   );
 
   it('upload warns and leaves the file unverified if the checksum covers only the last chunk', async () => {
-    rewriting(() => blake3(setup.bytes.subarray(4 * chunkBytes)).toString('hex'));
+    rewriteChecksum(() => blake3(setup.bytes.subarray(4 * chunkBytes)).toString('hex'));
     const { code, record, stderr } = await setup.upload();
     expect([code, record]).toEqual([0, expect.objectContaining({ verified: null, error: null })]);
     expect(stderr).toContain('the service’s checksum covers only the last chunk');
   });
 
   it('upload creates another asset if the file is edited after a checksum mismatch', async () => {
-    rewriting(() => 'f'.repeat(64));
+    rewriteChecksum(() => 'f'.repeat(64));
     const first = await setup.upload();
     setup.fault = () => undefined;
     setup.bytes = someBytes(setup.bytes.length, 'edited');
@@ -327,8 +327,8 @@ describe('checksums of the service', () => {
     expect([code, record.error.code]).toEqual([10, 'session_broken']);
     expect(setup.storedEntry().state).toBe('open');
     setup.fault = () => undefined;
-    const again = await setup.upload();
-    expect([again.code, again.record.asset_uid]).toEqual([0, record.asset_uid]);
+    const nextRun = await setup.upload();
+    expect([nextRun.code, nextRun.record.asset_uid]).toEqual([0, record.asset_uid]);
     expect(setup.storedBytes(record.asset_uid).equals(setup.bytes)).toBe(true);
   });
 });

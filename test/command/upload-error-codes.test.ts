@@ -18,20 +18,20 @@ import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 const setup = setUpUploader();
 
 /** Uploads the file with these arguments, which must fail, and returns its error. */
-async function failing(args: string[] = [], options: CliOptions = {}) {
+async function uploadError(args: string[] = [], options: CliOptions = {}) {
   const { record } = await setup.upload(args, options);
   return recordedError(record.error);
 }
 
 describe('upload errors of files', () => {
-  const changing = (change: () => void) => {
+  const duringUpload = (change: () => void) => {
     setup.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2 ? { beforeResponse: () => change() } : undefined;
   };
 
   it('upload exits with 13 and code file_changed if the file grows during the upload', async () => {
-    changing(() => appendFileSync(setup.path, 'more'));
-    expect(await failing()).toEqual({
+    duringUpload(() => appendFileSync(setup.path, 'more'));
+    expect(await uploadError()).toEqual({
       code: 'file_changed',
       exit: 13,
       hint: `mediactl upload --force '${setup.path}' once it no longer changes, to upload it as a new asset`,
@@ -39,8 +39,8 @@ describe('upload errors of files', () => {
   });
 
   it('upload exits with 1 and code file_missing if the file is deleted during the upload', async () => {
-    changing(() => rmSync(setup.path));
-    expect(await failing()).toEqual(errorInTable('file_missing'));
+    duringUpload(() => rmSync(setup.path));
+    expect(await uploadError()).toEqual(errorInTable('file_missing'));
   });
 
   it('upload exits with 2 and code unreadable_file if a file name is not UTF-8', async () => {
@@ -56,17 +56,17 @@ describe('upload errors of files', () => {
   });
 
   it('upload exits with 2 and code source_forbidden if the source URL returns 403', async () => {
-    const files = await FileServer.start(Buffer.alloc(10_000));
-    files.fault = () => ({ respond: (response) => response.writeHead(403).end() });
-    const upload = () => setup.run(['upload', files.url, '--json', '--max-wait', '0s']);
+    const fileServer = await FileServer.start(Buffer.alloc(10_000));
+    fileServer.fault = () => ({ respond: (response) => response.writeHead(403).end() });
+    const upload = () => setup.run(['upload', fileServer.url, '--json', '--max-wait', '0s']);
     expect(errorOf(await upload())).toEqual(errorInTable('source_forbidden'));
   });
 
   it('upload exits with 10 and code source_failed if the source URL returns the wrong range', async () => {
-    const files = await FileServer.start(Buffer.alloc(10_000));
-    files.fault = ({ headers }) =>
+    const fileServer = await FileServer.start(Buffer.alloc(10_000));
+    fileServer.fault = ({ headers }) =>
       headers.range === 'bytes=0-0' ? undefined : { headers: { 'content-range': 'bytes 7-9/10000' } };
-    const { stdout } = await setup.run(['upload', files.url, '--json']);
+    const { stdout } = await setup.run(['upload', fileServer.url, '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'source_failed',
       exit: 10,
@@ -75,9 +75,9 @@ describe('upload errors of files', () => {
   });
 
   it('upload exits with 10 and code source_busy if the source URL asks for a wait past --max-wait', async () => {
-    const files = await FileServer.start(Buffer.alloc(10_000));
-    files.fault = () => ({ respond: (response) => response.writeHead(429, { 'retry-after': '9999' }).end() });
-    expect(errorOf(await setup.run(['upload', files.url, '--json', '--max-wait', '0s']))).toEqual(
+    const fileServer = await FileServer.start(Buffer.alloc(10_000));
+    fileServer.fault = () => ({ respond: (response) => response.writeHead(429, { 'retry-after': '9999' }).end() });
+    expect(errorOf(await setup.run(['upload', fileServer.url, '--json', '--max-wait', '0s']))).toEqual(
       errorInTable('source_busy'),
     );
   });
@@ -125,17 +125,17 @@ describe('upload errors of stdin', () => {
 
 describe('upload errors of sessions', () => {
   it('upload exits with 6 and code upload_in_progress if another run uploads the same file', async () => {
-    let other: unknown;
+    let errorOfOtherRun: unknown;
     setup.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2
         ? {
             beforeResponse: async () => {
-              other = await failing();
+              errorOfOtherRun = await uploadError();
             },
           }
         : undefined;
     await setup.upload();
-    expect(other).toEqual(errorInTable('upload_in_progress'));
+    expect(errorOfOtherRun).toEqual(errorInTable('upload_in_progress'));
   });
 
   it('upload exits with 3 and code session_unknown if the session is gone after the last chunk', async () => {
@@ -147,7 +147,7 @@ describe('upload errors of sessions', () => {
       if (method === 'HEAD') return respondWith(404);
       return path.includes(assetUid) ? respondWith(200, { uid: assetUid, status: 'transcoding' }) : undefined;
     };
-    expect(await failing([], { clock: fastClock() })).toEqual({
+    expect(await uploadError([], { clock: fastClock() })).toEqual({
       code: 'session_unknown',
       exit: 3,
       hint: `mediactl get ${assetUid}, to check it; --yes starts over and keeps that asset`,
@@ -157,7 +157,7 @@ describe('upload errors of sessions', () => {
   it('upload exits with 10 and code session_broken if responses lack an offset', async () => {
     setup.fault = ({ method }) =>
       method === 'PATCH' ? { headers: ({ 'upload-offset': _, ...others }) => others } : undefined;
-    expect(await failing()).toEqual(errorInTable('session_broken'));
+    expect(await uploadError()).toEqual(errorInTable('session_broken'));
   });
 
   it('upload exits with 13 and code session_mismatch if the offset is past the end of the file', async () => {
@@ -165,18 +165,18 @@ describe('upload errors of sessions', () => {
       method === 'PATCH'
         ? { headers: (headers) => ({ ...headers, 'upload-offset': `${10 * chunkBytes}` }) }
         : undefined;
-    expect(await failing()).toEqual(errorInTable('session_mismatch'));
+    expect(await uploadError()).toEqual(errorInTable('session_mismatch'));
   });
 
   it('upload --on-session-expired fail exits with 3 and code session_expired if HEAD returns 410', async () => {
     await setup.interruptAfterTwoChunks();
     setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
-    expect(await failing(['--on-session-expired', 'fail'])).toEqual(errorInTable('session_expired'));
+    expect(await uploadError(['--on-session-expired', 'fail'])).toEqual(errorInTable('session_expired'));
   });
 
   it('upload exits with 3 and code session_unknown if a new session returns 404', async () => {
     setup.fault = ({ method }) => (method === 'HEAD' || method === 'PATCH' ? respondWith(404) : undefined);
-    expect(await failing()).toEqual({
+    expect(await uploadError()).toEqual({
       code: 'session_unknown',
       exit: 3,
       hint: 'check the base URL and any proxy; --yes creates a new asset and keeps that one',
@@ -191,7 +191,7 @@ describe('upload errors of sessions', () => {
               headers['x-checksum-blake3'] ? { ...headers, 'x-checksum-blake3': 'f'.repeat(64) } : headers,
           }
         : undefined;
-    expect(await failing()).toEqual({
+    expect(await uploadError()).toEqual({
       code: 'checksum_mismatch',
       exit: 13,
       hint: expect.stringMatching(/^mediactl .*, to upload the file again; do not use that asset$/),
@@ -205,7 +205,7 @@ describe('upload errors of sessions', () => {
 
   it('upload --require-checksum exits with 13 and code unverified if the service sends no checksum', async () => {
     setup.fault = withoutChecksum;
-    expect(await failing(['--require-checksum'])).toEqual(errorInTable('unverified'));
+    expect(await uploadError(['--require-checksum'])).toEqual(errorInTable('unverified'));
   });
 
   it('upload exits with 10 and code session_broken if the service has lost bytes', async () => {
@@ -213,7 +213,7 @@ describe('upload errors of sessions', () => {
       request.method === 'HEAD'
         ? { headers: (headers) => ({ ...headers, 'upload-offset': '1000' }) }
         : withoutChecksum(request);
-    expect(await failing()).toEqual({
+    expect(await uploadError()).toEqual({
       code: 'session_broken',
       exit: 10,
       hint: 'run the same command again',
@@ -229,7 +229,7 @@ describe('upload errors of sessions', () => {
             { location: '/api/external/v1/upload/s/' },
           )
         : undefined;
-    expect(await failing()).toEqual({
+    expect(await uploadError()).toEqual({
       code: 'session_mismatch',
       exit: 13,
       hint: 'mediactl get a, to see the asset that it created',
@@ -241,8 +241,8 @@ describe('upload errors of runs', () => {
   it('upload --wait exits with 11 and code partial_failure if one of two files cannot be processed', async () => {
     const path = join(setup.cli.home, 'no-media.mp4');
     writeFileSync(path, 'no media');
-    const ran = await setup.run(['upload', setup.path, path, '--wait', '--json']);
-    expect(errorOf(ran)).toEqual({
+    const uploadRun = await setup.run(['upload', setup.path, path, '--wait', '--json']);
+    expect(errorOf(uploadRun)).toEqual({
       code: 'partial_failure',
       exit: 11,
       hint: 'check that the file plays on your machine, then upload it again with upload --force',
@@ -250,11 +250,13 @@ describe('upload errors of runs', () => {
   });
 
   it('upload --stop-at exits with 9 and code stopped_at_limit if the time is up within a file', async () => {
-    const time = createLatch();
+    const stopTime = createLatch();
     const clock = fastClock();
-    const untilMs = 3_500_000;
-    const sleep: Clock['sleep'] = (delayMs, signal) => (delayMs > untilMs ? time.opened : clock.sleep(delayMs, signal));
-    setup.fault = ({ method, nth }) => (method === 'PATCH' && nth === 2 ? { beforeResponse: time.open } : undefined);
+    const almostOneHourMs = 3_500_000;
+    const sleep: Clock['sleep'] = (delayMs, signal) =>
+      delayMs > almostOneHourMs ? stopTime.opened : clock.sleep(delayMs, signal);
+    setup.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 2 ? { beforeResponse: stopTime.open } : undefined;
     const upload = () => setup.upload(['--stop-at', '1h'], { clock: { ...clock, sleep } });
     expect(errorOf(await upload())).toEqual({
       code: 'stopped_at_limit',

@@ -13,18 +13,18 @@ const fileBytes = 2 * chunkBytes + 100;
 async function interruptAt(nthRequest: number) {
   const folder = join(setup.cli.home, `run ${nthRequest}`);
   mkdirSync(folder);
-  for (let at = 0; at < fileCount; at++)
-    writeSome(join(folder, `${nthRequest} ${at}.bin`), fileBytes, `${nthRequest} ${at}`);
+  for (let n = 0; n < fileCount; n++)
+    writeSome(join(folder, `${nthRequest} ${n}.bin`), fileBytes, `${nthRequest} ${n}`);
   const abort = new AbortController();
   let requests = 0;
   let sentBytes = 0;
   setup.fault = ({ method }) => {
     if (++requests === nthRequest)
       abort.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
-    let own = 0;
-    const onBytes = (passed: number) => {
-      sentBytes += passed - own;
-      own = passed;
+    let sentBefore = 0;
+    const onBytes = (sentNow: number) => {
+      sentBytes += sentNow - sentBefore;
+      sentBefore = sentNow;
     };
     return method === 'PATCH' ? { onBytes } : undefined;
   };
@@ -32,8 +32,8 @@ async function interruptAt(nthRequest: number) {
   const environment = { ...setup.environment(), MEDIACTL_STATE_DIR: join(folder, '../state') };
   const { code, stderr } = await setup.cli.run(args, { environment, signal: abort.signal });
   const summary = stderr.split('\n').findLast((line) => / sent in /.test(line)) ?? '';
-  const done = await setup.cli.json(['uploads', 'ls', '--finished'], { environment });
-  return { code, summary, sentBytes, receipts: done.filter(({ path }: { path: string }) => path.includes(folder)) };
+  const finished = await setup.cli.json(['uploads', 'ls', '--finished'], { environment });
+  return { code, summary, sentBytes, receipts: finished.filter(({ path }: { path: string }) => path.includes(folder)) };
 }
 
 const countIn = (summary: string, words: string) => Number(new RegExp(`(\\d+) ${words}`).exec(summary)?.[1] ?? 0);
@@ -44,11 +44,11 @@ it.each([3, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 31, 32, 33, 34,
     const { code, summary, receipts, sentBytes } = await interruptAt(nthRequest);
     if (code === 0) return; // it was over before
     expect(code).toBe(130);
-    const states = (state: string) =>
+    const receiptsInState = (state: string) =>
       receipts.filter((receipt: { asset_state: string }) => receipt.asset_state === state).length;
     expect([countIn(summary, 'uploaded and ready'), countIn(summary, 'uploaded and still processing')]).toEqual([
-      states('ready'),
-      states('unchecked'),
+      receiptsInState('ready'),
+      receiptsInState('unchecked'),
     ]);
     expect(receipts.length + countIn(summary, 'not finished') + countIn(summary, 'failed')).toBe(fileCount);
     const [, amount = '', unit = ''] = /([\d.]+) (B|KiB|MiB) sent/.exec(summary) ?? [];

@@ -13,13 +13,13 @@ import { databaseFile, failWrites } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
-const v1 = '/api/external/v1';
+const apiPrefix = '/api/external/v1';
 const uid = '00000000-0000-4000-8000-000000000001';
 const stdin = 'precious'.repeat(100);
 
-const uidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
+const assetUidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
 /** Waits until the receipt is stored; from then on the run polls the asset. */
-async function untilSent() {
+async function waitUntilReceiptIsStored() {
   const isSent = async () => {
     const { stdout } = await setup.run(['uploads', 'ls', '--finished', '-q']);
     return stdout !== '' && setup.unfinishedIds().length === 0;
@@ -27,24 +27,24 @@ async function untilSent() {
   while (!(await isSent())) await sleep(10);
 }
 /** Creates a fault that responds to a GET of one asset with the given status. */
-const withStatus = ({ method, path }: { method: string; path: string }, status: string) =>
-  method === 'GET' && uidIn(path) ? respondWith(200, { uid: uidIn(path), status }) : undefined;
+const respondWithAssetStatus = ({ method, path }: { method: string; path: string }, status: string) =>
+  method === 'GET' && assetUidIn(path) ? respondWith(200, { uid: assetUidIn(path), status }) : undefined;
 
 describe('one asset per file', () => {
   it('upload does not send a file again if an earlier run failed because of another file name that is not valid UTF-8', async () => {
     const folder = join(setup.cli.home, 'dir');
     mkdirSync(folder);
     writeSome(join(folder, 'a.bin'), 1000, setup.path);
-    const bad = Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]);
-    writeFileSync(bad, 'some');
-    const first = await setup.run(['upload', '--flatten', folder, '--json']);
-    expect(first.code).toBe(11);
-    renameSync(bad, join(folder, 'good.bin'));
-    const second = await setup.run(['upload', '--flatten', folder, '--json']);
-    expect(second.code).toBe(0);
+    const badPath = Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]);
+    writeFileSync(badPath, 'some');
+    const firstRun = await setup.run(['upload', '--flatten', folder, '--json']);
+    expect(firstRun.code).toBe(11);
+    renameSync(badPath, join(folder, 'good.bin'));
+    const secondRun = await setup.run(['upload', '--flatten', folder, '--json']);
+    expect(secondRun.code).toBe(0);
     const uidOf = (stdout: string) =>
       JSON.parse(stdout).find(({ path }: { path: string }) => path.endsWith('a.bin')).asset_uid;
-    expect(uidOf(second.stdout)).toBe(uidOf(first.stdout));
+    expect(uidOf(secondRun.stdout)).toBe(uidOf(firstRun.stdout));
   });
 
   it('upload ignores a file name that is not valid UTF-8 if --exclude matches it', async () => {
@@ -52,8 +52,8 @@ describe('one asset per file', () => {
     mkdirSync(folder);
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]), 'some');
     const args = ['upload', '--flatten', folder, '--exclude', 'x*'];
-    const nothing = await setup.run(args);
-    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('no files found')]);
+    const runWithoutFiles = await setup.run(args);
+    expect([runWithoutFiles.code, runWithoutFiles.stderr]).toEqual([2, expect.stringContaining('no files found')]);
     writeSome(join(folder, 'a.bin'), 100, setup.path);
     expect((await setup.run(args)).code).toBe(0);
   });
@@ -61,16 +61,16 @@ describe('one asset per file', () => {
   it.each(['queued', 'processing', 'ready'])(
     'upload exits with 3 in each run if a new session returns status 404 and its asset has the status %s',
     async (status) => {
-      setup.fault = (seen) =>
-        seen.path.startsWith(`${v1}/upload/`) && seen.method !== 'POST'
+      setup.fault = (request) =>
+        request.path.startsWith(`${apiPrefix}/upload/`) && request.method !== 'POST'
           ? respondWith(404, { error: {} })
-          : withStatus(seen, status);
+          : respondWithAssetStatus(request, status);
       const { code, record } = await setup.upload(['--chunk-size', '50MiB']);
       expect([code, record.error.code]).toEqual([3, 'session_unknown']);
       expect(setup.unfinishedIds()).toHaveLength(1);
-      const again = await setup.upload(['--chunk-size', '50MiB']);
-      expect([again.code, again.record.error.code]).toEqual([3, 'session_unknown']);
-      expect(again.stderr).not.toContain('waiting until asset');
+      const secondRun = await setup.upload(['--chunk-size', '50MiB']);
+      expect([secondRun.code, secondRun.record.error.code]).toEqual([3, 'session_unknown']);
+      expect(secondRun.stderr).not.toContain('waiting until asset');
     },
   );
 
@@ -79,82 +79,84 @@ describe('one asset per file', () => {
     ['stays', 'queued', 3, 'session_unknown'],
   ])(
     'after the response to the last chunk is lost and the session is gone, upload polls the queued asset, which %s %s, and exits with %i',
-    async (_what, later, code, error) => {
+    async (_what, finalStatus, exitCode, errorCode) => {
       let pollCount = 0;
-      setup.fault = (seen) => {
-        if (seen.method === 'PATCH') return { dropResponse: true };
-        if (seen.method === 'HEAD') return respondWith(404, { error: {} });
-        return withStatus(seen, ++pollCount > 2 ? later : 'queued');
+      setup.fault = (request) => {
+        if (request.method === 'PATCH') return { dropResponse: true };
+        if (request.method === 'HEAD') return respondWith(404, { error: {} });
+        return respondWithAssetStatus(request, ++pollCount > 2 ? finalStatus : 'queued');
       };
-      const ran = await setup.upload(['--chunk-size', '50MiB'], { clock: fastClock() });
-      expect([ran.code, ran.record.error?.code]).toEqual([code, error]);
+      const uploadRun = await setup.upload(['--chunk-size', '50MiB'], { clock: fastClock() });
+      expect([uploadRun.code, uploadRun.record.error?.code]).toEqual([exitCode, errorCode]);
       expect(await setup.findAssets()).toHaveLength(1);
     },
   );
 
   it('upload --wait does not change the stored upload of another run of the same file', async () => {
     let isReady = false;
-    let isHeld = false;
-    const sending = createLatch();
-    setup.fault = (seen) => {
-      if (seen.method !== 'PATCH' || !isHeld) return withStatus(seen, isReady ? 'ready' : 'processing');
-      sending.open();
+    let holdsPatch = false;
+    const patchStarted = createLatch();
+    setup.fault = (request) => {
+      if (request.method !== 'PATCH' || !holdsPatch)
+        return respondWithAssetStatus(request, isReady ? 'ready' : 'processing');
+      patchStarted.open();
       return { respond: () => {} };
     };
-    const waiting = setup.run(['upload', setup.path, '--wait', '--json'], { clock: undefined });
-    await untilSent();
+    const waitingRun = setup.run(['upload', setup.path, '--wait', '--json'], { clock: undefined });
+    await waitUntilReceiptIsStored();
     writeSome(setup.path, 5000, 'edited');
-    isHeld = true;
+    holdsPatch = true;
     const stop = new AbortController();
-    const other = setup.upload(['--chunk-size', '50MiB'], { signal: stop.signal });
-    await sending.opened;
+    const otherRun = setup.upload(['--chunk-size', '50MiB'], { signal: stop.signal });
+    await patchStarted.opened;
     const entry = setup.storedEntry();
     isReady = true;
-    expect((await waiting).code).toBe(0);
+    expect((await waitingRun).code).toBe(0);
     expect(setup.storedEntry()).toEqual(entry);
     stop.abort(new Error('killed'));
-    await other;
-    isHeld = false;
+    await otherRun;
+    holdsPatch = false;
     const { record } = await setup.upload(['--chunk-size', '50MiB']);
     expect(record.asset_uid).toBe(entry.session.assetUid);
   });
 
   it('upload keeps its temporary copy of stdin until both runs that use it have finished', async () => {
     let isReady = false;
-    let isHeld = false;
-    const release = createLatch();
-    const sending = createLatch();
-    setup.fault = (seen) => {
-      if (seen.method !== 'PATCH' || !isHeld) return withStatus(seen, isReady ? 'ready' : 'processing');
-      isHeld = false;
-      sending.open();
-      return { beforeResponse: () => release.opened };
+    let holdsPatch = false;
+    const patchReleased = createLatch();
+    const patchStarted = createLatch();
+    setup.fault = (request) => {
+      if (request.method !== 'PATCH' || !holdsPatch)
+        return respondWithAssetStatus(request, isReady ? 'ready' : 'processing');
+      holdsPatch = false;
+      patchStarted.open();
+      return { beforeResponse: () => patchReleased.opened };
     };
-    const waiting = setup.run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
-    await untilSent();
-    isHeld = true;
-    const other = setup.run(['upload', '-', '--force', '--json'], { stdin });
-    await sending.opened;
+    const waitingRun = setup.run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
+    await waitUntilReceiptIsStored();
+    holdsPatch = true;
+    const otherRun = setup.run(['upload', '-', '--force', '--json'], { stdin });
+    await patchStarted.opened;
     isReady = true;
-    expect((await waiting).code).toBe(0);
+    expect((await waitingRun).code).toBe(0);
     expect(setup.spoolFiles()).toHaveLength(1);
-    release.open();
-    expect((await other).code).toBe(0);
+    patchReleased.open();
+    expect((await otherRun).code).toBe(0);
     expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);
   });
 
   it('upload of several files stops if a session is on another origin, and the next run names the asset that may be empty', async () => {
-    const elsewhere: Fault = {
+    const otherOrigin: Fault = {
       headers: (headers) => ({
         ...headers,
         location: `https://elsewhere.example${headers.location}`,
       }),
     };
-    setup.fault = ({ method }) => (method === 'POST' ? elsewhere : undefined);
-    const other = join(setup.cli.home, 'other.bin');
-    writeSome(other, 100, 'other');
-    const first = await setup.run(['upload', setup.path, other, '--json', '--transfers', '1']);
-    expect(first.code).toBe(13);
+    setup.fault = ({ method }) => (method === 'POST' ? otherOrigin : undefined);
+    const otherFile = join(setup.cli.home, 'other.bin');
+    writeSome(otherFile, 100, 'other');
+    const firstRun = await setup.run(['upload', setup.path, otherFile, '--json', '--transfers', '1']);
+    expect(firstRun.code).toBe(13);
     expect(setup.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
     setup.fault = () => undefined;
     const { record, stderr } = await setup.upload();
@@ -171,10 +173,7 @@ describe('one asset per file', () => {
             for (const handle of (process as any)._getActiveHandles() as Socket[])
               if (handle.remotePort === Number(new URL(setup.interposer.url).port))
                 handle.destroy(
-                  Object.assign(new Error('read EHOSTUNREACH'), {
-                    code: 'EHOSTUNREACH',
-                    syscall: 'read',
-                  }),
+                  Object.assign(new Error('read EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall: 'read' }),
                 );
             await sleep(20);
           },
@@ -193,11 +192,11 @@ describe('one asset per file', () => {
       status: 'ready',
       created_at: '2020-01-01T00:00:00Z',
     }));
-    const lost = '00000000-0000-4000-8000-00000000beef';
+    const emptyAssetUid = '00000000-0000-4000-8000-00000000beef';
     setup.fault = ({ method, path, nth }) => {
       if (method === 'POST' && nth === 1) {
         const created_at = new Date().toISOString();
-        assets.push({ uid: lost, name: basename(setup.path), status: 'uploading', created_at });
+        assets.push({ uid: emptyAssetUid, name: basename(setup.path), status: 'uploading', created_at });
         return { respond: (_response, request) => void request.socket.destroy() };
       }
       const { searchParams } = new URL(path, 'http://service');
@@ -206,7 +205,7 @@ describe('one asset per file', () => {
         ? respondWith(200, { items: assets.slice(offset, offset + limit), count: assets.length })
         : undefined;
     };
-    expect((await setup.upload()).stderr).toContain(`asset ${lost} may be empty`);
+    expect((await setup.upload()).stderr).toContain(`asset ${emptyAssetUid} may be empty`);
   });
 
   it('uploads resume resumes the upload of a moved file whose old path is a symbolic link to it', async () => {
@@ -237,7 +236,7 @@ describe('state database', () => {
   /** Starts a service that only counts bytes, and refuses PATCH from a given byte on. */
   async function startCountingService(refusesFrom: () => number, onPatch: () => void) {
     let stored = 0;
-    const location = `${v1}/upload/${uid}/`;
+    const location = `${apiPrefix}/upload/${uid}/`;
     return startServer(async (request, response) => {
       if (request.method === 'POST') return respond(response, 201, { uid, asset_uid: uid, location }, { location });
       if (request.method === 'GET' && request.url?.includes('?')) return respond(response, 200, { items: [] });
@@ -250,48 +249,46 @@ describe('state database', () => {
         }
         for await (const part of request) stored += part.length;
       }
-      respond(response, request.method === 'HEAD' ? 200 : 204, undefined, {
-        'upload-offset': String(stored),
-      });
+      respond(response, request.method === 'HEAD' ? 200 : 204, undefined, { 'upload-offset': String(stored) });
     });
   }
 
   it('upload exits with 14 if its state database disappears, and resumes once the database is back', async () => {
     let refusesFrom = 150 * 1024 * 1024;
-    const [path, elsewhere] = [databaseFile(setup.stateDir), join(setup.cli.home, 'elsewhere.db')];
+    const [database, movedDatabase] = [databaseFile(setup.stateDir), join(setup.cli.home, 'elsewhere.db')];
     const service = await startCountingService(
       () => refusesFrom,
       () => {
-        const isFirst = refusesFrom !== Number.POSITIVE_INFINITY && !existsSync(elsewhere);
-        if (isFirst) renameSync(path, elsewhere);
+        const isFirst = refusesFrom !== Number.POSITIVE_INFINITY && !existsSync(movedDatabase);
+        if (isFirst) renameSync(database, movedDatabase);
       },
     );
     truncateSync(setup.path, size);
     const environment = setup.environment(service);
-    const first = await setup.upload(['--chunk-size', '50MiB'], { environment });
-    expect([first.code, first.record.error.code]).toEqual([14, 'state_missing']);
-    renameSync(elsewhere, path);
+    const firstRun = await setup.upload(['--chunk-size', '50MiB'], { environment });
+    expect([firstRun.code, firstRun.record.error.code]).toEqual([14, 'state_missing']);
+    renameSync(movedDatabase, database);
     refusesFrom = Number.POSITIVE_INFINITY;
-    const again = await setup.upload(['--chunk-size', '50MiB'], { environment });
-    expect(again.record).toMatchObject({ error: null, verified: null });
-    expect([50, 100].map((MiB) => MiB * 1024 * 1024)).toContain(again.record.resumed_from_bytes);
+    const secondRun = await setup.upload(['--chunk-size', '50MiB'], { environment });
+    expect(secondRun.record).toMatchObject({ error: null, verified: null });
+    expect([50, 100].map((MiB) => MiB * 1024 * 1024)).toContain(secondRun.record.resumed_from_bytes);
   });
 });
 
 it('upload exits with 14 before it sends the whole file if it cannot store its progress, and the next run completes the upload', async () => {
-  const chunks = 40;
-  setup.bytes = writeSome(setup.path, chunks * chunkBytes, setup.path);
+  const chunkCount = 40;
+  setup.bytes = writeSome(setup.path, chunkCount * chunkBytes, setup.path);
   let allowWrites = () => {};
-  const block = () => {
+  const failOffsetWrites = () => {
     allowWrites = failWrites(setup.stateDir, `json_extract(NEW.entry, '$.offset') > 0`);
   };
   setup.fault = ({ method, nth }) => {
-    if (method === 'POST') return { beforeResponse: block };
+    if (method === 'POST') return { beforeResponse: failOffsetWrites };
     return { beforeResponse: () => sleep(nth) }; // the failed write is noticed meanwhile
   };
-  const stopped = await setup.upload();
-  expect([stopped.code, stopped.record.error.code]).toEqual([14, 'state_damaged']);
-  expect(setup.patchRequests().length).toBeLessThan(chunks / 2);
+  const firstRun = await setup.upload();
+  expect([firstRun.code, firstRun.record.error.code]).toEqual([14, 'state_damaged']);
+  expect(setup.patchRequests().length).toBeLessThan(chunkCount / 2);
   allowWrites();
   setup.fault = () => undefined;
   await setup.expectUploaded((await setup.upload()).record);
@@ -300,12 +297,12 @@ it('upload exits with 14 before it sends the whole file if it cannot store its p
 
 it('upload exits with 14 before it sends the last chunk if it cannot record that chunk, and the next run sends the chunk', async () => {
   let allowWrites = () => {};
-  const block = () => {
+  const failLastChunkWrites = () => {
     allowWrites = failWrites(setup.stateDir, `json_extract(NEW.entry, '$.mayBeWhole')`);
   };
-  setup.fault = ({ method }) => (method === 'POST' ? { beforeResponse: block } : undefined);
-  const stopped = await setup.upload();
-  expect([stopped.code, stopped.record.error.code]).toEqual([14, 'state_damaged']);
+  setup.fault = ({ method }) => (method === 'POST' ? { beforeResponse: failLastChunkWrites } : undefined);
+  const firstRun = await setup.upload();
+  expect([firstRun.code, firstRun.record.error.code]).toEqual([14, 'state_damaged']);
   allowWrites();
   setup.fault = () => undefined;
   const { record } = await setup.upload();

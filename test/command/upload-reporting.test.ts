@@ -20,8 +20,8 @@ describe('output of upload', () => {
     expect(stderr).toContain(`already uploaded as asset ${first.asset_uid}; --force uploads it again`);
     const copy = join(setup.cli.home, 'copy.bin');
     copyFileSync(setup.path, copy);
-    const same = await setup.run(['upload', copy]);
-    expect(same.stderr).toContain(`a duplicate of /${first.asset_name} (asset ${first.asset_uid})`);
+    const copyRun = await setup.run(['upload', copy]);
+    expect(copyRun.stderr).toContain(`a duplicate of /${first.asset_name} (asset ${first.asset_uid})`);
     expect(setup.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
   });
 
@@ -29,11 +29,11 @@ describe('output of upload', () => {
     const other = join(setup.cli.home, 'other.bin');
     writeSome(other, 900, 'other');
     setup.fault = ({ method, nth }) => (method === 'POST' && nth === 2 ? respondWith(413, 'too large') : undefined);
-    const ran = await setup.run(['upload', setup.path, other, '--json', '--transfers', '1'], {
+    const uploadRun = await setup.run(['upload', setup.path, other, '--json', '--transfers', '1'], {
       stdoutError: 'EPIPE',
     });
-    expect(ran.code).toBe(11);
-    expect(ran.stderr).toContain('other.bin');
+    expect(uploadRun.code).toBe(11);
+    expect(uploadRun.stderr).toContain('other.bin');
   });
 
   it('upload exits with 2 for a usage error even if the reader of stdout closes the pipe', async () => {
@@ -45,12 +45,12 @@ describe('output of upload', () => {
   });
 
   it('upload names the failed file in the final error', async () => {
-    const other = join(setup.cli.home, 'another.bin');
-    writeSome(other, 900, 'other');
+    const failingFile = join(setup.cli.home, 'another.bin');
+    writeSome(failingFile, 900, 'other');
     setup.fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'too large') : undefined);
-    const ran = await setup.run(['upload', other, setup.path, '--json', '--transfers', '1']);
-    expect(ran.code).toBe(11);
-    expect(JSON.parse(ran.stderr.trim().split('\n').at(-1) as string).error.cause).toMatch(
+    const uploadRun = await setup.run(['upload', failingFile, setup.path, '--json', '--transfers', '1']);
+    expect(uploadRun.code).toBe(11);
+    expect(JSON.parse(uploadRun.stderr.trim().split('\n').at(-1) as string).error.cause).toMatch(
       /another\.bin: the upload exceeds/,
     );
   });
@@ -65,26 +65,26 @@ describe('output of upload', () => {
   it('uploads ls --finished on a terminal shortens uids, and shows an asset as unchecked until wait requests its status', async () => {
     const path = join(setup.cli.home, 'broken.mp4');
     writeFileSync(path, 'not a video');
-    const narrow = { tty: true, columns: 40, environment: { NO_COLOR: '1' } };
-    const { stdout: table } = await setup.run(['upload', path], narrow);
+    const narrowTerminal = { tty: true, columns: 40, environment: { NO_COLOR: '1' } };
+    const { stdout: table } = await setup.run(['upload', path], narrowTerminal);
     expect(table).toMatch(/PATH +RESULT/);
     const list = async (options = {}) => (await setup.run(['uploads', 'ls', '--finished'], options)).stdout;
     const uid = (await list()).split('\t')[0] ?? '';
     expect((await list()).split('\t')[3]).toBe('unchecked');
-    const { stdout: shown, stderr } = await setup.run(['uploads', 'ls', '--finished'], narrow);
-    expect(shown).toMatch(new RegExp(`${uid.slice(0, 8)} +unchecked`));
-    expect(shown).not.toContain(uid);
+    const { stdout: narrowTable, stderr } = await setup.run(['uploads', 'ls', '--finished'], narrowTerminal);
+    expect(narrowTable).toMatch(new RegExp(`${uid.slice(0, 8)} +unchecked`));
+    expect(narrowTable).not.toContain(uid);
     expect(stderr).toContain('mediactl wait');
     await setup.run(['wait'], { clock: fastClock() });
-    expect(await list(narrow)).toMatch(new RegExp(`${uid.slice(0, 8)} +failed`));
+    expect(await list(narrowTerminal)).toMatch(new RegExp(`${uid.slice(0, 8)} +failed`));
   });
 
   it('upload --wait prints the reason for each of the first ten assets whose processing fails, and play and download print it too', async () => {
     const paths = Array.from({ length: 12 }, (_, n) => join(setup.cli.home, `broken_${n}.mp4`));
     for (const path of paths) writeFileSync(path, `not a video: ${path}`);
-    const ran = await setup.run(['upload', ...paths, '--wait', '-q'], { clock: fastClock() });
-    const [problem, ...lines] = ran.stderr.trimEnd().split('\n');
-    expect([ran.code, problem]).toEqual([11, 'error: 12 of 12 files were uploaded but failed afterwards']);
+    const uploadRun = await setup.run(['upload', ...paths, '--wait', '-q'], { clock: fastClock() });
+    const [problem, ...lines] = uploadRun.stderr.trimEnd().split('\n');
+    expect([uploadRun.code, problem]).toEqual([11, 'error: 12 of 12 files were uploaded but failed afterwards']);
     const reason = unlessStrict('(?!its status)', 'its status is failed');
     expect(lines.slice(0, 10)).toEqual(
       lines.slice(0, 10).map(() => expect.stringMatching(`broken_.*processing failed.*: ${reason}`)),
@@ -105,10 +105,10 @@ describe('output of upload', () => {
   });
 
   it('upload exits with 13 if the checksum in the HEAD response differs', async () => {
-    const wrong = { 'x-checksum-blake3': '0'.repeat(64) };
+    const wrongChecksum = { 'x-checksum-blake3': '0'.repeat(64) };
     setup.fault = ({ method }) => ({
       ...(method === 'PATCH' && { headers: ({ 'x-checksum-blake3': _checksum, ...rest }) => rest }),
-      ...(method === 'HEAD' && { headers: (headers) => ({ ...headers, ...wrong }) }),
+      ...(method === 'HEAD' && { headers: (headers) => ({ ...headers, ...wrongChecksum }) }),
     });
     const { code, record } = await setup.upload();
     expect([code, record.error.code]).toEqual([13, 'checksum_mismatch']);
@@ -129,8 +129,8 @@ describe('output of upload', () => {
   });
 
   it('upload --wait still reports one asset as ready if the service refuses a request for the status of another', async () => {
-    const two = join(setup.cli.home, 'two.bin');
-    writeSome(two, 900, 'two');
+    const secondFile = join(setup.cli.home, 'two.bin');
+    writeSome(secondFile, 900, 'two');
     let isReported = false;
     setup.fault = ({ method, path }) => {
       if (method !== 'GET') return undefined;
@@ -150,9 +150,9 @@ describe('output of upload', () => {
         },
       };
     };
-    const { stdout } = await setup.run(['upload', setup.path, two, '--wait', '--json']);
+    const { stdout } = await setup.run(['upload', setup.path, secondFile, '--wait', '--json']);
     const records: { path: string }[] = JSON.parse(stdout);
-    expect(records.sort((a, b) => (a.path === two ? 1 : b.path === two ? -1 : 0))).toMatchObject([
+    expect(records.sort((a, b) => (a.path === secondFile ? 1 : b.path === secondFile ? -1 : 0))).toMatchObject([
       { asset_status: 'ready', error: null },
       { asset_status: null, error: { code: 'forbidden' } },
     ]);
@@ -180,8 +180,8 @@ describe('unfinished uploads of stdin', () => {
     expect(setup.spoolFiles()).toHaveLength(1);
     setup.fault = () => undefined;
     const command = /mediactl (uploads resume \w+ --force)/.exec(hint)?.[1] as string;
-    const again = await setup.run([...command.split(' '), '--json']);
-    expect(JSON.parse(again.stdout)).toMatchObject([{ verified: true, error: null }]);
+    const resumeRun = await setup.run([...command.split(' '), '--json']);
+    expect(JSON.parse(resumeRun.stdout)).toMatchObject([{ verified: true, error: null }]);
     expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);
   });
 
@@ -200,15 +200,15 @@ describe('unfinished uploads of stdin', () => {
     const [id] = setup.spoolFiles();
     expect(JSON.parse(stdout)[0].error.hint).toContain(`state/spool/${id}`);
     rmdirSync(databaseFile(setup.stateDir));
-    const later = fastClock();
-    later.advance(3_600_000);
-    const listed = await setup.run(['uploads', 'ls', '--json'], { clock: later });
-    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'planned' }]);
+    const anHourLater = fastClock();
+    anHourLater.advance(3_600_000);
+    const lsRun = await setup.run(['uploads', 'ls', '--json'], { clock: anHourLater });
+    expect(JSON.parse(lsRun.stdout)).toMatchObject([{ id, state: 'planned' }]);
     for (const which of [id as string, '--all']) {
-      const { stderr } = await setup.run(['uploads', 'resume', which], { clock: later });
+      const { stderr } = await setup.run(['uploads', 'resume', which], { clock: anHourLater });
       expect(stderr).toContain(`mediactl upload '${join(setup.cli.home, 'state/spool', id as string)}'`);
     }
-    await setup.run(['uploads', 'forget', '--all', '--yes'], { clock: later });
+    await setup.run(['uploads', 'forget', '--all', '--yes'], { clock: anHourLater });
     expect(setup.spoolFiles()).toEqual([]);
   });
 });

@@ -38,7 +38,7 @@ beforeEach(() => {
 });
 
 /** Reads the records of an outcome to their end, and the error to exit with. */
-async function collect(outcome: CommandOutcome) {
+async function readOutcome(outcome: CommandOutcome) {
   const { result, failure } = 'result' in outcome ? outcome : { result: outcome, failure: undefined };
   const records = [];
   if (result.kind === 'list') for await (const page of result.pages) records.push(...page);
@@ -48,51 +48,53 @@ async function collect(outcome: CommandOutcome) {
 const withContext = <T>(work: (context: Context) => Promise<T>) =>
   setup.cli.withContext(work, { environment: setup.environment() });
 
-const send = (changes: Partial<UploadRequest> = {}) =>
+const uploadWith = (changes: Partial<UploadRequest> = {}) =>
   withContext(async (context) => {
     const options = { ...parseUploadOptions(context, {}), transfers: 1, about: {} };
-    return collect(await runUpload(context, { ...request, options, ...changes }));
+    return readOutcome(await runUpload(context, { ...request, options, ...changes }));
   });
 
 it('runUpload returns the records of its files', async () => {
-  const { records, failure } = await send();
+  const { records, failure } = await uploadWith();
   expect(failure).toBeUndefined();
   expect(records).toMatchObject([{ path: setup.path, outcome: 'uploaded', verified: true }]);
-  const { records: again } = await send({ preview: 'files', verbose: true });
-  expect(again).toMatchObject([{ outcome: 'skipped', asset_uid: records[0].asset_uid }]);
+  const { records: secondRun } = await uploadWith({ preview: 'files', verbose: true });
+  expect(secondRun).toMatchObject([{ outcome: 'skipped', asset_uid: records[0].asset_uid }]);
 });
 
 it('runUpload returns the error to exit with, and the upload can be listed, resumed and forgotten', async () => {
   setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
-  expect((await send()).failure).toMatchObject({ exitCode: 7 });
+  expect((await uploadWith()).failure).toMatchObject({ exitCode: 7 });
   setup.fault = () => undefined;
-  const list = () =>
-    withContext(async (context) => collect(await runList(context, { finished: false, queue: undefined })));
-  const [{ id }] = (await list()).records;
+  const listUploads = () =>
+    withContext(async (context) => readOutcome(await runList(context, { finished: false, queue: undefined })));
+  const [{ id }] = (await listUploads()).records;
   const { records } = await withContext(async (context) => {
     const options = parseUploadOptions(context, {});
-    return collect(await runResume(context, { id, all: false, options, timeoutMs: undefined, progress: 'none' }));
+    return readOutcome(await runResume(context, { id, all: false, options, timeoutMs: undefined, progress: 'none' }));
   });
   expect(records).toMatchObject([{ outcome: 'uploaded', verified: true }]);
-  expect((await list()).records).toEqual([]);
-  const forgotten = await withContext(async (context) =>
-    collect(await runForget(context, { id: undefined, which: 'all' })),
+  expect((await listUploads()).records).toEqual([]);
+  const forgetOutcome = await withContext(async (context) =>
+    readOutcome(await runForget(context, { id: undefined, which: 'all' })),
   );
-  expect(forgotten).toEqual({ records: [], failure: undefined });
+  expect(forgetOutcome).toEqual({ records: [], failure: undefined });
 });
 
 it('waitForUploads returns the final status of assets, and runCleanup returns no orphans', async () => {
-  await send();
-  const waited = await withContext(async (context) => collect(await waitForUploads(context, 60_000)));
-  expect(waited.records).toMatchObject([{ path: setup.path, asset_status: expect.stringMatching(/ready|failed/) }]);
+  await uploadWith();
+  const waitOutcome = await withContext(async (context) => readOutcome(await waitForUploads(context, 60_000)));
+  expect(waitOutcome.records).toMatchObject([
+    { path: setup.path, asset_status: expect.stringMatching(/ready|failed/) },
+  ]);
   const limit = parseWriteLimit('--max-delete', undefined);
-  const left = await withContext(async (context) => collect(await runCleanup(context, { trash: true, limit })));
-  expect(left).toEqual({ records: [], failure: undefined });
+  const cleanup = await withContext(async (context) => readOutcome(await runCleanup(context, { trash: true, limit })));
+  expect(cleanup).toEqual({ records: [], failure: undefined });
 });
 
 it('runCheck returns the missing files and the error to exit with', async () => {
   const outcome = await withContext(async (context) =>
-    collect(
+    readOutcome(
       await runCheck(context, {
         directory: setup.cli.home,
         folder: '/',

@@ -10,15 +10,15 @@ import { changeEntry } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
-const posts = () => setup.interposer.methods.filter((method) => method === 'POST');
+const postRequests = () => setup.interposer.methods.filter((method) => method === 'POST');
 
 describe('location of an upload session', () => {
   /** Creates a real session but returns another location for it, in the header and in the body. */
   const returnLocation = (inHeader: (real: string) => string | undefined, inBody = inHeader) => {
     setup.fault = ({ method }) =>
-      method === 'POST' ? { respond: (response) => void createAt(response, inHeader, inBody) } : undefined;
+      method === 'POST' ? { respond: (response) => void createSession(response, inHeader, inBody) } : undefined;
   };
-  async function createAt(
+  async function createSession(
     response: ServerResponse,
     inHeader: (real: string) => string | undefined,
     inBody: (real: string) => string | undefined,
@@ -70,13 +70,13 @@ describe('location of an upload session', () => {
   });
 
   it('upload exits with 13 and sends no data to a session location on another origin', async () => {
-    const foreign = await setup.startInterposer(() => undefined);
-    returnLocation((real) => foreign.url + real);
+    const otherOrigin = await setup.startInterposer(() => undefined);
+    returnLocation((real) => otherOrigin.url + real);
     const { code, record } = await setup.upload();
     expect(code).toBe(13);
     expect(record.error.code).toBe('origin_mismatch');
     expect(record.error.details.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
-    expect(foreign.requests).toEqual([]);
+    expect(otherOrigin.requests).toEqual([]);
     expect(setup.patchRequests()).toEqual([]);
   });
 });
@@ -92,11 +92,12 @@ describe('refused session creation', () => {
     [507, 7, 'storage_full'],
   ])(
     'upload does not retry a session creation that returns status %i, and exits with %i',
-    async (status, exit, code) => {
+    async (status, exitCode, errorCode) => {
       setup.fault = ({ method }) => (method === 'POST' ? respondWith(status, `reason for ${status}`) : undefined);
-      const ran = await setup.upload();
-      expect(ran.code).toBe(exit);
-      expect(ran.record.error).toMatchObject({ code, http_status: status, cause: `reason for ${status}` });
+      const uploadRun = await setup.upload();
+      expect(uploadRun.code).toBe(exitCode);
+      expect(uploadRun.record.error).toMatchObject({ code: errorCode, http_status: status });
+      expect(uploadRun.record.error.cause).toBe(`reason for ${status}`);
       expect(setup.interposer.uploadRequests).toHaveLength(1);
       expect(setup.unfinishedIds()).toEqual([]);
     },
@@ -106,7 +107,7 @@ describe('refused session creation', () => {
     setup.fault = ({ method, nth }) =>
       method === 'POST' && nth <= 2 ? respondWith(503, 'storage not configured') : undefined;
     await setup.expectUploaded((await setup.upload()).record);
-    expect(posts()).toHaveLength(3);
+    expect(postRequests()).toHaveLength(3);
   });
 });
 
@@ -125,9 +126,9 @@ describe('refused chunks', () => {
       expect(record.error.hint).toMatch(/run the same command again, or mediactl uploads resume \w+/);
       expect(record.error.hint.match(/run the same command/g)).toHaveLength(1);
       setup.fault = () => undefined;
-      const second = await setup.upload();
-      expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
-      await setup.expectUploaded(second.record);
+      const nextRun = await setup.upload();
+      expect(nextRun.record.resumed_from_bytes).toBe(2 * chunkBytes);
+      await setup.expectUploaded(nextRun.record);
     },
   );
 
@@ -137,7 +138,7 @@ describe('refused chunks', () => {
     const { record } = await setup.upload([], { environment });
     expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
     await setup.expectUploaded(record);
-    expect(posts()).toEqual([]);
+    expect(postRequests()).toEqual([]);
   });
 
   it('upload reports that a chunk is too large if the chunk returns status 413', async () => {
@@ -177,13 +178,13 @@ describe('upload sessions that no longer exist', () => {
           ...entry,
           session: { ...entry.session, expiresAt: '2020-01-01T00:00:00Z' },
         }));
-      const fast = fastClock();
-      const ahead = { ...fast, now: () => fast.now() + 25 * 3_600_000 };
-      const { record } = await setup.upload([], clock ? { clock: ahead } : {});
+      const clockNow = fastClock();
+      const clockADayAhead = { ...clockNow, now: () => clockNow.now() + 25 * 3_600_000 };
+      const { record } = await setup.upload([], clock ? { clock: clockADayAhead } : {});
       expect(setup.interposer.methods).toContain('HEAD');
       expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
       await setup.expectUploaded(record);
-      expect(posts()).toEqual([]);
+      expect(postRequests()).toEqual([]);
     },
   );
 
@@ -222,11 +223,11 @@ describe('upload sessions that no longer exist', () => {
     setup.fault = ({ method, path }) =>
       path.includes('/upload/') && (method === 'PATCH' || method === 'HEAD') ? respondWith(404) : undefined;
     const runs = [await setup.upload(), await setup.upload(), await setup.upload()];
-    const [made, ...more] = await setup.findAssets();
-    expect(more).toEqual([]);
+    const [asset, ...otherAssets] = await setup.findAssets();
+    expect(otherAssets).toEqual([]);
     for (const { code, record } of runs)
-      expect([code, record.asset_uid, record.error.code]).toEqual([3, made?.uid, 'session_unknown']);
-    expect(posts()).toHaveLength(1);
+      expect([code, record.asset_uid, record.error.code]).toEqual([3, asset?.uid, 'session_unknown']);
+    expect(postRequests()).toHaveLength(1);
     const { code } = await setup.upload(['--yes']);
     expect([code, (await setup.findAssets()).length]).toEqual([3, 2]);
   });
@@ -239,27 +240,25 @@ describe('upload sessions that no longer exist', () => {
     const { session } = setup.storedEntry();
     const withAssetStatus =
       (status: string) =>
-      (seen: InterposedRequest): Fault | undefined => {
-        if (seen.method === 'HEAD') return respondWith(404);
-        return seen.path.includes(session.assetUid) ? respondWith(200, { uid: session.assetUid, status }) : undefined;
+      ({ method, path }: InterposedRequest): Fault | undefined => {
+        if (method === 'HEAD') return respondWith(404);
+        return path.includes(session.assetUid) ? respondWith(200, { uid: session.assetUid, status }) : undefined;
       };
     setup.fault = withAssetStatus('transcoding');
     const { code, record } = await setup.upload([], { clock: fastClock() });
     expect([code, record.asset_uid, record.error.code]).toEqual([...[3, session.assetUid, 'session_unknown']]);
     expect(await setup.findAssets()).toHaveLength(1);
     setup.fault = withAssetStatus('ready');
-    const second = await setup.upload();
-    expect([second.code, second.record.asset_uid]).toEqual([0, session.assetUid]);
+    const nextRun = await setup.upload();
+    expect([nextRun.code, nextRun.record.asset_uid]).toEqual([0, session.assetUid]);
     expect(await setup.findAssets()).toHaveLength(1);
   });
 
   it('upload creates a new session if the asset of the old session is in the trash', async () => {
     await setup.interruptAfterTwoChunks();
     const { session } = setup.storedEntry();
-    await setup.cli.run(['assets', 'rm', session.assetUid, '--yes'], {
-      environment: setup.environment(),
-    });
-    setup.fault = ({ method }) => (method === 'HEAD' && posts().length === 0 ? respondWith(404) : undefined);
+    await setup.cli.run(['assets', 'rm', session.assetUid, '--yes'], { environment: setup.environment() });
+    setup.fault = ({ method }) => (method === 'HEAD' && postRequests().length === 0 ? respondWith(404) : undefined);
     const { record, stderr } = await setup.upload();
     expect(stderr).toContain('no longer exist; starting over');
     await setup.expectUploaded(record);
@@ -281,13 +280,13 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
     const statuses = ['processing', 'queued', 'pending', 'uploading', 'ready'];
 
     /** Makes the service forget the first session from a request on, and sets its asset's status. */
-    function forgetSession(status: string, isGone: (seen: InterposedRequest) => boolean) {
+    function forgetSession(status: string, isGone: (request: InterposedRequest) => boolean) {
       let session: string | undefined;
       let isForgotten = false;
-      setup.fault = (seen) => {
-        const { method, path } = seen;
+      setup.fault = (request) => {
+        const { method, path } = request;
         if (method === 'PATCH' || method === 'HEAD') session ??= path;
-        if (path === session) isForgotten ||= isGone(seen);
+        if (path === session) isForgotten ||= isGone(request);
         if (path === session && isForgotten) return respondWith(404, { error: {} });
         const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
         return method === 'GET' && uid ? respondWith(200, { uid, status }) : undefined;
@@ -297,9 +296,9 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
     async function expectNewSession({ code, record, stderr }: Awaited<ReturnType<typeof upload>>) {
       expect([code, record.error]).toEqual([0, null]);
       await setup.expectUploaded(record);
-      const made = (await setup.findAssets()).map(({ uid }) => uid);
-      expect(made).toEqual(expect.arrayContaining([record.asset_uid]));
-      const [orphanUid, ...others] = made.filter((uid) => uid !== record.asset_uid);
+      const assetUids = (await setup.findAssets()).map(({ uid }) => uid);
+      expect(assetUids).toEqual(expect.arrayContaining([record.asset_uid]));
+      const [orphanUid, ...others] = assetUids.filter((uid) => uid !== record.asset_uid);
       expect(others).toEqual([]);
       expect(stderr).toContain(`asset ${orphanUid} stays incomplete`);
       expect(stderr).not.toMatch(/waiting until asset|answer was lost/);
@@ -318,7 +317,7 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
       async (status) => {
         forgetSession(status, ({ method, nth }) => method === 'PATCH' && nth === 2);
         await expectNewSession(await upload());
-        expect(posts()).toHaveLength(2);
+        expect(postRequests()).toHaveLength(2);
       },
     );
 
@@ -328,7 +327,7 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
         await setup.interruptAfterTwoChunks();
         forgetSession(status, () => true);
         await expectNewSession(await upload());
-        expect(posts()).toHaveLength(1);
+        expect(postRequests()).toHaveLength(1);
       },
     );
 
@@ -369,19 +368,19 @@ describe('lost response to a session creation', () => {
   /** Expects one whole asset, and that each other asset is named by the run and by `uploads cleanup`. */
   async function expectEmptyAssetsNamed({ record, stderr }: Awaited<ReturnType<typeof setup.upload>>, count: number) {
     await setup.expectUploaded(record);
-    const empty = (await setup.findAssets()).map(({ uid }) => uid).filter((uid) => uid !== record.asset_uid);
-    expect(empty).toHaveLength(count);
-    for (const uid of empty)
+    const emptyUids = (await setup.findAssets()).map(({ uid }) => uid).filter((uid) => uid !== record.asset_uid);
+    expect(emptyUids).toHaveLength(count);
+    for (const uid of emptyUids)
       expect(stderr.split(`asset ${uid} may be empty, because the response to its creation was lost`)).toHaveLength(2);
-    const listed = await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() });
-    expect(listed.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(empty.sort());
-    for (const { protected_until } of listed) expect(Date.parse(protected_until)).toBeGreaterThan(Date.now());
+    const orphans = await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() });
+    expect(orphans.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(emptyUids.sort());
+    for (const { protected_until } of orphans) expect(Date.parse(protected_until)).toBeGreaterThan(Date.now());
   }
 
   it('upload retries a session creation if its response is lost, and names each asset that may be empty', async () => {
     loseResponses(2, { dropResponse: true });
     await expectEmptyAssetsNamed(await setup.upload(), 2);
-    expect(posts()).toHaveLength(3);
+    expect(postRequests()).toHaveLength(3);
   });
 
   it('upload exits with 10 after three lost responses to a session creation; the next run uploads the file, and uploads cleanup lists the empty assets', async () => {
@@ -425,9 +424,9 @@ describe('lost response to a session creation', () => {
       setup.path = join(setup.cli.home, name);
       setup.bytes = writeSome(setup.path, 1000, name);
       loseResponses(1, { dropResponse: true });
-      const ran = await setup.upload();
-      await setup.expectUploaded(ran.record);
-      expect(ran.stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
+      const uploadRun = await setup.upload();
+      await setup.expectUploaded(uploadRun.record);
+      expect(uploadRun.stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
     },
   );
 
@@ -453,7 +452,7 @@ describe('lost response to a session creation', () => {
     loseResponses(1, { dropResponse: true });
     await setup.upload();
     writeSome(setup.path, 900, 'edited');
-    loseResponses(posts().length + 1, { dropResponse: true });
+    loseResponses(postRequests().length + 1, { dropResponse: true });
     const { stderr } = await setup.upload();
     expect(stderr.match(/asset [0-9a-f-]{36} may be empty/g)).toHaveLength(1);
     expect(await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() })).toHaveLength(2);
@@ -481,13 +480,13 @@ describe('lost response to a session creation', () => {
 
 it('the hint of a failed upload contains its own id, not the id of another upload of the same file', async () => {
   setup.fault = ({ method, nth }) => (method === 'PATCH' && nth > 1 ? respondWith(402, {}) : undefined);
-  const hints = [];
+  const idsInHints = [];
   for (const folder of ['a', 'b']) {
     const { record } = await setup.upload(['--description', folder]);
-    hints.push(/resume (\w+)/.exec(record.error.hint)?.[1]);
+    idsInHints.push(/resume (\w+)/.exec(record.error.hint)?.[1]);
   }
-  expect(new Set(hints).size).toBe(2);
-  expect(hints.sort()).toEqual(setup.unfinishedIds().sort());
+  expect(new Set(idsInHints).size).toBe(2);
+  expect(idsInHints.sort()).toEqual(setup.unfinishedIds().sort());
 });
 
 it('uploads ls shows the path, state, offset and profile of an interrupted upload', async () => {

@@ -18,7 +18,7 @@ const runs = 9;
 const faultyRuns = 6;
 
 /** A soak: a user who repeats the same command until it succeeds, under random faults. */
-class Day {
+class SoakUser {
   readonly random: Random;
   readonly cli = new Cli();
   readonly clock = fastClock(1000);
@@ -42,9 +42,9 @@ class Day {
   async begin(): Promise<void> {
     const { random } = this;
     this.service = await FakeService.start({ shows: ['size'], now: this.clock.now });
-    this.service.fault = (seen) => {
+    this.service.fault = (request) => {
       if (this.#requestsLeft-- === 0) this.#interrupt();
-      return this.#pickFault(seen);
+      return this.#pickFault(request);
     };
     this.#faultsLeft = random.below(10);
     this.#faultProbability = 0.1 + 0.5 * random.next();
@@ -62,12 +62,12 @@ class Day {
     ];
   }
 
-  #pickFault(seen: ServiceRequest): ServiceFault | undefined {
-    const faults = faultsOf(seen);
+  #pickFault(request: ServiceRequest): ServiceFault | undefined {
+    const faults = faultsOf(request);
     if (faults.length === 0 || this.#faultsLeft === 0 || !this.random.chance(this.#faultProbability)) return undefined;
     const [name, fault] = this.random.pick(faults);
     this.#faultsLeft--;
-    this.events.push(`${seen.method} ${seen.path}: ${name}`);
+    this.events.push(`${request.method} ${request.path}: ${name}`);
     return fault;
   }
 
@@ -78,7 +78,7 @@ class Day {
   }
 
   /** Injects a client-side fault: a clock change, a new key, a full disk or Ctrl-C. */
-  #mishap(): { stdoutError?: 'ENOSPC' } {
+  #injectClientFault(): { stdoutError?: 'ENOSPC' } {
     const { random } = this;
     this.#interruption = new AbortController();
     this.#requestsLeft = Number.POSITIVE_INFINITY;
@@ -97,21 +97,21 @@ class Day {
   }
 
   async run(isLast: boolean, last: CliResult | undefined): Promise<CliResult> {
-    const mishap = isLast ? this.#well() : this.#mishap();
-    const isAsked = last?.stderr.includes('--yes') === true;
-    const ran = await this.cli.run([...this.args, ...(isAsked ? ['--yes'] : [])], {
+    const clientFault = isLast ? this.#stopFaults() : this.#injectClientFault();
+    const isYesNeeded = last?.stderr.includes('--yes') === true;
+    const ran = await this.cli.run([...this.args, ...(isYesNeeded ? ['--yes'] : [])], {
       clock: this.clock,
       environment: { MEDIACTL_API_KEY: this.key, MEDIACTL_BASE_URL: this.service.url },
       ...(this.isStdin && { stdin: [...this.files.values()][0] as Buffer }),
       signal: this.#interruption.signal,
-      ...mishap,
+      ...clientFault,
     });
     this.output.push(ran.stdout, ran.stderr);
     this.events.push(`exit ${ran.code}: ${ran.stderr.slice(0, 800)}`);
     return ran;
   }
 
-  #well() {
+  #stopFaults() {
     this.#faultsLeft = 0;
     this.#interruption = new AbortController();
     this.#requestsLeft = Number.POSITIVE_INFINITY;
@@ -137,7 +137,7 @@ class Day {
   }
 
   /** Returns the assets that neither a run nor `uploads cleanup` has named. */
-  async unnamed(): Promise<string[]> {
+  async findUnnamedAssets(): Promise<string[]> {
     const environment = { MEDIACTL_API_KEY: this.key, MEDIACTL_BASE_URL: this.service.url };
     const { stdout } = await this.cli.run(['uploads', 'cleanup'], { clock: this.clock, environment });
     const output = [...this.output, stdout].join('\n');
@@ -156,18 +156,18 @@ function isFinal({ code, stderr }: CliResult): boolean {
 it.each(Array.from({ length: 400 }, (_, n) => n + 1))(
   'upload completes or reports the error after random faults (seed %i)',
   async (seed) => {
-    const day = new Day(seed);
-    await day.begin();
+    const user = new SoakUser(seed);
+    await user.begin();
     let ran: CliResult | undefined;
     try {
       for (let n = 1; n <= runs && !(ran && isFinal(ran)); n++) {
-        ran = await day.run(n > faultyRuns, ran);
-        day.check(ran);
+        ran = await user.run(n > faultyRuns, ran);
+        user.check(ran);
       }
       expect(ran && isFinal(ran)).toBe(true);
-      expect(await day.unnamed()).toEqual([]);
+      expect(await user.findUnnamedAssets()).toEqual([]);
     } catch (error) {
-      throw new Error(`${(error as Error).message}\n\n${day.args.join(' ')}\n${day.events.join('\n')}`);
+      throw new Error(`${(error as Error).message}\n\n${user.args.join(' ')}\n${user.events.join('\n')}`);
     }
   },
 );

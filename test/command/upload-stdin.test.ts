@@ -12,24 +12,24 @@ import { changeState, queryState } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
-const spool = () => join(setup.cli.home, 'state/spool');
+const spoolFolder = () => join(setup.cli.home, 'state/spool');
 
 describe('stdin', () => {
   const name = () => `piped ${basename(setup.cli.home)}`;
-  const pipe = (args: string[] = []) => {
+  const uploadStdin = (args: string[] = []) => {
     setup.path = '-';
     return setup.upload(['--name', name(), ...args], { stdin: setup.bytes });
   };
-  const refusedFor = (respond: Fault) => {
+  const failCreation = (respond: Fault) => {
     setup.fault = ({ method }) => (method === 'POST' ? respond : undefined);
   };
 
   it('upload copies stdin to disk and deletes the copy after the upload', async () => {
-    const { code, record } = await pipe();
+    const { code, record } = await uploadStdin();
     expect(code).toBe(0);
     expect(record).toMatchObject({ path: '-', asset_name: name() });
     await setup.expectUploaded(record);
-    expect(readdirSync(spool())).toEqual([]);
+    expect(readdirSync(spoolFolder())).toEqual([]);
   });
 
   it.each([
@@ -42,8 +42,8 @@ describe('stdin', () => {
   ] satisfies [string, Fault, number][])(
     'upload keeps its copy of stdin after %s at the creation, and uploads resume uploads it',
     async (_what, respond, exit) => {
-      refusedFor(respond);
-      const { code, record } = await pipe(['--max-wait', '1m']);
+      failCreation(respond);
+      const { code, record } = await uploadStdin(['--max-wait', '1m']);
       expect(code).toBe(exit);
       const environment = setup.environment();
       const [pending] = await setup.cli.json(['uploads', 'ls'], { environment });
@@ -54,69 +54,69 @@ describe('stdin', () => {
       await setup.expectUploaded(finished);
       expect(finished.asset_name).toBe(name());
       expect(await setup.findAssets(name())).toHaveLength(1);
-      expect(readdirSync(spool())).toEqual([]);
+      expect(readdirSync(spoolFolder())).toEqual([]);
     },
   );
 
   it('upload keeps its copy of stdin if another process is uploading it', async () => {
-    refusedFor(respondWith(402, {}));
-    await pipe();
+    failCreation(respondWith(402, {}));
+    await uploadStdin();
     const { id, identity } = setup.storedEntry();
     const database = await StateDatabase.open(setup.stateDir);
     const store = new LocalUploadStore(database, process.pid);
-    const held = new MediactlError('another process is uploading it', { code: 'upload_in_progress' });
+    const inProgressError = new MediactlError('another process is uploading it', { code: 'upload_in_progress' });
     const deps = { store, spool: new Spool(setup.stateDir) } as unknown as RunDeps;
-    const [copy = ''] = readdirSync(spool());
+    const [copyName = ''] = readdirSync(spoolFolder());
     const job = { path: '-', workspace: '', identity };
-    const outcome = { job, id, path: join(spool(), copy), requests: 0, durationMs: 0 };
-    expect(await withNextStep(outcome, held, { force: false } as UploadOptions, deps)).toBe(held);
+    const outcome = { job, id, path: join(spoolFolder(), copyName), requests: 0, durationMs: 0 };
+    expect(await withNextStep(outcome, inProgressError, { force: false } as UploadOptions, deps)).toBe(inProgressError);
     await database.close();
     expect(setup.unfinishedIds()).toEqual([id]);
-    expect(readdirSync(spool())).toEqual([copy]);
+    expect(readdirSync(spoolFolder())).toEqual([copyName]);
   });
 
   it('upload keeps its copy of stdin after three lost responses, and uploads resume uploads it', async () => {
-    refusedFor({ dropResponse: true });
-    const { code, record } = await pipe();
+    failCreation({ dropResponse: true });
+    const { code, record } = await uploadStdin();
     expect(code).toBe(10);
     setup.fault = () => undefined;
     const [, id = ''] = /mediactl uploads resume (\w+)/.exec(record.error.hint) ?? [];
     const environment = setup.environment();
     const [finished] = await setup.cli.json(['uploads', 'resume', id], { environment });
     await setup.expectUploaded(finished);
-    expect(readdirSync(spool())).toEqual([]);
+    expect(readdirSync(spoolFolder())).toEqual([]);
   });
 
   it('upload deletes its copy of stdin if the service rejects the upload with 400', async () => {
-    refusedFor(respondWith(400, 'no'));
-    expect((await pipe()).code).toBe(6);
-    expect(readdirSync(spool())).toEqual([]);
+    failCreation(respondWith(400, 'no'));
+    expect((await uploadStdin()).code).toBe(6);
+    expect(readdirSync(spoolFolder())).toEqual([]);
     expect(setup.unfinishedIds()).toEqual([]);
   });
 
   it('upload resumes at the acknowledged offset if stdin has the same bytes again', async () => {
     let patches = 0;
     setup.fault = ({ method }) => (method === 'PATCH' && ++patches === 3 ? respondWith(402, {}) : undefined);
-    expect((await pipe()).code).toBe(7);
+    expect((await uploadStdin()).code).toBe(7);
     setup.fault = () => undefined;
-    const { record } = await pipe();
+    const { record } = await uploadStdin();
     expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
     await setup.expectUploaded(record);
-    expect(readdirSync(spool())).toEqual([]);
+    expect(readdirSync(spoolFolder())).toEqual([]);
   });
 
   it('upload deletes the partial copy of stdin that a killed process left', async () => {
     expect((await setup.upload()).code).toBe(0);
-    mkdirSync(spool(), { recursive: true });
+    mkdirSync(spoolFolder(), { recursive: true });
     const name = '0e7b3c52-0000-4000-8000-000000000000';
-    const part = join(spool(), `${name}.part`);
-    writeFileSync(part, 'half');
-    const run = '0e7b3c52-0000-4000-8000-000000000001';
-    writeFileSync(join(setup.stateDir, 'runs', `${run}.lock`), '');
-    const lock = "INSERT INTO uploads (id, state, path, run, pid) VALUES (?, 'planned', ?, ?, 4242)";
-    changeState(setup.stateDir, lock, name, part, run);
+    const partialCopy = join(spoolFolder(), `${name}.part`);
+    writeFileSync(partialCopy, 'half');
+    const killedRun = '0e7b3c52-0000-4000-8000-000000000001';
+    writeFileSync(join(setup.stateDir, 'runs', `${killedRun}.lock`), '');
+    const insertLock = "INSERT INTO uploads (id, state, path, run, pid) VALUES (?, 'planned', ?, ?, 4242)";
+    changeState(setup.stateDir, insertLock, name, partialCopy, killedRun);
     expect((await setup.upload(['--force'])).code).toBe(0);
-    expect(readdirSync(spool())).toEqual([]);
+    expect(readdirSync(spoolFolder())).toEqual([]);
     expect(readdirSync(join(setup.stateDir, 'runs'))).toEqual([]);
     expect(queryState(setup.stateDir, 'SELECT id FROM uploads WHERE run IS NOT NULL')).toEqual([]);
   });

@@ -48,9 +48,9 @@ describe('rate limit', () => {
     'upload waits for Retry-After on a 429 to %s, and then continues',
     async (method) => {
       const clock = fastClock();
-      setup.fault = (seen: InterposedRequest): Fault | undefined => {
-        if (method === 'HEAD' && seen.method === 'PATCH' && seen.nth === 2) return { cutAfterBytes: 100 };
-        if (seen.method !== method || seen.nth > 3) return undefined;
+      setup.fault = (request: InterposedRequest): Fault | undefined => {
+        if (method === 'HEAD' && request.method === 'PATCH' && request.nth === 2) return { cutAfterBytes: 100 };
+        if (request.method !== method || request.nth > 3) return undefined;
         return respondWith(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
       };
       const { code, record, stderr } = await setup.upload(['--progress', 'json'], { clock });
@@ -63,27 +63,25 @@ describe('rate limit', () => {
   );
 
   it('upload exits with 9 if a rate limit exceeds --max-wait, and the same command resumes it', async () => {
-    setup.fault = (seen) =>
-      seen.method === 'PATCH' && seen.nth >= 3 ? respondWith(429, { error: {} }, { 'retry-after': '3600' }) : undefined;
+    setup.fault = (request) =>
+      request.method === 'PATCH' && request.nth >= 3
+        ? respondWith(429, { error: {} }, { 'retry-after': '3600' })
+        : undefined;
     const { code, record } = await setup.upload(['--max-wait', '10m']);
     expect(code).toBe(9);
-    expect(record.error).toMatchObject({
-      code: 'rate_limited',
-      retryable: true,
-      retry_after_seconds: 3600,
-    });
+    expect(record.error).toMatchObject({ code: 'rate_limited', retryable: true, retry_after_seconds: 3600 });
     expect(setup.unfinishedIds()).toHaveLength(1);
     setup.fault = () => undefined;
-    const second = await setup.upload();
-    expect(second.record.resumed_from_bytes).toBe(2 * chunkBytes);
-    await setup.expectUploaded(second.record);
+    const nextRun = await setup.upload();
+    expect(nextRun.record.resumed_from_bytes).toBe(2 * chunkBytes);
+    await setup.expectUploaded(nextRun.record);
   });
 });
 
 describe('dropped connections and server errors', () => {
   it('upload resumes at the acknowledged offset after dropped connections', async () => {
-    setup.fault = (seen) =>
-      seen.method === 'PATCH' && [2, 4].includes(seen.nth) ? { cutAfterBytes: 20_000 } : undefined;
+    setup.fault = (request) =>
+      request.method === 'PATCH' && [2, 4].includes(request.nth) ? { cutAfterBytes: 20_000 } : undefined;
     const { code, record } = await setup.upload();
     expect(code).toBe(0);
     await setup.expectUploaded(record);
@@ -92,7 +90,7 @@ describe('dropped connections and server errors', () => {
   });
 
   it('upload does not resend a chunk if only its response was lost', async () => {
-    setup.fault = (seen) => (seen.method === 'PATCH' && seen.nth === 2 ? { dropResponse: true } : undefined);
+    setup.fault = (request) => (request.method === 'PATCH' && request.nth === 2 ? { dropResponse: true } : undefined);
     const { record } = await setup.upload();
     await setup.expectUploaded(record);
     expect(record.bytes_sent).toBe(setup.bytes.length);
@@ -108,9 +106,9 @@ describe('dropped connections and server errors', () => {
     expect(record.error.hint).toContain('uploads resume');
     expect(clock.sleptMs.map((delay) => Math.ceil(delay / 1000))).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
     setup.fault = () => undefined;
-    const second = await setup.upload();
-    expect(second.record.resumed_from_bytes).toBe(chunkBytes);
-    await setup.expectUploaded(second.record);
+    const nextRun = await setup.upload();
+    expect(nextRun.record.resumed_from_bytes).toBe(chunkBytes);
+    await setup.expectUploaded(nextRun.record);
   });
 
   it.each([
@@ -125,8 +123,8 @@ describe('dropped connections and server errors', () => {
 
   it('upload reconnects and resumes if the service is silent for longer than --request-timeout', async () => {
     await setup.interruptAfterTwoChunks(); // the idle timeout is too short for a creation on a slow machine
-    setup.fault = (seen) =>
-      seen.method === 'PATCH' && seen.nth === 2
+    setup.fault = (request) =>
+      request.method === 'PATCH' && request.nth === 2
         ? { respond: (_response, request) => void request.resume() }
         : undefined;
     const args = ['--request-timeout', '1s', '--progress', 'json'];
@@ -141,14 +139,14 @@ describe('dropped connections and server errors', () => {
     ['a response byte by byte', 'body'],
   ])('upload resumes after a timeout if the service sends %s', async (_what, part) => {
     await setup.interruptAfterTwoChunks();
-    setup.fault = (seen) =>
-      seen.method === 'PATCH' && seen.nth === 2
+    setup.fault = (request) =>
+      request.method === 'PATCH' && request.nth === 2
         ? {
             respond: (response, request) => {
               request.resume();
               if (part === 'body') response.writeHead(200, { 'upload-offset': '1' });
-              const drip = () => (part === 'body' ? response.write(' ') : response.writeProcessing());
-              const timer = setInterval(drip, 20);
+              const sendSlowly = () => (part === 'body' ? response.write(' ') : response.writeProcessing());
+              const timer = setInterval(sendSlowly, 20);
               request.socket.once('close', () => clearInterval(timer));
             },
           }
@@ -162,8 +160,8 @@ describe('dropped connections and server errors', () => {
 
 describe('offsets', () => {
   it('upload resumes at the offset of a 409 response without a HEAD request', async () => {
-    setup.fault = (seen) =>
-      seen.method === 'PATCH' && seen.nth === 2
+    setup.fault = (request) =>
+      request.method === 'PATCH' && request.nth === 2
         ? respondWith(409, { error: {} }, { 'upload-offset': String(chunkBytes) })
         : undefined;
     const { code, record } = await setup.upload();
@@ -173,8 +171,8 @@ describe('offsets', () => {
   });
 
   it.each([204, 409])('upload exits with 10 after five %i responses with the same offset', async (status) => {
-    setup.fault = (seen) =>
-      seen.method === 'PATCH' ? respondWith(status, undefined, { 'upload-offset': '0' }) : undefined;
+    setup.fault = (request) =>
+      request.method === 'PATCH' ? respondWith(status, undefined, { 'upload-offset': '0' }) : undefined;
     const { code, record } = await setup.upload();
     expect(code).toBe(10);
     expect(record.error.message).toBe('the upload is stuck at byte 0');
@@ -217,16 +215,16 @@ describe('offsets', () => {
 
   it('upload resumes and verifies the file if the service has more bytes than the stored offset', async () => {
     const abort = new AbortController();
-    setup.fault = (seen) =>
-      seen.method === 'PATCH' && seen.nth === 3
+    setup.fault = (request) =>
+      request.method === 'PATCH' && request.nth === 3
         ? { beforeResponse: () => abort.abort(new Error('stop')), dropResponse: true }
         : undefined;
-    const first = await setup.upload([], { signal: abort.signal, inProcess: 'is not aborted by a signal' });
-    expect(first.code).toBe(1);
+    const firstRun = await setup.upload([], { signal: abort.signal, inProcess: 'is not aborted by a signal' });
+    expect(firstRun.code).toBe(1);
     expect(setup.storedEntry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
-    const second = await setup.upload();
-    expect(second.record.resumed_from_bytes).toBe(3 * chunkBytes);
-    await setup.expectUploaded(second.record);
+    const nextRun = await setup.upload();
+    expect(nextRun.record.resumed_from_bytes).toBe(3 * chunkBytes);
+    await setup.expectUploaded(nextRun.record);
   });
 });
 
@@ -238,7 +236,7 @@ const size = 4 * chunkBytes + 1000;
 const respondWithOffset = (status: number, offset: string) =>
   respondWith(status, undefined, { 'upload-offset': offset });
 const droppedConnection: Fault = { cutAfterBytes: 20_000 };
-const faultyResponses: [what: string, planFault: (seen: InterposedRequest) => Fault | undefined, exit: number][] = [
+const faultyResponses: [what: string, planFault: (request: InterposedRequest) => Fault | undefined, exit: number][] = [
   ...['', 'x', '-1', '1.5', '0x10000', '1e5', '65536, 0', '99999999999999999999'].flatMap(
     (offset): (typeof faultyResponses)[number][] => [
       [`204 with an offset of '${offset}'`, faultOnPatch(respondWithOffset(204, offset)), 10],

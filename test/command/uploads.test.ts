@@ -17,10 +17,10 @@ afterAll(() => sandbox.end());
 
 let cli: Cli;
 let path: string;
-let fault: (seen: InterposedRequest) => Fault | undefined;
+let fault: (request: InterposedRequest) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
-  const interposer = await Interposer.start(sandbox.url, (seen) => fault(seen));
+  const interposer = await Interposer.start(sandbox.url, (request) => fault(request));
   cli = new Cli({
     MEDIACTL_API_KEY: sandbox.key,
     MEDIACTL_BASE_URL: interposer.url,
@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 
 /** Interrupts an upload at byte 1000. */
-async function interrupt(args: string[] = [path], stdin?: Buffer) {
+async function interruptUploadAtByte1000(args: string[] = [path], stdin?: Buffer) {
   let patches = 0;
   fault = ({ method }) => (method === 'PATCH' && ++patches === 2 ? respondWith(402, { error: {} }) : undefined);
   const ran = await cli.run(['upload', ...args, '--chunk-size', '1000'], { stdin });
@@ -43,7 +43,7 @@ describe('unfinished uploads', () => {
   it('uploads ls lists unfinished uploads, and uploads resume accepts the id of the upload, its session or its asset', async () => {
     for (const name of ['id', 'session_uid', 'asset_uid']) {
       writeSome(path, 3000, name);
-      await interrupt();
+      await interruptUploadAtByte1000();
       const [pending] = await cli.json(['uploads', 'ls']);
       expect(pending).toMatchObject({
         path,
@@ -59,20 +59,20 @@ describe('unfinished uploads', () => {
   });
 
   it('uploads resume --all resumes only uploads of the current service, and accepts another API key of that service', async () => {
-    await interrupt();
-    const elsewhere = { MEDIACTL_BASE_URL: 'http://127.0.0.1:9' };
-    expect(await cli.json(['uploads', 'resume', '--all'], { environment: elsewhere })).toEqual([]);
+    await interruptUploadAtByte1000();
+    const otherService = { MEDIACTL_BASE_URL: 'http://127.0.0.1:9' };
+    expect(await cli.json(['uploads', 'resume', '--all'], { environment: otherService })).toEqual([]);
     const [{ id }] = await cli.json(['uploads', 'ls']);
-    const refused = await cli.run(['uploads', 'resume', id], { environment: elsewhere });
+    const refused = await cli.run(['uploads', 'resume', id], { environment: otherService });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('belongs to another service');
-    const rotated = { MEDIACTL_API_KEY: sandbox.createKey('other') };
-    const [record] = await cli.json(['uploads', 'resume', '--all'], { environment: rotated });
+    const otherKey = { MEDIACTL_API_KEY: sandbox.createKey('other') };
+    const [record] = await cli.json(['uploads', 'resume', '--all'], { environment: otherKey });
     expect(record).toMatchObject({ resumed_from_bytes: 1000, verified: true });
   });
 
   it('uploads forget exits with 2 without --yes if the upload can be resumed', async () => {
-    await interrupt();
+    await interruptUploadAtByte1000();
     const [{ id }] = await cli.json(['uploads', 'ls']);
     expect((await cli.run(['uploads', 'forget', id])).code).toBe(2);
     expect(await cli.json(['uploads', 'forget', id, '--yes'])).toHaveLength(1);
@@ -83,7 +83,7 @@ describe('unfinished uploads', () => {
   });
 
   it('uploads forget --all -q prints the id of each forgotten upload', async () => {
-    await interrupt();
+    await interruptUploadAtByte1000();
     const [{ id }] = await cli.json(['uploads', 'ls']);
     const { stdout, code } = await cli.run(['uploads', 'forget', '--all', '--yes', '-q']);
     expect([code, stdout]).toEqual([0, `${id}\n`]);
@@ -94,12 +94,12 @@ describe('unfinished uploads', () => {
   it('upload keeps the temporary copy of stdin until uploads resume completes the upload or uploads forget deletes it', async () => {
     const spool = join(cli.home, 'state/spool');
     const bytes = Buffer.alloc(3000, 'piped');
-    await interrupt(['-', '--name', 'Piped'], bytes);
+    await interruptUploadAtByte1000(['-', '--name', 'Piped'], bytes);
     expect(readdirSync(spool)).toHaveLength(1);
     const [record] = await cli.json(['uploads', 'resume', '--all']);
     expect(record).toMatchObject({ verified: true, resumed_from_bytes: 1000, asset_name: 'Piped' });
     expect(readdirSync(spool)).toEqual([]);
-    await interrupt(['-', '--name', 'Piped', '--force'], bytes);
+    await interruptUploadAtByte1000(['-', '--name', 'Piped', '--force'], bytes);
     const [{ id }] = await cli.json(['uploads', 'ls']);
     await cli.run(['uploads', 'forget', id, '--yes']);
     expect(readdirSync(spool)).toEqual([]);
@@ -109,17 +109,17 @@ describe('unfinished uploads', () => {
 it('uploads ls shows the process ID and sent bytes of a running upload, and the sent bytes of an interrupted one', async () => {
   writeSome(path, 600_000);
   const abort = new AbortController();
-  const running = cli.run(['upload', path, '--limit-rate', '200KB'], { signal: abort.signal });
-  const pending = async () => (await cli.json(['uploads', 'ls']))[0] ?? {};
-  await waitUntil(async () => (await pending()).bytes_sent > 0);
-  const shown = await pending();
-  expect(shown).toMatchObject({ state: 'uploading', pid: process.pid, offset_bytes: 0, size_bytes: 600_000 });
+  const uploadRun = cli.run(['upload', path, '--limit-rate', '200KB'], { signal: abort.signal });
+  const unfinishedUpload = async () => (await cli.json(['uploads', 'ls']))[0] ?? {};
+  await waitUntil(async () => (await unfinishedUpload()).bytes_sent > 0);
+  const whileRunning = await unfinishedUpload();
+  expect(whileRunning).toMatchObject({ state: 'uploading', pid: process.pid, offset_bytes: 0, size_bytes: 600_000 });
   expect((await cli.run(['uploads', 'ls'])).stdout).toContain(`uploading (pid ${process.pid})`);
   abort.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
-  expect((await running).code).toBe(130);
-  const stopped = await pending();
-  expect(stopped).toMatchObject({ state: 'resumable', pid: null });
-  expect(stopped.bytes_sent).toBeGreaterThanOrEqual(shown.bytes_sent);
+  expect((await uploadRun).code).toBe(130);
+  const afterInterruption = await unfinishedUpload();
+  expect(afterInterruption).toMatchObject({ state: 'resumable', pid: null });
+  expect(afterInterruption.bytes_sent).toBeGreaterThanOrEqual(whileRunning.bytes_sent);
 });
 
 describe('upload of several files', () => {
@@ -130,23 +130,23 @@ describe('upload of several files', () => {
     ['the storage is full', 507, 7],
   ])(
     'upload of several files ends if %s, after at most one failed request per parallel transfer',
-    async (_what, status, exit) => {
+    async (_what, status, exitCode) => {
       const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${status} ${n}.bin`));
-      for (const [n, each] of files.entries()) writeSome(each, 10 + n);
-      const interposer = await Interposer.start(sandbox.url, (seen) =>
-        seen.nth > 6 && seen.method !== 'GET' ? respondWith(status, { error: {} }) : undefined,
+      for (const [n, file] of files.entries()) writeSome(file, 10 + n);
+      const interposer = await Interposer.start(sandbox.url, (request) =>
+        request.nth > 6 && request.method !== 'GET' ? respondWith(status, { error: {} }) : undefined,
       );
       const args = ['upload', ...files, '--json', '--transfers', '4'];
       const { code, stdout, stderr } = await cli.run(args, {
         environment: { MEDIACTL_BASE_URL: interposer.url },
       });
       expect(interposer.requests.filter(({ method, nth }) => method === 'POST' && nth > 6).length).toBeLessThan(5);
-      expect(code).toBe(exit);
+      expect(code).toBe(exitCode);
       const records: { error: unknown }[] = JSON.parse(stdout);
       const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
       expect(error.details.files_remaining_count).toBe(20 - records.length);
-      const later = await cli.json(['upload', ...files]);
-      expect(later.filter(({ error: one }: { error: unknown }) => one === null)).toHaveLength(20);
+      const nextRun = await cli.json(['upload', ...files]);
+      expect(nextRun.filter(({ error }: { error: unknown }) => error === null)).toHaveLength(20);
     },
   );
 
@@ -162,17 +162,17 @@ describe('upload of several files', () => {
   });
 
   it('upload exits with 11 if one of several files fails, and uploads the others', async () => {
-    const [good, bad] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [string, string];
-    writeSome(good, 10);
-    writeSome(bad, 20);
+    const [accepted, rejected] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [string, string];
+    writeSome(accepted, 10);
+    writeSome(rejected, 20);
     fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'no') : undefined);
-    const args = ['upload', bad, good, path, '--json', '--transfers', '1'];
+    const args = ['upload', rejected, accepted, path, '--json', '--transfers', '1'];
     const { code, stdout, stderr } = await cli.run(args);
     expect(code).toBe(11);
     const records = JSON.parse(stdout);
     expect(records.map(({ path: each, verified }: never) => [each, verified])).toEqual([
-      [bad, null],
-      [good, true],
+      [rejected, null],
+      [accepted, true],
       [path, true],
     ]);
     expect(records[0].error).toMatchObject({ code: 'too_large', exit_code: 6 });
@@ -180,16 +180,16 @@ describe('upload of several files', () => {
     expect(error.message).toBe('1 of 3 files was not uploaded');
     fault = () => undefined;
     writeSome(path, 30, 'edited meanwhile: another file by now');
-    const second = await cli.json(args);
-    const uidOf = (found: { path: string; asset_uid: string }[], one: string) =>
-      found.find((each) => each.path === one)?.asset_uid;
-    expect(uidOf(second, good)).toBe(uidOf(records, good));
-    expect(uidOf(second, path)).not.toBe(uidOf(records, path));
-    expect(second.map(({ bytes_sent }: never) => bytes_sent)).toEqual([0, 20, 30]);
+    const nextRecords = await cli.json(args);
+    const uidOf = (records: { path: string; asset_uid: string }[], file: string) =>
+      records.find(({ path }) => path === file)?.asset_uid;
+    expect(uidOf(nextRecords, accepted)).toBe(uidOf(records, accepted));
+    expect(uidOf(nextRecords, path)).not.toBe(uidOf(records, path));
+    expect(nextRecords.map(({ bytes_sent }: never) => bytes_sent)).toEqual([0, 20, 30]);
     expect(await cli.json(['uploads', 'ls'])).toEqual([]);
   });
 
-  it('upload --limit-rate limits the rate of small files too', async () => {
+  it('upload --limit-rate also limits the rate of a file of 3000 bytes', async () => {
     const clock = fastClock(20);
     const startedAt = clock.now();
     await cli.run(['upload', path, '--limit-rate', '1000', '--force'], { clock });

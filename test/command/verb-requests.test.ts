@@ -21,7 +21,7 @@ beforeEach(async () => {
   cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid });
 });
 
-const sentChanges = () => requests.filter(({ method }) => method !== 'GET').map(({ method, body }) => [method, body]);
+const sentWrites = () => requests.filter(({ method }) => method !== 'GET').map(({ method, body }) => [method, body]);
 
 it('assets ls sends the given filter and limit to the service, and returns the assets of the page', () =>
   cli.withContext(async (context) => {
@@ -40,7 +40,7 @@ it('assets update sends only the changed field to the service, and returns the u
     const selection = { verb: 'update', collection: 'assets', ids: [assetUid], filters: {}, limit } as const;
     const result = await runUpdate(context, { ...selection, change: { fields: { name: 'Dusk' } } });
     expect(result).toMatchObject({ kind: 'record', record: { uid: assetUid, name: 'Dusk' } });
-    expect(sentChanges()).toEqual([['PATCH', { name: 'Dusk' }]]);
+    expect(sentWrites()).toEqual([['PATCH', { name: 'Dusk' }]]);
   }));
 
 it('auth login stores the API key from stdin in the given profile, and makes that profile current', () =>
@@ -61,19 +61,19 @@ it('folders create creates only the missing folders of the given path', () =>
   cli.withContext(async (context) => {
     const result = await runCreate(context, { names: ['Campaigns', 'Spring'], parents: true });
     expect(result).toMatchObject({ kind: 'record', record: { path: '/Campaigns/Spring' } });
-    expect(sentChanges()).toMatchObject([['POST', { name: 'Spring' }]]);
+    expect(sentWrites()).toMatchObject([['POST', { name: 'Spring' }]]);
   }));
 
 it('embed restrict turns the embed restriction on, and returns its new state', () =>
   cli.withContext(async (context) => {
     const result = await runRestrict(context, { enabled: true });
     expect(result).toMatchObject({ kind: 'record', record: { enabled: true } });
-    expect(sentChanges()).toEqual([['PATCH', { enabled: true }]]);
+    expect(sentWrites()).toEqual([['PATCH', { enabled: true }]]);
   }));
 
 it('uploads import stores the receipts of a file, and returns how many of them are new', () =>
   cli.withContext(async (context) => {
-    const line = {
+    const receipt = {
       base_url: 'https://media.example.com',
       workspace_uid: workspaceUid,
       folder_uid: null,
@@ -90,7 +90,7 @@ it('uploads import stores the receipts of a file, and returns how many of them a
       finished_at: '2026-01-01T00:00:00.000Z',
     };
     const file = join(cli.home, 'sent.jsonl');
-    writeFileSync(file, `${JSON.stringify(line)}\n`);
+    writeFileSync(file, `${JSON.stringify(receipt)}\n`);
     const request = await parseImportRequest(context, file);
     expect(await runImport(context, request)).toMatchObject({ record: { read: 1, imported: 1 } });
     expect(await runImport(context, request)).toMatchObject({ record: { read: 1, imported: 0 } });

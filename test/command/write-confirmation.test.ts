@@ -9,7 +9,7 @@ const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000
 const workspace = uid(9);
 
 /** Starts a service that responds to DELETE with this status, and deletes nothing. */
-async function start(status: number, body: object | undefined) {
+async function startServiceThatDeletesNothing(status: number, body: object | undefined) {
   const folders = [{ uid: uid(1), name: 'Campaigns', children: [{ uid: uid(2), name: '2026', children: [] }] }];
   const { url } = await startRecordingServer(({ method, path }) => {
     if (method === 'DELETE') return { status, ...(body && { body }) };
@@ -25,7 +25,7 @@ it.each([
   [202, undefined],
   [200, { success: false, error: 'the folder is in use' }],
 ])('rm of a folder fails if the folder still exists after a DELETE response with status %i', async (status, body) => {
-  const cli = await start(status, body);
+  const cli = await startServiceThatDeletesNothing(status, body);
   for (const args of [
     ['folders', 'rm', '/Campaigns/2026', '--yes'],
     ['rm', '-r', '/Campaigns/2026', '--yes'],
@@ -41,7 +41,7 @@ it.each([
 it.each([200, 202])(
   'rm of an asset exits with 6 if the DELETE response has status %i instead of 204',
   async (status) => {
-    const cli = await start(status, {});
+    const cli = await startServiceThatDeletesNothing(status, {});
     const { code, stderr } = await cli.run(['rm', uid(3), '--yes']);
     expect([code, stderr]).toEqual([6, expect.stringContaining(`it responded ${status} instead of 204`)]);
   },

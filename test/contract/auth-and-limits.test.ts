@@ -30,14 +30,14 @@ describe('§5 Authentication', () => {
   });
 
   it('"A call needing a scope that the key lacks returns 403"', async () => {
-    const read = sandbox.createKey('read', ['Read Assets']);
-    const write = sandbox.createKey('write', ['Write Assets']);
-    expect((await call('GET', '/videos/', { key: read })).status).toBe(200);
-    expect((await call('GET', '/workspaces/', { key: write })).status).toBe(403);
-    const refused = await create(1, {}, { key: read });
+    const readKey = sandbox.createKey('read', ['Read Assets']);
+    const writeKey = sandbox.createKey('write', ['Write Assets']);
+    expect((await call('GET', '/videos/', { key: readKey })).status).toBe(200);
+    expect((await call('GET', '/workspaces/', { key: writeKey })).status).toBe(403);
+    const refused = await create(1, {}, { key: readKey });
     expect(refused.status).toBe(403);
     expect((await refused.json()).error.message).toContain('Write Assets');
-    expect((await create(1, {}, { key: write })).status).toBe(201);
+    expect((await create(1, {}, { key: writeKey })).status).toBe(201);
   });
 
   it.each(['bearer', 'BEARER', 'Bearer '])('the Authorization scheme is case-insensitive: %j', async (scheme) => {
@@ -52,8 +52,8 @@ describe('§5 Authentication', () => {
       (await send('POST', '/playback/info/', { asset_id: asset_uid, playback_token }, 'none')).status;
     expect(await status(token)).toBe(200);
     const [payload, mac] = token.split('.');
-    for (const other of [`${token}.x`, `${token}.`, `${token}x`, `.${token}`, `${payload}..${mac}`])
-      expect([other, await status(other)]).toEqual([other, 401]);
+    for (const changedToken of [`${token}.x`, `${token}.`, `${token}x`, `.${token}`, `${payload}..${mac}`])
+      expect([changedToken, await status(changedToken)]).toEqual([changedToken, 401]);
   });
 
   it('the API key is stored only as a hash', async () => {
@@ -81,73 +81,74 @@ describe('§8 Limits', () => {
       ['1000', '997'],
     ]);
     // "Unix timestamp of window reset", within the hour
-    const reset = Number(first.headers.get('X-RateLimit-Reset')) - Date.now() / 1000;
-    expect(reset).toBeGreaterThan(3590);
-    expect(reset).toBeLessThanOrEqual(3601);
+    const secondsUntilReset = Number(first.headers.get('X-RateLimit-Reset')) - Date.now() / 1000;
+    expect(secondsUntilReset).toBeGreaterThan(3590);
+    expect(secondsUntilReset).toBeLessThanOrEqual(3601);
   });
 
   it('responses with 401 have X-RateLimit-* headers and count in a separate window', async () => {
-    const limited = await startSandbox({ rateLimit: { limit: 2, windowSeconds: 3600 } });
-    const { call: ask } = rawHttp(() => limited);
+    const limitedSandbox = await startSandbox({ rateLimit: { limit: 2, windowSeconds: 3600 } });
+    const { call: callLimited } = rawHttp(() => limitedSandbox);
     try {
-      const answers = [];
-      for (const key of ['', 'no-such-key', 'another']) answers.push(await ask('GET', '/assets/', { key }));
-      expect(answers.map(({ status, headers }) => [status, headers.get('X-RateLimit-Remaining')])).toEqual([
+      const responses = [];
+      for (const key of ['', 'no-such-key', 'another']) responses.push(await callLimited('GET', '/assets/', { key }));
+      expect(responses.map(({ status, headers }) => [status, headers.get('X-RateLimit-Remaining')])).toEqual([
         [401, '1'],
         [401, '0'],
         [429, '0'],
       ]);
-      expect(Number(answers[2]?.headers.get('Retry-After'))).toBeGreaterThan(3590);
-      expect((await ask('GET', '/assets/')).status).toBe(200);
+      expect(Number(responses[2]?.headers.get('Retry-After'))).toBeGreaterThan(3590);
+      expect((await callLimited('GET', '/assets/')).status).toBe(200);
     } finally {
-      await limited.end();
+      await limitedSandbox.end();
     }
   });
 
   it('POST /playback/info/ is rate limited per playback token, including errors', async () => {
-    const limited = await startSandbox({ rateLimit: { limit: 3, windowSeconds: 3600 } });
-    const { call: ask, send, create } = rawHttp(() => limited);
-    const playback = async (body: unknown) => {
+    const limitedSandbox = await startSandbox({ rateLimit: { limit: 3, windowSeconds: 3600 } });
+    const { call: callLimited, send, create } = rawHttp(() => limitedSandbox);
+    const requestPlayback = async (body: unknown) => {
       const { status, headers } = await send('POST', '/playback/info/', body, 'none');
       return [status, headers.get('X-RateLimit-Remaining')];
     };
     try {
       const { asset_uid } = await (await create(5)).json();
-      const token = async () => (await (await ask('GET', `/assets/${asset_uid}/player/`)).json()).playback_token;
-      const [one, other] = [await token(), await token()];
-      expect(one).not.toBe(other);
-      expect(await playback({ asset_id: asset_uid, playback_token: one })).toEqual([200, '2']);
-      expect(await playback({ asset_id: unknownUid, playback_token: one })).toEqual([403, '1']);
-      expect(await playback({ playback_token: one })).toEqual([422, '0']);
-      expect(await playback({ asset_id: asset_uid, playback_token: one })).toEqual([429, '0']);
-      expect(await playback({ asset_id: asset_uid, playback_token: other })).toEqual([200, '2']);
+      const createToken = async () =>
+        (await (await callLimited('GET', `/assets/${asset_uid}/player/`)).json()).playback_token;
+      const [firstToken, secondToken] = [await createToken(), await createToken()];
+      expect(firstToken).not.toBe(secondToken);
+      expect(await requestPlayback({ asset_id: asset_uid, playback_token: firstToken })).toEqual([200, '2']);
+      expect(await requestPlayback({ asset_id: unknownUid, playback_token: firstToken })).toEqual([403, '1']);
+      expect(await requestPlayback({ playback_token: firstToken })).toEqual([422, '0']);
+      expect(await requestPlayback({ asset_id: asset_uid, playback_token: firstToken })).toEqual([429, '0']);
+      expect(await requestPlayback({ asset_id: asset_uid, playback_token: secondToken })).toEqual([200, '2']);
       // Requests without a valid token share one window.
-      expect(await playback({ asset_id: asset_uid, playback_token: 'x' })).toEqual([401, '2']);
-      expect(await playback({})).toEqual([422, '1']);
-      const large = await playback({ playback_token: 'x'.repeat(1024 * 1024) });
-      expect(large).toEqual([413, '0']);
+      expect(await requestPlayback({ asset_id: asset_uid, playback_token: 'x' })).toEqual([401, '2']);
+      expect(await requestPlayback({})).toEqual([422, '1']);
+      const tooLarge = await requestPlayback({ playback_token: 'x'.repeat(1024 * 1024) });
+      expect(tooLarge).toEqual([413, '0']);
     } finally {
-      await limited.end();
+      await limitedSandbox.end();
     }
   });
 
   it('the service responds "Over the limit: 429 with Retry-After" until the window ends', async () => {
     let now = Date.now();
     const rateLimit = { limit: 2, windowSeconds: 60 };
-    const limited = await startSandbox({ rateLimit, now: () => now });
-    const { call: ask } = rawHttp(() => limited);
+    const limitedSandbox = await startSandbox({ rateLimit, now: () => now });
+    const { call: callLimited } = rawHttp(() => limitedSandbox);
     try {
       const statuses = [];
-      for (let n = 0; n < 3; n++) statuses.push((await ask('GET', '/assets/')).status);
+      for (let n = 0; n < 3; n++) statuses.push((await callLimited('GET', '/assets/')).status);
       expect(statuses).toEqual([200, 200, 429]);
-      const refused = await ask('GET', '/assets/');
+      const refused = await callLimited('GET', '/assets/');
       expect(refused.headers.get('Retry-After')).toBe('60');
       expect(refused.headers.get('X-RateLimit-Remaining')).toBe('0');
       expect(await refused.json()).toMatchObject({ error: { code: 'rate_limited' } });
-      now += 60_001;
-      expect((await ask('GET', '/assets/')).status).toBe(200);
+      now += 60_001; // a millisecond after the window of 60 seconds
+      expect((await callLimited('GET', '/assets/')).status).toBe(200);
     } finally {
-      await limited.end();
+      await limitedSandbox.end();
     }
   });
 });
@@ -166,12 +167,7 @@ describe('request addresses', () => {
   ])('the DNS rebinding protection answers the Host header %s with status %d', async (host, expected) => {
     const { port } = new URL(sandbox.url);
     const status = await new Promise((resolve) =>
-      request({
-        port,
-        host: '127.0.0.1',
-        path: '/health',
-        headers: { host: host.replace('PORT', port) },
-      })
+      request({ port, host: '127.0.0.1', path: '/health', headers: { host: host.replace('PORT', port) } })
         .on('response', (response) => resolve(response.statusCode))
         .end(),
     );

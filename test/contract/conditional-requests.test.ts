@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-const ask = async (url: string, headers: Record<string, string> = {}, method = 'GET') => {
+const fetchFile = async (url: string, headers: Record<string, string> = {}, method = 'GET') => {
   const response = await fetch(url, { method, headers });
   return {
     status: response.status,
@@ -39,17 +39,17 @@ it.each([
   ['a source', () => source],
   ['a playlist', () => playlist],
 ])('%s has a strong ETag and a Last-Modified that do not change between GET and HEAD', async (_w, url) => {
-  const first = await ask(url());
-  expect(first.etag).toMatch(/^"[^"]+"$/);
+  const getResponse = await fetchFile(url());
+  expect(getResponse.etag).toMatch(/^"[^"]+"$/);
   // Compares with the file system's clock, which under faketime differs from the process's.
-  expect(Math.abs(writtenMs - Date.parse(first.modified))).toBeLessThan(60_000);
-  expect(first.modified).toMatch(/ GMT$/);
-  const again = await ask(url(), {}, 'HEAD');
-  expect([again.etag, again.modified]).toEqual([first.etag, first.modified]);
+  expect(Math.abs(writtenMs - Date.parse(getResponse.modified))).toBeLessThan(60_000);
+  expect(getResponse.modified).toMatch(/ GMT$/);
+  const headResponse = await fetchFile(url(), {}, 'HEAD');
+  expect([headResponse.etag, headResponse.modified]).toEqual([getResponse.etag, getResponse.modified]);
 });
 
 it('different files have different ETags', async () => {
-  expect((await ask(source)).etag).not.toBe((await ask(playlist)).etag);
+  expect((await fetchFile(source)).etag).not.toBe((await fetchFile(playlist)).etag);
 });
 
 describe.each([
@@ -65,29 +65,29 @@ describe.each([
     ['If-Modified-Since', () => 'Sat, 01 Jan 2000 00:00:00 GMT', 200],
     ['If-Modified-Since', () => 'no date', 200],
   ])('a request with %s set to %s returns %s', async (name, value, status) => {
-    const { etag, modified } = await ask(url());
-    const answer = await ask(url(), { [name]: value(etag, modified) });
-    expect([answer.status, answer.etag]).toEqual([status, etag]);
-    if (status === 304) expect(answer.body).toHaveLength(0);
+    const { etag, modified } = await fetchFile(url());
+    const response = await fetchFile(url(), { [name]: value(etag, modified) });
+    expect([response.status, response.etag]).toEqual([status, etag]);
+    if (status === 304) expect(response.body).toHaveLength(0);
   });
 
   it('If-None-Match takes precedence over If-Modified-Since', async () => {
-    const { modified } = await ask(url());
+    const { modified } = await fetchFile(url());
     const headers = { 'If-None-Match': '"other"', 'If-Modified-Since': modified };
-    expect((await ask(url(), headers)).status).toBe(200);
+    expect((await fetchFile(url(), headers)).status).toBe(200);
   });
 });
 
 describe('If-Range', () => {
-  const from = 100_000;
-  const part = (validator: string) => ask(source, { Range: `bytes=${from}-`, 'If-Range': validator });
+  const rangeStart = 100_000;
+  const fetchRange = (validator: string) => fetchFile(source, { Range: `bytes=${rangeStart}-`, 'If-Range': validator });
 
   it.each(['etag', 'modified'] as const)(
     'If-Range with the current validator (%s) returns the requested range',
     async (which) => {
-      const { status, body, range } = await part((await ask(source))[which]);
-      expect([status, range]).toEqual([206, `bytes ${from}-${bytes.length - 1}/${bytes.length}`]);
-      expect(body.equals(bytes.subarray(from))).toBe(true);
+      const { status, body, range } = await fetchRange((await fetchFile(source))[which]);
+      expect([status, range]).toEqual([206, `bytes ${rangeStart}-${bytes.length - 1}/${bytes.length}`]);
+      expect(body.equals(bytes.subarray(rangeStart))).toBe(true);
     },
   );
 
@@ -96,12 +96,12 @@ describe('If-Range', () => {
     ['a weak ETag', (etag: string) => `W/${etag}`],
     ['a different date', () => 'Sat, 01 Jan 2000 00:00:00 GMT'],
   ])('If-Range with %s returns the whole file', async (_what, validator) => {
-    const { status, body, range } = await part(validator((await ask(source)).etag));
+    const { status, body, range } = await fetchRange(validator((await fetchFile(source)).etag));
     expect([status, range, body.equals(bytes)]).toEqual([200, null, true]);
   });
 
   it('a Range header without If-Range returns the requested range', async () => {
-    const { status, body } = await ask(source, { Range: 'bytes=0-9' });
+    const { status, body } = await fetchFile(source, { Range: 'bytes=0-9' });
     expect([status, body.equals(bytes.subarray(0, 10))]).toEqual([206, true]);
   });
 });

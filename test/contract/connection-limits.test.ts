@@ -4,43 +4,43 @@ import { rawHttp } from '../support/raw-http.ts';
 import { rawSocket, requestHead } from '../support/raw-socket.ts';
 import { startSandbox } from '../support/sandbox.ts';
 
-const bounded = async (connectionLimits: Partial<ConnectionLimits>) => {
+const startSandboxWithLimits = async (connectionLimits: Partial<ConnectionLimits>) => {
   const sandbox = await startSandbox({ connectionLimits });
   onTestFinished(() => sandbox.end());
   return { sandbox, ...rawHttp(() => sandbox) };
 };
 
 /** Sends a text every 100 ms while the connection is open: a slow client. */
-const dribble = (socket: import('node:net').Socket, text: string) => {
+const sendRepeatedly = (socket: import('node:net').Socket, text: string) => {
   const timer = setInterval(() => socket.writable && socket.write(text), 100);
   onTestFinished(() => clearInterval(timer));
 };
 
 describe('slow connections', () => {
-  it('closes a connection that sends no request', async () => {
-    const { sandbox } = await bounded({ headersMs: 300 });
+  it('the sandbox closes a connection that sends no request', async () => {
+    const { sandbox } = await startSandboxWithLimits({ headersMs: 300 });
     const { closed } = await rawSocket(sandbox.url);
     expect(await closed).toMatch(/^$|^HTTP\/1.1 408 /);
   });
 
-  it('closes a connection whose request headers never end', async () => {
-    const { sandbox } = await bounded({ headersMs: 300 });
+  it('the sandbox closes a connection whose request headers never end', async () => {
+    const { sandbox } = await startSandboxWithLimits({ headersMs: 300 });
     const { socket, closed } = await rawSocket(sandbox.url);
     socket.write('GET /health HTTP/1.1\r\nHost: x\r\n');
-    dribble(socket, 'X-A: b\r\n');
+    sendRepeatedly(socket, 'X-A: b\r\n');
     expect(await closed).toMatch(/^$|^HTTP\/1.1 408 /);
   });
 });
 
-it('closes a new connection when the maximum number of connections is open', async () => {
-  const { sandbox } = await bounded({ maxConnections: 2 });
-  const open = [await rawSocket(sandbox.url), await rawSocket(sandbox.url)];
+it('the sandbox closes a new connection when the maximum number of connections is open', async () => {
+  const { sandbox } = await startSandboxWithLimits({ maxConnections: 2 });
+  const openConnections = [await rawSocket(sandbox.url), await rawSocket(sandbox.url)];
   expect(await (await rawSocket(sandbox.url)).closed).toBe('');
-  expect(open.map(({ socket }) => socket.destroyed)).toEqual([false, false]);
+  expect(openConnections.map(({ socket }) => socket.destroyed)).toEqual([false, false]);
 });
 
-it('responds with 431 when the request headers exceed 32 KiB', async () => {
-  const { sandbox } = await bounded({});
+it('the sandbox responds with 431 when the request headers exceed 32 KiB', async () => {
+  const { sandbox } = await startSandboxWithLimits({});
   const { socket, closed } = await rawSocket(sandbox.url);
   socket.write(requestHead(sandbox.url, 'GET /health', { 'X-Long': 'x'.repeat(33 * 1024) }));
   expect(await closed).toMatch(/^HTTP\/1.1 431 /);
@@ -49,8 +49,8 @@ it('responds with 431 when the request headers exceed 32 KiB', async () => {
 it.each([
   ['with a Content-Length', { 'Content-Length': 1024 * 1024 + 20 }],
   ['in chunks', { 'Transfer-Encoding': 'chunked' }],
-])('responds with 413 to a JSON body over 1 MiB that is sent %s', async (_what, headers) => {
-  const { sandbox } = await bounded({});
+])('the sandbox responds with 413 to a JSON body over 1 MiB that is sent %s', async (_what, headers) => {
+  const { sandbox } = await startSandboxWithLimits({});
   const { socket, closed } = await rawSocket(sandbox.url);
   const path = `/api/external/v1/workspaces/${sandbox.workspace}/folders/`;
   socket.write(

@@ -9,15 +9,12 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-const edit = (path: string, body: unknown, key?: string) => send('PATCH', path, body, key);
+const patch = (path: string, body: unknown, key?: string) => send('PATCH', path, body, key);
 
 describe('§4 PATCH: "partial update of editorial fields"', () => {
   it('PATCH updates only the given fields, and search finds the new values', async () => {
     const { uid } = await upload(fixturePath('clip.mp4'), { description: 'before' });
-    const response = await edit(`/videos/${uid}/`, {
-      name: 'Quay at dusk',
-      tags: ['sea', 'night-shift'],
-    });
+    const response = await patch(`/videos/${uid}/`, { name: 'Quay at dusk', tags: ['sea', 'night-shift'] });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({
       uid,
@@ -29,7 +26,7 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
     const { items } = await (await call('GET', '/assets/?search=dusk&tag=sea')).json();
     expect(items.map((item: { uid: string }) => item.uid)).toEqual([uid]);
     expect((await (await call('GET', '/assets/?search=clip')).json()).count).toBe(0);
-    expect((await edit(`/assets/${uid}/`, {})).status).toBe(200);
+    expect((await patch(`/assets/${uid}/`, {})).status).toBe(200);
   });
 
   it.each([
@@ -40,51 +37,49 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
     ['a body that is not an object', ['x']],
   ])('PATCH with %s returns 422', async (_what, body) => {
     const { uid } = await upload(fixturePath('still.jpg'));
-    expect((await edit(`/assets/${uid}/`, body)).status).toBe(422);
+    expect((await patch(`/assets/${uid}/`, body)).status).toBe(422);
   });
 
   it('"(required body)": PATCH without a JSON body returns 422 and changes nothing', async () => {
     const { uid } = await upload(fixturePath('clip.mp4'), { asset_name: 'before' });
-    const folders = `/workspaces/${sandbox.workspace}/folders/`;
-    const folder = (await (await send('POST', folders, { name: 'before' })).json()).uid;
-    const json = { 'content-type': 'application/json' };
-    for (const path of [`/assets/${uid}/`, `/videos/${uid}/`, `${folders}${folder}/`]) {
+    const foldersPath = `/workspaces/${sandbox.workspace}/folders/`;
+    const folderUid = (await (await send('POST', foldersPath, { name: 'before' })).json()).uid;
+    const jsonHeaders = { 'content-type': 'application/json' };
+    for (const path of [`/assets/${uid}/`, `/videos/${uid}/`, `${foldersPath}${folderUid}/`]) {
       for (const options of [
         {},
-        { headers: json },
-        { headers: json, body: ' ' },
+        { headers: jsonHeaders },
+        { headers: jsonHeaders, body: ' ' },
         { body: '{"name":"after"}' }, // fetch calls it text/plain
         { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'name=after' },
       ]) {
-        const answer = await call('PATCH', path, options);
-        expect([path, answer.status]).toEqual([path, 422]);
-        expect((await answer.json()).error.details[0].loc).toEqual(['body']);
+        const refused = await call('PATCH', path, options);
+        expect([path, refused.status]).toEqual([path, 422]);
+        expect((await refused.json()).error.details[0].loc).toEqual(['body']);
       }
-      const response = await edit(path, {});
+      const response = await patch(path, {});
       expect([response.status, (await response.json()).name]).toEqual([200, 'before']);
     }
     const charset = { 'content-type': 'application/json; charset=utf-8' };
-    const after = await call('PATCH', `/assets/${uid}/`, {
-      headers: charset,
-      body: '{"name":"a"}',
-    });
+    const after = await call('PATCH', `/assets/${uid}/`, { headers: charset, body: '{"name":"a"}' });
     expect([after.status, (await after.json()).name]).toEqual([200, 'a']);
   });
 
   it('the error location in a 422 response starts with body, path or query', async () => {
     const { uid } = await upload(fixturePath('still.jpg'));
-    const loc = async (response: ReturnType<typeof call>) => (await (await response).json()).error.details[0].loc;
-    expect(await loc(edit(`/assets/${uid}/`, { tags: ['Not A Slug'] }))).toEqual(['body', 'tags', 0]);
-    expect(await loc(call('GET', '/assets/no-uid/'))).toEqual(['path', 'uid']);
-    expect(await loc(call('GET', '/assets/?limit=0'))).toEqual(['query', 'limit']);
-    expect(await loc(call('GET', `/assets/?parent=${uid}`))).toEqual(['query', 'parent']);
+    const errorLocation = async (response: ReturnType<typeof call>) =>
+      (await (await response).json()).error.details[0].loc;
+    expect(await errorLocation(patch(`/assets/${uid}/`, { tags: ['Not A Slug'] }))).toEqual(['body', 'tags', 0]);
+    expect(await errorLocation(call('GET', '/assets/no-uid/'))).toEqual(['path', 'uid']);
+    expect(await errorLocation(call('GET', '/assets/?limit=0'))).toEqual(['query', 'limit']);
+    expect(await errorLocation(call('GET', `/assets/?parent=${uid}`))).toEqual(['query', 'parent']);
   });
 
   it('PATCH returns 404 for the wrong collection and 403 without the Write Assets scope', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
-    expect((await edit(`/videos/${uid}/`, { name: 'x' })).status).toBe(404);
+    expect((await patch(`/videos/${uid}/`, { name: 'x' })).status).toBe(404);
     const read = sandbox.createKey('read', ['Read Assets', 'Delete Assets']);
-    expect((await edit(`/assets/${uid}/`, { name: 'x' }, read)).status).toBe(403);
+    expect((await patch(`/assets/${uid}/`, { name: 'x' }, read)).status).toBe(403);
   });
 });
 

@@ -9,58 +9,58 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-const at = (what: string) => `/workspaces/${sandbox.workspace}/embed-${what}/`;
+const embedPath = (what: string) => `/workspaces/${sandbox.workspace}/embed-${what}/`;
 
 describe('§4 Workspaces: embed settings', () => {
   it('embedding is unrestricted by default, and PATCH returns the complete embed settings', async () => {
-    const open = await call('GET', at('settings'));
-    expect(await open.json()).toEqual({ enabled: false, domains: [] });
-    const on = await send('PATCH', at('settings'), { enabled: true });
-    expect([on.status, await on.json()]).toEqual([200, { enabled: true, domains: [] }]);
-    await send('PATCH', at('settings'), { enabled: false });
-    expect(await (await call('GET', at('settings'))).json()).toMatchObject({ enabled: false });
+    const defaults = await call('GET', embedPath('settings'));
+    expect(await defaults.json()).toEqual({ enabled: false, domains: [] });
+    const enabled = await send('PATCH', embedPath('settings'), { enabled: true });
+    expect([enabled.status, await enabled.json()]).toEqual([200, { enabled: true, domains: [] }]);
+    await send('PATCH', embedPath('settings'), { enabled: false });
+    expect(await (await call('GET', embedPath('settings'))).json()).toMatchObject({ enabled: false });
   });
 
   it('POST of a domain returns 201 and is "idempotent", and DELETE returns 200 with the other domains', async () => {
     for (let times = 0; times < 2; times++) {
-      const added = await send('POST', at('domains'), { domain: 'News.Example.com' });
+      const added = await send('POST', embedPath('domains'), { domain: 'News.Example.com' });
       expect([added.status, (await added.json()).domains]).toEqual([201, ['news.example.com']]);
     }
-    await send('POST', at('domains'), { domain: 'localhost' });
-    const removed = await send('DELETE', at('domains'), { domain: 'news.example.com' });
+    await send('POST', embedPath('domains'), { domain: 'localhost' });
+    const removed = await send('DELETE', embedPath('domains'), { domain: 'news.example.com' });
     expect([removed.status, (await removed.json()).domains]).toEqual([200, ['localhost']]);
-    const again = await send('DELETE', at('domains'), { domain: 'news.example.com' });
-    expect(again.status).toBe(404);
+    const secondDelete = await send('DELETE', embedPath('domains'), { domain: 'news.example.com' });
+    expect(secondDelete.status).toBe(404);
   });
 
   it.each(['https://example.com', 'example.com:80', 'a b', '', '*.example.com', '-a.com', 5])(
     'POST of the invalid domain %j returns 422',
     async (domain) => {
-      expect((await send('POST', at('domains'), { domain })).status).toBe(422);
+      expect((await send('POST', embedPath('domains'), { domain })).status).toBe(422);
     },
   );
 
   it('embed settings return 422 for a missing body or an unknown field', async () => {
-    expect((await call('PATCH', at('settings'))).status).toBe(422);
-    expect((await send('PATCH', at('settings'), { restricted: true })).status).toBe(422);
-    expect((await send('POST', at('domains'), { hostname: 'a.example' })).status).toBe(422);
+    expect((await call('PATCH', embedPath('settings'))).status).toBe(422);
+    expect((await send('PATCH', embedPath('settings'), { restricted: true })).status).toBe(422);
+    expect((await send('POST', embedPath('domains'), { hostname: 'a.example' })).status).toBe(422);
   });
 
   it('embed settings return 404 for an unknown workspace and 403 without the required scope', async () => {
     const path = '/workspaces/00000000-0000-4000-8000-000000000000/embed-settings/';
     expect((await call('GET', path)).status).toBe(404);
     const read = sandbox.createKey('read', ['Read Assets']);
-    expect((await call('GET', at('settings'), { key: read })).status).toBe(200);
-    expect((await send('PATCH', at('settings'), { enabled: true }, read)).status).toBe(403);
-    expect((await send('POST', at('domains'), { domain: 'a.b' }, read)).status).toBe(403);
-    expect((await send('DELETE', at('domains'), { domain: 'a.b' }, read)).status).toBe(403);
+    expect((await call('GET', embedPath('settings'), { key: read })).status).toBe(200);
+    expect((await send('PATCH', embedPath('settings'), { enabled: true }, read)).status).toBe(403);
+    expect((await send('POST', embedPath('domains'), { domain: 'a.b' }, read)).status).toBe(403);
+    expect((await send('DELETE', embedPath('domains'), { domain: 'a.b' }, read)).status).toBe(403);
   });
 });
 
 describe('§1, §7: plan limits', () => {
-  it('uploads and playback return 402 once the credit balance is depleted', async () => {
-    const poor = await startSandbox({ credits: 2 });
-    const http = rawHttp(() => poor);
+  it('POST /upload/ and GET …/player/ return 402 once the credit balance is depleted', async () => {
+    const sandboxWithTwoCredits = await startSandbox({ credits: 2 });
+    const http = rawHttp(() => sandboxWithTwoCredits);
     try {
       const first = await http.create(1024 * 1024);
       expect(first.status).toBe(201);
@@ -72,13 +72,13 @@ describe('§1, §7: plan limits', () => {
       expect((await spent.json()).error.code).toBe('credits_depleted');
       expect((await http.call('GET', `/assets/${asset_uid}/`)).status).toBe(200);
     } finally {
-      await poor.end();
+      await sandboxWithTwoCredits.end();
     }
   });
 
   it('upload creation returns 507 as text once storage, including the trash, is full', async () => {
-    const small = await startSandbox({ storageBytes: 100 });
-    const http = rawHttp(() => small);
+    const smallSandbox = await startSandbox({ storageBytes: 100 });
+    const http = rawHttp(() => smallSandbox);
     try {
       const { asset_uid } = await (await http.create(60)).json();
       await http.call('DELETE', `/assets/${asset_uid}/`);
@@ -87,25 +87,25 @@ describe('§1, §7: plan limits', () => {
       expect(full.headers.get('content-type')).toMatch(/^text\/plain/);
       expect((await http.create(40)).status).toBe(201);
     } finally {
-      await small.end();
+      await smallSandbox.end();
     }
     expect((await create(41)).status).toBe(201);
   });
 
   it('concurrent upload creations cannot reserve the same storage space', async () => {
-    const small = await startSandbox({ storageBytes: 100 });
-    const http = rawHttp(() => small);
+    const smallSandbox = await startSandbox({ storageBytes: 100 });
+    const http = rawHttp(() => smallSandbox);
     try {
-      const answers = await Promise.all(Array.from({ length: 8 }, () => http.create(100)));
-      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+      const responses = await Promise.all(Array.from({ length: 8 }, () => http.create(100)));
+      expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
     } finally {
-      await small.end();
+      await smallSandbox.end();
     }
   });
 
   it('§3: an upload session expires on time, and its asset fails with the reason', async () => {
-    const small = await startSandbox({ sessionSeconds: 0.3 });
-    const http = rawHttp(() => small);
+    const smallSandbox = await startSandbox({ sessionSeconds: 0.3 });
+    const http = rawHttp(() => smallSandbox);
     try {
       const { asset_uid } = await (await http.create(100)).json();
       expect(await http.processed(asset_uid)).toMatchObject({
@@ -113,13 +113,13 @@ describe('§1, §7: plan limits', () => {
         failure_reason: 'the upload session expired',
       });
     } finally {
-      await small.end();
+      await smallSandbox.end();
     }
   });
 
   it('§3: an expired upload session releases its storage, and its asset fails', async () => {
-    const small = await startSandbox({ storageBytes: 100, sessionSeconds: 0.05 });
-    const http = rawHttp(() => small);
+    const smallSandbox = await startSandbox({ storageBytes: 100, sessionSeconds: 0.05 });
+    const http = rawHttp(() => smallSandbox);
     try {
       const { asset_uid } = await (await http.create(100)).json();
       await new Promise((resolve) => setTimeout(resolve, 80));
@@ -127,7 +127,7 @@ describe('§1, §7: plan limits', () => {
       const asset = await (await http.call('GET', `/assets/${asset_uid}/`)).json();
       expect(asset.status).toBe('failed');
     } finally {
-      await small.end();
+      await smallSandbox.end();
     }
   });
 });

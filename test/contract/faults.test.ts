@@ -138,6 +138,6 @@ it('the fault lost-answer executes the request and drops the connection before t
   expect((await create(5)).status).toBe(201);
 });
 
-it('the sandbox does not start with an invalid fault', async () => {
+it('the sandbox does not start if a fault has invalid syntax', async () => {
   await expect(startSandbox({ faults: ['cut-after'] })).rejects.toThrow("invalid 'cut-after'");
 });

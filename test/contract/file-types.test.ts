@@ -10,38 +10,38 @@ import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // Detected type and playback info of every kind of file.
-let plain: TestSandbox;
-let helped: TestSandbox;
+let withoutTools: TestSandbox;
+let withTools: TestSandbox;
 beforeAll(async () => {
-  plain = await startSandbox();
-  helped = await startSandbox({ ffmpeg, pdftoppm });
+  withoutTools = await startSandbox();
+  withTools = await startSandbox({ ffmpeg, pdftoppm });
 });
 afterAll(async () => {
-  await plain.end();
-  await helped.end();
+  await withoutTools.end();
+  await withTools.end();
 });
 
 /** Uploads a file and waits until it is processed. @returns the asset, its playback info and its player's thumbnail */
-async function processed(sandbox: TestSandbox, path: string, metadata = {}) {
+async function uploadAndProcess(sandbox: TestSandbox, path: string, metadata = {}) {
   const { playbackInfo, player, upload } = rawHttp(() => sandbox);
   const asset = await upload(path, metadata);
   const [item] = (await player(asset.uid)).items;
   return { asset, info: await playbackInfo(asset.uid), poster: item.asset.thumbnail_url };
 }
 
-const written = (name: string, content: string | Uint8Array) => {
+const writeTemporaryFile = (name: string, content: string | Uint8Array) => {
   const path = join(temporaryFolder(), name);
   writeFileSync(path, content);
   return path;
 };
 
 /** Runs `make` at the first call, and shares its result among the tests. */
-const once = <T>(make: () => T) => {
-  let made: T | undefined;
-  return () => (made ??= make());
+const runOnce = <T>(create: () => T) => {
+  let result: T | undefined;
+  return () => (result ??= create());
 };
 
-const nameOf = (url: string) => new URL(url).pathname.split('/').at(-1);
+const fileNameIn = (url: string) => new URL(url).pathname.split('/').at(-1);
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"><script/></svg>';
 const emptyZip = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
@@ -61,13 +61,13 @@ describe.concurrent('without media tools', () => {
     ['a.caf', 'caff\x00\x01\x00\x00desc', 'audio', 'audio/x-caf'],
   ])('%s is ready and served unchanged when no media tool is installed', async (name, content, type, content_type) => {
     const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
-    const { asset, info } = await processed(plain, written(name, bytes));
+    const { asset, info } = await uploadAndProcess(withoutTools, writeTemporaryFile(name, bytes));
     expect(asset).toMatchObject({ status: 'ready', type, content_type, failure_reason: null });
     // §2 has five playback types; `generic` is not one of them.
-    const played = type === 'generic' ? 'document' : type;
-    expect(info).toMatchObject({ type: played, blocked: false });
-    const offered = info.url ?? info.source?.url ?? info.source_url.url;
-    expect(Buffer.from(await (await fetch(offered)).arrayBuffer()).equals(bytes)).toBe(true);
+    const playbackType = type === 'generic' ? 'document' : type;
+    expect(info).toMatchObject({ type: playbackType, blocked: false });
+    const servedUrl = info.url ?? info.source?.url ?? info.source_url.url;
+    expect(Buffer.from(await (await fetch(servedUrl)).arrayBuffer()).equals(bytes)).toBe(true);
   });
 
   it.each([
@@ -76,11 +76,8 @@ describe.concurrent('without media tools', () => {
     ['by its name', 'a.pdf', {}],
     ['by its content_type', 'a', { content_type: 'audio/mpeg' }],
   ])('a file that claims to be media %s but is not fails processing: %s', async (_how, name, metadata) => {
-    const { asset } = await processed(plain, written(name, noise), metadata);
-    expect(asset).toMatchObject({
-      status: 'failed',
-      failure_reason: expect.stringContaining('unsupported'),
-    });
+    const { asset } = await uploadAndProcess(withoutTools, writeTemporaryFile(name, noise), metadata);
+    expect(asset).toMatchObject({ status: 'failed', failure_reason: expect.stringContaining('unsupported') });
   });
 
   it('a JPEG with large metadata is ready as an image, and a truncated JPEG fails', async () => {
@@ -88,9 +85,12 @@ describe.concurrent('without media tools', () => {
     const note = Buffer.concat([Buffer.from('ffefffff', 'hex'), Buffer.alloc(0xffff - 2, 32)]);
     const notes = Array.from({ length: 12 }, () => note);
     const large = Buffer.concat([bytes.subarray(0, 2), ...notes, bytes.subarray(2)]);
-    const { asset } = await processed(plain, written('large.jpg', large));
+    const { asset } = await uploadAndProcess(withoutTools, writeTemporaryFile('large.jpg', large));
     expect(asset).toMatchObject({ status: 'ready', type: 'image', width: 320, height: 180 });
-    const { asset: broken } = await processed(plain, written('cut.jpg', large.subarray(0, 99)));
+    const { asset: broken } = await uploadAndProcess(
+      withoutTools,
+      writeTemporaryFile('cut.jpg', large.subarray(0, 99)),
+    );
     expect(broken).toMatchObject({
       status: 'failed',
       failure_reason: expect.stringContaining('cannot be read'),
@@ -98,13 +98,13 @@ describe.concurrent('without media tools', () => {
   });
 
   it('an SVG is an image and is served with a Content-Security-Policy that sandboxes it', async () => {
-    const { asset, info, poster } = await processed(plain, written('a.svg', svg));
+    const { asset, info, poster } = await uploadAndProcess(withoutTools, writeTemporaryFile('a.svg', svg));
     expect(asset).toMatchObject({ type: 'image', content_type: 'image/svg+xml', width: 64 });
     const [{ url }] = info.variants;
     const headers = (await fetch(url.url)).headers;
     expect(headers.get('content-type')).toBe('image/svg+xml');
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*; sandbox$/);
-    expect(nameOf(poster)).toBe('source');
+    expect(fileNameIn(poster)).toBe('source');
   });
 
   it.each([
@@ -115,12 +115,12 @@ describe.concurrent('without media tools', () => {
   ])(
     'a source that a browser could execute is served sandboxed, and a PDF is not: %s',
     async (name, content, isSandboxed) => {
-      const { info } = await processed(plain, written(name, content));
+      const { info } = await uploadAndProcess(withoutTools, writeTemporaryFile(name, content));
       for (const range of ['', 'bytes=0-1']) {
-        const answer = await fetch(info.url, { headers: { range } });
-        const policy = answer.headers.get('content-security-policy') ?? '';
-        expect([answer.ok, policy.endsWith('; sandbox')]).toEqual([true, isSandboxed]);
-        expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+        const response = await fetch(info.url, { headers: { range } });
+        const policy = response.headers.get('content-security-policy') ?? '';
+        expect([response.ok, policy.endsWith('; sandbox')]).toEqual([true, isSandboxed]);
+        expect(response.headers.get('x-content-type-options')).toBe('nosniff');
       }
     },
   );
@@ -128,18 +128,18 @@ describe.concurrent('without media tools', () => {
   it('the thumbnail of a song is its cover', { tags: 'ffmpeg' }, async () => {
     const song = await makeMedia('a.mp3', ...audioInput(1), '-c:a', 'libmp3lame');
     const cover = await makeMedia('a.png', ...videoInput('200x100', 1), '-frames:v', '1');
-    const both = ['-i', song, '-i', cover, '-map', '0', '-map', '1', '-c', 'copy'];
-    const path = await makeMedia('cover.mp3', ...both, '-disposition:v', 'attached_pic');
-    const { asset, poster } = await processed(plain, path);
+    const songWithCover = ['-i', song, '-i', cover, '-map', '0', '-map', '1', '-c', 'copy'];
+    const path = await makeMedia('cover.mp3', ...songWithCover, '-disposition:v', 'attached_pic');
+    const { asset, poster } = await uploadAndProcess(withoutTools, path);
     expect(asset).toMatchObject({ type: 'audio', thumbnail_url: expect.any(String) });
-    const shown = Buffer.from(await (await fetch(poster)).arrayBuffer());
-    expect(shown.equals(readFileSync(cover))).toBe(true);
+    const thumbnail = Buffer.from(await (await fetch(poster)).arrayBuffer());
+    expect(thumbnail.equals(readFileSync(cover))).toBe(true);
   });
 
   it('an MPEG transport stream with MPEG-2 video is a video without HLS', { tags: 'ffmpeg' }, async () => {
     const mpeg2 = ['-c:v', 'mpeg2video', '-c:a', 'mp2'];
     const path = await makeMedia('a.ts', ...videoInput('64x36', 1), ...audioInput(1), ...mpeg2);
-    const { asset, info } = await processed(plain, path);
+    const { asset, info } = await uploadAndProcess(withoutTools, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'video' });
     expect(info.hls_url).toBeNull();
   });
@@ -151,7 +151,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     ['AVI', 'a.avi', ['-c:v', 'mpeg4', '-c:a', 'libmp3lame']],
   ])('%s is processed as a video with duration, dimensions and HLS', async (_what, name, codecs) => {
     const path = await makeMedia(name, ...videoInput('320x180', 2), ...audioInput(2), ...codecs);
-    const { asset, info } = await processed(helped, path);
+    const { asset, info } = await uploadAndProcess(withTools, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'video', width: 320, height: 180 });
     expect(asset.duration).toBeCloseTo(2, 0);
     const { streams } = await runFfprobe(info.hls_url.url);
@@ -159,10 +159,10 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   });
 
   it('interlaced H.264 of a camcorder keeps its full height', async () => {
-    const fields = ['-c:v', 'libx264', '-flags', '+ildct+ilme', '-pix_fmt', 'yuv420p'];
-    const blocks = ['-c:a', 'ac3', '-mpegts_m2ts_mode', '1', '-f', 'mpegts'];
-    const path = await makeMedia('a.mts', ...videoInput('320x180', 1), ...audioInput(1), ...fields, ...blocks);
-    const { asset, info } = await processed(helped, path);
+    const interlaced = ['-c:v', 'libx264', '-flags', '+ildct+ilme', '-pix_fmt', 'yuv420p'];
+    const container = ['-c:a', 'ac3', '-mpegts_m2ts_mode', '1', '-f', 'mpegts'];
+    const path = await makeMedia('a.mts', ...videoInput('320x180', 1), ...audioInput(1), ...interlaced, ...container);
+    const { asset, info } = await uploadAndProcess(withTools, path);
     expect(asset).toMatchObject({ width: 320, height: 180 });
     const master = await (await fetch(info.hls_url.url)).text();
     expect(master.match(/RESOLUTION=\d+x\d+/g)).toEqual([
@@ -176,7 +176,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     ['AIFF', 'a.aiff', []],
     ['Matroska', 'a.mka', ['-c:a', 'aac']],
   ])('%s, which browsers do not play, gets an AAC source that they play', async (_what, name, codec) => {
-    const { asset, info } = await processed(helped, await makeMedia(name, ...audioInput(1), ...codec));
+    const { asset, info } = await uploadAndProcess(withTools, await makeMedia(name, ...audioInput(1), ...codec));
     expect(asset).toMatchObject({ status: 'ready', type: 'audio' });
     expect(Math.abs(asset.duration - 1)).toBeLessThan(0.1);
     const { headers } = await fetch(info.source.url);
@@ -188,8 +188,8 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   });
 
   it('the thumbnail of audio without a cover is its waveform', async () => {
-    const { asset, poster } = await processed(helped, await makeMedia('a.flac', ...audioInput(1)));
-    expect(nameOf(asset.thumbnail_url)).toBe('wave.png');
+    const { asset, poster } = await uploadAndProcess(withTools, await makeMedia('a.flac', ...audioInput(1)));
+    expect(fileNameIn(asset.thumbnail_url)).toBe('wave.png');
     const bytes = Buffer.from(await (await fetch(poster)).arrayBuffer());
     expect(imageSize(bytes)).toMatchObject({ type: 'png', width: 640, height: 360 });
   });
@@ -197,15 +197,15 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   it('a TIFF image gets JPEG variants, and a corrupt TIFF fails', async () => {
     const still = [...videoInput('700x350', 1), '-frames:v', '1'];
     const path = await makeMedia('a.tiff', ...still);
-    const { asset, info } = await processed(helped, path);
+    const { asset, info } = await uploadAndProcess(withTools, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'image', width: 700, height: 350 });
-    expect(info.variants.map(({ url, width }: Variant) => [nameOf(url.url), width])).toEqual([
+    expect(info.variants.map(({ url, width }: Variant) => [fileNameIn(url.url), width])).toEqual([
       ['variant-700.jpg', 700],
       ['variant-640.jpg', 640],
       ['variant-320.jpg', 320],
     ]);
     const broken = Buffer.from(readFileSync(path)).fill(0xff, 8);
-    const { asset: failed } = await processed(helped, written('broken.tiff', broken));
+    const { asset: failed } = await uploadAndProcess(withTools, writeTemporaryFile('broken.tiff', broken));
     expect(failed).toMatchObject({
       status: 'failed',
       failure_reason: expect.stringContaining('cannot be read'),
@@ -213,30 +213,27 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   });
 
   it('a GIF stays animated and gets a still image as its thumbnail', async () => {
-    const { asset, info } = await processed(helped, await makeMedia('a.gif', ...videoInput('64x36', 1)));
-    expect(nameOf(asset.thumbnail_url)).toBe('still.png');
-    expect(info.variants.map(({ url }: Variant) => nameOf(url.url))).toEqual(['source']);
+    const { asset, info } = await uploadAndProcess(withTools, await makeMedia('a.gif', ...videoInput('64x36', 1)));
+    expect(fileNameIn(asset.thumbnail_url)).toBe('still.png');
+    expect(info.variants.map(({ url }: Variant) => fileNameIn(url.url))).toEqual(['source']);
   });
 
   it('a corrupt AVI fails with a reason that does not reveal its path', async () => {
-    const { asset } = await processed(helped, written('a.avi', 'RIFF\x00\x10\x00\x00AVI LIST'));
-    expect(asset).toMatchObject({
-      status: 'failed',
-      failure_reason: expect.stringContaining('ffmpeg: '),
-    });
-    expect(asset.failure_reason).not.toContain(helped.dataDir);
+    const { asset } = await uploadAndProcess(withTools, writeTemporaryFile('a.avi', 'RIFF\x00\x10\x00\x00AVI LIST'));
+    expect(asset).toMatchObject({ status: 'failed', failure_reason: expect.stringContaining('ffmpeg: ') });
+    expect(asset.failure_reason).not.toContain(withTools.dataDir);
   });
 
   /** A video with subtitles in two tracks and a chapter. */
-  const film = once(() => {
-    const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nGuten Tag\n');
+  const makeFilm = runOnce(() => {
+    const srt = writeTemporaryFile('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nGuten Tag\n');
     const chapter = '[CHAPTER]\nTIMEBASE=1/1000\nSTART=500\nEND=1000\ntitle=On\\; \\= off\n';
-    const inputs = ['-i', srt, '-i', written('tags.txt', `;FFMETADATA1\n${chapter}`), '-map_metadata', '2'];
+    const inputs = ['-i', srt, '-i', writeTemporaryFile('tags.txt', `;FFMETADATA1\n${chapter}`), '-map_metadata', '2'];
     const tracks = ['-map', '0', '-map', '1', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
     const tags = ['-metadata:s:s:0', 'language=ger', '-metadata:s:s:1', 'title=Signs; = songs'];
     return makeMedia('a.mkv', ...videoInput('64x36', 1), ...inputs, ...tracks, ...tags);
   });
-  const processedFilm = once(async () => processed(helped, await film()));
+  const processedFilm = runOnce(async () => uploadAndProcess(withTools, await makeFilm()));
 
   it('embedded subtitles become signed WebVTT tracks with language and label', async () => {
     const { subtitle_tracks } = (await processedFilm()).info;
@@ -259,7 +256,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   it('the --strict service omits subtitle_tracks for videos, as in §2', async () => {
     const strict = await startSandbox({ ffmpeg, strict: true });
     try {
-      const { info } = await processed(strict, await film());
+      const { info } = await uploadAndProcess(strict, await makeFilm());
       expect(info.type).toBe('video');
       expect(info).not.toHaveProperty('subtitle_tracks');
     } finally {
@@ -272,9 +269,9 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   });
 
   it('the playback info of an audio file contains its embedded subtitles', async () => {
-    const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
+    const srt = writeTemporaryFile('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
     const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:a', 'flac', '-c:s', 'srt'];
-    const { info } = await processed(helped, await makeMedia('a.mkv', ...audioInput(1), ...tracks));
+    const { info } = await uploadAndProcess(withTools, await makeMedia('a.mkv', ...audioInput(1), ...tracks));
     expect(info).toMatchObject({ type: 'audio', subtitle_tracks: [{ label: 'Subtitles 1' }] });
   });
 
@@ -284,7 +281,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
 describe.concurrent('with pdftoppm', { tags: 'pdftoppm' }, () => {
   it('a PDF gets an image of each page, and the first one is its thumbnail', async () => {
     const pages = Array.from({ length: 11 }, (_, at) => `Page ${at + 1}`);
-    const { asset, info, poster } = await processed(helped, written('a.pdf', pdfOf(...pages)));
+    const { asset, info, poster } = await uploadAndProcess(withTools, writeTemporaryFile('a.pdf', pdfOf(...pages)));
     expect(asset).toMatchObject({ status: 'ready', type: 'document' });
     expect(info.thumbnails.map(({ page }: { page: number }) => page)).toEqual(pages.map((_, at) => at + 1));
     expect(new URL(info.thumbnails[0].url).pathname).toBe(new URL(poster).pathname);
@@ -293,7 +290,7 @@ describe.concurrent('with pdftoppm', { tags: 'pdftoppm' }, () => {
   });
 
   it('a corrupt PDF is ready as a document without page images', async () => {
-    const { asset, info } = await processed(helped, written('a.pdf', '%PDF-1.7\nnonsense'));
+    const { asset, info } = await uploadAndProcess(withTools, writeTemporaryFile('a.pdf', '%PDF-1.7\nnonsense'));
     expect(asset).toMatchObject({ status: 'ready', type: 'document', thumbnail_url: null });
     expect(info.thumbnails).toEqual([]);
   });

@@ -8,20 +8,20 @@ import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // HLS of videos, with ffmpeg and without.
-let plain: TestSandbox;
-let helped: TestSandbox;
+let withoutFfmpeg: TestSandbox;
+let withFfmpeg: TestSandbox;
 const log: string[] = [];
 beforeAll(async () => {
-  plain = await startSandbox({ log: (line) => log.push(line) });
-  helped = await startSandbox({ ffmpeg });
+  withoutFfmpeg = await startSandbox({ log: (line) => log.push(line) });
+  withFfmpeg = await startSandbox({ ffmpeg });
 });
 afterAll(async () => {
-  await plain.end();
-  await helped.end();
+  await withoutFfmpeg.end();
+  await withFfmpeg.end();
 });
 
 /** Uploads a file and waits until it is processed. @returns the asset and its playback info */
-async function processed(sandbox: TestSandbox, path: string) {
+async function uploadAndProcess(sandbox: TestSandbox, path: string) {
   const { playbackInfo, upload } = rawHttp(() => sandbox);
   const asset = await upload(path);
   const info = await playbackInfo(asset.uid);
@@ -29,28 +29,28 @@ async function processed(sandbox: TestSandbox, path: string) {
 }
 
 type Segment = { seconds: number; bytes: Buffer };
-type HlsRung = { attributes: string; url: string; header: Buffer; segments: Segment[] };
+type HlsRendition = { attributes: string; url: string; header: Buffer; segments: Segment[] };
 
 const bytesOf = async (url: string) => Buffer.from(await (await fetch(url)).arrayBuffer());
 
 /** Fetches the renditions of a master playlist, each with its header and segments. */
-async function stepsOf(masterUrl: string): Promise<HlsRung[]> {
+async function fetchRenditions(masterUrl: string): Promise<HlsRendition[]> {
   const master = await (await fetch(masterUrl)).text();
   const entries = [...master.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(\S+)/gm)];
   return Promise.all(
     entries.map(async ([, attributes = '', uri = '']) => {
       const url = new URL(uri, masterUrl).href;
       const playlist = await (await fetch(url)).text();
-      const at = (name = '') => bytesOf(new URL(name, url).href);
-      const named = [...playlist.matchAll(/^#EXTINF:([\d.]+),\n(\S+)/gm)];
+      const fetchFile = (name = '') => bytesOf(new URL(name, url).href);
+      const segments = [...playlist.matchAll(/^#EXTINF:([\d.]+),\n(\S+)/gm)];
       return {
         attributes,
         url,
-        header: await at(/URI="([^"]+)"/.exec(playlist)?.[1]),
+        header: await fetchFile(/URI="([^"]+)"/.exec(playlist)?.[1]),
         segments: await Promise.all(
-          named.map(async ([, seconds, name]) => ({
+          segments.map(async ([, seconds, name]) => ({
             seconds: Number(seconds),
-            bytes: await at(name),
+            bytes: await fetchFile(name),
           })),
         ),
       };
@@ -58,7 +58,7 @@ async function stepsOf(masterUrl: string): Promise<HlsRung[]> {
   );
 }
 
-const lengthOf = ({ segments }: HlsRung) => segments.reduce((sum, { seconds }) => sum + seconds, 0);
+const durationOf = ({ segments }: HlsRendition) => segments.reduce((sum, { seconds }) => sum + seconds, 0);
 
 /** Counts the packets of a segment by type, with ffprobe. */
 async function packetsIn(header: Buffer, { bytes }: Segment): Promise<Record<string, number>> {
@@ -77,18 +77,21 @@ const aac = ['-c:a', 'aac'];
 describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
   // A large clip without B-frames, as screen recorders write it: at these lengths the picture and sound streams
   // end while the muxer is still writing.
-  it.each(isFullRun ? [7, 9] : [9])('a noisy clip of %d s is completely packaged as HLS', async (seconds) => {
-    const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25,noise=alls=30:allf=t'];
-    const clip = [...noise, '-f', 'lavfi', '-i', 'sine', '-t', String(seconds), '-bf', '0'];
-    const path = await makeMedia('noise.mp4', ...clip, ...h264, ...aac);
-    const { asset, info } = await processed(plain, path);
-    expect(asset).toMatchObject({ status: 'ready', failure_reason: null, duration: seconds });
-    const [step, ...others] = await stepsOf(info.hls_url.url);
-    expect(others).toEqual([]);
-    expect(lengthOf(step as HlsRung)).toBeCloseTo(seconds, 1);
-    const { streams } = await runFfprobe((step as HlsRung).url);
-    expect(streams.map(({ nb_read_packets }) => Number(nb_read_packets))[0]).toBe(25 * seconds);
-  });
+  it.each(isFullRun ? [7, 9] : [9])(
+    'the HLS stream of a noisy clip of %d s contains every frame of the clip',
+    async (seconds) => {
+      const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25,noise=alls=30:allf=t'];
+      const clip = [...noise, '-f', 'lavfi', '-i', 'sine', '-t', String(seconds), '-bf', '0'];
+      const path = await makeMedia('noise.mp4', ...clip, ...h264, ...aac);
+      const { asset, info } = await uploadAndProcess(withoutFfmpeg, path);
+      expect(asset).toMatchObject({ status: 'ready', failure_reason: null, duration: seconds });
+      const [rendition, ...others] = await fetchRenditions(info.hls_url.url);
+      expect(others).toEqual([]);
+      expect(durationOf(rendition as HlsRendition)).toBeCloseTo(seconds, 1);
+      const { streams } = await runFfprobe((rendition as HlsRendition).url);
+      expect(streams.map(({ nb_read_packets }) => Number(nb_read_packets))[0]).toBe(25 * seconds);
+    },
+  );
 
   const when = "'between(t,1,1.03)+between(t,2.2,2.23)'";
   const flash = [
@@ -108,15 +111,15 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
     );
     const source = await findOnsets(path);
     expect([source.flashes.length, source.beeps.length]).toEqual([2, 2]);
-    const { info } = await processed(helped, path);
-    const steps = await stepsOf(info.hls_url.url);
-    expect(steps).toHaveLength(2);
-    const heard = await Promise.all(steps.map(({ url }) => findOnsets(url)));
-    for (const { flashes, beeps } of heard) {
+    const { info } = await uploadAndProcess(withFfmpeg, path);
+    const renditions = await fetchRenditions(info.hls_url.url);
+    expect(renditions).toHaveLength(2);
+    const onsetsPerRendition = await Promise.all(renditions.map(({ url }) => findOnsets(url)));
+    for (const { flashes, beeps } of onsetsPerRendition) {
       expect(flashes).toHaveLength(2);
       flashes.forEach((flashAt, at) => {
         expect(Math.abs(flashAt - (beeps[at] as number))).toBeLessThan(0.02);
-        expect(Math.abs(flashAt - (heard[0]?.flashes[at] as number))).toBeLessThan(0.02);
+        expect(Math.abs(flashAt - (onsetsPerRendition[0]?.flashes[at] as number))).toBeLessThan(0.02);
       });
     }
   });
@@ -128,12 +131,12 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
       ...[...inputs, '-map', '0:v', '-map', '1:a', '-map', '2:a'],
       ...['-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-g', '75', ...aac],
     );
-    const { info } = await processed(helped, path);
+    const { info } = await uploadAndProcess(withFfmpeg, path);
     const master = await (await fetch(info.hls_url.url)).text();
     expect(master.match(/TYPE=AUDIO.*DEFAULT=YES/g)).toHaveLength(1);
-    const [top, lower] = (await stepsOf(info.hls_url.url)) as [HlsRung, HlsRung];
+    const [top, lower] = (await fetchRenditions(info.hls_url.url)) as [HlsRendition, HlsRendition];
     expect(top.header.includes('elst')).toBe(true);
-    const lengths = ({ segments }: HlsRung) => segments.map(({ seconds }) => seconds.toFixed(1));
+    const lengths = ({ segments }: HlsRendition) => segments.map(({ seconds }) => seconds.toFixed(1));
     expect(lengths(top)).toEqual(['3.0', '3.0', '2.0']);
     expect(lengths(lower)).toEqual(lengths(top));
   });
@@ -143,14 +146,14 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
     ['audio', [...flash, '-itsoffset', '1', ...beep], 0, 1],
   ])('a clip whose %s starts late keeps all audio and video in sync', async (_which, inputs, flashLate, beepLate) => {
     const path = await makeMedia('late.mkv', ...inputs, ...h264, ...aac);
-    expect((await processed(plain, path)).info.hls_url).toBeNull();
-    const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
-    expect(steps).toHaveLength(2);
-    for (const { url } of steps) {
+    expect((await uploadAndProcess(withoutFfmpeg, path)).info.hls_url).toBeNull();
+    const renditions = await fetchRenditions((await uploadAndProcess(withFfmpeg, path)).info.hls_url.url);
+    expect(renditions).toHaveLength(2);
+    for (const { url } of renditions) {
       const { flashes, beeps } = await findOnsets(url);
       expect(beeps).toHaveLength(2);
-      const apart = (flashes[0] as number) - (beeps[0] as number);
-      expect(Math.abs(apart - flashLate + beepLate)).toBeLessThan(0.02);
+      const flashBeforeBeep = (flashes[0] as number) - (beeps[0] as number);
+      expect(Math.abs(flashBeforeBeep - flashLate + beepLate)).toBeLessThan(0.02);
       expect(Math.abs((beeps[0] as number) - 1 - beepLate)).toBeLessThan(0.05);
     }
   });
@@ -158,26 +161,26 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
   it('a transport stream that was cut starts at its first key frame and is packaged to its end', async () => {
     const path = await makeMedia('a.ts', ...videoInput('64x36', 6), ...audioInput(6), '-g', '75', ...h264, ...aac);
     const bytes = readFileSync(path);
-    const packets = Math.floor(bytes.length / 188 / 8);
-    const cut = join(temporaryFolder(), 'cut.ts');
-    writeFileSync(cut, bytes.subarray(188 * packets)); // cuts within the first three seconds
-    const { asset, info } = await processed(plain, cut);
+    const skippedPackets = Math.floor(bytes.length / 188 / 8);
+    const cutPath = join(temporaryFolder(), 'cut.ts');
+    writeFileSync(cutPath, bytes.subarray(188 * skippedPackets)); // cuts within the first three seconds
+    const { asset, info } = await uploadAndProcess(withoutFfmpeg, cutPath);
     expect(asset).toMatchObject({ status: 'ready', failure_reason: null, type: 'video' });
-    const [step] = await stepsOf(info.hls_url.url);
-    expect(lengthOf(step as HlsRung)).toBeCloseTo(3, 0);
-    const { streams } = await runFfprobe((step as HlsRung).url);
+    const [rendition] = await fetchRenditions(info.hls_url.url);
+    expect(durationOf(rendition as HlsRendition)).toBeCloseTo(3, 0);
+    const { streams } = await runFfprobe((rendition as HlsRendition).url);
     expect(streams.map(({ codec_type }) => codec_type)).toEqual(['video', 'audio']);
   });
 
   it('a clip whose audio outlasts its video has both in every segment of every rendition', async () => {
     const lengths = [...videoInput('64x36', 5), ...audioInput(7.5), '-g', '50'];
     const path = await makeMedia('goes-on.mp4', ...lengths, ...h264, ...aac);
-    const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
-    expect(steps).toHaveLength(2);
-    for (const step of steps) {
-      expect(lengthOf(step)).toBeCloseTo(7.5, 1);
-      for (const segment of step.segments)
-        expect(await packetsIn(step.header, segment)).toEqual({
+    const renditions = await fetchRenditions((await uploadAndProcess(withFfmpeg, path)).info.hls_url.url);
+    expect(renditions).toHaveLength(2);
+    for (const rendition of renditions) {
+      expect(durationOf(rendition)).toBeCloseTo(7.5, 1);
+      for (const segment of rendition.segments)
+        expect(await packetsIn(rendition.header, segment)).toEqual({
           video: expect.toSatisfy((count) => count > 0),
           audio: expect.toSatisfy((count) => count > 0),
         });
@@ -187,24 +190,24 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
   it('a clip whose audio ends early is padded with silence by ffmpeg, and has no HLS without ffmpeg', async () => {
     const lengths = [...videoInput('64x36', 9), ...audioInput(1), '-g', '50'];
     const path = await makeMedia('ends.mp4', ...lengths, ...h264, ...aac);
-    const { asset, info } = await processed(plain, path);
+    const { asset, info } = await uploadAndProcess(withoutFfmpeg, path);
     expect(asset.status).toBe('ready');
     expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
     expect(log.find((line) => line.includes(asset.uid) && /no audio after 1\.0 s/.test(line))).toMatch(
       /\n\s+at /, // with a stack trace
     );
-    const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
-    expect(steps).toHaveLength(2);
-    for (const step of steps) expect(lengthOf(step)).toBeCloseTo(9, 1);
+    const renditions = await fetchRenditions((await uploadAndProcess(withFfmpeg, path)).info.hls_url.url);
+    expect(renditions).toHaveLength(2);
+    for (const rendition of renditions) expect(durationOf(rendition)).toBeCloseTo(9, 1);
   });
 
   it('the declared HLS bandwidth covers every segment of at least half the target duration', async () => {
     // RFC 8216 §4.1 leaves shorter segments out. The last one is short and begins with a key frame, as all do.
     const path = await makeMedia('a.mp4', ...videoInput('320x180', 9), ...audioInput(9), '-g', '200', ...h264);
-    for (const step of await stepsOf((await processed(helped, path)).info.hls_url.url)) {
-      const bandwidth = Number(/BANDWIDTH=(\d+)/.exec(step.attributes)?.[1]);
-      const longest = Math.max(...step.segments.map(({ seconds }) => seconds));
-      const long = step.segments.filter(({ seconds }) => seconds >= longest / 2);
+    for (const rendition of await fetchRenditions((await uploadAndProcess(withFfmpeg, path)).info.hls_url.url)) {
+      const bandwidth = Number(/BANDWIDTH=(\d+)/.exec(rendition.attributes)?.[1]);
+      const longest = Math.max(...rendition.segments.map(({ seconds }) => seconds));
+      const long = rendition.segments.filter(({ seconds }) => seconds >= longest / 2);
       const rates = long.map(({ bytes, seconds }) => (8 * bytes.length) / seconds);
       expect(bandwidth).toBeGreaterThanOrEqual(Math.max(...rates));
     }
@@ -215,7 +218,7 @@ describe.concurrent('codecs', { tags: 'ffmpeg' }, () => {
   it('an HEVC source is tagged hvc1 for Apple players and gets an H.264 rendition of the same size', async () => {
     const hevc = ['-c:v', 'libx265', '-x265-params', 'log-level=error', '-tag:v', 'hev1'];
     const path = await makeMedia('a.mp4', ...videoInput('320x180', 1), ...audioInput(1), ...hevc, ...aac);
-    const [top, upper, lower] = await stepsOf((await processed(helped, path)).info.hls_url.url);
+    const [top, upper, lower] = await fetchRenditions((await uploadAndProcess(withFfmpeg, path)).info.hls_url.url);
     expect(top?.attributes).toMatch(/CODECS="hvc1\.[^"]*,mp4a\.40\.2"/);
     expect(top?.header.includes('hvc1')).toBe(true);
     expect(upper?.attributes).toMatch(/CODECS="avc1\..*RESOLUTION=320x180/);
@@ -228,19 +231,19 @@ describe.concurrent('codecs', { tags: 'ffmpeg' }, () => {
     ['MJPEG and PCM', 'b.mov', ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-c:a', 'pcm_s16le']],
   ])('%s, which HLS players do not play, is offered only as the source without ffmpeg', async (_what, name, codecs) => {
     const path = await makeMedia(name, ...videoInput('64x36', 1), ...audioInput(1), ...codecs);
-    const { asset, info } = await processed(plain, path);
+    const { asset, info } = await uploadAndProcess(withoutFfmpeg, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'video' });
     expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
   });
 
   it('a clip that the muxing library cannot package is ready without HLS', async () => {
     // One frame is presented a second late, after the next key frame.
-    const late = ['-bsf:v', 'setts=pts=if(eq(N\\,2)\\,PTS+1000\\,PTS)'];
-    const path = await makeMedia('a.mkv', ...videoInput('64x36', 2), ...h264, '-g', '5', ...late);
-    const { asset, info } = await processed(plain, path);
+    const lateFrame = ['-bsf:v', 'setts=pts=if(eq(N\\,2)\\,PTS+1000\\,PTS)'];
+    const path = await makeMedia('a.mkv', ...videoInput('64x36', 2), ...h264, '-g', '5', ...lateFrame);
+    const { asset, info } = await uploadAndProcess(withoutFfmpeg, path);
     expect(asset.status).toBe('ready');
     expect(info.hls_url).toBeNull();
-    const { info: better } = await processed(helped, path);
-    expect(better.hls_url).not.toBeNull();
+    const { info: infoWithFfmpeg } = await uploadAndProcess(withFfmpeg, path);
+    expect(infoWithFfmpeg.hls_url).not.toBeNull();
   });
 });

@@ -17,17 +17,14 @@ const now = () => Date.parse(`${day}T12:00:00Z`) + Date.now() - startedAt;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ now });
-  clip = await upload(fixturePath('clip.mp4'), {
-    asset_name: 'Harbour at dawn',
-    description: 'cranes',
-  });
+  clip = await upload(fixturePath('clip.mp4'), { asset_name: 'Harbour at dawn', description: 'cranes' });
   tone = await upload(fixturePath('tone.mp3'), { asset_name: 'A tone', description: '330 hertz' });
   still = await upload(fixturePath('still.jpg'), { asset_name: 'Ærø harbour "still"' });
   await create(10, { filename: 'waiting.mov', content_type: 'video/quicktime' });
 });
 afterAll(() => sandbox.end());
 
-const names = async (path: string) => {
+const listNames = async (path: string) => {
   const response = await call('GET', path);
   expect(response.status).toBe(200);
   return (await response.json()).items.map(({ name }: { name: string }) => name);
@@ -46,8 +43,8 @@ describe('§4 Common list parameters', () => {
   });
 
   it('limit and offset select a part of the list', async () => {
-    expect(await names('/assets/?limit=2&offset=1')).toEqual(['Ærø harbour "still"', 'A tone']);
-    expect(await names('/assets/?offset=4')).toEqual([]);
+    expect(await listNames('/assets/?limit=2&offset=1')).toEqual(['Ærø harbour "still"', 'A tone']);
+    expect(await listNames('/assets/?offset=4')).toEqual([]);
   });
 
   it.each([
@@ -84,31 +81,31 @@ describe('§4 Filters and ordering', () => {
     ['ordering=-duration&status=ready&limit=2', ['Harbour at dawn', 'A tone']],
     ['ordering=created_at&limit=1', ['Harbour at dawn']],
   ])('the query %s returns the matching assets in order', async (query, expected) => {
-    expect(await names(`/assets/?${query}`)).toEqual(expected);
+    expect(await listNames(`/assets/?${query}`)).toEqual(expected);
   });
 
   it('search terms are never interpreted as query syntax', async () => {
     for (const typed of ['"', '*', 'harbour"', 'name:x', 'NEAR(a b)', "'; DROP TABLE assets"])
       expect((await call('GET', `/assets/?search=${encodeURIComponent(typed)}`)).status).toBe(200);
-    expect(await names('/assets/?search=harbour%22%20*')).toHaveLength(2);
+    expect(await listNames('/assets/?search=harbour%22%20*')).toHaveLength(2);
   });
 
   it('the tag filter matches only a complete tag', async () => {
     const database = openDatabase(join(sandbox.dataDir, 'sandbox.db'));
     database.prepare('UPDATE assets SET tags = ? WHERE uid = ?').run('["sea","port"]', tone.uid);
     database.close();
-    expect(await names('/assets/?tag=port')).toEqual(['A tone']);
-    expect(await names('/assets/?tag=por')).toEqual([]);
+    expect(await listNames('/assets/?tag=port')).toEqual(['A tone']);
+    expect(await listNames('/assets/?tag=por')).toEqual([]);
   });
 
   it('created_after and created_before include assets "created on or after", "on or before" the date', async () => {
-    expect(await names(`/assets/?created_after=${day}&created_before=${day}`)).toHaveLength(4);
-    expect(await names('/assets/?created_after=2999-01-01')).toEqual([]);
-    expect(await names('/assets/?created_before=2000-01-01')).toEqual([]);
+    expect(await listNames(`/assets/?created_after=${day}&created_before=${day}`)).toHaveLength(4);
+    expect(await listNames('/assets/?created_after=2999-01-01')).toEqual([]);
+    expect(await listNames('/assets/?created_before=2000-01-01')).toEqual([]);
   });
 
   it('GET /videos/ lists only the assets that are videos', async () => {
-    expect(await names('/videos/')).toEqual(['waiting.mov', 'Harbour at dawn']);
+    expect(await listNames('/videos/')).toEqual(['waiting.mov', 'Harbour at dawn']);
   });
 });
 
@@ -138,21 +135,17 @@ describe('§2 Records', () => {
   it('"a union of list-item shapes": a list item has only the fields of its type', async () => {
     const { items } = await (await call('GET', '/assets/')).json();
     const keys = Object.fromEntries(items.map((item: object & { type: string }) => [item.type, Object.keys(item)]));
-    const named = ['uid', 'name', 'description', 'status', 'created_at', 'duration'];
+    const commonFields = ['uid', 'name', 'description', 'status', 'created_at', 'duration'];
     for (const type of ['video', 'audio', 'image'])
-      expect(keys[type]).toEqual(expect.arrayContaining([...named, 'thumbnail_url', 'tags']));
-    const has = (type: string) => keys[type].includes('width') && keys[type].includes('height');
-    expect([has('video'), has('audio'), has('image')]).toEqual([true, false, true]);
+      expect(keys[type]).toEqual(expect.arrayContaining([...commonFields, 'thumbnail_url', 'tags']));
+    const hasDimensions = (type: string) => keys[type].includes('width') && keys[type].includes('height');
+    expect([hasDimensions('video'), hasDimensions('audio'), hasDimensions('image')]).toEqual([true, false, true]);
     expect(items.find(({ type }: { type: string }) => type === 'image').duration).toBeNull();
   });
 
   it('the detail of an asset has the fields of its type', async () => {
     const detail = async (uid: string) => (await call('GET', `/assets/${uid}/`)).json();
-    expect(await detail(clip.uid)).toMatchObject({
-      width: 640,
-      height: 360,
-      content_type: 'video/mp4',
-    });
+    expect(await detail(clip.uid)).toMatchObject({ width: 640, height: 360, content_type: 'video/mp4' });
     const audio = await detail(tone.uid);
     expect(audio).toMatchObject({ type: 'audio', duration: 3.03, content_type: 'audio/mpeg' });
     expect(audio).not.toHaveProperty('width');

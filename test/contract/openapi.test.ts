@@ -19,10 +19,10 @@ describe.each([
   });
   afterAll(() => sandbox.end());
   const { call } = rawHttp(() => sandbox);
-  const document = async () => (await call('GET', '/openapi.json', { key: '' })).json();
+  const fetchDocument = async () => (await call('GET', '/openapi.json', { key: '' })).json();
 
   it('/openapi.json is valid OpenAPI 3.1 and needs no API key', async () => {
-    const described = await document();
+    const described = await fetchDocument();
     const { valid, errors } = await new Validator().validate(described);
     expect(errors).toBeUndefined();
     expect(valid).toBe(true);
@@ -36,7 +36,7 @@ describe.each([
   });
 
   it('/openapi.json describes every endpoint of the specification and its possible responses', async () => {
-    const { paths } = await document();
+    const { paths } = await fetchDocument();
     const operations = Object.entries(paths as Record<string, object>).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -72,7 +72,7 @@ describe.each([
   });
 
   it('/openapi.json has the operation IDs, types and unions that client generators need', async () => {
-    const { paths, components } = await document();
+    const { paths, components } = await fetchDocument();
     const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap((methods) =>
       Object.values(methods),
     );
@@ -106,26 +106,26 @@ describe.each([
   });
 
   it('the response check of the tests detects anything that /openapi.json does not describe', async () => {
-    const counted = {
+    const rateLimitHeaders = {
       'X-RateLimit-Limit': '1',
       'X-RateLimit-Remaining': '1',
       'X-RateLimit-Reset': '1',
     };
-    const made = (status: number, body: unknown, headers: Record<string, string> = counted) =>
+    const createResponse = (status: number, body: unknown, headers: Record<string, string> = rateLimitHeaders) =>
       new Response(JSON.stringify(body), {
         status,
         headers: { 'content-type': 'application/json', ...headers },
       });
-    const found = (method: string, path: string, response: Response) =>
+    const checkResponse = (method: string, path: string, response: Response) =>
       assertConformsToOpenApi(method, new URL(`${sandbox.url}/api/external/v1${path}`), response);
     const page = { items: [], ...(strict ? {} : { count: 0 }) };
-    await found('GET', '/assets/', made(200, page));
-    await expect(found('GET', '/assets/', made(200, { ...page, next: 1 }))).rejects.toThrow('next');
-    await expect(found('GET', '/assets/', made(200, page, {}))).rejects.toThrow('X-RateLimit');
-    await expect(found('GET', '/assets/', made(200, {}))).rejects.toThrow('items');
-    await expect(found('GET', '/assets/', made(206, page))).rejects.toThrow('status');
-    await expect(found('PUT', '/assets/', made(200, page))).rejects.toThrow('not described');
-    await expect(found('GET', '/thing/', made(200, page))).rejects.toThrow('not described');
-    await expect(found('DELETE', '/assets/a/', made(200, page))).rejects.toThrow('200');
+    await checkResponse('GET', '/assets/', createResponse(200, page));
+    await expect(checkResponse('GET', '/assets/', createResponse(200, { ...page, next: 1 }))).rejects.toThrow('next');
+    await expect(checkResponse('GET', '/assets/', createResponse(200, page, {}))).rejects.toThrow('X-RateLimit');
+    await expect(checkResponse('GET', '/assets/', createResponse(200, {}))).rejects.toThrow('items');
+    await expect(checkResponse('GET', '/assets/', createResponse(206, page))).rejects.toThrow('status');
+    await expect(checkResponse('PUT', '/assets/', createResponse(200, page))).rejects.toThrow('not described');
+    await expect(checkResponse('GET', '/thing/', createResponse(200, page))).rejects.toThrow('not described');
+    await expect(checkResponse('DELETE', '/assets/a/', createResponse(200, page))).rejects.toThrow('200');
   });
 });

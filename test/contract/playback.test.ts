@@ -15,21 +15,21 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-const player = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();
-const info = (asset_id: string, playback_token: string) =>
+const fetchPlayer = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();
+const requestPlaybackInfo = (asset_id: string, playback_token: string) =>
   call('POST', '/playback/info/', {
     key: '',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ asset_id, playback_token }),
   });
-const infoOf = async (name: string) => {
+const playbackInfoOf = async (name: string) => {
   const uid = uids[name] as string;
-  return (await info(uid, (await player(uid)).playback_token)).json();
+  return (await requestPlaybackInfo(uid, (await fetchPlayer(uid)).playback_token)).json();
 };
 
 describe('§4 player', () => {
   it('the player endpoint returns a token, a config and the items', async () => {
-    expect(await player(uids['clip.mp4'] as string)).toEqual({
+    expect(await fetchPlayer(uids['clip.mp4'] as string)).toEqual({
       uid: uids['clip.mp4'],
       playback_token: expect.stringMatching(/^[\w-]+\.[\w-]+$/),
       player_config: { auto_play: false, theme: 'dark' },
@@ -42,7 +42,7 @@ describe('§4 player', () => {
 
 describe('§2 items[].asset.thumbnail_url (absolute URL)', () => {
   const posterOf = async (uid: string) => {
-    const url = (await player(uid)).items[0].asset.thumbnail_url as string;
+    const url = (await fetchPlayer(uid)).items[0].asset.thumbnail_url as string;
     const response = await fetch(url);
     expect(response.status).toBe(200);
     return { url, type: response.headers.get('content-type'), response };
@@ -57,9 +57,9 @@ describe('§2 items[].asset.thumbnail_url (absolute URL)', () => {
   });
 
   it('thumbnail_url is a signed placeholder of the asset type when there is no thumbnail', async () => {
-    const waiting = await (await create(10, { content_type: 'audio/mpeg' })).json();
+    const unfinishedUpload = await (await create(10, { content_type: 'audio/mpeg' })).json();
     const pictures = new Set<string>();
-    for (const uid of [uids['clip.mp4'], uids['tone.mp3'], waiting.asset_uid]) {
+    for (const uid of [uids['clip.mp4'], uids['tone.mp3'], unfinishedUpload.asset_uid]) {
       const { url, type, response } = await posterOf(uid);
       expect(type).toBe('image/png');
       const bytes = Buffer.from(await response.arrayBuffer());
@@ -79,7 +79,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
       url: expect.stringContaining(`/media/${uids['clip.mp4']}/${file}?expires=`),
       expires_at: expect.any(String),
     });
-    const video = await infoOf('clip.mp4');
+    const video = await playbackInfoOf('clip.mp4');
     expect(video).toEqual({
       type: 'video',
       blocked: false,
@@ -98,12 +98,12 @@ describe('§4 POST /playback/info/, without an API key', () => {
   });
 
   it('the playback info of audio and images has the fields of their type', async () => {
-    expect(await infoOf('tone.mp3')).toMatchObject({
+    expect(await playbackInfoOf('tone.mp3')).toMatchObject({
       type: 'audio',
       source: { url: expect.any(String) },
       subtitle_tracks: [],
     });
-    expect(await infoOf('still.jpg')).toMatchObject({
+    expect(await playbackInfoOf('still.jpg')).toMatchObject({
       type: 'image',
       variants: [{ url: { url: expect.any(String) }, width: 320, height: 180 }],
     });
@@ -111,16 +111,16 @@ describe('§4 POST /playback/info/, without an API key', () => {
 
   it('the playback info of an asset that is not ready is blocked', async () => {
     const { asset_uid } = await (await create(10)).json();
-    const { playback_token } = await player(asset_uid);
-    expect(await (await info(asset_uid, playback_token)).json()).toMatchObject({ blocked: true });
+    const { playback_token } = await fetchPlayer(asset_uid);
+    expect(await (await requestPlaybackInfo(asset_uid, playback_token)).json()).toMatchObject({ blocked: true });
   });
 
   it('a forged token returns 401, a token of another asset 403, and a missing field 422', async () => {
     const [clip, tone] = [uids['clip.mp4'] as string, uids['tone.mp3'] as string];
-    const { playback_token } = await player(clip);
-    expect((await info(clip, `${playback_token.slice(0, -2)}xx`)).status).toBe(401);
-    expect((await info(clip, 'rubbish')).status).toBe(401);
-    expect((await info(tone, playback_token)).status).toBe(403);
+    const { playback_token } = await fetchPlayer(clip);
+    expect((await requestPlaybackInfo(clip, `${playback_token.slice(0, -2)}xx`)).status).toBe(401);
+    expect((await requestPlaybackInfo(clip, 'rubbish')).status).toBe(401);
+    expect((await requestPlaybackInfo(tone, playback_token)).status).toBe(403);
     const incomplete = await call('POST', '/playback/info/', {
       key: '',
       headers: { 'content-type': 'application/json' },
@@ -138,44 +138,44 @@ describe('§4 POST /playback/info/, without an API key', () => {
     expect(malformed.status).toBe(400);
     expect(await malformed.json()).toMatchObject({ error: { code: 'bad_request' } });
     const clip = uids['clip.mp4'] as string;
-    const { playback_token } = await player(clip);
-    const odd = (text: string) => text.replace(/.$/, 'é');
-    expect((await info(clip, odd(playback_token))).status).toBe(401);
-    const { source_url } = await infoOf('clip.mp4');
-    expect((await fetch(odd(source_url.url))).status).toBe(403);
+    const { playback_token } = await fetchPlayer(clip);
+    const withNonAsciiEnd = (text: string) => text.replace(/.$/, 'é');
+    expect((await requestPlaybackInfo(clip, withNonAsciiEnd(playback_token))).status).toBe(401);
+    const { source_url } = await playbackInfoOf('clip.mp4');
+    expect((await fetch(withNonAsciiEnd(source_url.url))).status).toBe(403);
   });
 
   it('an expired playback token returns 401, and an expired media URL returns 403', async () => {
     let now = Date.now();
-    const brief = await startSandbox({ playbackSeconds: 60, now: () => now });
-    const raw = rawHttp(() => brief);
+    const shortLivedSandbox = await startSandbox({ playbackSeconds: 60, now: () => now });
+    const raw = rawHttp(() => shortLivedSandbox);
     try {
       const asset = await raw.upload(fixturePath('still.jpg'));
       const { playback_token } = await (await raw.call('GET', `/assets/${asset.uid}/player/`)).json();
-      const ask = () =>
+      const requestInfo = () =>
         raw.call('POST', '/playback/info/', {
           key: '',
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({ asset_id: asset.uid, playback_token }),
         });
-      const { variants } = await (await ask()).json();
-      now += 60_001;
-      expect((await ask()).status).toBe(401);
+      const { variants } = await (await requestInfo()).json();
+      now += 60_001; // a millisecond after the 60 seconds
+      expect((await requestInfo()).status).toBe(401);
       expect((await fetch(variants[0].url.url)).status).toBe(403);
     } finally {
-      await brief.end();
+      await shortLivedSandbox.end();
     }
   });
 });
 
 describe('signed media', () => {
   it('every URL of an HLS stream is signed, and a changed signature, expiry or path returns 403', async () => {
-    const { hls_url } = await infoOf('clip.mp4');
+    const { hls_url } = await playbackInfoOf('clip.mp4');
     const master = await fetch(hls_url.url);
     expect(master.headers.get('Content-Type')).toBe('application/vnd.apple.mpegurl');
     expect(master.headers.get('Access-Control-Allow-Origin')).toBe('*');
-    const [line] = (await master.text()).split('\n').filter((each) => /^playlist/.test(each));
-    const playlistUrl = new URL(line as string, hls_url.url);
+    const [playlistName] = (await master.text()).split('\n').filter((each) => /^playlist/.test(each));
+    const playlistUrl = new URL(playlistName as string, hls_url.url);
     const playlist = await (await fetch(playlistUrl)).text();
     const [segment] = playlist.split('\n').filter((each) => /^segment/.test(each));
     const segmentUrl = new URL(segment as string, playlistUrl);
@@ -183,43 +183,43 @@ describe('signed media', () => {
     for (const url of [segmentUrl, new URL(init, playlistUrl)])
       expect((await fetch(url)).headers.get('Content-Type')).toBe('video/mp4');
 
-    const refused = async (change: (url: URL) => void) => {
+    const statusWithChange = async (change: (url: URL) => void) => {
       const url = new URL(segmentUrl);
       change(url);
       return (await fetch(url)).status;
     };
-    expect(await refused((url) => url.searchParams.set('signature', 'x'.repeat(43)))).toBe(403);
-    expect(await refused((url) => url.searchParams.set('expires', '4102444800'))).toBe(403);
-    expect(await refused((url) => url.searchParams.delete('signature'))).toBe(403);
+    expect(await statusWithChange((url) => url.searchParams.set('signature', 'x'.repeat(43)))).toBe(403);
+    expect(await statusWithChange((url) => url.searchParams.set('expires', '4102444800'))).toBe(403);
+    expect(await statusWithChange((url) => url.searchParams.delete('signature'))).toBe(403);
     expect(
-      await refused((url) => {
+      await statusWithChange((url) => {
         url.pathname = url.pathname.replace('segment-1-1', 'segment-1-2');
       }),
     ).toBe(403);
   });
 
-  it('the source URL supports range requests', async () => {
-    const { source_url } = await infoOf('clip.mp4');
+  it('the source URL of an asset supports range requests', async () => {
+    const { source_url } = await playbackInfoOf('clip.mp4');
     const bytes = readFileSync(fixturePath('clip.mp4'));
-    const part = async (range: string) => {
+    const fetchRange = async (range: string) => {
       const response = await fetch(source_url.url, { headers: { range } });
       const body = Buffer.from(await response.arrayBuffer());
       return { status: response.status, range: response.headers.get('Content-Range'), body };
     };
-    expect(await part('bytes=10-19')).toEqual({
+    expect(await fetchRange('bytes=10-19')).toEqual({
       status: 206,
       range: 'bytes 10-19/431943',
       body: bytes.subarray(10, 20),
     });
-    expect((await part('bytes=-5')).body).toEqual(bytes.subarray(-5));
-    expect((await part('bytes=431940-')).body).toEqual(bytes.subarray(431940));
-    expect(await part('bytes=431943-')).toMatchObject({ status: 416, range: 'bytes */431943' });
-    const whole = await fetch(source_url.url);
-    expect(Buffer.from(await whole.arrayBuffer()).equals(bytes)).toBe(true);
+    expect((await fetchRange('bytes=-5')).body).toEqual(bytes.subarray(-5));
+    expect((await fetchRange('bytes=431940-')).body).toEqual(bytes.subarray(431940));
+    expect(await fetchRange('bytes=431943-')).toMatchObject({ status: 416, range: 'bytes */431943' });
+    const wholeFile = await fetch(source_url.url);
+    expect(Buffer.from(await wholeFile.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
   it('ffprobe reads the expected duration and codecs from the HLS stream', { tags: 'ffmpeg' }, async () => {
-    const { hls_url } = await infoOf('clip.mp4');
+    const { hls_url } = await playbackInfoOf('clip.mp4');
     const { format, streams } = await runFfprobe(hls_url.url);
     expect(Number(format.duration)).toBeCloseTo(10, 0);
     expect(streams.map(({ codec_name }) => codec_name)).toEqual(['h264', 'aac']);

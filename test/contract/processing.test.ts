@@ -25,14 +25,14 @@ beforeAll(async () => {
 afterAll(() => sandbox.end());
 
 /** Uploads a file and expects status `ready`. @returns the asset and its playback info */
-const ready = async (path: string) => {
+const uploadUntilReady = async (path: string) => {
   const asset = await upload(path);
   expect(asset).toMatchObject({ status: 'ready', failure_reason: null });
   return { asset, info: await playbackInfo(asset.uid) };
 };
 
 /** Returns the renditions of a master playlist, as listed and as ffprobe reports them. */
-const stepsOf = async (masterUrl: string) => {
+const fetchRenditions = async (masterUrl: string) => {
   const master = await (await fetch(masterUrl)).text();
   const entries = [...master.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(\S+)/gm)];
   return Promise.all(
@@ -45,7 +45,7 @@ const stepsOf = async (masterUrl: string) => {
         codecs: attribute('CODECS'),
         bandwidth: Number(attribute('BANDWIDTH')),
         audioGroup: attribute('AUDIO'),
-        found: {
+        probed: {
           resolution: `${video.width}x${video.height}`,
           names: streams.map(({ codec_name }) => codec_name),
           profile: video.profile,
@@ -58,7 +58,7 @@ const stepsOf = async (masterUrl: string) => {
   );
 };
 
-const imageAt = async (url: string) => {
+const fetchImage = async (url: string) => {
   const response = await fetch(url);
   expect(response.status).toBe(200);
   const bytes = Buffer.from(await response.arrayBuffer());
@@ -68,9 +68,9 @@ const imageAt = async (url: string) => {
 };
 
 describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
-  let clip: Awaited<ReturnType<typeof ready>>;
+  let clip: Awaited<ReturnType<typeof uploadUntilReady>>;
   beforeAll(async () => {
-    clip = await ready(fixturePath('clip.mp4'));
+    clip = await uploadUntilReady(fixturePath('clip.mp4'));
   });
 
   it('a video has a thumbnail in every response in which §2 names `thumbnail_url` (absolute URL)', async () => {
@@ -78,30 +78,30 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
     const url = new RegExp(`^${sandbox.url}/media/${uid}/extras/thumbnail\\.jpg\\?expires=`);
     expect(thumbnail_url).toMatch(url);
     const { items } = await (await call('GET', '/videos/')).json();
-    const listed = items.find((item: { uid: string }) => item.uid === uid);
-    expect(listed).toMatchObject({ thumbnail_url: expect.stringMatching(url) });
+    const listItem = items.find((item: { uid: string }) => item.uid === uid);
+    expect(listItem).toMatchObject({ thumbnail_url: expect.stringMatching(url) });
     const player = await (await call('GET', `/assets/${uid}/player/`)).json();
     expect(player.items[0].asset.thumbnail_url).toMatch(url);
-    expect((await imageAt(thumbnail_url)).size).toEqual({ width: 640, height: 360 });
+    expect((await fetchImage(thumbnail_url)).size).toEqual({ width: 640, height: 360 });
     expect((await fetch(thumbnail_url.replace('thumbnail', 'sprites-0'))).status).toBe(403);
   });
 
   it('a video has two HLS renditions that match the attributes in the playlist', async () => {
-    const [top, lower, ...more] = await stepsOf(clip.info.hls_url.url);
-    expect(more).toEqual([]);
+    const [top, lower, ...others] = await fetchRenditions(clip.info.hls_url.url);
+    expect(others).toEqual([]);
     expect(top).toMatchObject({
       resolution: '640x360',
       codecs: 'avc1.64001f,mp4a.40.2',
-      found: { resolution: '640x360', names: ['h264', 'aac'], packets: 250 },
+      probed: { resolution: '640x360', names: ['h264', 'aac'], packets: 250 },
     });
-    const level = lower?.found.level.toString(16).padStart(2, '0');
+    const level = lower?.probed.level.toString(16).padStart(2, '0');
     expect(lower).toMatchObject({
       resolution: '320x180',
       codecs: `avc1.4d40${level},mp4a.40.2`, // 4d: Main profile
-      found: { resolution: '320x180', names: ['h264', 'aac'], profile: 'Main', packets: 250 },
+      probed: { resolution: '320x180', names: ['h264', 'aac'], profile: 'Main', packets: 250 },
     });
     expect(lower?.bandwidth).toBeLessThan(top?.bandwidth as number);
-    for (const step of [top, lower]) expect(step?.found.seconds).toBeCloseTo(10, 0);
+    for (const rendition of [top, lower]) expect(rendition?.probed.seconds).toBeCloseTo(10, 0);
   });
 
   it('a video has preview sprites whose cues cover its duration', async () => {
@@ -116,7 +116,7 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
     expect(cues.map(([, , end]) => Number(end))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     const sheets = new Set(cues.map(([, , , uri = '']) => new URL(uri, url).href));
     expect(sheets.size).toBe(1);
-    const { size: sheet } = await imageAt([...sheets][0] as string);
+    const { size: sheet } = await fetchImage([...sheets][0] as string);
     const places = cues.map((each) => each.slice(4).map(Number) as [number, number, number, number]);
     expect(new Set(places.map(String)).size).toBe(10);
     for (const [x, y, width, height] of places) {
@@ -132,7 +132,7 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
       ...videoInput('320x240', 1),
       ...['-filter_complex', '[0:v][1:v]concat=n=2:v=1', '-pix_fmt', 'yuv420p'],
     );
-    const { bytes } = await imageAt((await ready(late)).asset.thumbnail_url);
+    const { bytes } = await fetchImage((await uploadUntilReady(late)).asset.thumbnail_url);
     const path = join(temporaryFolder(), 'thumbnail.jpg');
     writeFileSync(path, bytes);
     expect(await measureBrightness(path)).toBeGreaterThan(60);
@@ -143,17 +143,17 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
       'frame.mp4',
       ...['-f', 'lavfi', '-i', 'color=black:size=64x48:duration=0.04', '-pix_fmt', 'yuv420p'],
     );
-    const { asset } = await ready(frame);
-    expect((await imageAt(asset.thumbnail_url)).size).toEqual({ width: 64, height: 48 });
+    const { asset } = await uploadUntilReady(frame);
+    expect((await fetchImage(asset.thumbnail_url)).size).toEqual({ width: 64, height: 48 });
   });
 
   it('a video with rotation metadata has upright dimensions, thumbnail and renditions', async () => {
     const upright = await makeMedia('upright.mp4', ...videoInput('64x48', 1), '-pix_fmt', 'yuv420p');
-    const { asset, info } = await ready(rotateMp4(upright, 48));
+    const { asset, info } = await uploadUntilReady(rotateMp4(upright, 48));
     expect(asset).toMatchObject({ width: 48, height: 64 });
-    expect((await imageAt(asset.thumbnail_url)).size).toEqual({ width: 48, height: 64 });
-    const steps = await stepsOf(info.hls_url.url);
-    expect(steps.map(({ resolution }) => resolution)).toEqual(['48x64', '24x32']);
+    expect((await fetchImage(asset.thumbnail_url)).size).toEqual({ width: 48, height: 64 });
+    const renditions = await fetchRenditions(info.hls_url.url);
+    expect(renditions.map(({ resolution }) => resolution)).toEqual(['48x64', '24x32']);
   });
 
   it('the renditions of a video with several audio languages share the audio playlists', async () => {
@@ -162,10 +162,10 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
       ...[...videoInput('320x240', 1), ...audioInput(1, 440), ...audioInput(1, 880), '-pix_fmt', 'yuv420p'],
       ...['-map', '0', '-map', '1', '-map', '2', '-metadata:s:a:0', 'language=eng'],
     );
-    const steps = await stepsOf((await ready(languages)).info.hls_url.url);
-    expect(steps.map(({ audioGroup }) => audioGroup)).toEqual(['audio-1', 'audio-1']);
-    expect(steps[1]?.codecs).toMatch(/^avc1\.4d40..,mp4a\.40\.2$/);
-    expect(steps[1]?.found.names).toEqual(['h264']);
+    const renditions = await fetchRenditions((await uploadUntilReady(languages)).info.hls_url.url);
+    expect(renditions.map(({ audioGroup }) => audioGroup)).toEqual(['audio-1', 'audio-1']);
+    expect(renditions[1]?.codecs).toMatch(/^avc1\.4d40..,mp4a\.40\.2$/);
+    expect(renditions[1]?.probed.names).toEqual(['h264']);
   });
 
   it('the duration of a transport stream does not depend on its start timestamp', async () => {
@@ -174,9 +174,9 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
       ...[...videoInput('64x48', 6), ...audioInput(6), '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'aac'],
       ...['-output_ts_offset', '5000'],
     );
-    const { asset, info } = await ready(broadcast);
+    const { asset, info } = await uploadUntilReady(broadcast);
     expect(asset.duration).toBeCloseTo(6, 0);
-    for (const { found } of await stepsOf(info.hls_url.url)) expect(found.seconds).toBeCloseTo(6, 0);
+    for (const { probed } of await fetchRenditions(info.hls_url.url)) expect(probed.seconds).toBeCloseTo(6, 0);
   });
 
   it.each([
@@ -185,10 +185,10 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
     ['H.264 and PCM', 'camera.mov', ['-pix_fmt', 'yuv420p', '-c:a', 'pcm_s16le']],
   ])('%s, which HLS does not support, is encoded for both renditions', async (_what, name, codecs) => {
     const path = await makeMedia(name, ...videoInput('320x240', 1), ...audioInput(1), ...codecs);
-    const steps = await stepsOf((await ready(path)).info.hls_url.url);
-    expect(steps.map(({ resolution }) => resolution)).toEqual(['320x240', '160x120']);
-    for (const { found, codecs: declaredCodecs, resolution } of steps) {
-      expect(found).toMatchObject({ resolution, names: ['h264', 'aac'], packets: 25 });
+    const renditions = await fetchRenditions((await uploadUntilReady(path)).info.hls_url.url);
+    expect(renditions.map(({ resolution }) => resolution)).toEqual(['320x240', '160x120']);
+    for (const { probed, codecs: declaredCodecs, resolution } of renditions) {
+      expect(probed).toMatchObject({ resolution, names: ['h264', 'aac'], packets: 25 });
       expect(declaredCodecs).toMatch(/^avc1\.4d40[0-9a-f]{2},mp4a\.40\.2$/);
     }
   });
@@ -196,7 +196,7 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
 
 describe.concurrent('audio', { tags: 'ffmpeg' }, () => {
   const waveformOf = async (path: string) => {
-    const { asset, info } = await ready(path);
+    const { asset, info } = await uploadUntilReady(path);
     const response = await fetch(info.waveform_url.url);
     expect(response.headers.get('Content-Type')).toBe('application/json');
     const waveform = (await response.json()) as { duration: number; peaks: number[] };
@@ -225,11 +225,11 @@ describe.concurrent('audio', { tags: 'ffmpeg' }, () => {
 describe.concurrent('images', { tags: 'ffmpeg' }, () => {
   const still = (size: string) => [...videoInput(size, 1), '-frames:v', '1'];
   const variantsOf = async (path: string) => {
-    const { asset, info } = await ready(path);
+    const { asset, info } = await uploadUntilReady(path);
     const sizes = await Promise.all(
       info.variants.map(async ({ url, width, height }: Variant) => {
         const name = new URL(url.url).pathname.split('/').at(-1) as string;
-        if (name !== 'source') expect((await imageAt(url.url)).size).toEqual({ width, height });
+        if (name !== 'source') expect((await fetchImage(url.url)).size).toEqual({ width, height });
         return { name, width, height };
       }),
     );
@@ -282,10 +282,7 @@ describe.concurrent('images', { tags: 'ffmpeg' }, () => {
   it('an image is detected regardless of its file name', async () => {
     const renamed = join(temporaryFolder(), 'film.mp4');
     writeFileSync(renamed, readFileSync(await makeMedia('a.png', ...still('64x32'))));
-    expect((await variantsOf(renamed)).asset).toMatchObject({
-      type: 'image',
-      content_type: 'image/png',
-    });
+    expect((await variantsOf(renamed)).asset).toMatchObject({ type: 'image', content_type: 'image/png' });
   });
 
   type Variant = { url: { url: string }; width: number; height: number };

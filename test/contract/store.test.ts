@@ -7,14 +7,14 @@ import { fixturePath, startSandbox } from '../support/sandbox.ts';
 import { openDatabase } from '../support/sqlite.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const started = async (options: Parameters<typeof startSandbox>[0] = {}) => {
+const startSandboxForTest = async (options: Parameters<typeof startSandbox>[0] = {}) => {
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox.end());
   return { sandbox, ...rawHttp(() => sandbox) };
 };
 
 /** Takes a write lock on the store as another program. @returns a function that releases it */
-function lock(dataDir: string): () => void {
+function lockDatabase(dataDir: string): () => void {
   const other = openDatabase(join(dataDir, 'sandbox.db'));
   other.exec('BEGIN IMMEDIATE');
   return () => {
@@ -25,65 +25,65 @@ function lock(dataDir: string): () => void {
 
 describe('locked database', () => {
   it('§7 writes return 503 in the format of the endpoint while the database is locked, and reads succeed', async () => {
-    const { sandbox, call, send, create } = await started();
+    const { sandbox, call, send, create } = await startSandboxForTest();
     const folders = `/workspaces/${sandbox.workspace}/folders/`;
-    const release = lock(sandbox.dataDir);
+    const unlock = lockDatabase(sandbox.dataDir);
     const refused = await send('POST', folders, { name: 'Campaigns' });
     expect([refused.status, await refused.json()]).toEqual([
       503,
       { error: { code: 'unavailable', message: expect.any(String) } },
     ]);
-    const creation = await create(5);
-    expect([creation.status, creation.headers.get('content-type')]).toEqual([
+    const refusedUpload = await create(5);
+    expect([refusedUpload.status, refusedUpload.headers.get('content-type')]).toEqual([
       503,
       expect.stringMatching(/^text\/plain/),
     ]);
     expect((await call('GET', '/assets/')).status).toBe(200);
-    release();
+    unlock();
     expect((await send('POST', folders, { name: 'Campaigns' })).status).toBe(201);
     expect((await call('GET', '/assets/')).status).toBe(200);
   });
 
   it('the last PATCH of an upload waits for the locked database while other requests are served', async () => {
-    const { sandbox, call, create, patch, processed } = await started();
+    const { sandbox, call, create, patch, processed } = await startSandboxForTest();
     const bytes = readFileSync(fixturePath('still.jpg'));
     const { location, asset_uid } = await (await create(bytes.length)).json();
-    const release = lock(sandbox.dataDir);
-    const last = patch(location, 0, bytes);
+    const unlock = lockDatabase(sandbox.dataDir);
+    const lastPatch = patch(location, 0, bytes);
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect((await call('GET', '/assets/')).status).toBe(200);
-    release();
-    const { status, headers } = await last;
+    unlock();
+    const { status, headers } = await lastPatch;
     expect([status, headers.get('X-Checksum-Blake3')]).toEqual([204, expect.stringMatching(/^[0-9a-f]{64}$/)]);
     expect((await processed(asset_uid)).status).toBe('ready');
   });
 });
 
 describe('failed creation of an asset', () => {
-  const refused = async () => {
-    const { sandbox, ...http } = await started();
+  const createBlockedUpload = async () => {
+    const { sandbox, ...http } = await startSandboxForTest();
     const bytes = readFileSync(fixturePath('still.jpg'));
     const { location, asset_uid } = await (await http.create(bytes.length)).json();
-    const inTheWay = join(sandbox.dataDir, 'media', asset_uid);
-    writeFileSync(inTheWay, 'no folder');
+    const blockingFile = join(sandbox.dataDir, 'media', asset_uid);
+    writeFileSync(blockingFile, 'no folder');
     const last = await http.patch(location, 0, bytes);
     expect(last.status).toBeGreaterThanOrEqual(500);
     const { headers } = await http.head(location);
     expect(headers.get('Upload-Offset')).toBe(String(bytes.length));
-    return { ...http, bytes, location, asset_uid, mend: () => rmSync(inTheWay) };
+    return { ...http, bytes, location, asset_uid, unblock: () => rmSync(blockingFile) };
   };
 
   it('a complete upload that cannot be stored becomes an asset once the disk allows it', async () => {
-    const { processed, mend, asset_uid } = await refused();
-    mend();
+    const { processed, unblock, asset_uid } = await createBlockedUpload();
+    unblock();
     expect((await processed(asset_uid)).status).toBe('ready');
   });
 
   it('an empty PATCH retries to store a complete upload and returns the checksum', async () => {
-    const { patch, processed, mend, location, bytes, asset_uid } = await refused();
-    mend();
-    const again = await patch(location, bytes.length, new Uint8Array());
-    expect([again.status, again.headers.get('X-Checksum-Blake3')]).toEqual([
+    const { patch, processed, unblock, location, bytes, asset_uid } = await createBlockedUpload();
+    unblock();
+    const emptyPatch = await patch(location, bytes.length, new Uint8Array());
+    expect([emptyPatch.status, emptyPatch.headers.get('X-Checksum-Blake3')]).toEqual([
       204,
       expect.stringMatching(/^[0-9a-f]{64}$/),
     ]);
@@ -93,7 +93,7 @@ describe('failed creation of an asset', () => {
 
 describe('replaced or corrupt databases', () => {
   /** Creates the data folder of a stopped sandbox that has one asset. */
-  const folder = async () => {
+  const createUsedDataDir = async () => {
     const before = await startSandbox();
     await rawHttp(() => before).upload(fixturePath('still.jpg'));
     await before.close();
@@ -103,23 +103,23 @@ describe('replaced or corrupt databases', () => {
   };
 
   it('the sandbox starts without a note when its database is intact', async () => {
-    const { dataDir, key } = await folder();
-    const { sandbox } = await started({ dataDir });
+    const { dataDir, key } = await createUsedDataDir();
+    const { sandbox } = await startSandboxForTest({ dataDir });
     expect(sandbox.notes).toEqual([]);
     expect(sandbox.hasKey(key)).toBe(true);
   });
 
   it('stopping the sandbox leaves all data in sandbox.db itself', async () => {
-    const { dataDir, path, key } = await folder();
+    const { dataDir, path, key } = await createUsedDataDir();
     for (const name of ['sandbox.db-wal', 'sandbox.db-shm']) rmSync(join(dataDir, name), { force: true });
-    const { sandbox } = await started({ dataDir });
+    const { sandbox } = await startSandboxForTest({ dataDir });
     expect([sandbox.hasKey(key), sandbox.notes, existsSync(path)]).toEqual([true, [], true]);
   });
 
   it('the sandbox initializes an empty database and reports that assets are missing', async () => {
-    const { dataDir, path, key } = await folder();
+    const { dataDir, path, key } = await createUsedDataDir();
     truncateSync(path, 0);
-    const { sandbox, call } = await started({ dataDir });
+    const { sandbox, call } = await startSandboxForTest({ dataDir });
     expect(sandbox.notes).toEqual(['sandbox.db lacks 1 of the assets in media/: it was replaced or has lost data']);
     expect(sandbox.hasKey(key)).toBe(false);
     expect((await call('GET', '/assets/', { key })).status).toBe(401);
@@ -151,7 +151,7 @@ describe('replaced or corrupt databases', () => {
   });
 
   it('the sandbox does not start when its database is missing and other files remain', async () => {
-    const { dataDir, path } = await folder();
+    const { dataDir, path } = await createUsedDataDir();
     rmSync(path);
     writeFileSync(join(dataDir, 'credentials.json'), '{}');
     await expect(startSandbox({ dataDir })).rejects.toThrow('whose sandbox.db is missing');
@@ -162,6 +162,6 @@ describe('replaced or corrupt databases', () => {
     const dataDir = temporaryFolder();
     mkdirSync(join(dataDir, 'media'));
     for (const name of ['lock', 'lock-journal']) writeFileSync(join(dataDir, name), '');
-    expect((await started({ dataDir })).sandbox.notes).toEqual([]);
+    expect((await startSandboxForTest({ dataDir })).sandbox.notes).toEqual([]);
   });
 });

@@ -12,30 +12,29 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-const keysOf = async (path: string) => Object.keys(await (await call('GET', path)).json());
+const fetchKeys = async (path: string) => Object.keys(await (await call('GET', path)).json());
 
-const named = [...['uid', 'name', 'description', 'status', 'created_at', 'duration', 'thumbnail_url', 'tags']].sort();
+const specifiedFields = [
+  ...['uid', 'name', 'description', 'status', 'created_at', 'duration', 'thumbnail_url', 'tags'],
+].sort();
 
 it('§2 the strict service returns pages with only `items` and records with only the named fields', async () => {
   const page = await (await call('GET', '/videos/')).json();
   expect(Object.keys(page)).toEqual(['items']);
-  expect(Object.keys(page.items[0]).sort()).toEqual(named);
-  expect((await keysOf(`/assets/${uid}/`)).sort()).toEqual(named);
+  expect(Object.keys(page.items[0]).sort()).toEqual(specifiedFields);
+  expect((await fetchKeys(`/assets/${uid}/`)).sort()).toEqual(specifiedFields);
 });
 
 it('§2 the strict service returns only the uid of a workspace, and uid, name and children of a folder', async () => {
   const { items } = await (await call('GET', '/workspaces/')).json();
   expect(items.map(Object.keys)).toEqual([['uid'], ['uid']]);
   const path = `/workspaces/${sandbox.workspace}/folders/`;
-  const make = (body: object) =>
-    call('POST', path, {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  const top = await (await make({ name: 'Top' })).json();
-  const below = await (await make({ name: 'Below', parent_uid: top.uid })).json();
-  expect(below).toEqual({ uid: below.uid, name: 'Below', children: [] });
-  expect(await (await call('GET', path)).json()).toEqual([{ uid: top.uid, name: 'Top', children: [below] }]);
+  const createFolder = (body: object) =>
+    call('POST', path, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const top = await (await createFolder({ name: 'Top' })).json();
+  const subfolder = await (await createFolder({ name: 'Below', parent_uid: top.uid })).json();
+  expect(subfolder).toEqual({ uid: subfolder.uid, name: 'Below', children: [] });
+  expect(await (await call('GET', path)).json()).toEqual([{ uid: top.uid, name: 'Top', children: [subfolder] }]);
 });
 
 it('§7 the strict service returns errors as an `error` object with a message, or as text', async () => {
@@ -48,9 +47,9 @@ it('§7 the strict service returns errors as an `error` object with a message, o
 
 it('the strict service sends only headers that the specification, tus or HTTP names', async () => {
   const { location } = await (await create(5)).json();
-  const answers = [await call('GET', '/assets/'), await create(5), await head(location)];
-  const names = new Set(answers.flatMap(({ headers }) => [...headers.keys()]));
-  expect([...names].sort()).toEqual(
+  const responses = [await call('GET', '/assets/'), await create(5), await head(location)];
+  const headerNames = new Set(responses.flatMap(({ headers }) => [...headers.keys()]));
+  expect([...headerNames].sort()).toEqual(
     [
       ...['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
       ...['location', 'upload-offset', 'tus-resumable', 'cache-control'],

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.end());
 const { call, create, head, offsetOf, patch, processed } = rawHttp(() => sandbox);
 
-const session = async (size: number, metadata?: Record<string, string>) =>
+const createSession = async (size: number, metadata?: Record<string, string>) =>
   (await create(size, metadata)).json() as Promise<{
     uid: string;
     location: string;
@@ -32,19 +32,19 @@ describe('§4 POST /upload/', () => {
       content_type: 'video/mp4',
     });
     expect(response.status).toBe(201);
-    const made = await response.json();
-    expect(made).toEqual({
+    const session = await response.json();
+    expect(session).toEqual({
       uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      location: `/api/external/v1/upload/${made.uid}/`,
+      location: `/api/external/v1/upload/${session.uid}/`,
       asset_uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
       total_size: 1234,
       expires_at: expect.any(String),
     });
-    expect(response.headers.get('Location')).toBe(made.location);
+    expect(response.headers.get('Location')).toBe(session.location);
     // "sessions expire after 24 hours"
-    const hours = (Date.parse(made.expires_at) - Date.now()) / 3_600_000;
+    const hours = (Date.parse(session.expires_at) - Date.now()) / 3_600_000;
     expect(hours).toBeCloseTo(24, 1);
-    const asset = await (await call('GET', `/assets/${made.asset_uid}/`)).json();
+    const asset = await (await call('GET', `/assets/${session.asset_uid}/`)).json();
     expect(asset).toMatchObject({ name: 'Naïve clip', description: 'two words', size: 1234 });
     expect(asset.status).not.toBe('ready');
   });
@@ -88,7 +88,7 @@ it('an upload over the maximum size returns 413, and one over the free space ret
 describe('§4 PATCH and HEAD {location}', () => {
   it('PATCH returns 204 with the new offset, and the last PATCH also returns the checksum', async () => {
     const bytes = someBytes(3000);
-    const { location, asset_uid } = await session(3000);
+    const { location, asset_uid } = await createSession(3000);
     const first = await patch(location, 0, bytes.subarray(0, 1000));
     expect([first.status, first.headers.get('Upload-Offset')]).toEqual([204, '1000']);
     expect(first.headers.get('X-Checksum-Blake3')).toBeNull();
@@ -102,7 +102,7 @@ describe('§4 PATCH and HEAD {location}', () => {
 
   it('the checksum of a complete upload equals the output of b3sum', { tags: 'b3sum' }, async () => {
     const bytes = someBytes(3000);
-    const { location } = await session(3000);
+    const { location } = await createSession(3000);
     await patch(location, 0, bytes.subarray(0, 1000));
     const { headers } = await patch(location, 1000, bytes.subarray(1000));
     const path = join(temporaryFolder(), 'bytes');
@@ -111,7 +111,7 @@ describe('§4 PATCH and HEAD {location}', () => {
   });
 
   it('HEAD returns Upload-Offset and, as tus requires, Upload-Length', async () => {
-    const { location } = await session(10);
+    const { location } = await createSession(10);
     await patch(location, 0, Buffer.from('abc'));
     const response = await head(location);
     expect([response.status, response.headers.get('Upload-Offset')]).toEqual([200, '3']);
@@ -120,7 +120,7 @@ describe('§4 PATCH and HEAD {location}', () => {
   });
 
   it('"409 means the sent Upload-Offset differs": the response header has the correct offset', async () => {
-    const { location } = await session(10);
+    const { location } = await createSession(10);
     await patch(location, 0, Buffer.from('abc'));
     for (const wrong of [0, 4]) {
       const response = await patch(location, wrong, Buffer.from('x'));
@@ -129,10 +129,10 @@ describe('§4 PATCH and HEAD {location}', () => {
   });
 
   it('"at most 50 MiB per request": a larger PATCH, or one beyond Upload-Length, returns 413', async () => {
-    const { location } = await session(60 * 1024 * 1024);
+    const { location } = await createSession(60 * 1024 * 1024);
     const tooMuch = await patch(location, 0, Buffer.alloc(50 * 1024 * 1024 + 1));
     expect(tooMuch.status).toBe(413);
-    const small = await session(3);
+    const small = await createSession(3);
     expect((await patch(small.location, 0, Buffer.from('four'))).status).toBe(413);
     expect((await head(small.location)).headers.get('Upload-Offset')).toBe('0');
   });
@@ -142,14 +142,14 @@ describe('§4 PATCH and HEAD {location}', () => {
     ['Content-Type', 'application/json', 400],
     ['Upload-Offset', 'x', 400],
   ])('PATCH with the invalid header %s: %j returns %d', async (name, value, status) => {
-    const { location } = await session(3);
+    const { location } = await createSession(3);
     const response = await patch(location, 0, Buffer.from('abc'), { [name]: value });
     expect(response.status).toBe(status);
     expect(response.headers.get('Tus-Resumable')).toBe('1.0.0');
   });
 
   it('PATCH keeps the bytes that arrived before the connection dropped', async () => {
-    const { location } = await session(2_000_000);
+    const { location } = await createSession(2_000_000);
     const bytes = someBytes(2_000_000);
     const outgoing = request(sandbox.url + location, {
       method: 'PATCH',
@@ -174,14 +174,14 @@ describe('§4 PATCH and HEAD {location}', () => {
   });
 
   it('only one of several concurrent PATCH requests at the same offset succeeds', async () => {
-    const { location, asset_uid } = await session(400_000);
+    const { location, asset_uid } = await createSession(400_000);
     const bytes = someBytes(400_000);
-    const answers = await Promise.allSettled([
+    const results = await Promise.allSettled([
       patch(location, 0, bytes),
       patch(location, 0, bytes),
       patch(location, 0, bytes),
     ]);
-    const statuses = answers.map((each) => (each.status === 'fulfilled' ? each.value.status : 0));
+    const statuses = results.map((result) => (result.status === 'fulfilled' ? result.value.status : 0));
     expect(statuses.filter((status) => status === 204)).toHaveLength(1);
     const source = join(sandbox.dataDir, 'media', asset_uid, 'source');
     expect(readFileSync(source).equals(bytes)).toBe(true);
@@ -190,22 +190,22 @@ describe('§4 PATCH and HEAD {location}', () => {
   it.each([
     ['PATCH', (location: string) => patch(location, 1, Buffer.from('bc'))],
     ['HEAD', (location: string) => head(location)],
-  ])('%s of an upload whose asset was deleted returns 404', async (_method, ask) => {
-    const { location, asset_uid } = await session(3);
+  ])('%s of an upload whose asset was deleted returns 404', async (_method, sendRequest) => {
+    const { location, asset_uid } = await createSession(3);
     await patch(location, 0, Buffer.from('a'));
     expect((await call('DELETE', `/assets/${asset_uid}/`)).status).toBe(204);
-    expect((await ask(location)).status).toBe(404);
+    expect((await sendRequest(location)).status).toBe(404);
   });
 
   it('PATCH and HEAD of an expired upload session return 404', async () => {
-    const brief = await startSandbox({ sessionSeconds: 0 });
-    const raw = rawHttp(() => brief);
+    const sandboxWithExpiredSessions = await startSandbox({ sessionSeconds: 0 });
+    const http = rawHttp(() => sandboxWithExpiredSessions);
     try {
-      const { location } = await (await raw.create(3)).json();
-      expect((await raw.head(location)).status).toBe(404);
-      expect((await raw.patch(location, 0, Buffer.from('abc'))).status).toBe(404);
+      const { location } = await (await http.create(3)).json();
+      expect((await http.head(location)).status).toBe(404);
+      expect((await http.patch(location, 0, Buffer.from('abc'))).status).toBe(404);
     } finally {
-      await brief.end();
+      await sandboxWithExpiredSessions.end();
     }
   });
 });
@@ -216,19 +216,19 @@ describe('restarts', () => {
     const bytes = someBytes(5000);
     const raw = rawHttp(() => before);
     const { location } = await (await raw.create(5000)).json();
-    const checksum = async (sandboxNow: TestSandbox, from: number) => {
-      const { patch: send } = rawHttp(() => sandboxNow);
-      return (await send(location, from, bytes.subarray(from))).headers.get('X-Checksum-Blake3');
+    const checksum = async (target: TestSandbox, offset: number) => {
+      const { patch: patchNow } = rawHttp(() => target);
+      return (await patchNow(location, offset, bytes.subarray(offset))).headers.get('X-Checksum-Blake3');
     };
     await raw.patch(location, 0, bytes.subarray(0, 2000));
     await before.close();
     const after = await startSandbox({ dataDir: before.dataDir });
     try {
-      const { head: ask } = rawHttp(() => after);
-      expect((await ask(location)).headers.get('Upload-Offset')).toBe('2000');
-      const { location: other } = await session(5000);
-      const whole = await patch(other, 0, bytes);
-      expect(await checksum(after, 2000)).toBe(whole.headers.get('X-Checksum-Blake3'));
+      const { head: headAfter } = rawHttp(() => after);
+      expect((await headAfter(location)).headers.get('Upload-Offset')).toBe('2000');
+      const { location: otherLocation } = await createSession(5000);
+      const wholeUpload = await patch(otherLocation, 0, bytes);
+      expect(await checksum(after, 2000)).toBe(wholeUpload.headers.get('X-Checksum-Blake3'));
     } finally {
       await after.end();
     }
@@ -252,8 +252,8 @@ describe('restarts', () => {
 });
 
 describe('§3 Processing', () => {
-  const content = async (name: string, bytes: Uint8Array) => {
-    const { location, asset_uid } = await session(bytes.length, { filename: name });
+  const uploadContent = async (name: string, bytes: Uint8Array) => {
+    const { location, asset_uid } = await createSession(bytes.length, { filename: name });
     await patch(location, 0, bytes);
     return processed(asset_uid);
   };
@@ -262,25 +262,22 @@ describe('§3 Processing', () => {
     ['random bytes named .mp4', 'a.mp4', () => someBytes(20_000), 'unsupported'],
     ['a truncated video', 'b.mp4', () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000), 'truncated'],
   ])('processing of %s fails with a reason', async (_what, name, bytes, reason) => {
-    const asset = await content(name, bytes());
+    const asset = await uploadContent(name, bytes());
     expect(asset.status).toBe('failed');
     expect(asset.failure_reason).toContain(reason);
   });
 
   it('processing of an empty file fails at once', async () => {
-    const { asset_uid } = await session(0);
-    expect(await processed(asset_uid)).toMatchObject({
-      status: 'failed',
-      failure_reason: 'the file is empty',
-    });
+    const { asset_uid } = await createSession(0);
+    expect(await processed(asset_uid)).toMatchObject({ status: 'failed', failure_reason: 'the file is empty' });
   });
 
   it('the asset type is detected by content, not by file name', async () => {
-    const asset = await content('really-a-clip.txt', readFileSync(fixturePath('clip.mp4')));
+    const asset = await uploadContent('really-a-clip.txt', readFileSync(fixturePath('clip.mp4')));
     expect(asset).toMatchObject({ type: 'video', status: 'ready' });
-    const pdf = await content('paper.mp4', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n'));
+    const pdf = await uploadContent('paper.mp4', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n'));
     expect(pdf).toMatchObject({ type: 'document', content_type: 'application/pdf' });
-    const notes = await content('notes.md', Buffer.from('# Notes\n'));
+    const notes = await uploadContent('notes.md', Buffer.from('# Notes\n'));
     expect(notes).toMatchObject({ type: 'document', status: 'ready' });
   });
 });

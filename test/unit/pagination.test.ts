@@ -30,14 +30,16 @@ it('paging returns every remaining item once when items are deleted during the l
 });
 
 it('a list that does not change or only grows is read in a single pass', async () => {
-  const still = createList(2_000, () => {});
-  expect((await still.readAll()).length).toBe(2_000);
-  expect(still.pages()).toBe(21); // a total may be too low, so the last page is asked for
-  const grows = createList(2_000, (items, pages) => {
+  const unchanged = createList(2_000, () => {});
+  expect((await unchanged.readAll()).length).toBe(2_000);
+  expect(unchanged.pages()).toBe(21); // a total may be too low, so the last page is asked for
+  const growing = createList(2_000, (items, pages) => {
     if (pages === 3) items.unshift({ uid: 'new' });
   });
-  expect(await grows.readAll()).toEqual(expect.arrayContaining(Array.from({ length: 2_000 }, (_, at) => `item ${at}`)));
-  expect(grows.pages()).toBeLessThanOrEqual(22);
+  expect(await growing.readAll()).toEqual(
+    expect.arrayContaining(Array.from({ length: 2_000 }, (_, at) => `item ${at}`)),
+  );
+  expect(growing.pages()).toBeLessThanOrEqual(22);
 });
 
 it('paging fails with list_changed when the list shrinks during every pass', async () => {

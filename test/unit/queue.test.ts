@@ -187,7 +187,7 @@ describe('queue jobs', () => {
 describe('roots', () => {
   const folder = temporaryFolder();
   const rejectOpeningUrl = async (): Promise<UploadSource> => {
-    throw new Error('asked');
+    throw new Error('the URL was opened');
   };
   beforeAll(() => {
     for (const each of ['media/day 1', 'secret', 'empty']) mkdirSync(join(folder, each), { recursive: true });
@@ -236,7 +236,7 @@ describe('roots', () => {
   it('a URL below a root URL is opened, and a symbolic link within a root is followed', async () => {
     const roots = await Roots.open([`${folder}/media`, 'https://files.example.com/public'], folder);
     const opening = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, rejectOpeningUrl);
-    await expect(opening).rejects.toThrow('asked');
+    await expect(opening).rejects.toThrow('the URL was opened');
     const linkedSource = await roots.open({ path: `${folder}/media/today/a.mov` }, rejectOpeningUrl);
     await linkedSource.close();
   });
@@ -317,18 +317,18 @@ describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }
 
     it('an attempt cannot write after a later attempt has claimed its upload', async () => {
       const { store } = client;
-      const first = await store.claim('a');
-      expect(await store.writeEntry('a', first.fence, 'of the first')).toBe(true);
-      const second = await store.claim('a');
-      expect(second).toMatchObject({ entry: 'of the first', receipt: undefined });
-      expect(second.fence).not.toBe(first.fence);
-      expect(await store.writeEntry('a', first.fence, 'late')).toBe(false);
-      expect(await store.writeEntry('a', first.fence, undefined)).toBe(false);
-      expect(await store.finish('a', first.fence, 'late')).toBe(false);
-      expect(await store.finish('a', second.fence, 'done')).toBe(true);
+      const firstAttempt = await store.claim('a');
+      expect(await store.writeEntry('a', firstAttempt.fence, 'of the first')).toBe(true);
+      const secondAttempt = await store.claim('a');
+      expect(secondAttempt).toMatchObject({ entry: 'of the first', receipt: undefined });
+      expect(secondAttempt.fence).not.toBe(firstAttempt.fence);
+      expect(await store.writeEntry('a', firstAttempt.fence, 'late')).toBe(false);
+      expect(await store.writeEntry('a', firstAttempt.fence, undefined)).toBe(false);
+      expect(await store.finish('a', firstAttempt.fence, 'late')).toBe(false);
+      expect(await store.finish('a', secondAttempt.fence, 'done')).toBe(true);
       expect(await store.findReceipts(['b', 'a'])).toEqual([undefined, 'done']);
       expect((await store.claim('a')).entry).toBeUndefined();
-      for (const attempt of [first, second])
+      for (const attempt of [firstAttempt, secondAttempt])
         expect(await store.writeEntry('a', attempt.fence, 'after the end')).toBe(false);
     });
 
@@ -345,12 +345,12 @@ describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }
 
     it('an upload that is removed and claimed again rejects writes of its previous attempt', async () => {
       const { store } = client;
-      const former = await store.claim('c');
+      const removedAttempt = await store.claim('c');
       await store.remove(['c']);
-      const reclaimed = await store.claim('c');
-      expect(await store.writeEntry('c', former.fence, 'of the former')).toBe(false);
-      expect(await store.writeEntry('c', reclaimed.fence, 'of the new')).toBe(true);
-      expect(await store.writeEntry('c', reclaimed.fence, undefined)).toBe(true);
+      const newAttempt = await store.claim('c');
+      expect(await store.writeEntry('c', removedAttempt.fence, 'of the former')).toBe(false);
+      expect(await store.writeEntry('c', newAttempt.fence, 'of the new')).toBe(true);
+      expect(await store.writeEntry('c', newAttempt.fence, undefined)).toBe(true);
       expect((await store.claim('c')).entry).toBeUndefined();
     });
 

@@ -15,9 +15,9 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
   const home = temporaryFolder();
   const bin = join(home, 'bin');
   mkdirSync(bin);
-  const kept = (name: string) => join(home, `${name}.environment`);
+  const recordOf = (name: string) => join(home, `${name}.environment`);
   for (const name of programs) {
-    writeFileSync(join(bin, name), `#!/bin/sh\nenv > '${kept(name)}'\necho 'ffmpeg version 99'\n`);
+    writeFileSync(join(bin, name), `#!/bin/sh\nenv > '${recordOf(name)}'\necho 'ffmpeg version 99'\n`);
     chmodSync(join(bin, name), 0o755);
   }
   const url = await startServer(({ url = '', headers }, response) =>
@@ -39,10 +39,10 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
     }).finished;
     expect([code, stderr]).toEqual([0, expect.anything()]);
   }
-  const written = (name: string) => (existsSync(kept(name)) ? readFileSync(kept(name), 'utf8') : '');
+  const readEnvironment = (name: string) => (existsSync(recordOf(name)) ? readFileSync(recordOf(name), 'utf8') : '');
   // mediactl does not wait for the desktop's opener.
-  for (const name of programs) await expect.poll(() => written(name)).toContain('OTHER=');
-  return programs.map(written);
+  for (const name of programs) await expect.poll(() => readEnvironment(name)).toContain('OTHER=');
+  return programs.map(readEnvironment);
 }
 
 it.each([

@@ -62,11 +62,7 @@ const respondWithStatus = (status: number, body = '', headers: Record<string, st
 describe('unchanged files', () => {
   it.each([0, 1, 5, 3 * MiB])('a remote file of %d bytes is read as a whole and in ranges', async (sizeBytes) => {
     const { server, source } = await startServerAndOpen(someBytes(sizeBytes));
-    expect(source.identity).toEqual({
-      sizeBytes,
-      mtimeNs: '1772532000000000000',
-      validator: server.etag,
-    });
+    expect(source.identity).toEqual({ sizeBytes, mtimeNs: '1772532000000000000', validator: server.etag });
     expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
     const half = Math.floor(sizeBytes / 2);
     const { bytes } = await readAll(source, half, Math.min(sizeBytes, half + 700));
@@ -100,10 +96,7 @@ describe('unchanged files', () => {
     const { server, source } = await startServerAndOpen();
     await readAll(source, 10, 20);
     expect(server.ranges).toEqual(['0-0', '10-19', '0-0']);
-    expect(server.requests[1]?.headers).toMatchObject({
-      'if-match': server.etag,
-      'accept-encoding': 'identity',
-    });
+    expect(server.requests[1]?.headers).toMatchObject({ 'if-match': server.etag, 'accept-encoding': 'identity' });
     for (const { headers } of server.requests) expect(headers).not.toHaveProperty('authorization');
   });
 
@@ -150,12 +143,7 @@ describe('failed connections', () => {
     server.fault = ({ nth }) => (nth === 2 ? { cutAfterBytes: 1000 } : respondWithStatus(503));
     const { bytes, error } = await readAll(source);
     expect(bytes.equals(server.bytes.subarray(0, 1000))).toBe(true);
-    expect(error).toMatchObject({
-      code: 'source_failed',
-      exit_code: 10,
-      retryable: true,
-      http_status: null,
-    });
+    expect(error).toMatchObject({ code: 'source_failed', exit_code: 10, retryable: true, http_status: null });
     expect(server.requests.length).toBe(5);
   });
 
@@ -342,11 +330,7 @@ describe('unusable file servers', () => {
     server.fault = () => injected;
     const secretUrl = `${server.url}?token=a-secret`;
     const error = await failureOf(openSource(secretUrl));
-    expect(error).toMatchObject({
-      code: 'usage',
-      exit_code: 2,
-      hint: 'curl -L URL | mediactl upload - --name NAME',
-    });
+    expect(error).toMatchObject({ code: 'usage', exit_code: 2, hint: 'curl -L URL | mediactl upload - --name NAME' });
     expect(JSON.stringify(error)).not.toContain('a-secret');
   });
 

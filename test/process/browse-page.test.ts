@@ -179,6 +179,7 @@ it('the server caches a list for a moment, unless an edit or fresh=1 bypasses th
     for (const path of paths) await (await fetchPage(path)).text();
     return requests.length - before;
   };
+  // The same list twice, which is requested from the service once.
   await expect.poll(() => countRequestsFor('assets?type=video', 'assets?type=video')).toBeLessThan(2);
   expect(await countRequestsFor('assets?type=video&fresh=1')).toBe(1);
   const body = JSON.stringify({ name: 'Other' });
@@ -372,7 +373,7 @@ it('browse opens the browser with a file of mode 0600, and Enter prints another 
   terminal.type('\n');
   await expect.poll(() => addresses().length).toBe(2);
   for (const address of addresses()) await signIn(address);
-  terminal.type('\u0003');
+  terminal.type('\u0003'); // Ctrl-C
   await terminal.exited;
 });
 

@@ -11,7 +11,7 @@ const password = 'pw_of_a_queue_0123456789';
 const uid = '00000000-0000-4000-8000-000000000001';
 
 /** Runs mediactl with programs of these names in PATH. @returns the environment that each received */
-async function environmentsOf(programs: string[], ...runs: string[][]) {
+async function environmentsReceivedBy(programs: string[], ...runs: string[][]) {
   const home = temporaryFolder();
   const bin = join(home, 'bin');
   mkdirSync(bin);
@@ -35,7 +35,7 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
       MEDIACTL_API_KEY: key,
       MEDIACTL_QUEUE: `redis://:${password}@127.0.0.1:9`,
       MEDIACTL_BASE_URL: url,
-      OTHER: 'is handed on',
+      OTHER: 'is passed on',
     }).finished;
     expect([code, stderr]).toEqual([0, expect.anything()]);
   }
@@ -56,8 +56,8 @@ it.each([
     ],
   ],
 ])('%s does not receive the API key or the password of the queue', async (_what, program, runs) => {
-  const [environment] = await environmentsOf([program], ...runs);
-  expect(environment).toContain('OTHER=is handed on');
+  const [environment] = await environmentsReceivedBy([program], ...runs);
+  expect(environment).toContain('OTHER=is passed on');
   expect(environment).not.toContain(key);
   expect(environment).not.toContain(password);
 });

@@ -144,7 +144,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
     it('the shell completes hostile names as text, never runs them and omits those with control characters', async () => {
       await startService();
       const candidates = await complete('folders', 'rm', '');
-      expect(candidates).toHaveLength(5);
+      expect(candidates).toHaveLength(5); // of 7 names; 2 have control characters
       expect(candidates.join('\n')).toContain('touch');
       expect(candidates.some((candidate) => /two(\\)? words/.test(candidate))).toBe(true);
       expect(() => readFileSync(evaluatedFile())).toThrow('ENOENT');

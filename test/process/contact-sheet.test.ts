@@ -77,7 +77,7 @@ describe('contact sheet in a browser', { tags: 'chromium' }, () => {
     await pollUntil(async () => (await readCards()).includes('')).toBe(false); // a card has no text before it is drawn
     const texts = await readCards();
     expect(texts[0]?.split(/\n+/)).toEqual([...['Quay', 'video, 1:15, 8.0 MiB', 'sea', 'press', numberedUid(0)]]);
-    expect(texts[1]?.split(hostile).length).toBe(5);
+    expect(texts[1]?.split(hostile).length).toBe(5); // shown as text 4 times
     expect(texts[2]).toContain(numberedUid(2));
     expect(texts[3]?.split(/\n+/)).toEqual([...['audio', 'Interview', 'audio', 'processing', numberedUid(3)]]);
     const widths = await page

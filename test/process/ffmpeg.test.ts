@@ -35,10 +35,10 @@ const printPdftoppmVersion = 'echo "pdftoppm version 99" >&2';
 
 it('sandbox status lists ffmpeg and pdftoppm from PATH', async () => {
   const { folder, path } = writeProgram('ffmpeg', printVersion);
-  const poppler = writeProgram('pdftoppm', printPdftoppmVersion);
-  expect((await startSandbox({ PATH: `${folder}:${poppler.folder}` })).code).toBe(0);
+  const pdftoppm = writeProgram('pdftoppm', printPdftoppmVersion);
+  expect((await startSandbox({ PATH: `${folder}:${pdftoppm.folder}` })).code).toBe(0);
   const { stdout } = await runSandbox(['status', '--json']);
-  const tools = { ffmpeg: path, pdftoppm: poppler.path, unavailable_features: [] };
+  const tools = { ffmpeg: path, pdftoppm: pdftoppm.path, unavailable_features: [] };
   expect(JSON.parse(stdout)).toMatchObject(tools);
 });
 

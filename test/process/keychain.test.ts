@@ -45,10 +45,10 @@ class User {
     return this.#run('sh', ['-c', [this.#alias, ...lines].join('\n')]);
   }
 
-  /** Commands for the lines of a session; `stored` prints what the keychain holds for the profile `default`. */
+  /** Commands for the lines of a session; `print_stored_key` reads the keychain entry of the profile `default`. */
   readonly #alias = [
     `mediactl() { ${shellQuote(mediactlCommand)} "$@"; }`,
-    `stored() { '${process.execPath}' -e '${readEntry}' '${root}' "default@$MEDIACTL_CONFIG_DIR"; }`,
+    `print_stored_key() { '${process.execPath}' -e '${readEntry}' '${root}' "default@$MEDIACTL_CONFIG_DIR"; }`,
   ].join('\n');
 
   async #run(command: string, args: string[]) {
@@ -72,7 +72,7 @@ const login = 'echo "$KEY" | mediactl login --base-url "$URL" --with-key';
 describe('keychain', { tags: 'gnome-keyring' }, () => {
   it('login stores the key only in the keychain, commands read it from there, and logout removes it', async () => {
     const user = new User();
-    const lines = ['mediactl ls --quiet', 'mediactl doctor --json', 'stored'];
+    const lines = ['mediactl ls --quiet', 'mediactl doctor --json', 'print_stored_key'];
     const first = await user.session(unlockKeyring, `${login} --json`, ...lines);
     expect(first.stdout).toContain('"keychain"');
     expect(first.stdout).toContain(`stored: ${sandbox.key}`);
@@ -81,7 +81,7 @@ describe('keychain', { tags: 'gnome-keyring' }, () => {
     // Another session of the same user.
     const second = await user.session(unlockKeyring, 'mediactl whoami', 'mediactl logout', 'mediactl auth ls --json');
     expect([second.code, second.stdout]).toEqual([0, expect.stringMatching(/\[\]\n$/)]);
-    expect((await user.session(unlockKeyring, 'stored')).stdout).toBe('stored: null\n');
+    expect((await user.session(unlockKeyring, 'print_stored_key')).stdout).toBe('stored: null\n');
   });
 
   it('commands report a locked keychain and suggest unlocking it', async () => {

@@ -42,7 +42,7 @@ const turnsEach = isFullRun ? 300 : 40;
 
 it(`8 processes take a lock ${turnsEach} times each, never two at once, and lose no update`, async () => {
   const folder = temporaryFolder();
-  writeFileSync(join(folder, 'count'), '0');
+  writeFileSync(join(folder, 'count'), '0'); // each process increments it under the lock
   const processes = Array.from(
     { length: 8 },
     () => startProcess(process.execPath, [turnsScript, folder, String(turnsEach)], environment).finished,
@@ -143,5 +143,6 @@ it('a process can acquire a stale lock while other processes remove stale locks'
   const processes = ['sweep', 'sweep', 'take'].map(
     (action) => startProcess(process.execPath, [script, folder, action], environment).finished,
   );
+  // Each process prints how often it found the lock busy.
   for (const { stdout, stderr } of await Promise.all(processes)) expect([stdout, stderr]).toEqual(['0', '']);
 });

@@ -50,6 +50,7 @@ describe('power loss', { tags: 'strace' }, () => {
       };
       const reportedRecords = recordsOf((await finished).stdout);
       service.fault = () => undefined;
+      // The disk after the power loss has every synced write and a random part of the others.
       const disk = new SyncedState(traceFile);
       expect(disk.syncs).toBeGreaterThan(0);
       for (const suffix of ['', '-wal'])

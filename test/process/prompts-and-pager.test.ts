@@ -45,7 +45,7 @@ describe('prompts', { tags: 'script' }, () => {
     const screen = new Screen(commandLine('get'), signedIn(), 100);
     await screen.waitForText(/Which asset\?[\s\S]*❯ .*\n/);
     const [, second = ''] = screen.lines.filter((line) => /^[❯ ] \S/.test(line));
-    screen.type('\u001b[B\r');
+    screen.type('\u001b[B\r'); // Down, Enter
     await screen.waitForText(/^uid +[0-9a-f-]{36}/m);
     const name = /^name +(.*)$/m.exec(screen.lines.join('\n'))?.[1] as string;
     expect(second).toContain(name);
@@ -55,7 +55,7 @@ describe('prompts', { tags: 'script' }, () => {
   it('Ctrl-C at a prompt changes nothing and exits with 130', async () => {
     const screen = new Screen(commandLine('rm'), signedIn(), 100);
     await screen.waitForText(/Which asset\?/);
-    screen.type('\u0003');
+    screen.type('\u0003'); // Ctrl-C
     expect(await screen.exited).toBe(130);
     expect(screen.lines.join('\n')).toContain('nothing was changed');
   });
@@ -130,7 +130,7 @@ describe('pager', { tags: 'script' }, () => {
     const pagerEnvironment = join(home, 'environment');
     const screen = runWithPager(['ls', '--all'], { PAGER: `env > ${pagerEnvironment}; sed 's/^/paged: /'` });
     expect(await screen.exited).toBe(0);
-    expect(screen.lines.filter((line) => line.startsWith('paged: '))).toHaveLength(61);
+    expect(screen.lines.filter((line) => line.startsWith('paged: '))).toHaveLength(61); // a header and 60 assets
     expect(readFileSync(pagerEnvironment, 'utf8')).toContain('LESS=FRX');
     expect(readFileSync(pagerEnvironment, 'utf8')).not.toContain(sandbox.key);
   });
@@ -179,7 +179,7 @@ describe('pager', { tags: 'script' }, () => {
       MEDIACTL_BASE_URL: service.url,
     });
     await screen.waitForText(/^left$/m);
-    screen.type('\u0003');
+    screen.type('\u0003'); // Ctrl-C
     expect(await screen.exited).toBe(130);
   });
 });
@@ -233,7 +233,7 @@ it('without a primary workspace, a command prompts for one, and exits with 2 in 
   const withoutWorkspace = signedIn({ MEDIACTL_BASE_URL: service.url, MEDIACTL_WORKSPACE: undefined });
   const screen = new Screen(commandLine('folders', 'ls'), withoutWorkspace, 80);
   await screen.waitForText(/Which workspace\?\s+❯ Studio 1/);
-  screen.type('\u001b[B\r');
+  screen.type('\u001b[B\r'); // Down, Enter
   expect(await screen.exited).toBe(0);
   expect(service.requests.at(-1)?.path).toContain(uid(2));
   expect((await mediactl(['folders', 'ls'], withoutWorkspace).finished).code).toBe(2);

@@ -53,7 +53,7 @@ describe('wrong clock', { tags: 'faketime' }, () => {
   ])('an upload resumes at the acknowledged offset if the clock is off by %s and then by %s', async (before, after) => {
     fault = ({ method, nth }) => (method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined);
     const first = await uploadUnder('faketime', '-f', before);
-    expect(first.code).toBe(7);
+    expect(first.code).toBe(7); // no credit: the third chunk got 402
     fault = () => undefined;
     proxy.requests.length = 0;
     const second = await uploadUnder('faketime', '-f', after);

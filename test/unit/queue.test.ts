@@ -28,7 +28,7 @@ function failureOf(work: () => unknown) {
   throw new Error('nothing was thrown');
 }
 
-const task = (more: Partial<UploadTask> = {}): UploadTask => ({
+const createTask = (more: Partial<UploadTask> = {}): UploadTask => ({
   version: 1,
   service: 'https://media.example.com',
   path: '/m/a.mov',
@@ -147,7 +147,7 @@ describe('failure classification', () => {
 
 describe('queue jobs', () => {
   it('a job ID depends only on the file and its destination, and is not a number', () => {
-    const idOfTask = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(task(more), { path });
+    const idOfTask = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(createTask(more), { path });
     expect(idOfTask()).toBe(idOfTask({ description: 'another', chunkBytes: 99 }));
     const idsOfOtherTasks = [
       ...[idOfTask({ sizeBytes: 6 }), idOfTask({ fileVersion: '17' }), idOfTask({ workspace: 'v' })],
@@ -157,29 +157,29 @@ describe('queue jobs', () => {
         idOfTask({ service: 'https://b' }),
         idOfTask({}, '/m/b.mov'),
       ],
-      ...[idOfTask({ forceId: 'x' }), taskId(task(), { root: 'm', path: '/m/a.mov' })],
+      ...[idOfTask({ forceId: 'x' }), taskId(createTask(), { root: 'm', path: '/m/a.mov' })],
     ];
     expect(new Set([idOfTask(), ...idsOfOtherTasks]).size).toBe(idsOfOtherTasks.length + 1);
     expect(idOfTask()).toMatch(/^u[0-9a-f]{32}$/);
   });
 
   it.each([
-    ...[null, 'text', {}, { ...task(), version: 0 }, { ...task(), source: null }],
+    ...[null, 'text', {}, { ...createTask(), version: 0 }, { ...createTask(), source: null }],
     ...[
-      { ...task(), source: { path: 1 } },
-      { ...task(), sizeBytes: -1 },
-      { ...task(), tags: [1] },
+      { ...createTask(), source: { path: 1 } },
+      { ...createTask(), sizeBytes: -1 },
+      { ...createTask(), tags: [1] },
     ],
     ...[
-      { ...task(), chunkBytes: 0 },
-      { ...task(), folder: 7 },
+      { ...createTask(), chunkBytes: 0 },
+      { ...createTask(), folder: 7 },
     ],
   ])('parsing a job fails if a field of its payload is invalid (row %#)', (data) => {
     expect(failureOf(() => parseTask(data))).toEqual(errorInTable('invalid_job'));
   });
 
   it('a job with a later format version is reported as unsupported', () => {
-    for (const data of [{ ...task(), version: 2 }, { version: 3 }])
+    for (const data of [{ ...createTask(), version: 2 }, { version: 3 }])
       expect(failureOf(() => parseTask(data))).toEqual(errorInTable('unsupported_job'));
   });
 });
@@ -251,7 +251,7 @@ describe('roots', () => {
 
   it('a root that lacks more than half of the queued files is reported as the wrong directory', async () => {
     const roots = await Roots.open([`m=${folder}/media`], folder);
-    const queuedTasks = ['day 1/a.mov', 'b.mov', 'c.mov'].map((path) => task({ source: { root: 'm', path } }));
+    const queuedTasks = ['day 1/a.mov', 'b.mov', 'c.mov'].map((path) => createTask({ source: { root: 'm', path } }));
     expect(await roots.assertFilesExist(queuedTasks).catch(seenError)).toEqual({
       code: 'root_mismatch',
       exit: 2,

@@ -95,7 +95,7 @@ describe('unchanged files', () => {
   it('a remote file is requested in ranges, with If-Match and without the API key', async () => {
     const { server, source } = await startServerAndOpen();
     await readAll(source, 10, 20);
-    expect(server.ranges).toEqual(['0-0', '10-19', '0-0']);
+    expect(server.ranges).toEqual(['0-0', '10-19', '0-0']); // 0-0 checks the identity of the file
     expect(server.requests[1]?.headers).toMatchObject({ 'if-match': server.etag, 'accept-encoding': 'identity' });
     for (const { headers } of server.requests) expect(headers).not.toHaveProperty('authorization');
   });
@@ -135,7 +135,7 @@ describe('failed connections', () => {
     expect(error).toBeUndefined();
     expect(bytes.equals(server.bytes)).toBe(true);
     const rangesOfRetries = ['100000', '100000', '100001', '100001'].map((from) => `${from}-${size - 1}`);
-    expect(server.ranges).toEqual(['0-0', `0-${size - 1}`, ...rangesOfRetries, '0-0']);
+    expect(server.ranges).toEqual(['0-0', `0-${size - 1}`, ...rangesOfRetries, '0-0']); // 0-0 checks the identity
   });
 
   it('a read fails with a retryable error after four attempts without a byte', async () => {

@@ -200,7 +200,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
   });
 
   it.each(isFullRun ? [100, 200] : [200])(
-    'the page keeps a correct total of %i assets while polling',
+    'the browse page keeps a correct total of %i assets while polling',
     async (total) => {
       const { page, requests } = await openWithTotal({ total: () => total, assetCount: total, status: 'processing' });
       await page.locator('a.thing').first().focus();
@@ -229,7 +229,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     await pollUntil(firstIndex).toBeGreaterThan(before);
   });
 
-  it('several filter changes in a row send one request, for the last filter', async () => {
+  it('several filter changes in a row on the browse page send one request, for the last filter', async () => {
     const { page, requests } = await openWithTotal({ total: () => 250 });
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
@@ -243,7 +243,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     expect(requests.length).toBe(before + 1);
   });
 
-  it('Clear keeps the folder and the order, and Back and a reload restore the scroll position', async () => {
+  it('the Clear button keeps the folder and the order, and Back and a reload restore the scroll position', async () => {
     const { page } = await openWithTotal({ total: () => 250 });
     const scrollTop = () => page.evaluate<number>("document.querySelector('.shelf').scrollTop");
     await page.evaluate("document.querySelector('.shelf').scrollTop = 1500");
@@ -402,7 +402,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     await pollUntil(async () => writeCount()).toBe(2);
   });
 
-  it('a search and a type that change together both apply, and Clear removes both', async () => {
+  it('a search and a type that change together both apply, and the Clear button removes both', async () => {
     const { page } = await openWithTotal({ total: () => 250 });
     // In any order: on a slow machine the search is applied before the type.
     const filters = async () => Object.fromEntries(new URL(page.url()).searchParams);
@@ -438,18 +438,21 @@ describe('accessibility', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it.each([
     ['light', 1280],
     ['dark', 390],
-  ] as const)('axe-core finds no serious problem in %s mode at a width of %i pixels', async (colorScheme, width) => {
-    await upload(fixturePath('clip.mp4'));
-    const { page } = await openBrowsePage(await startBrowse(fixture.sandbox), {
-      colorScheme,
-      viewport: { width, height: 800 },
-    });
-    expect(await seriousViolations(page)).toEqual([]);
-    const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
-    expect(scrollWidth).toBeLessThanOrEqual(width);
-    await card(page, 'clip.mp4').click();
-    await page.getByRole('button', { name: 'Trash…' }).click();
-    await player(page).locator('main').waitFor();
-    expect(await seriousViolations(page)).toEqual([]);
-  });
+  ] as const)(
+    'axe-core finds no serious problem on the browse page in %s mode at %i pixels',
+    async (colorScheme, width) => {
+      await upload(fixturePath('clip.mp4'));
+      const { page } = await openBrowsePage(await startBrowse(fixture.sandbox), {
+        colorScheme,
+        viewport: { width, height: 800 },
+      });
+      expect(await seriousViolations(page)).toEqual([]);
+      const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
+      expect(scrollWidth).toBeLessThanOrEqual(width);
+      await card(page, 'clip.mp4').click();
+      await page.getByRole('button', { name: 'Trash…' }).click();
+      await player(page).locator('main').waitFor();
+      expect(await seriousViolations(page)).toEqual([]);
+    },
+  );
 });

@@ -56,7 +56,7 @@ it('a sign-in address works only once', async () => {
   expect(await secondResponse.text()).toMatch('works once, in one browser');
 });
 
-it('the server refuses requests without the cookie and below a guessed path', async () => {
+it('the browse server refuses requests without the cookie and below a guessed path', async () => {
   const { base, cookie, origin, requests } = await openSignedIn();
   const requestsBefore = requests.length;
   for (const [url, headers] of [
@@ -74,7 +74,7 @@ it('the server refuses requests without the cookie and below a guessed path', as
   expect(requests.length).toBe(requestsBefore);
 });
 
-it('the server refuses requests from other sites, origins and host names', async () => {
+it('the browse server refuses requests from other sites, origins and host names', async () => {
   const { base, cookie, origin, requests } = await openSignedIn();
   const requestsBefore = requests.length;
   const { host, port } = new URL(origin);
@@ -153,7 +153,7 @@ it('the asset list returns the assets of the service with the filters of the pag
   expect(headers?.authorization).toBe(`Bearer ${testKey}`);
 });
 
-it('the server cancels a list request that the page aborts', async () => {
+it('the browse server cancels a list request that the page aborts', async () => {
   let [isRequested, isCanceled] = [false, false];
   const url = await startServer((request, response) => {
     if (!request.url?.includes('type=video')) return respond(response, 200, { items: [], count: 0 });
@@ -172,7 +172,7 @@ it('the server cancels a list request that the page aborts', async () => {
   await expect.poll(() => isCanceled).toBe(true);
 });
 
-it('the server caches a list for a moment, unless an edit or fresh=1 bypasses the cache', async () => {
+it('the browse server caches a list for a moment, unless an edit or fresh=1 bypasses the cache', async () => {
   const { fetchPage, requests } = await openSignedIn();
   const countRequestsFor = async (...paths: string[]) => {
     const before = requests.length;
@@ -187,7 +187,7 @@ it('the server caches a list for a moment, unless an edit or fresh=1 bypasses th
   expect(await countRequestsFor('assets?type=video')).toBe(1);
 });
 
-it('the server fetches thumbnails without the API key and serves only those whose bytes are an image', async () => {
+it('the browse server fetches thumbnails without the API key and serves only those whose bytes are an image', async () => {
   const thumbnails: Record<string, [Buffer | string, number]> = {
     png: [Buffer.from('89504e470d0a1a0a00', 'hex'), 200],
     html: ['<script>alert(1)</script>', 404],
@@ -219,7 +219,7 @@ it('the server fetches thumbnails without the API key and serves only those whos
   }
 });
 
-it('the server does not fetch preview frames from private addresses of other hosts', async () => {
+it('the browse server does not fetch preview frames from private addresses of other hosts', async () => {
   const neighborRequests: unknown[] = [];
   const neighbor = createServer(({ url }, response) => {
     neighborRequests.push(url);
@@ -242,7 +242,7 @@ it('the server does not fetch preview frames from private addresses of other hos
   expect(neighborRequests).toEqual([]);
 });
 
-it('the server does not fetch a thumbnail whose URL is not an HTTP URL', async () => {
+it('the browse server does not fetch a thumbnail whose URL is not an HTTP URL', async () => {
   for (const thumbnail_url of ['file:///etc/passwd', 'javascript:alert(1)', 'data:image/png,x', 7])
     await openSignedIn(({ path }) =>
       path.endsWith(`/${assetUid}/`) ? { body: { uid: assetUid, thumbnail_url } } : undefined,
@@ -254,7 +254,7 @@ it('the server does not fetch a thumbnail whose URL is not an HTTP URL', async (
     });
 });
 
-it('the server returns valid cards for records whose fields have the wrong types', async () => {
+it('the browse server returns valid cards for records whose fields have the wrong types', async () => {
   const wrongValues: unknown[] = [null, true, -1, [], {}, [[]], '<b>', 1e300, { toString: 1 }, '\u0000', ['a', {}]];
   const fields = ['name', 'description', 'type', 'status', 'duration', 'size', 'tags', 'created_at'];
   const items = wrongValues.flatMap((wrongValue) =>
@@ -278,7 +278,7 @@ it('the server returns valid cards for records whose fields have the wrong types
   }
 });
 
-it('the server returns readable errors when the service refuses a request or sends a malformed response', async () => {
+it('the browse server returns readable errors when the service refuses a request or sends a malformed response', async () => {
   const { fetchPage } = await openSignedIn(({ path, method }) => {
     if (method === 'DELETE') return { status: 403, body: { error: { message: 'not you' } } };
     if (path.endsWith('/gone/')) return { status: 401, body: {} };
@@ -313,7 +313,7 @@ it('an edit sends only the changed fields, and an edit that the service ignores 
   expect((await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: 'x' })).ok).toBe(false);
 });
 
-it('the server refuses a tag edit if the service does not return the tags of the asset', async () => {
+it('the browse server refuses a tag edit if the service does not return the tags of the asset', async () => {
   const { fetchPage, requests } = await openSignedIn(({ path }) =>
     path.endsWith(`/${assetUid}/`) ? { body: { uid: assetUid, name: 'Quay' } } : undefined,
   );
@@ -398,7 +398,7 @@ it('Ctrl-C during an upload exits with 130 and says how to resume the upload', a
   }
 });
 
-it('the server rejects incomplete and empty files and removes path separators from file names', async () => {
+it('the browse server rejects incomplete and empty files and removes path separators from file names', async () => {
   const service = await startSandbox();
   try {
     const { fetchPage, base, cookie } = await signIn((await startBrowse(service)).address);
@@ -469,7 +469,7 @@ it('browse opens the view of a copied address and ignores its token', async () =
   expect(await (await fetch(address)).text()).toMatch(/url=\/b\/[\w-]{16}\/\?search=quay\+wall&amp;asset=x1"/);
 });
 
-it('the server requests playback info again if it was blocked or has expired', async () => {
+it('the browse server requests playback info again if it was blocked or has expired', async () => {
   const infos = [
     { type: 'video', blocked: true },
     { type: 'video', source_url: { url: '/media/one.mp4', expires_at: '2020-01-01T00:00:00Z' } },

@@ -25,7 +25,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The browse page in a browser, with a library of thousands of assets whose newest ones are real media. */
 
-const seededCount = isFullRun ? 5_000 : 2_000;
+const seeded = isFullRun ? 5_000 : 2_000;
 const { fixture } = setUpBrowser();
 let sandbox: TestSandbox;
 const http = rawHttp(() => sandbox);
@@ -36,7 +36,7 @@ beforeAll(async () => {
   if (!has('chromium')) return;
   sandbox = await startSandbox({
     strict: false,
-    seed: seededCount,
+    seed: seeded,
     ffmpeg: ffmpeg && `/usr/bin/${ffmpeg}`,
     rateLimit: { limit: 100_000, windowSeconds: 3600 },
   });
@@ -62,12 +62,12 @@ const openBrowsePage = async (args: string[] = [], options: BrowserContextOption
 describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it('the browse page searches and filters the library and keeps the view in its address', async () => {
     const { page, complaints } = await openBrowsePage();
-    await pollUntil(() => statusText(page)).toBe(`${(seededCount + 3).toLocaleString('en')} assets`);
+    await pollUntil(() => statusText(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
     expect(new URL(page.url()).search).toBe('');
     await page.keyboard.press('/');
     await page.keyboard.type('harbour');
     await pollUntil(async () => new URL(page.url()).search).toBe('?search=harbour');
-    await pollUntil(async () => Number.parseInt(await statusText(page), 10)).toBeLessThan(seededCount / 5);
+    await pollUntil(async () => Number.parseInt(await statusText(page), 10)).toBeLessThan(seeded / 5);
     await page.getByLabel('Type').selectOption('audio');
     await page.getByLabel('Order').selectOption('name');
     await pollUntil(async () => new URL(page.url()).search).toBe('?search=harbour&type=audio&ordering=name');
@@ -79,11 +79,11 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(await page.locator('a.thing .name').first().innerText()).toBe(firstName);
     await page.goBack();
     await page.getByRole('button', { name: 'Clear' }).click();
-    await pollUntil(() => statusText(page)).toBe(`${(seededCount + 3).toLocaleString('en')} assets`);
+    await pollUntil(() => statusText(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  it(`scrolling ${seededCount} assets needs a request per 50 assets and 200 MiB of memory, and renders only visible cards`, async () => {
+  it(`scrolling ${seeded} assets needs a request per 50 assets and 200 MiB of memory, and renders only visible cards`, async () => {
     const { page, complaints } = await openBrowsePage();
     const remainingBefore = await remainingRequests();
     let mostCards = 0;
@@ -98,8 +98,8 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
       await page.waitForTimeout(15);
       if (top >= end) break;
     }
-    await pollUntil(() => page.locator('a.thing').last().getAttribute('data-at')).toBe(`${seededCount + 2}`);
-    expect(remainingBefore - (await remainingRequests())).toBeLessThan(seededCount / 50);
+    await pollUntil(() => page.locator('a.thing').last().getAttribute('data-at')).toBe(`${seeded + 2}`);
+    expect(remainingBefore - (await remainingRequests())).toBeLessThan(seeded / 50);
     expect(mostCards).toBeLessThan(100);
     const heap = await page.evaluate<number>('performance.memory.usedJSHeapSize');
     expect(heap).toBeLessThan(200 * 1024 * 1024);
@@ -113,7 +113,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await page.keyboard.press('ArrowRight');
     expect(await focusedIndex()).toBe('1');
     await page.keyboard.press('End');
-    await pollUntil(focusedIndex).toBe(`${seededCount + 2}`);
+    await pollUntil(focusedIndex).toBe(`${seeded + 2}`);
     await page.keyboard.press('Home');
     await pollUntil(focusedIndex).toBe('0');
     await page.keyboard.press('ArrowDown');

@@ -154,9 +154,9 @@ it('login does not use a keychain that does not return the key it stored', async
   writeFileSync(join(keyring, 'index.js'), forgetful);
   symlinkSync(join(root, 'node_modules/libsql'), join(home, 'node_modules/libsql'));
   const config = join(home, 'config');
-  const loginCommand = `echo "$KEY" | '${process.execPath}' '${home}/bin/mediactl.js' login --base-url "$URL" --with-key`;
+  const script = `echo "$KEY" | '${process.execPath}' '${home}/bin/mediactl.js' login --base-url "$URL" --with-key`;
   const environment = { KEY: sandbox.key, URL: sandbox.url, HOME: home, MEDIACTL_CONFIG_DIR: config };
-  const { code, stderr } = await startProcess('sh', ['-c', loginCommand], environment).finished;
+  const { code, stderr } = await startProcess('sh', ['-c', script], environment).finished;
   const reason = 'the keychain was not used: it does not return the key that was stored';
   expect([code, stderr]).toEqual([0, expect.stringContaining(reason)]);
   expect(readFileSync(join(config, 'config.json'), 'utf8')).toContain(sandbox.key);

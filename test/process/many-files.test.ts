@@ -63,7 +63,7 @@ describe('number of requests', () => {
     expect([secondRun.code, countOutcomes(secondRun.stdout), service.requests]).toEqual([0, { skipped: 80 }, 0]);
   });
 
-  it(`upload --wait of ${fileCount} files that become ready one by one sends at most 2.2 requests per file`, async () => {
+  it(`upload --wait of ${fileCount} files that become ready in turn sends at most 2.2 requests per file`, async () => {
     const service = await FakeService.start({ readyAfterMs: isFullRun ? 60_000 : 4_000 });
     const uploader = new Uploader(service, fileCount);
     const { code } = await uploader.startUpload('--wait').finished;

@@ -119,10 +119,10 @@ describe('other tus clients with the sandbox', () => {
           chunkSize: 500_000,
           retryDelays: [],
           ...(uploadUrl && { uploadUrl }),
-          onChunkComplete: (_size, acceptedBytes) => {
-            offsets.push(acceptedBytes);
-            if (acceptedBytes === 1_000_000 && !uploadUrl) void upload.abort().then(() => upload.start()); // the user pauses
-            if (acceptedBytes === 2_000_000 && !uploadUrl) void upload.abort().then(() => resolve()); // the user closes the page
+          onChunkComplete: (_size, offset) => {
+            offsets.push(offset);
+            if (offset === 1_000_000 && !uploadUrl) void upload.abort().then(() => upload.start()); // the user pauses
+            if (offset === 2_000_000 && !uploadUrl) void upload.abort().then(() => resolve()); // the user closes the page
           },
           onSuccess: () => resolve(),
           onError: reject,

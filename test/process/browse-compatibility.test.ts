@@ -223,10 +223,10 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     const scrollTo = (top: number) => page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
     await scrollTo(40_000);
     await pollUntil(firstIndex).toBeGreaterThan(500);
-    const before = await firstIndex();
+    const indexBefore = await firstIndex();
     await page.clock.runFor(30_000); // the page polls again
     await scrollTo(60_000);
-    await pollUntil(firstIndex).toBeGreaterThan(before);
+    await pollUntil(firstIndex).toBeGreaterThan(indexBefore);
   });
 
   it('several filter changes in a row on the browse page send one request, for the last filter', async () => {
@@ -234,13 +234,13 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
     const requestsOfType = (type: string) => requests.filter(({ query }) => query.type === type).length;
-    const before = requests.length;
+    const requestsBefore = requests.length;
     for (const type of ['video', 'audio', 'image', 'document', 'video', 'audio'])
       await page.getByLabel('Type').selectOption(type);
     await page.clock.runFor(1_000);
     await pollUntil(async () => requestsOfType('audio')).toBe(1);
     await pollUntil(() => statusText(page)).toBe('250 assets');
-    expect(requests.length).toBe(before + 1);
+    expect(requests.length).toBe(requestsBefore + 1);
   });
 
   it('the Clear button keeps the folder and the order, and Back and a reload restore the scroll position', async () => {
@@ -317,10 +317,10 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     await pollUntil(traySummary).toBe('1 file done');
     await dropFiles(page, [good]);
     await pollUntil(traySummary).toBe('2 files done');
-    const before = [readCount('/assets/'), readCount('/folders/')] as const;
+    const readsBefore = [readCount('/assets/'), readCount('/folders/')] as const;
     await dropFiles(page, [folder]);
     await pollUntil(traySummary).toBe('4 files: 2 uploaded, 1 already uploaded, 1 failed');
-    await pollUntil(async () => readCount('/assets/')).toBeGreaterThan(before[0]);
+    await pollUntil(async () => readCount('/assets/')).toBeGreaterThan(readsBefore[0]);
     await pollUntil(async () => page.getByRole('button', { name: 'Rushes' }).count()).toBe(1);
   });
 

@@ -175,9 +175,9 @@ it('the browse server cancels a list request that the page aborts', async () => 
 it('the browse server caches a list for a moment, unless an edit or fresh=1 bypasses the cache', async () => {
   const { fetchPage, requests } = await openSignedIn();
   const countRequestsFor = async (...paths: string[]) => {
-    const before = requests.length;
+    const requestsBefore = requests.length;
     for (const path of paths) await (await fetchPage(path)).text();
-    return requests.length - before;
+    return requests.length - requestsBefore;
   };
   // The same list twice, which is requested from the service once.
   await expect.poll(() => countRequestsFor('assets?type=video', 'assets?type=video')).toBeLessThan(2);
@@ -534,9 +534,9 @@ it('a file that is dropped twice at once is uploaded once, and its request ends 
     };
     await waitForEvent('"state":"sending"');
     expect(received).not.toMatch('"state":"uploaded"');
-    const second = sendFile(2);
+    const secondRequest = sendFile(2);
     await waitForEvent('"id":"1","name":"a.bin","state":"uploaded"');
-    expect((await second).status).toBe(200);
+    expect((await secondRequest).status).toBe(200);
     await waitForEvent('"id":"2","name":"a.bin","state":"skipped"');
     const { items } = await (await rawHttp(() => service).call('GET', '/assets/')).json();
     expect(items).toHaveLength(1);

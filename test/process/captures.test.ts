@@ -184,8 +184,8 @@ it.each(texts)('no word of the scene "%s" is broken at the edge of a narrow term
     // The shell prints the command line, and breaks it anywhere.
     return text.replace(/^\$ mediactl[\s\S]*?(?=\n[A-Za-z0-9])/gm, '').split(/\s+/);
   };
-  const wide = new Set(wordsOf(120));
-  for (const columns of [40, 80]) expect(wordsOf(columns).filter((word) => !wide.has(word))).toEqual([]);
+  const wordsOfWideTerminal = new Set(wordsOf(120));
+  for (const columns of [40, 80]) expect(wordsOf(columns).filter((word) => !wordsOfWideTerminal.has(word))).toEqual([]);
 });
 
 describe('window size', { tags: 'script' }, () => {

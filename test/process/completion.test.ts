@@ -136,9 +136,9 @@ describe.each(Object.keys(completers))('%s', (name) => {
       await startService();
       expect(await complete('workspaces', 'use', 'M')).toEqual(['Main']);
       expect(await complete('assets', 'get', 'Q')).toEqual(['Quay']);
-      const before = requests.length;
+      const requestsBefore = requests.length;
       expect(await complete('assets', 'get', 'Q')).toEqual(['Quay']);
-      expect(requests.length).toBe(before);
+      expect(requests.length).toBe(requestsBefore);
     });
 
     it('the shell completes hostile names as text, never runs them and omits those with control characters', async () => {

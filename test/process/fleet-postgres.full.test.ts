@@ -57,9 +57,9 @@ describeStoreConnection(postgres, (throughProxy) => {
     isStartingUp = true;
     await store.kill();
     await store.start();
-    const before = proxy.connections;
+    const connectionsBefore = proxy.connections;
     await pause(3_000);
-    expect(proxy.connections - before).toBeLessThan(15);
+    expect(proxy.connections - connectionsBefore).toBeLessThan(15);
     isStartingUp = false;
     writeSome(join(folder, 'after.bin'), 1000, 'after');
     const { code, stderr } = await fleet.upload([folder], ['--wait']).finished;

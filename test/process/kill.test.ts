@@ -79,8 +79,8 @@ describe('upload after kill -9', () => {
   it.each(moments)('an upload that is killed %s becomes one asset when it is run again', async (moment, plan) => {
     const bytes = writeSome(path, 2.5 * MiB, moment);
     fault = plan;
-    const first = await runUpload('--chunk-size', '1MiB');
-    expect(first.signal).toBe('SIGKILL');
+    const killedRun = await runUpload('--chunk-size', '1MiB');
+    expect(killedRun.signal).toBe('SIGKILL');
     fault = () => undefined;
     const { code, record } = await runUpload('--chunk-size', '1MiB');
     expect(code).toBe(0);
@@ -166,14 +166,14 @@ describe('Ctrl-C', () => {
       if (method === 'PATCH' && nth === 2) setTimeout(() => child?.kill('SIGINT'), 100);
       return method === 'PATCH' && nth === 2 ? { respond: () => {} } : undefined;
     };
-    const first = await runUpload('--chunk-size', '1MiB');
-    expect(first.code).toBe(130);
-    const { error } = JSON.parse(first.stderr);
+    const firstRun = await runUpload('--chunk-size', '1MiB');
+    expect(firstRun.code).toBe(130);
+    const { error } = JSON.parse(firstRun.stderr);
     expect(error).toMatchObject({ code: 'interrupted', exit_code: 130 });
     expect(error.hint).toContain('mediactl uploads resume');
     fault = () => undefined;
-    const second = await runUpload('--chunk-size', '1MiB');
-    expect(second.record).toMatchObject({ verified: true, resumed_from_bytes: MiB });
+    const secondRun = await runUpload('--chunk-size', '1MiB');
+    expect(secondRun.record).toMatchObject({ verified: true, resumed_from_bytes: MiB });
   });
 
   it('a second Ctrl-C exits at once', async () => {

@@ -350,8 +350,8 @@ describe('queue on PostgreSQL', { tags: 'postgresql' }, () => {
       const queue = uniqueQueueUrl(address);
       const worker = startWorker(queue);
       await runJson(queue, 'upload', ...writeFiles(1, name), '--queue');
-      const done = () => runJson(queue, 'uploads', 'ls', '--queue', '--finished');
-      await waitUntil(async () => (await done()).length === 1);
+      const listFinished = () => runJson(queue, 'uploads', 'ls', '--queue', '--finished');
+      await waitUntil(async () => (await listFinished()).length === 1);
       worker.stop.abort();
       return (await worker.ended).code;
     };

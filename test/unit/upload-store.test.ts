@@ -130,20 +130,20 @@ function testLocal(): void {
   const inProgressError = { code: 'upload_in_progress', exit: 6 };
 
   it('an upload that one process has locked is locked for every other process until its release', async () => {
-    const [first, second] = [await openProcess(11), await openProcess(12)];
-    const release = await first.store.lock(id);
-    const refused = await second.store.lock(id).catch((error) => error);
+    const [firstProcess, secondProcess] = [await openProcess(11), await openProcess(12)];
+    const release = await firstProcess.store.lock(id);
+    const refused = await secondProcess.store.lock(id).catch((error) => error);
     expect(seenError(refused)).toMatchObject(inProgressError);
     expect(refused.message).toContain('pid 11');
     await release();
-    const releaseSecond = await second.store.lock(id);
-    expect(await first.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
+    const releaseSecond = await secondProcess.store.lock(id);
+    expect(await firstProcess.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
     await release(); // its lock is another's by now
-    expect(await first.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
+    expect(await firstProcess.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
     await releaseSecond();
-    const releaseAgain = await first.store.lock(id);
+    const releaseAgain = await firstProcess.store.lock(id);
     await release(); // nor is it the later lock of the same process
-    expect(await second.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
+    expect(await secondProcess.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
     await releaseAgain();
     expect(queryState(folder, 'SELECT * FROM uploads')).toEqual([]);
   });
@@ -247,14 +247,14 @@ function testQueue(current: () => StoreAdapter): void {
 
   const claimJob = (of: string, clock?: Clock) => current().open(of, clock);
   it('an attempt cannot write after another attempt has claimed its job', async () => {
-    const first = await claimJob(id);
-    await first.store.write(openEntry);
+    const firstAttempt = await claimJob(id);
+    await firstAttempt.store.write(openEntry);
     await claimJob(id);
-    expect(await writeErrorsOf(first.store)).toEqual([leaseLostError, leaseLostError, leaseLostError]);
-    const second = await claimJob(id);
-    expect(await second.store.read(id)).toMatchObject({ offset: 0 });
-    await second.store.write({ ...openEntry, offset: 3 });
-    expect(await second.store.read(id)).toMatchObject({ offset: 3 });
+    expect(await writeErrorsOf(firstAttempt.store)).toEqual([leaseLostError, leaseLostError, leaseLostError]);
+    const secondAttempt = await claimJob(id);
+    expect(await secondAttempt.store.read(id)).toMatchObject({ offset: 0 });
+    await secondAttempt.store.write({ ...openEntry, offset: 3 });
+    expect(await secondAttempt.store.read(id)).toMatchObject({ offset: 3 });
     expect(await (await claimJob(id)).store.read(id)).toMatchObject({ offset: 3 });
   });
 
@@ -271,10 +271,10 @@ function testQueue(current: () => StoreAdapter): void {
   });
 
   it('claiming one job does not end the attempt of a different job', async () => {
-    const { store: first } = await claimJob(id);
+    const { store: firstStore } = await claimJob(id);
     await (await claimJob('another')).store.write({ ...openEntry, id: 'another' });
-    await first.write(openEntry);
-    await first.remove(id);
+    await firstStore.write(openEntry);
+    await firstStore.remove(id);
     expect(await (await claimJob(id)).store.read(id)).toBeUndefined();
     expect(await (await claimJob('another')).store.read('another')).toMatchObject({ id: 'another' });
   });

@@ -24,7 +24,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 /* The browse page under attack, with other services, and for accessibility. */
 
 const { fixture, upload } = setUpBrowser();
-const visit = (browsing: { address: string }, options?: BrowserContextOptions) =>
+const openBrowsePage = (browsing: { address: string }, options?: BrowserContextOptions) =>
   visitWith(fixture.browser, browsing, options);
 
 describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'] }, () => {
@@ -75,7 +75,7 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
       }),
     );
     const service = await startHostileService(elsewhere);
-    const { page, complaints } = await visit(await startBrowse(service));
+    const { page, complaints } = await openBrowsePage(await startBrowse(service));
     expect(await page.locator('a.thing .name').first().innerText()).toBe(markup);
     await page.locator('a.thing').first().hover();
     await page.waitForTimeout(600);
@@ -99,7 +99,7 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
   it('the browse page refuses frames, fetches, form posts and event streams from another site', async () => {
     const service = await startHostileService('http://127.0.0.1:9');
     const browsing = await startBrowse(service);
-    const { page } = await visit(browsing);
+    const { page } = await openBrowsePage(browsing);
     const { href } = new URL(page.url());
     // The page's own requests: its list and the folder tree.
     await expect.poll(() => service.requests.some(({ path }) => path.includes('/folders/'))).toBe(true);
@@ -135,9 +135,9 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
 
 describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it('the browse page lists all assets of a service that omits totals, types and folders', async () => {
-    const strict = await startSandbox({ strict: true, seed: 250 });
+    const strictSandbox = await startSandbox({ strict: true, seed: 250 });
     try {
-      const { page, complaints } = await visit(await startBrowse(strict));
+      const { page, complaints } = await openBrowsePage(await startBrowse(strictSandbox));
       expect(await statusText(page)).toBe('number of assets unknown');
       await page.locator('a.thing').first().focus();
       await pollUntil(async () => {
@@ -147,7 +147,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       expect(await page.locator('a.thing').last().getAttribute('data-at')).toBe('249');
       expect(complaints.filter(isUnexpected)).toEqual([]);
     } finally {
-      await strict.end();
+      await strictSandbox.end();
     }
   });
 
@@ -172,7 +172,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       }));
       return { body: { items, count: total(count) } };
     });
-    const { page } = await visit(
+    const { page } = await openBrowsePage(
       await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace: workspaceUid }),
     );
     return { page, requests: service.requests };
@@ -200,7 +200,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
   });
 
   it.each(isFullRun ? [100, 200] : [200])(
-    'the page keeps a correct total of %i assets while polling',
+    'the browse page keeps a correct total of %i assets while polling',
     async (total) => {
       const { page, requests } = await openWithTotal({ total: () => total, assetCount: total, status: 'processing' });
       await page.locator('a.thing').first().focus();
@@ -223,27 +223,27 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     const scrollTo = (top: number) => page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
     await scrollTo(40_000);
     await pollUntil(firstIndex).toBeGreaterThan(500);
-    const before = await firstIndex();
+    const indexBefore = await firstIndex();
     await page.clock.runFor(30_000); // the page polls again
     await scrollTo(60_000);
-    await pollUntil(firstIndex).toBeGreaterThan(before);
+    await pollUntil(firstIndex).toBeGreaterThan(indexBefore);
   });
 
-  it('several filter changes in a row send one request, for the last filter', async () => {
+  it('several filter changes in a row on the browse page send one request, for the last filter', async () => {
     const { page, requests } = await openWithTotal({ total: () => 250 });
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
     const requestsOfType = (type: string) => requests.filter(({ query }) => query.type === type).length;
-    const before = requests.length;
+    const requestsBefore = requests.length;
     for (const type of ['video', 'audio', 'image', 'document', 'video', 'audio'])
       await page.getByLabel('Type').selectOption(type);
     await page.clock.runFor(1_000);
     await pollUntil(async () => requestsOfType('audio')).toBe(1);
     await pollUntil(() => statusText(page)).toBe('250 assets');
-    expect(requests.length).toBe(before + 1);
+    expect(requests.length).toBe(requestsBefore + 1);
   });
 
-  it('Clear keeps the folder and the order, and Back and a reload restore the scroll position', async () => {
+  it('the Clear button keeps the folder and the order, and Back and a reload restore the scroll position', async () => {
     const { page } = await openWithTotal({ total: () => 250 });
     const scrollTop = () => page.evaluate<number>("document.querySelector('.shelf').scrollTop");
     await page.evaluate("document.querySelector('.shelf').scrollTop = 1500");
@@ -263,35 +263,25 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
   });
 
   it('the asset dialog shows the data of the list until the record has loaded', async () => {
-    const asset = {
-      uid: 'one',
-      name: 'a\u202egpj.exe',
-      type: 'video',
-      status: 'ready',
-      tags: ['sea'],
-    };
+    const asset = { uid: 'one', name: 'a\u202egpj.exe', type: 'video', status: 'ready', tags: ['sea'] };
     const service = await startRecordingServer(({ path }) => {
       if (path.endsWith('/folders/')) return { body: [] };
       if (path.endsWith('/assets/')) return { body: { items: [asset], count: 1 } };
       return path.endsWith('/one/') ? { body: asset } : undefined;
     });
-    const browsing = await startBrowse({
-      url: service.url,
-      key: 'a-key-of-this-test',
-      workspace: workspaceUid,
+    const browsing = await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace: workspaceUid });
+    const { page } = await openBrowsePage(browsing);
+    let continueLoading = () => {};
+    const loadingAllowed = new Promise<void>((resolve) => {
+      continueLoading = resolve;
     });
-    const { page } = await visit(browsing);
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    await page.route(/assets\/one(\/watch)?$/, (route) => released.then(() => route.continue()));
+    await page.route(/assets\/one(\/watch)?$/, (route) => loadingAllowed.then(() => route.continue()));
     // Bidirectional controls in names are escaped.
     await card(page, 'a\\u202egpj.exe').click();
     const tagsField = page.getByLabel('Tags, separated by commas');
     await dialog(page).getByText('Loading the player').waitFor();
     expect([await tagsField.inputValue(), await tagsField.isDisabled()]).toEqual(['sea', true]);
-    release();
+    continueLoading();
     await pollUntil(() => tagsField.isDisabled()).toBe(false);
     await pollUntil(() => dialog(page).getByText('Loading the player').count()).toBe(0);
   });
@@ -304,12 +294,8 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       if (isRefused) return { status: 422, body: { error: { message: 'not this one' } } };
       return respondAsLibrary(request);
     });
-    const browsing = await startBrowse({
-      url: service.url,
-      key: 'a-key-of-this-test',
-      workspace: workspaceUid,
-    });
-    const { page } = await visit(browsing);
+    const browsing = await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace: workspaceUid });
+    const { page } = await openBrowsePage(browsing);
     const readCount = (path: string) =>
       service.requests.filter(
         (request) => request.method === 'GET' && request.path.endsWith(path) && !request.query.search,
@@ -331,10 +317,10 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     await pollUntil(traySummary).toBe('1 file done');
     await dropFiles(page, [good]);
     await pollUntil(traySummary).toBe('2 files done');
-    const before = [readCount('/assets/'), readCount('/folders/')] as const;
+    const readsBefore = [readCount('/assets/'), readCount('/folders/')] as const;
     await dropFiles(page, [folder]);
     await pollUntil(traySummary).toBe('4 files: 2 uploaded, 1 already uploaded, 1 failed');
-    await pollUntil(async () => readCount('/assets/')).toBeGreaterThan(before[0]);
+    await pollUntil(async () => readCount('/assets/')).toBeGreaterThan(readsBefore[0]);
     await pollUntil(async () => page.getByRole('button', { name: 'Rushes' }).count()).toBe(1);
   });
 
@@ -345,11 +331,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       if (isDown) return { status: 403, body: { error: { message: 'not now' } } };
       return { body: { items: [{ uid: 'one', name: 'One' }], count: 1 } };
     });
-    const browsing = await startBrowse({
-      url: service.url,
-      key: 'a-key-of-this-test',
-      workspace: workspaceUid,
-    });
+    const browsing = await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace: workspaceUid });
     const { page } = await openPage(fixture.browser, browsing.address);
     expect(await page.getByRole('alert').innerText()).toMatch('this API key cannot read assets');
     isDown = false;
@@ -367,7 +349,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       key: 'a-key-of-this-test',
       workspace: workspaceUid,
     });
-    const { page } = await visit(browsing);
+    const { page } = await openBrowsePage(browsing);
     browsing.child.kill('SIGKILL');
     const message = await page.locator('.gone').innerText();
     expect(message).toContain(`mediactl browse '${page.url()}'`);
@@ -388,7 +370,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       key: 'a-key-of-this-test',
       workspace: workspaceUid,
     });
-    const { page } = await visit(browsing, { viewport: { width: 1280, height: 900 } });
+    const { page } = await openBrowsePage(browsing, { viewport: { width: 1280, height: 900 } });
     await card(page, 'One').click();
     const nameField = page.getByRole('textbox', { name: 'Name' });
     const trashButton = page.getByRole('button', { name: 'Trash…' });
@@ -420,7 +402,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     await pollUntil(async () => writeCount()).toBe(2);
   });
 
-  it('a search and a type that change together both apply, and Clear removes both', async () => {
+  it('a search and a type that change together both apply, and the Clear button removes both', async () => {
     const { page } = await openWithTotal({ total: () => 250 });
     // In any order: on a slow machine the search is applied before the type.
     const filters = async () => Object.fromEntries(new URL(page.url()).searchParams);
@@ -456,18 +438,21 @@ describe('accessibility', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it.each([
     ['light', 1280],
     ['dark', 390],
-  ] as const)('axe-core finds no serious problem in %s mode at a width of %i pixels', async (colorScheme, width) => {
-    await upload(fixturePath('clip.mp4'));
-    const { page } = await visit(await startBrowse(fixture.sandbox), {
-      colorScheme,
-      viewport: { width, height: 800 },
-    });
-    expect(await seriousViolations(page)).toEqual([]);
-    const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
-    expect(scrollWidth).toBeLessThanOrEqual(width);
-    await card(page, 'clip.mp4').click();
-    await page.getByRole('button', { name: 'Trash…' }).click();
-    await player(page).locator('main').waitFor();
-    expect(await seriousViolations(page)).toEqual([]);
-  });
+  ] as const)(
+    'axe-core finds no serious problem on the browse page in %s mode at %i pixels',
+    async (colorScheme, width) => {
+      await upload(fixturePath('clip.mp4'));
+      const { page } = await openBrowsePage(await startBrowse(fixture.sandbox), {
+        colorScheme,
+        viewport: { width, height: 800 },
+      });
+      expect(await seriousViolations(page)).toEqual([]);
+      const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
+      expect(scrollWidth).toBeLessThanOrEqual(width);
+      await card(page, 'clip.mp4').click();
+      await page.getByRole('button', { name: 'Trash…' }).click();
+      await player(page).locator('main').waitFor();
+      expect(await seriousViolations(page)).toEqual([]);
+    },
+  );
 });

@@ -18,24 +18,24 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const v1 = '/api/external/v1';
 
-/** Starts the page of a small library. @param answers overrides of the service's responses */
-async function page(answers: Responder = () => undefined, args: string[] = []) {
-  const usual = createLibrary();
-  const service = await startRecordingServer((asked) => answers(asked) ?? usual(asked));
+/** Starts the page of a small library. @param override replaces responses of the service */
+async function startPage(override: Responder = () => undefined, args: string[] = []) {
+  const respondAsLibrary = createLibrary();
+  const service = await startRecordingServer((request) => override(request) ?? respondAsLibrary(request));
   const browsing = await startBrowse({ url: service.url, key: testKey, workspace: workspaceUid }, args);
   return { ...browsing, requests: service.requests };
 }
 
-const openSignedIn = async (answers?: Responder, args?: string[]) => {
-  const browsing = await page(answers, args);
+const openSignedIn = async (override?: Responder, args?: string[]) => {
+  const browsing = await startPage(override, args);
   return { ...browsing, ...(await signIn(browsing.address)) };
 };
 
 /** Sends a request with arbitrary headers, some of which fetch does not allow. */
-function raw(url: string, headers: Record<string, string>, method = 'GET') {
+function sendRaw(url: string, headers: Record<string, string>, method = 'GET') {
   return new Promise<{ status: number; body: string }>((resolve, reject) => {
     const { hostname, port, pathname, search } = new URL(url);
-    const asking = request(
+    const clientRequest = request(
       { hostname, port, path: pathname + search, method, headers, agent: false },
       async (response) => {
         let body = '';
@@ -43,22 +43,22 @@ function raw(url: string, headers: Record<string, string>, method = 'GET') {
         resolve({ status: response.statusCode as number, body });
       },
     );
-    asking.on('error', reject).end();
+    clientRequest.on('error', reject).end();
   });
 }
 
 it('a sign-in address works only once', async () => {
-  const { address } = await page();
+  const { address } = await startPage();
   await signIn(address);
-  const again = await fetch(address);
-  expect(again.status).toBe(403);
-  expect(again.headers.get('set-cookie')).toBeNull();
-  expect(await again.text()).toMatch('works once, in one browser');
+  const secondResponse = await fetch(address);
+  expect(secondResponse.status).toBe(403);
+  expect(secondResponse.headers.get('set-cookie')).toBeNull();
+  expect(await secondResponse.text()).toMatch('works once, in one browser');
 });
 
-it('the server refuses requests without the cookie and below a guessed path', async () => {
+it('the browse server refuses requests without the cookie and below a guessed path', async () => {
   const { base, cookie, origin, requests } = await openSignedIn();
-  const asked = requests.length;
+  const requestsBefore = requests.length;
   for (const [url, headers] of [
     [`${base}assets`, {}],
     [`${base}assets`, { cookie: `mediactl=${'A'.repeat(43)}` }],
@@ -71,15 +71,15 @@ it('the server refuses requests without the cookie and below a guessed path', as
   ] as const)
     expect((await fetch(url, { headers })).status, url).toBe(403);
   expect((await fetch(`${origin}/etc/passwd`)).status).toBe(404);
-  expect(requests.length).toBe(asked);
+  expect(requests.length).toBe(requestsBefore);
 });
 
-it('the server refuses requests from other sites, origins and host names', async () => {
+it('the browse server refuses requests from other sites, origins and host names', async () => {
   const { base, cookie, origin, requests } = await openSignedIn();
-  const asked = requests.length;
+  const requestsBefore = requests.length;
   const { host, port } = new URL(origin);
   const status = async (headers: Record<string, string>, method = 'GET') =>
-    (await raw(`${base}assets/${assetUid}`, { cookie, host, ...headers }, method)).status;
+    (await sendRaw(`${base}assets/${assetUid}`, { cookie, host, ...headers }, method)).status;
   expect(await status({ 'sec-fetch-site': 'cross-site' })).toBe(403);
   expect(await status({ 'sec-fetch-site': 'same-site' })).toBe(403);
   expect(await status({ origin: 'https://evil.example' })).toBe(403);
@@ -92,12 +92,12 @@ it('the server refuses requests from other sites, origins and host names', async
   // Writes need an Origin header (CSRF).
   for (const method of ['DELETE', 'PATCH', 'POST']) expect(await status({}, method)).toBe(403);
   expect(await status({ origin: 'https://evil.example' }, 'DELETE')).toBe(403);
-  expect(requests.length).toBe(asked);
+  expect(requests.length).toBe(requestsBefore);
   expect(await status({ origin })).toBe(200);
 });
 
 it('the session cookie is limited to its path, HttpOnly and SameSite=Strict', async () => {
-  const { address } = await page();
+  const { address } = await startPage();
   const response = await fetch(address);
   const cookie = response.headers.get('set-cookie') ?? '';
   expect(cookie).toMatch(/^mediactl=[\w-]{43}; Path=\/b\/[\w-]{16}\/; HttpOnly; SameSite=Strict$/);
@@ -153,57 +153,58 @@ it('the asset list returns the assets of the service with the filters of the pag
   expect(headers?.authorization).toBe(`Bearer ${testKey}`);
 });
 
-it('the server cancels a list request that the page aborts', async () => {
-  let [isAsked, isLeft] = [false, false];
-  const url = await startServer((asked, response) => {
-    if (!asked.url?.includes('type=video')) return respond(response, 200, { items: [], count: 0 });
-    isAsked = true;
+it('the browse server cancels a list request that the page aborts', async () => {
+  let [isRequested, isCanceled] = [false, false];
+  const url = await startServer((request, response) => {
+    if (!request.url?.includes('type=video')) return respond(response, 200, { items: [], count: 0 });
+    isRequested = true;
     response.on('close', () => {
-      isLeft = true;
+      isCanceled = true;
     });
   });
   const { address } = await startBrowse({ url, key: testKey, workspace: workspaceUid });
   const { fetchPage } = await signIn(address);
-  const leaving = new AbortController();
-  const asking = fetchPage('assets?type=video', { signal: leaving.signal }).catch(() => undefined);
-  await expect.poll(() => isAsked).toBe(true);
-  leaving.abort();
-  await asking;
-  await expect.poll(() => isLeft).toBe(true);
+  const abort = new AbortController();
+  const listing = fetchPage('assets?type=video', { signal: abort.signal }).catch(() => undefined);
+  await expect.poll(() => isRequested).toBe(true);
+  abort.abort();
+  await listing;
+  await expect.poll(() => isCanceled).toBe(true);
 });
 
-it('the server caches a list for a moment, unless an edit or fresh=1 bypasses the cache', async () => {
+it('the browse server caches a list for a moment, unless an edit or fresh=1 bypasses the cache', async () => {
   const { fetchPage, requests } = await openSignedIn();
-  const costOf = async (...paths: string[]) => {
-    const before = requests.length;
+  const countRequestsFor = async (...paths: string[]) => {
+    const requestsBefore = requests.length;
     for (const path of paths) await (await fetchPage(path)).text();
-    return requests.length - before;
+    return requests.length - requestsBefore;
   };
-  await expect.poll(() => costOf('assets?type=video', 'assets?type=video')).toBeLessThan(2);
-  expect(await costOf('assets?type=video&fresh=1')).toBe(1);
+  // The same list twice, which is requested from the service once.
+  await expect.poll(() => countRequestsFor('assets?type=video', 'assets?type=video')).toBeLessThan(2);
+  expect(await countRequestsFor('assets?type=video&fresh=1')).toBe(1);
   const body = JSON.stringify({ name: 'Other' });
   await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body });
-  expect(await costOf('assets?type=video')).toBe(1);
+  expect(await countRequestsFor('assets?type=video')).toBe(1);
 });
 
-it('the server fetches thumbnails without the API key and serves only those whose bytes are an image', async () => {
-  const pictures: Record<string, [Buffer | string, number]> = {
+it('the browse server fetches thumbnails without the API key and serves only those whose bytes are an image', async () => {
+  const thumbnails: Record<string, [Buffer | string, number]> = {
     png: [Buffer.from('89504e470d0a1a0a00', 'hex'), 200],
     html: ['<script>alert(1)</script>', 404],
     svg: ['<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', 404],
     text: ['\u001b[2J', 404],
     empty: ['', 404],
   };
-  const seen: unknown[] = [];
-  const media = createServer(({ url = '', headers }, response) => {
-    seen.push(headers.authorization, headers.cookie, headers.referer);
-    const [body] = pictures[url.slice(1)] ?? [''];
+  const credentials: unknown[] = [];
+  const mediaServer = createServer(({ url = '', headers }, response) => {
+    credentials.push(headers.authorization, headers.cookie, headers.referer);
+    const [body] = thumbnails[url.slice(1)] ?? [''];
     response.writeHead(200, { 'content-type': 'image/png' }).end(body);
   });
-  await new Promise<void>((resolve) => media.listen(0, '127.0.0.1', resolve));
-  const { port } = media.address() as { port: number };
+  await new Promise<void>((resolve) => mediaServer.listen(0, '127.0.0.1', resolve));
+  const { port } = mediaServer.address() as { port: number };
   try {
-    for (const [name, [, status]] of Object.entries(pictures)) {
+    for (const [name, [, status]] of Object.entries(thumbnails)) {
       const uid = randomUUID();
       const { fetchPage } = await openSignedIn(({ path }) =>
         path.endsWith(`/${uid}/`) ? { body: { uid, thumbnail_url: `http://127.0.0.1:${port}/${name}` } } : undefined,
@@ -212,16 +213,16 @@ it('the server fetches thumbnails without the API key and serves only those whos
       expect(response.status, name).toBe(status);
       if (status === 200) expect(response.headers.get('content-type')).toBe('image/png');
     }
-    expect(seen.every((each) => each === undefined)).toBe(true);
+    expect(credentials.every((value) => value === undefined)).toBe(true);
   } finally {
-    media.close();
+    mediaServer.close();
   }
 });
 
-it('the server does not fetch preview frames from private addresses of other hosts', async () => {
-  const asked: unknown[] = [];
+it('the browse server does not fetch preview frames from private addresses of other hosts', async () => {
+  const neighborRequests: unknown[] = [];
   const neighbor = createServer(({ url }, response) => {
-    asked.push(url);
+    neighborRequests.push(url);
     response.end('WEBVTT\n\n00:00.000 --> 00:01.000\nsheet.jpg#xywh=0,0,8,8\n');
   });
   await new Promise<void>((resolve) => neighbor.listen(0, '127.0.0.1', resolve));
@@ -238,10 +239,10 @@ it('the server does not fetch preview frames from private addresses of other hos
     const refused = await fetchPage(`assets/${assetUid}/frames`);
     expect([refused.ok, (await refused.json()).error?.problem]).toEqual([...[false, 'localhost is a private address']]);
   }
-  expect(asked).toEqual([]);
+  expect(neighborRequests).toEqual([]);
 });
 
-it('the server does not fetch a thumbnail whose URL is not an HTTP URL', async () => {
+it('the browse server does not fetch a thumbnail whose URL is not an HTTP URL', async () => {
   for (const thumbnail_url of ['file:///etc/passwd', 'javascript:alert(1)', 'data:image/png,x', 7])
     await openSignedIn(({ path }) =>
       path.endsWith(`/${assetUid}/`) ? { body: { uid: assetUid, thumbnail_url } } : undefined,
@@ -253,13 +254,13 @@ it('the server does not fetch a thumbnail whose URL is not an HTTP URL', async (
     });
 });
 
-it('the server returns valid cards for records whose fields have the wrong types', async () => {
-  const lies: unknown[] = [null, true, -1, [], {}, [[]], '<b>', 1e300, { toString: 1 }, '\u0000', ['a', {}]];
+it('the browse server returns valid cards for records whose fields have the wrong types', async () => {
+  const wrongValues: unknown[] = [null, true, -1, [], {}, [[]], '<b>', 1e300, { toString: 1 }, '\u0000', ['a', {}]];
   const fields = ['name', 'description', 'type', 'status', 'duration', 'size', 'tags', 'created_at'];
-  const items = lies.flatMap((lie) =>
+  const items = wrongValues.flatMap((wrongValue) =>
     [...fields, 'thumbnail_url', 'parent', 'failure_reason'].map((field) => ({
       uid: randomUUID(),
-      [field]: lie,
+      [field]: wrongValue,
     })),
   );
   const { fetchPage } = await openSignedIn(({ path }) =>
@@ -277,7 +278,7 @@ it('the server returns valid cards for records whose fields have the wrong types
   }
 });
 
-it('the server returns readable errors when the service refuses a request or sends a malformed response', async () => {
+it('the browse server returns readable errors when the service refuses a request or sends a malformed response', async () => {
   const { fetchPage } = await openSignedIn(({ path, method }) => {
     if (method === 'DELETE') return { status: 403, body: { error: { message: 'not you' } } };
     if (path.endsWith('/gone/')) return { status: 401, body: {} };
@@ -290,11 +291,11 @@ it('the server returns readable errors when the service refuses a request or sen
     problem: 'this API key cannot delete assets (403)',
     status: 403,
   });
-  const locked = (await (await fetchPage('assets/gone')).json()).error;
-  expect(locked.hint).toMatch(/^in a terminal: mediactl auth login/);
-  const odd = await fetchPage('folders');
-  expect(odd.status).toBe(502);
-  expect((await odd.json()).error.problem).toBeTypeOf('string');
+  const lockedError = (await (await fetchPage('assets/gone')).json()).error;
+  expect(lockedError.hint).toMatch(/^in a terminal: mediactl auth login/);
+  const malformed = await fetchPage('folders');
+  expect(malformed.status).toBe(502);
+  expect((await malformed.json()).error.problem).toBeTypeOf('string');
 });
 
 it('an edit sends only the changed fields, and an edit that the service ignores is an error', async () => {
@@ -303,16 +304,16 @@ it('an edit sends only the changed fields, and an edit that the service ignores 
       ? { body: { uid: assetUid, name: 'Other', parent: null } }
       : undefined,
   );
-  const change = (body: unknown) => fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: JSON.stringify(body) });
-  expect((await change({ name: 'Other', status: 'ready', uid: 'x' })).status).toBe(200);
+  const sendEdit = (body: unknown) => fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: JSON.stringify(body) });
+  expect((await sendEdit({ name: 'Other', status: 'ready', uid: 'x' })).status).toBe(200);
   expect(requests.findLast(({ method }) => method === 'PATCH')?.body).toEqual({ name: 'Other' });
-  const ignored = await change({ name: 'Third' });
+  const ignored = await sendEdit({ name: 'Third' });
   expect(ignored.status).toBe(502);
   expect((await ignored.json()).error.problem).toMatch('did not apply name');
   expect((await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: 'x' })).ok).toBe(false);
 });
 
-it('the server refuses a tag edit if the service does not return the tags of the asset', async () => {
+it('the browse server refuses a tag edit if the service does not return the tags of the asset', async () => {
   const { fetchPage, requests } = await openSignedIn(({ path }) =>
     path.endsWith(`/${assetUid}/`) ? { body: { uid: assetUid, name: 'Quay' } } : undefined,
   );
@@ -323,20 +324,20 @@ it('the server refuses a tag edit if the service does not return the tags of the
 });
 
 it('browse fails if the port of --port is not available', async () => {
-  const { origin } = await page();
+  const { origin } = await startPage();
   const { port } = new URL(origin);
   for (const taken of [port, '99999'])
-    await expect(page(undefined, ['--port', taken])).rejects.toThrow(`port ${taken} is not available`);
+    await expect(startPage(undefined, ['--port', taken])).rejects.toThrow(`port ${taken} is not available`);
 });
 
 it('browse exits with 0 on SIGINT and leaves no file', async () => {
-  const { child, finished } = await page();
+  const { child, finished } = await startPage();
   child.kill('SIGINT');
   expect(await finished).toMatchObject({ code: 0, stderr: '' });
 });
 
 it('the browse page starts with the search, filter and order of the command line', async () => {
-  const { address } = await page(undefined, ['quay', '--status', 'ready', '--sort', 'name']);
+  const { address } = await startPage(undefined, ['quay', '--status', 'ready', '--sort', 'name']);
   const html = await (await fetch(address)).text();
   expect(html).toMatch(/url=\/b\/[\w-]{16}\/\?search=quay&amp;status=ready&amp;ordering=name"/);
 });
@@ -346,11 +347,11 @@ it('browse opens the browser with a file of mode 0600, and Enter prints another 
 }, async () => {
   const service = await startRecordingServer(createLibrary());
   const home = temporaryFolder();
-  const opener = join(home, 'xdg-open');
-  const note = join(home, 'opened');
+  const fakeOpener = join(home, 'xdg-open');
+  const openedFile = join(home, 'opened');
   writeFileSync(
-    opener,
-    `#!/bin/sh\nfile="\${1#file://}"\n(echo "$1"; stat -c %a "$file"; cat "$file") > ${note}.part\nmv ${note}.part ${note}\n`,
+    fakeOpener,
+    `#!/bin/sh\nfile="\${1#file://}"\n(echo "$1"; stat -c %a "$file"; cat "$file") > ${openedFile}.part\nmv ${openedFile}.part ${openedFile}\n`,
     { mode: 0o755 },
   );
   const terminal = new Pty([...mediactlCommand, 'browse'], {
@@ -360,8 +361,8 @@ it('browse opens the browser with a file of mode 0600, and Enter prints another 
   });
   onTestFinished(terminal.kill);
   const addresses = () => terminal.output.match(/http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}/g) ?? [];
-  await expect.poll(() => existsSync(note)).toBe(true);
-  const [argument = '', mode, ...lines] = readFileSync(note, 'utf8').split('\n');
+  await expect.poll(() => existsSync(openedFile)).toBe(true);
+  const [argument = '', mode, ...lines] = readFileSync(openedFile, 'utf8').split('\n');
   expect(argument).toMatch(/^file:\/\/.*\.html$/);
   expect(mode).toBe('600');
   const entry = /url=([^"]+)"/.exec(lines.join('\n'))?.[1] ?? '';
@@ -372,7 +373,7 @@ it('browse opens the browser with a file of mode 0600, and Enter prints another 
   terminal.type('\n');
   await expect.poll(() => addresses().length).toBe(2);
   for (const address of addresses()) await signIn(address);
-  terminal.type('\u0003');
+  terminal.type('\u0003'); // Ctrl-C
   await terminal.exited;
 });
 
@@ -397,7 +398,7 @@ it('Ctrl-C during an upload exits with 130 and says how to resume the upload', a
   }
 });
 
-it('the server rejects incomplete and empty files and removes path separators from file names', async () => {
+it('the browse server rejects incomplete and empty files and removes path separators from file names', async () => {
   const service = await startSandbox();
   try {
     const { fetchPage, base, cookie } = await signIn((await startBrowse(service)).address);
@@ -405,37 +406,37 @@ it('the server rejects incomplete and empty files and removes path separators fr
     const waitForState = async (state: string, id: number) => {
       for (let text = ''; ; ) {
         text += (await events?.read())?.value ?? '';
-        const found = text
+        const upload = text
           .split('\n')
           .filter((line) => line.startsWith('data: ') && line.endsWith('}}'))
           .map((line) => JSON.parse(line.slice('data: '.length)).upload)
           .find((upload) => upload.id === String(id) && upload.state === state);
-        if (found) return found;
+        if (upload) return upload;
       }
     };
-    const send = (id: number, size: number, name = 'a.bin') =>
+    const sendFile = (id: number, size: number, name = 'a.bin') =>
       fetchPage(`uploads?id=${id}&name=${name}&below=./..//&folder=&size=${size}`, {
         method: 'POST',
         body: size === 0 ? '' : 'abc',
       });
-    await send(1, 4);
+    await sendFile(1, 4);
     expect((await waitForState('failed', 1)).problem).toBe('received 3 of 4 bytes from the page');
     // The page is reloaded or closed while it sends the file.
     const query = 'id=4&name=a.bin&below=&folder=&size=10';
-    const left = request(`${base}uploads?${query}`, {
+    const abortedUpload = request(`${base}uploads?${query}`, {
       method: 'POST',
       headers: { cookie, origin: new URL(base).origin, 'content-length': 10 },
     });
-    left.on('error', () => {}).write('abc');
+    abortedUpload.on('error', () => {}).write('abc');
     await waitForState('taking', 4);
-    left.destroy();
+    abortedUpload.destroy();
     expect((await waitForState('failed', 4)).problem).toBe(
       'the page was closed before the whole file had arrived; drop the file again',
     );
-    await send(2, 0);
+    await sendFile(2, 0);
     expect((await waitForState('failed', 2)).problem).toBe('the file is empty');
     // File names cannot traverse directories.
-    await send(3, 3, encodeURIComponent('../../etc/x'));
+    await sendFile(3, 3, encodeURIComponent('../../etc/x'));
     await waitForState('uploaded', 3);
     const listed = await rawHttp(() => service).call('GET', '/assets/');
     expect((await listed.json()).items.map(({ name }: { name: string }) => name)).toEqual(['.. .. etc x']);
@@ -454,21 +455,21 @@ it('files of one dropped folder share the requests for the folder tree', async (
     while (!received.includes(`"id":"${id}","name":"${id}.bin","state":"uploaded"`))
       received += (await events?.read())?.value ?? '';
   }
-  const sent = requests.filter(({ path, method }) => path === `${v1}/upload/` && method === 'POST');
-  expect(sent).toHaveLength(3);
-  const trees = requests.filter(({ path, method }) => path.endsWith('/folders/') && method === 'GET');
+  const uploads = requests.filter(({ path, method }) => path === `${v1}/upload/` && method === 'POST');
+  expect(uploads).toHaveLength(3);
+  const folderTreeRequests = requests.filter(({ path, method }) => path.endsWith('/folders/') && method === 'GET');
   // One request for all files, and one to check the folder that was created.
-  expect(trees).toHaveLength(2);
+  expect(folderTreeRequests).toHaveLength(2);
 });
 
 it('browse opens the view of a copied address and ignores its token', async () => {
-  const sent = 'http://127.0.0.1:4999/b/AAAAAAAAAAAAAAAA/?search=quay+wall&asset=x1&token=stolen&evil=1';
-  const { address } = await page(undefined, [sent]);
+  const copiedAddress = 'http://127.0.0.1:4999/b/AAAAAAAAAAAAAAAA/?search=quay+wall&asset=x1&token=stolen&evil=1';
+  const { address } = await startPage(undefined, [copiedAddress]);
   expect(new URL(address).searchParams.get('token')).toMatch(/^[\w-]{43}$/);
   expect(await (await fetch(address)).text()).toMatch(/url=\/b\/[\w-]{16}\/\?search=quay\+wall&amp;asset=x1"/);
 });
 
-it('the server requests playback info again if it was blocked or has expired', async () => {
+it('the browse server requests playback info again if it was blocked or has expired', async () => {
   const infos = [
     { type: 'video', blocked: true },
     { type: 'video', source_url: { url: '/media/one.mp4', expires_at: '2020-01-01T00:00:00Z' } },
@@ -477,11 +478,11 @@ it('the server requests playback info again if it was blocked or has expired', a
   const { fetchPage } = await openSignedIn(({ path }) =>
     path.endsWith('/playback/info/') ? { body: infos.shift() } : undefined,
   );
-  const watched = async () => (await fetchPage(`assets/${assetUid}/watch`)).text();
-  expect(await watched()).not.toMatch('/media/one');
-  expect(await watched()).toMatch('/media/one.mp4');
-  expect(await watched()).toMatch('/media/two.mp4');
-  expect(await watched()).toMatch('/media/two.mp4');
+  const fetchWatchPage = async () => (await fetchPage(`assets/${assetUid}/watch`)).text();
+  expect(await fetchWatchPage()).not.toMatch('/media/one');
+  expect(await fetchWatchPage()).toMatch('/media/one.mp4');
+  expect(await fetchWatchPage()).toMatch('/media/two.mp4');
+  expect(await fetchWatchPage()).toMatch('/media/two.mp4');
   expect(infos).toEqual([]);
 });
 
@@ -510,8 +511,8 @@ it('repeated requests for a missing thumbnail send no request with the API key',
   });
   await fetchPage('assets');
   for (let n = 0; n < 3; n++) expect((await fetchPage(`assets/${assetUid}/thumbnail`)).status).toBe(404);
-  const keyed = requests.filter(({ headers }) => headers.authorization);
-  expect(keyed.map(({ path }) => path)).toEqual([`${v1}/assets/`]);
+  const requestsWithKey = requests.filter(({ headers }) => headers.authorization);
+  expect(requestsWithKey.map(({ path }) => path)).toEqual([`${v1}/assets/`]);
 });
 
 it('a file that is dropped twice at once is uploaded once, and its request ends before the upload does', async () => {
@@ -520,23 +521,23 @@ it('a file that is dropped twice at once is uploaded once, and its request ends 
     const { address } = await startBrowse(service, ['--limit-rate', '1MiB']);
     const { fetchPage } = await signIn(address);
     const body = new Uint8Array(3 * 1024 * 1024).fill(7);
-    const send = (id: number) =>
+    const sendFile = (id: number) =>
       fetchPage(`uploads?id=${id}&name=a.bin&below=&folder=&size=${body.length}`, {
         method: 'POST',
         body,
       });
     const events = (await fetchPage('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
-    expect((await send(1)).status).toBe(200);
+    expect((await sendFile(1)).status).toBe(200);
     let received = '';
-    const until = async (words: string) => {
+    const waitForEvent = async (words: string) => {
       while (!received.includes(words)) received += (await events?.read())?.value ?? '';
     };
-    await until('"state":"sending"');
+    await waitForEvent('"state":"sending"');
     expect(received).not.toMatch('"state":"uploaded"');
-    const second = send(2);
-    await until('"id":"1","name":"a.bin","state":"uploaded"');
-    expect((await second).status).toBe(200);
-    await until('"id":"2","name":"a.bin","state":"skipped"');
+    const secondRequest = sendFile(2);
+    await waitForEvent('"id":"1","name":"a.bin","state":"uploaded"');
+    expect((await secondRequest).status).toBe(200);
+    await waitForEvent('"id":"2","name":"a.bin","state":"skipped"');
     const { items } = await (await rawHttp(() => service).call('GET', '/assets/')).json();
     expect(items).toHaveLength(1);
   } finally {

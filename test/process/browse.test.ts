@@ -30,7 +30,7 @@ const { fixture } = setUpBrowser();
 let sandbox: TestSandbox;
 const http = rawHttp(() => sandbox);
 /** Uids by name. */
-const media: Record<string, string> = {};
+const uidsByName: Record<string, string> = {};
 
 beforeAll(async () => {
   if (!has('chromium')) return;
@@ -43,17 +43,17 @@ beforeAll(async () => {
   const files = [fixturePath('clip.mp4'), fixturePath('tone.mp3'), fixturePath('still.jpg')];
   for (const path of files) {
     const { uid, name } = await http.upload(path);
-    media[name] = uid;
+    uidsByName[name] = uid;
   }
 });
 afterAll(() => sandbox?.end());
 
-const requestsLeft = async () => {
+const remainingRequests = async () => {
   const { headers } = await http.call('GET', '/workspaces/');
   return Number(headers.get('x-ratelimit-remaining'));
 };
 
-const look = async (args: string[] = [], options: BrowserContextOptions = {}) => {
+const openBrowsePage = async (args: string[] = [], options: BrowserContextOptions = {}) => {
   const browsing = await startBrowse(sandbox, args);
   return { ...browsing, ...(await openLibrary(fixture.browser, browsing, options)) };
 };
@@ -61,7 +61,7 @@ const look = async (args: string[] = [], options: BrowserContextOptions = {}) =>
 // Strict mode omits type, size and folder; browse-compatibility.test.ts tests the page without them.
 describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it('the browse page searches and filters the library and keeps the view in its address', async () => {
-    const { page, complaints } = await look();
+    const { page, complaints } = await openBrowsePage();
     await pollUntil(() => statusText(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
     expect(new URL(page.url()).search).toBe('');
     await page.keyboard.press('/');
@@ -71,12 +71,12 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await page.getByLabel('Type').selectOption('audio');
     await page.getByLabel('Order').selectOption('name');
     await pollUntil(async () => new URL(page.url()).search).toBe('?search=harbour&type=audio&ordering=name');
-    const first = await page.locator('a.thing .name').first().innerText();
-    expect(first).toMatch(/^Harbour/);
-    const before = await statusText(page);
+    const firstName = await page.locator('a.thing .name').first().innerText();
+    expect(firstName).toMatch(/^Harbour/);
+    const countBefore = await statusText(page);
     await page.reload();
-    await pollUntil(() => statusText(page)).toBe(before);
-    expect(await page.locator('a.thing .name').first().innerText()).toBe(first);
+    await pollUntil(() => statusText(page)).toBe(countBefore);
+    expect(await page.locator('a.thing .name').first().innerText()).toBe(firstName);
     await page.goBack();
     await page.getByRole('button', { name: 'Clear' }).click();
     await pollUntil(() => statusText(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
@@ -84,9 +84,9 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   });
 
   it(`scrolling ${seeded} assets needs a request per 50 assets and 200 MiB of memory, and renders only visible cards`, async () => {
-    const { page, complaints } = await look();
-    const left = await requestsLeft();
-    let most = 0;
+    const { page, complaints } = await openBrowsePage();
+    const remainingBefore = await remainingRequests();
+    let mostCards = 0;
     for (;;) {
       const [top = 0, end = 0, cards = 0] = await page.evaluate<number[]>(`(() => {
         const shelf = document.querySelector('.shelf');
@@ -94,30 +94,30 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
         const end = shelf.scrollHeight - shelf.clientHeight - 1;
         return [shelf.scrollTop, end, document.querySelectorAll('.card').length];
       })()`);
-      most = Math.max(most, cards);
+      mostCards = Math.max(mostCards, cards);
       await page.waitForTimeout(15);
       if (top >= end) break;
     }
     await pollUntil(() => page.locator('a.thing').last().getAttribute('data-at')).toBe(`${seeded + 2}`);
-    expect(left - (await requestsLeft())).toBeLessThan(seeded / 50);
-    expect(most).toBeLessThan(100);
+    expect(remainingBefore - (await remainingRequests())).toBeLessThan(seeded / 50);
+    expect(mostCards).toBeLessThan(100);
     const heap = await page.evaluate<number>('performance.memory.usedJSHeapSize');
     expect(heap).toBeLessThan(200 * 1024 * 1024);
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
   it('arrow keys move between assets, Space and Enter open one, and Escape closes it', async () => {
-    const { page, complaints } = await look();
+    const { page, complaints } = await openBrowsePage();
     await page.locator('a.thing').first().focus();
-    const at = () => page.evaluate('document.activeElement.dataset.at');
+    const focusedIndex = () => page.evaluate('document.activeElement.dataset.at');
     await page.keyboard.press('ArrowRight');
-    expect(await at()).toBe('1');
+    expect(await focusedIndex()).toBe('1');
     await page.keyboard.press('End');
-    await pollUntil(at).toBe(`${seeded + 2}`);
+    await pollUntil(focusedIndex).toBe(`${seeded + 2}`);
     await page.keyboard.press('Home');
-    await pollUntil(at).toBe('0');
+    await pollUntil(focusedIndex).toBe('0');
     await page.keyboard.press('ArrowDown');
-    expect(Number(await at())).toBeGreaterThan(1);
+    expect(Number(await focusedIndex())).toBeGreaterThan(1);
     for (const key of [' ', 'Enter']) {
       await page.keyboard.press(key);
       await dialog(page).waitFor();
@@ -129,12 +129,12 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   });
 
   it('a video card animates its frames on hover and opens a player on click', { tags: 'ffmpeg' }, async () => {
-    const { page, complaints } = await look();
+    const { page, complaints } = await openBrowsePage();
     await card(page, 'clip.mp4').hover();
     const frame = card(page, 'clip.mp4').locator('svg.frame');
     await frame.waitFor();
-    const first = await frame.getAttribute('viewBox');
-    await pollUntil(() => frame.getAttribute('viewBox')).not.toBe(first);
+    const firstFrame = await frame.getAttribute('viewBox');
+    await pollUntil(() => frame.getAttribute('viewBox')).not.toBe(firstFrame);
     await card(page, 'clip.mp4').click();
     await player(page).locator('video').waitFor();
     await page.getByRole('button', { name: 'Next asset' }).focus();
@@ -150,17 +150,17 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   });
 
   it('with reduced motion, a video card shows a still frame on hover', { tags: 'ffmpeg' }, async () => {
-    const { page } = await look([], { reducedMotion: 'reduce' });
+    const { page } = await openBrowsePage([], { reducedMotion: 'reduce' });
     await card(page, 'clip.mp4').hover();
     const frame = card(page, 'clip.mp4').locator('svg.frame');
     await frame.waitFor();
-    const first = await frame.getAttribute('viewBox');
+    const firstFrame = await frame.getAttribute('viewBox');
     await page.waitForTimeout(900);
-    expect(await frame.getAttribute('viewBox')).toBe(first);
+    expect(await frame.getAttribute('viewBox')).toBe(firstFrame);
   });
 
   it('a click on the waveform seeks in the audio', { tags: 'ffmpeg' }, async () => {
-    const { page, complaints } = await look();
+    const { page, complaints } = await openBrowsePage();
     await card(page, 'tone.mp3').click();
     const timeline = player(page).getByRole('slider', { name: 'Seek' });
     await timeline.locator('canvas').waitFor();
@@ -173,20 +173,20 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   });
 
   it('the asset dialog saves edits and shows why an invalid edit is rejected', async () => {
-    const { page, complaints } = await look();
+    const { page, complaints } = await openBrowsePage();
     await card(page, 'still.jpg').click();
     const tags = page.getByLabel('Tags, separated by commas');
     await tags.fill('Quay, Night!');
     await tags.press('Enter');
     await dialog(page).getByText('saved').waitFor();
-    const uid = media['still.jpg'] as string;
-    const record = async () => (await http.call('GET', `/assets/${uid}/`)).json();
-    expect((await record()).tags).toEqual(['quay', 'night']);
+    const uid = uidsByName['still.jpg'] as string;
+    const fetchAsset = async () => (await http.call('GET', `/assets/${uid}/`)).json();
+    expect((await fetchAsset()).tags).toEqual(['quay', 'night']);
     await page.getByRole('textbox', { name: 'Name' }).fill('Quay at night');
     await page.getByLabel('Description').fill('Two\nlines');
     await page.getByRole('button', { name: 'Close' }).click();
     await card(page, 'Quay at night').waitFor();
-    await pollUntil(async () => (await record()).description).toBe('Two\nlines');
+    await pollUntil(async () => (await fetchAsset()).description).toBe('Two\nlines');
     expect(complaints.filter(isUnexpected)).toEqual([]);
 
     await card(page, 'Quay at night').click();
@@ -195,7 +195,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await page.getByRole('textbox', { name: 'Name' }).focus();
     await dialog(page).getByText('not saved').waitFor();
     expect(await dialog(page).getByRole('alert').innerText()).toMatch('422');
-    expect((await record()).description).toBe('Two\nlines');
+    expect((await fetchAsset()).description).toBe('Two\nlines');
     await description.focus();
     await page.keyboard.press('Escape');
     expect(await description.inputValue()).toBe('Two\nlines');
@@ -207,18 +207,18 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it('a tag edit keeps tags that were added elsewhere in the meantime', async () => {
     const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'To be tagged' });
     const tags = async () => (await (await http.call('GET', `/assets/${uid}/`)).json()).tags;
-    const set = (tags: string[]) =>
+    const setTags = (tags: string[]) =>
       http.call('PATCH', `/assets/${uid}/`, {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ tags }),
       });
-    await set(['old', 'kept']);
-    const { page } = await look();
+    await setTags(['old', 'kept']);
+    const { page } = await openBrowsePage();
     await card(page, 'To be tagged').click();
     const field = page.getByLabel('Tags, separated by commas');
     await pollUntil(() => field.inputValue()).toBe('old, kept');
     await field.fill('kept, Mine!, mine');
-    await set(['old', 'kept', 'busy']);
+    await setTags(['old', 'kept', 'busy']);
     await field.press('Enter');
     await pollUntil(() => field.inputValue()).toBe('kept, busy, mine');
     expect(await tags()).toEqual(['kept', 'busy', 'mine']);
@@ -229,18 +229,18 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
 
   it('the tag field rejects a tag that cannot become a slug before it sends a request', async () => {
     const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'Not to be tagged' });
-    const { page } = await look();
+    const { page } = await openBrowsePage();
     await card(page, 'Not to be tagged').click();
     const field = page.getByLabel('Tags, separated by commas');
-    const written: string[] = [];
+    const patchedUrls: string[] = [];
     page.on('request', (request) => {
-      if (request.method() === 'PATCH') written.push(request.url());
+      if (request.method() === 'PATCH') patchedUrls.push(request.url());
     });
     await field.fill('Äpfel & Birnen, 日本語, مشروع');
     await field.press('Enter');
     await dialog(page).getByText('日本語, مشروع: a tag can only have the letters a to z').waitFor();
     expect(await field.inputValue()).toBe('Äpfel & Birnen, 日本語, مشروع');
-    expect(written).toEqual([]);
+    expect(patchedUrls).toEqual([]);
     await field.fill('Äpfel & Birnen');
     await field.press('Enter');
     await pollUntil(() => field.inputValue()).toBe('apfel-birnen');
@@ -250,19 +250,19 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
 
   it('an asset moves by drag and drop or by selection, and moves to the trash after a confirmation', async () => {
     const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'To be moved' });
-    const record = async () => (await http.call('GET', `/assets/${uid}/`)).json();
-    const { page, complaints } = await look();
+    const fetchAsset = async () => (await http.call('GET', `/assets/${uid}/`)).json();
+    const { page, complaints } = await openBrowsePage();
     const folder = page.getByRole('navigation', { name: 'Folders' }).getByRole('button').nth(2);
     await card(page, 'To be moved').dragTo(folder);
     await page.getByText(`Moved to /${await folder.innerText()}`).waitFor();
-    expect((await record()).parent).toBeTruthy();
+    expect((await fetchAsset()).parent).toBeTruthy();
     await card(page, 'To be moved').click();
     await page.getByLabel('Folder', { exact: true }).selectOption('');
-    await pollUntil(async () => (await record()).parent).toBeNull();
+    await pollUntil(async () => (await fetchAsset()).parent).toBeNull();
     await page.getByRole('button', { name: 'Trash…' }).click();
     // Enter chooses the safe button.
     await page.keyboard.press('Enter');
-    expect((await record()).name).toBe('To be moved');
+    expect((await fetchAsset()).name).toBe('To be moved');
     await page.getByRole('button', { name: 'Trash…' }).click();
     await page.getByRole('button', { name: 'Move to the trash' }).click();
     await pollUntil(() => dialog(page).count()).toBe(0);
@@ -274,7 +274,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
 
 describe('dropped files', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it('dropped files and folders are uploaded into the same folders and become ready', async () => {
-    const { page, complaints, environment } = await look();
+    const { page, complaints, environment } = await openBrowsePage();
     const folder = join(temporaryFolder(), 'Rushes');
     mkdirSync(join(folder, 'day 1'), { recursive: true });
     writeFileSync(join(folder, 'day 1', 'notes.txt'), 'Tide tables\n');
@@ -296,10 +296,10 @@ describe('dropped files', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(items[0].parent).toBe(rushes.children[0].uid);
     expect(rushes.children[0].name).toBe('day 1');
     // The uploader leaves receipts and no unfinished uploads.
-    const listed = async (...args: string[]) =>
+    const listUploads = async (...args: string[]) =>
       (await mediactl(['uploads', 'ls', ...args, '--json'], environment).finished).stdout;
-    expect(JSON.parse(await listed())).toEqual([]);
-    expect(JSON.parse(await listed('--finished'))).toHaveLength(4);
+    expect(JSON.parse(await listUploads())).toEqual([]);
+    expect(JSON.parse(await listUploads('--finished'))).toHaveLength(4);
     // The same file again is skipped.
     await dropFiles(page, [still]);
     await page.getByText('already uploaded', { exact: true }).waitFor();
@@ -314,21 +314,22 @@ describe('dropped files', { tags: ['chromium', 'undocumented-fields'] }, () => {
     const bytes = writeSome(path, 8 * 1024 * 1024, path);
     await dropFiles(page, [path]);
     await page.getByText('sending').waitFor();
-    const list = async () => JSON.parse((await mediactl(['uploads', 'ls', '--json'], environment).finished).stdout);
-    await pollUntil(async () => (await list()).length).toBe(1);
+    const listUploads = async () =>
+      JSON.parse((await mediactl(['uploads', 'ls', '--json'], environment).finished).stdout);
+    await pollUntil(async () => (await listUploads()).length).toBe(1);
     browsing.child.kill('SIGKILL');
     await browsing.finished;
-    const words = page.locator('.gone');
-    await words.getByText('mediactl uploads resume --all').waitFor();
-    expect(await words.innerText()).toContain(`mediactl browse '${page.url()}'`);
+    const notice = page.locator('.gone');
+    await notice.getByText('mediactl uploads resume --all').waitFor();
+    expect(await notice.innerText()).toContain(`mediactl browse '${page.url()}'`);
     await page.locator('.tray').getByText('stopped').waitFor();
     expect(await page.locator('progress').count()).toBe(0);
-    expect((await list())[0]).toMatchObject({ path: 'long.bin' });
+    expect((await listUploads())[0]).toMatchObject({ path: 'long.bin' });
     const resumed = await mediactl(['uploads', 'resume', '--all', '--json'], environment).finished;
     const [{ asset_uid, verified }] = JSON.parse(resumed.stdout);
     expect([resumed.code, verified]).toEqual([0, true]);
     const stored = readFileSync(join(sandbox.dataDir, 'media', asset_uid, 'source'));
     expect(stored.equals(bytes)).toBe(true);
-    expect(await list()).toEqual([]);
+    expect(await listUploads()).toEqual([]);
   });
 });

@@ -61,25 +61,25 @@ const environment = (more = {}) => ({
 });
 
 /** Prints the command as typed at a prompt, then runs it. */
-const typed = (...args: string[]) =>
+const typeAndRun = (...args: string[]) =>
   `echo ${shellQuote([`$ mediactl ${args.map((arg) => (/ /.test(arg) ? `"${arg}"` : arg)).join(' ')}`])}; ${mediactl(...args)}`;
 const mediactl = (...args: string[]) => shellQuote([...mediactlCommand, ...args]);
 
 /** Writes this many bytes and keeps the pipe open, so that the upload stands still for the capture. */
-const feed = (bytes: number) =>
+const feedBytes = (bytes: number) =>
   shellQuote([
     ...[process.execPath, '-e'],
     `process.stdout.write(Buffer.alloc(${bytes}, 7)); setInterval(() => {}, 1000)`,
   ]);
 
-const uploading = (fed: number) =>
-  `${feed(fed * mebibyte)} | ${mediactl(
+const uploadCommand = (fedMebibytes: number) =>
+  `${feedBytes(fedMebibytes * mebibyte)} | ${mediactl(
     ...['upload', '-', '--name', 'rushes.mov', '--stdin-size', '48MiB', '--chunk-size', '20MiB'],
   )}`;
 
 type Scene = {
   /** Returns the command to run and the text that ends the capture. */
-  run(columns: number): Promise<{ command: string; until: RegExp; environment?: object }>;
+  commandFor(columns: number): Promise<{ command: string; until: RegExp; environment?: object }>;
 };
 
 /** Returns the environment of a service with faults. */
@@ -89,15 +89,15 @@ const faulty = async (plan: Parameters<typeof Interposer.start>[1]) => ({
 
 const scenes: Record<string, Scene> = {
   upload: {
-    run: async (columns) => ({
-      command: uploading(30),
+    commandFor: async (columns) => ({
+      command: uploadCommand(30),
       // All 30 MiB are sent; below 60 columns, sizes are not shown.
       until: columns < 60 ? /62%[\s\S]*ETA/ : /62%[\s\S]*30\.0 MiB of[\s\S]*ETA/,
     }),
   },
   'rate-limited': {
-    run: async () => ({
-      command: uploading(40),
+    commandFor: async () => ({
+      command: uploadCommand(40),
       until: /retrying in/,
       environment: await faulty(({ method, nth }) =>
         method === 'PATCH' && nth === 2 ? respondWith(429, { error: {} }, { 'retry-after': '1799' }) : undefined,
@@ -105,8 +105,8 @@ const scenes: Record<string, Scene> = {
     }),
   },
   outage: {
-    run: async () => ({
-      command: uploading(40),
+    commandFor: async () => ({
+      command: uploadCommand(40),
       until: /retrying in [1-9]/,
       environment: await faulty(({ method, nth }) =>
         (method === 'PATCH' && nth >= 2) || method === 'HEAD'
@@ -116,29 +116,29 @@ const scenes: Record<string, Scene> = {
     }),
   },
   table: {
-    run: async () => ({
-      command: typed('ls', '--limit', '8', '--type', 'video'),
+    commandFor: async () => ({
+      command: typeAndRun('ls', '--limit', '8', '--type', 'video'),
       until: /\n\$$/,
     }),
   },
-  tree: { run: async () => ({ command: typed('folders', 'tree'), until: /\n\$$/ }) },
+  tree: { commandFor: async () => ({ command: typeAndRun('folders', 'tree'), until: /\n\$$/ }) },
   choice: {
-    run: async () => ({
-      command: typed('get', 'Harbour at dusk'),
+    commandFor: async () => ({
+      command: typeAndRun('get', 'Harbour at dusk'),
       until: /Which one\?[\s\S]*\d{2}/,
     }),
   },
   error: {
-    run: async () => ({
-      command: `${typed('ls', '--pretty')}; ${typed('get', 'nosuch.mp4')}`,
+    commandFor: async () => ({
+      command: `${typeAndRun('ls', '--pretty')}; ${typeAndRun('get', 'nosuch.mp4')}`,
       until: /nosuch[\s\S]*try[\s\S]*\n\$$/,
     }),
   },
-  help: { run: async () => ({ command: typed('rm', '--help'), until: /\n\$$/ }) },
-  topic: { run: async () => ({ command: typed('help', 'scripting'), until: /\n\$$/ }) },
+  help: { commandFor: async () => ({ command: typeAndRun('rm', '--help'), until: /\n\$$/ }) },
+  topic: { commandFor: async () => ({ command: typeAndRun('help', 'scripting'), until: /\n\$$/ }) },
   question: {
-    run: async () => ({
-      command: `cd ${shellQuote([home])}; ${typed('upload', 'rushes', '/News/2026/11')}`,
+    commandFor: async () => ({
+      command: `cd ${shellQuote([home])}; ${typeAndRun('upload', 'rushes', '/News/2026/11')}`,
       until: /\[y\/N\]/,
     }),
   },
@@ -147,7 +147,7 @@ const scenes: Record<string, Scene> = {
 const texts = ['help', 'topic', 'error', 'question'];
 
 /** Replaces values that differ from run to run by constants of the same width. */
-const alike = (line: string) =>
+const maskVaryingValues = (line: string) =>
   line
     .replace(/ {2} *[\d.]+ [KMG]?i?B\/s/, (rate) => `  ${'12.0 MiB/s'.padStart(rate.length - 2)}`)
     .replace(/ {2} *ETA [\d:]+s?/, (eta) => `  ${'ETA 2s'.padStart(eta.length - 2)}`)
@@ -157,10 +157,10 @@ const alike = (line: string) =>
     .replace(/[0-9a-f]{16}/, '0123456789abcdef');
 
 describe('captures', { tags: 'script' }, () => {
-  for (const [name, { run }] of Object.entries(scenes))
+  for (const [name, { commandFor }] of Object.entries(scenes))
     for (const columns of widths)
-      it(`${name} at ${columns}`, async () => {
-        const { command, until, environment: more } = await run(columns);
+      it(`the scene "${name}" on a terminal of ${columns} columns matches its capture`, async () => {
+        const { command, until, environment: more } = await commandFor(columns);
         const screen = new Screen(`${command}; printf '$ '; sleep 60`, environment(more), columns);
         await screen.waitForText(until);
         const { lines, cells } = screen;
@@ -171,26 +171,26 @@ describe('captures', { tags: 'script' }, () => {
         }
         for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
         const text = lines
-          .map(alike)
+          .map(maskVaryingValues)
           .join('\n')
           .replace(/(?<=asset\s+)[0-9a-f-]{36}/, (uid) => uid.replace(/[0-9a-f]/g, '0'));
         await expect(`${text}\n`).toMatchFileSnapshot(`captures/${name}-${columns}.txt`);
       });
 });
 
-it.each(texts)('%s: no word is broken at the edge of a narrow terminal', (name) => {
+it.each(texts)('no word of the scene "%s" is broken at the edge of a narrow terminal', (name) => {
   const wordsOf = (columns: number) => {
     const text = readFileSync(join(import.meta.dirname, `captures/${name}-${columns}.txt`), 'utf8');
     // The shell prints the command line, and breaks it anywhere.
     return text.replace(/^\$ mediactl[\s\S]*?(?=\n[A-Za-z0-9])/gm, '').split(/\s+/);
   };
-  const wide = new Set(wordsOf(120));
-  for (const columns of [40, 80]) expect(wordsOf(columns).filter((word) => !wide.has(word))).toEqual([]);
+  const wordsOfWideTerminal = new Set(wordsOf(120));
+  for (const columns of [40, 80]) expect(wordsOf(columns).filter((word) => !wordsOfWideTerminal.has(word))).toEqual([]);
 });
 
-describe('a window that is pulled smaller and larger', { tags: 'script' }, () => {
-  it('leaves nothing behind but what stands there', async () => {
-    const screen = new Screen(`${uploading(30)}; sleep 60`, environment(), 110);
+describe('window size', { tags: 'script' }, () => {
+  it('upload redraws one progress line when the terminal is resized, without leftover fragments', async () => {
+    const screen = new Screen(`${uploadCommand(30)}; sleep 60`, environment(), 110);
     await screen.waitForText(/62%[\s\S]*ETA/);
     for (const columns of [70, 44, 90, 41, 120]) {
       screen.resize(columns);

@@ -11,13 +11,13 @@ const password = 'pw_of_a_queue_0123456789';
 const uid = '00000000-0000-4000-8000-000000000001';
 
 /** Runs mediactl with programs of these names in PATH. @returns the environment that each received */
-async function environmentsOf(programs: string[], ...runs: string[][]) {
+async function environmentsReceivedBy(programs: string[], ...runs: string[][]) {
   const home = temporaryFolder();
   const bin = join(home, 'bin');
   mkdirSync(bin);
-  const kept = (name: string) => join(home, `${name}.environment`);
+  const recordOf = (name: string) => join(home, `${name}.environment`);
   for (const name of programs) {
-    writeFileSync(join(bin, name), `#!/bin/sh\nenv > '${kept(name)}'\necho 'ffmpeg version 99'\n`);
+    writeFileSync(join(bin, name), `#!/bin/sh\nenv > '${recordOf(name)}'\necho 'ffmpeg version 99'\n`);
     chmodSync(join(bin, name), 0o755);
   }
   const url = await startServer(({ url = '', headers }, response) =>
@@ -35,14 +35,14 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
       MEDIACTL_API_KEY: key,
       MEDIACTL_QUEUE: `redis://:${password}@127.0.0.1:9`,
       MEDIACTL_BASE_URL: url,
-      OTHER: 'is handed on',
+      OTHER: 'is passed on',
     }).finished;
     expect([code, stderr]).toEqual([0, expect.anything()]);
   }
-  const written = (name: string) => (existsSync(kept(name)) ? readFileSync(kept(name), 'utf8') : '');
+  const readEnvironment = (name: string) => (existsSync(recordOf(name)) ? readFileSync(recordOf(name), 'utf8') : '');
   // mediactl does not wait for the desktop's opener.
-  for (const name of programs) await expect.poll(() => written(name)).toContain('OTHER=');
-  return programs.map(written);
+  for (const name of programs) await expect.poll(() => readEnvironment(name)).toContain('OTHER=');
+  return programs.map(readEnvironment);
 }
 
 it.each([
@@ -56,8 +56,8 @@ it.each([
     ],
   ],
 ])('%s does not receive the API key or the password of the queue', async (_what, program, runs) => {
-  const [environment] = await environmentsOf([program], ...runs);
-  expect(environment).toContain('OTHER=is handed on');
+  const [environment] = await environmentsReceivedBy([program], ...runs);
+  expect(environment).toContain('OTHER=is passed on');
   expect(environment).not.toContain(key);
   expect(environment).not.toContain(password);
 });

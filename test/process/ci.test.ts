@@ -286,9 +286,9 @@ describe('CI steps', () => {
         },
       });
     };
-    const first = await runJob('1', 'render.bin', 0.3 * size);
-    expect(first.failed).toEqual([expect.stringMatching(/^Upload: null/)]);
-    expect(first.outputs.uids).toBe('[]');
+    const firstRun = await runJob('1', 'render.bin', 0.3 * size);
+    expect(firstRun.failed).toEqual([expect.stringMatching(/^Upload: null/)]);
+    expect(firstRun.outputs.uids).toBe('[]');
     expect((await runJob('2', 'render.bin', 0.6 * size)).failed).toHaveLength(1);
     const { failed, outputs, summary } = await runJob('3', 'moved/render.bin');
     expect(failed).toEqual([]);

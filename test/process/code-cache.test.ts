@@ -65,12 +65,12 @@ it('mediactl compiles code once per command group and caches it in a folder of m
   const folder = join(home, 'mediactl');
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   const modificationTimes = () => cacheFiles(home).map((name) => statSync(join(folder, name)).mtimeMs);
-  const before = modificationTimes();
-  expect(before.length).toBeGreaterThan(0);
+  const timesBefore = modificationTimes();
+  expect(timesBefore.length).toBeGreaterThan(0);
   await startWithCache(home);
-  expect(modificationTimes()).toEqual(before);
+  expect(modificationTimes()).toEqual(timesBefore);
   await runWithCache(['auth', 'ls'], home);
-  expect(cacheFiles(home).length).toBeGreaterThan(before.length);
+  expect(cacheFiles(home).length).toBeGreaterThan(timesBefore.length);
 });
 
 it('mediactl caches no code in a folder that others can write to', async () => {
@@ -128,9 +128,9 @@ describe.runIf(process.versions.node.startsWith('20.'))('code cache on Node 20',
     await startWithCache(home);
     const [name = ''] = bundleCacheFiles(home);
     const size = () => statSync(join(home, 'mediactl', name)).size;
-    const before = size();
+    const sizeBefore = size();
     await runWithCache(['config', 'ls'], home);
-    expect(size()).toBeGreaterThan(before + 1_000);
+    expect(size()).toBeGreaterThan(sizeBefore + 1_000);
     expect((await runWithCache(['confgi', 'ls'], home)).code).toBe(2);
     expect(bundleCacheFiles(home)).toEqual([name]);
   });
@@ -139,9 +139,9 @@ describe.runIf(process.versions.node.startsWith('20.'))('code cache on Node 20',
     const home = temporaryFolder();
     const modificationTime = () => statSync(join(home, 'mediactl', bundleCacheFiles(home)[0] as string)).mtimeMs;
     await runWithCache(['commands'], home);
-    const before = modificationTime();
+    const timeBefore = modificationTime();
     await runWithCache(['commands'], home);
-    expect(modificationTime()).toBe(before);
+    expect(modificationTime()).toBe(timeBefore);
   });
 
   it('two installs of the same version have separate cache files', async () => {
@@ -187,10 +187,10 @@ describe('untrusted cache folder', () => {
     mkdirSync(shared);
     symlinkSync(home, join(shared, 'cache'));
     chmodSync(shared, 0o777);
-    const before = cacheFiles(home);
+    const filesBefore = cacheFiles(home);
     // The path that the link leads to is safe, and is used in place of the link.
     expect(await startWithCache(join(shared, 'cache'))).toMatch(startedOutput);
-    expect(cacheFiles(home)).toEqual(before);
+    expect(cacheFiles(home)).toEqual(filesBefore);
     expect(lstatSync(folder).isDirectory()).toBe(true);
   });
 

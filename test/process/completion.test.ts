@@ -20,13 +20,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 let home: string;
 let requests: { path: string }[];
 let env: Record<string, string>;
-const canary = () => join(home, 'evaluated');
+const evaluatedFile = () => join(home, 'evaluated');
 
 /** Names that a shell would execute if it evaluated them. */
 const hostile = () => [
-  `$(touch ${canary()})`,
-  `\`touch ${canary()}\``,
-  `a; touch ${canary()}`,
+  `$(touch ${evaluatedFile()})`,
+  `\`touch ${evaluatedFile()}\``,
+  `a; touch ${evaluatedFile()}`,
   'two words',
   "it's",
   'tab\there',
@@ -39,7 +39,7 @@ beforeAll(() => {
   symlinkSync(mediactlFile, join(home, 'bin/mediactl'));
 });
 
-const serve = async () => {
+const startService = async () => {
   const answers = createLibrary();
   const server = await startRecordingServer((request) =>
     request.path.endsWith('/folders/')
@@ -65,7 +65,7 @@ const serve = async () => {
   };
 };
 
-const shell = async (program: string, args: string[]) =>
+const runShell = async (program: string, args: string[]) =>
   (await promisify(execFile)(program, args, { env, cwd: home, timeout: hangMs })).stdout
     .split('\n')
     .map((line) => line.trim())
@@ -74,7 +74,7 @@ const shell = async (program: string, args: string[]) =>
 /** Completes the last word in each shell. @returns the candidates */
 const completers: Record<string, (words: string[]) => Promise<string[]>> = {
   bash: (words) =>
-    shell('bash', [
+    runShell('bash', [
       '--norc',
       '-c',
       `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mediactl; printf '%s\\n' "\${COMPREPLY[@]}"`,
@@ -84,7 +84,7 @@ const completers: Record<string, (words: string[]) => Promise<string[]>> = {
     ]),
   // zsh passes candidates to compadd and _describe, which are intercepted.
   zsh: (words) =>
-    shell('zsh', [
+    runShell('zsh', [
       '-f',
       '-c',
       `compdef() { :; }; _files() { print -r -- FILES }
@@ -97,7 +97,7 @@ const completers: Record<string, (words: string[]) => Promise<string[]>> = {
     ]),
   fish: async (words) => {
     const line = words.join(' ');
-    const found = await shell('fish', [
+    const found = await runShell('fish', [
       '--no-config',
       '-c',
       `source '${join(root, 'completions/mediactl.fish')}'; complete -C '${line.replaceAll("'", "\\'")}'`,
@@ -112,7 +112,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
       (completers[name] as (words: string[]) => Promise<string[]>)(['mediactl', ...words]);
 
     it('the shell completes commands, subcommands and flags at three levels', async () => {
-      await serve();
+      await startService();
       expect(await complete('as')).toEqual(['assets']);
       expect(await complete('assets', 'up')).toEqual(['update']);
       expect((await complete('embed', 'domains', '')).sort()).toEqual(['add', 'ls', 'rm', 'sync']);
@@ -124,7 +124,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
     });
 
     it('the shell completes the values of a flag, and nothing for a flag with free text', async () => {
-      await serve();
+      await startService();
       expect(await complete('play', 'x', '--stream', 'h')).toEqual(['hls']);
       expect(await complete('completion', 'x', '--profile', 'oth')).toEqual(['other-one']);
       expect(await complete('assets', 'ls', '--search', '')).toEqual([]);
@@ -133,25 +133,25 @@ describe.each(Object.keys(completers))('%s', (name) => {
     });
 
     it('the shell completes workspace and asset names and requests them once a minute', async () => {
-      await serve();
+      await startService();
       expect(await complete('workspaces', 'use', 'M')).toEqual(['Main']);
       expect(await complete('assets', 'get', 'Q')).toEqual(['Quay']);
-      const before = requests.length;
+      const requestsBefore = requests.length;
       expect(await complete('assets', 'get', 'Q')).toEqual(['Quay']);
-      expect(requests.length).toBe(before);
+      expect(requests.length).toBe(requestsBefore);
     });
 
     it('the shell completes hostile names as text, never runs them and omits those with control characters', async () => {
-      await serve();
-      const found = await complete('folders', 'rm', '');
-      expect(found).toHaveLength(5);
-      expect(found.join('\n')).toContain('touch');
-      expect(found.some((each) => /two(\\)? words/.test(each))).toBe(true);
-      expect(() => readFileSync(canary())).toThrow('ENOENT');
+      await startService();
+      const candidates = await complete('folders', 'rm', '');
+      expect(candidates).toHaveLength(5); // of 7 names; 2 have control characters
+      expect(candidates.join('\n')).toContain('touch');
+      expect(candidates.some((candidate) => /two(\\)? words/.test(candidate))).toBe(true);
+      expect(() => readFileSync(evaluatedFile())).toThrow('ENOENT');
     });
 
     it('the shell completes no names and prints no error if the service is unreachable', async () => {
-      await serve();
+      await startService();
       writeFileSync(
         join(home, 'config/config.json'),
         JSON.stringify({
@@ -173,7 +173,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
 
 describe('completion install', () => {
   const install = async (shellName: string) => {
-    await serve();
+    await startService();
     const { stdout } = await promisify(execFile)('mediactl', ['completion', 'install', shellName, '--json'], { env });
     return JSON.parse(stdout) as { path: string; next: string | null };
   };
@@ -183,15 +183,15 @@ describe('completion install', () => {
     expect(path).toBe(join(home, '.zfunc/_mediactl'));
     const line = /fpath\+=\(\S+\)/.exec(next as string)?.[0];
     const probe = `${line}; autoload -Uz compinit; compinit -u -D; print -r -- $_comps[mediactl]`;
-    expect(await shell('zsh', ['-f', '-c', probe])).toEqual(['_mediactl']);
+    expect(await runShell('zsh', ['-f', '-c', probe])).toEqual(['_mediactl']);
     writeFileSync(join(home, '.zshrc'), `${line}\n`);
     expect((await install('zsh')).next).toBeNull();
   });
 
   it('fish loads the installed script', { tags: 'fish' }, async () => {
     expect((await install('fish')).next).toBeNull();
-    const found = await shell('fish', ['-c', "complete -C 'mediactl worksp'"]);
-    expect(found.map((each) => each.split('\t')[0])).toEqual(['workspaces']);
+    const candidates = await runShell('fish', ['-c', "complete -C 'mediactl worksp'"]);
+    expect(candidates.map((each) => each.split('\t')[0])).toEqual(['workspaces']);
   });
 
   it('bash loads the installed script through bash-completion or the suggested line', async () => {
@@ -199,34 +199,34 @@ describe('completion install', () => {
     const load = next
       ? next.slice(next.indexOf('source'))
       : 'source /usr/share/bash-completion/bash_completion; _completion_loader mediactl';
-    expect(await shell('bash', ['--norc', '-c', `${load}; complete -p mediactl`])).toEqual([
+    expect(await runShell('bash', ['--norc', '-c', `${load}; complete -p mediactl`])).toEqual([
       expect.stringContaining('_mediactl mediactl'),
     ]);
   });
 
   it('completion install writes a script of mode 0644, whatever the umask is', async () => {
-    await serve();
+    await startService();
     const line = 'umask 000; exec mediactl completion install fish';
     await promisify(execFile)('/bin/sh', ['-c', line], { env: { ...env, HOME: home, XDG_CONFIG_HOME: '' } });
     expect(statSync(join(home, '.config/fish/completions/mediactl.fish')).mode & 0o777).toBe(0o644);
   });
 
   it('completion install changes nothing in a dry run and exits with 2 for an unknown shell', async () => {
-    await serve();
-    const run = (args: string[], more: object) =>
-      promisify(execFile)('mediactl', ['completion', 'install', ...args], { env: { ...env, ...more } });
-    const empty = temporaryFolder();
-    await run(['--dry-run'], { HOME: empty, SHELL: '/usr/bin/fish' });
-    expect(readdirSync(empty)).toEqual([]);
-    await expect(run([], { SHELL: '/bin/tcsh' })).rejects.toMatchObject({ code: 2 });
-    await expect(run(['powershell'], {})).rejects.toMatchObject({ code: 2 });
-    writeFileSync(join(empty, '.config'), '');
-    await expect(run(['fish'], { HOME: empty })).rejects.toMatchObject({ code: 2 });
+    await startService();
+    const runInstall = (args: string[], variables: object) =>
+      promisify(execFile)('mediactl', ['completion', 'install', ...args], { env: { ...env, ...variables } });
+    const emptyHome = temporaryFolder();
+    await runInstall(['--dry-run'], { HOME: emptyHome, SHELL: '/usr/bin/fish' });
+    expect(readdirSync(emptyHome)).toEqual([]);
+    await expect(runInstall([], { SHELL: '/bin/tcsh' })).rejects.toMatchObject({ code: 2 });
+    await expect(runInstall(['powershell'], {})).rejects.toMatchObject({ code: 2 });
+    writeFileSync(join(emptyHome, '.config'), '');
+    await expect(runInstall(['fish'], { HOME: emptyHome })).rejects.toMatchObject({ code: 2 });
   });
 });
 
 it('mediactl completion prints the scripts in completions/', async () => {
-  await serve();
+  await startService();
   for (const [name, file] of [
     ['bash', 'mediactl.bash'],
     ['zsh', '_mediactl'],
@@ -247,6 +247,6 @@ it('the PowerShell completion script has no syntax error', async () => {
   const parser = new Parser().setLanguage(await Language.load(file));
   const text = readFileSync(join(root, 'completions/mediactl.ps1'), 'utf8');
   expect(text).toContain('CodeGeneration]::EscapeSingleQuotedStringContent($name)');
-  const isRead = (script: string) => parser.parse(script)?.rootNode.hasError === false;
-  expect([isRead(text), isRead(text.replace(' -eq ', ' -eq ( '))]).toEqual([true, false]);
+  const isValidScript = (script: string) => parser.parse(script)?.rootNode.hasError === false;
+  expect([isValidScript(text), isValidScript(text.replace(' -eq ', ' -eq ( '))]).toEqual([true, false]);
 });

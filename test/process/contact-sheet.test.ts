@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-async function opened(options?: Parameters<typeof openPage>[2]) {
+async function openContactSheet(options?: Parameters<typeof openPage>[2]) {
   const { url } = await FakeService.start({
     assets: assets.map((asset) => ({ thumbnail_url: 'HERE/media/t.jpg', ...asset })),
     media: sendBytes(readFileSync(fixturePath('still.jpg')), 'image/jpeg'),
@@ -61,8 +61,8 @@ async function opened(options?: Parameters<typeof openPage>[2]) {
   });
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
   const path = join(cli.home, 'sheet.html');
-  const ran = await cli.run(['assets', 'ls', hostile, '--html', path]);
-  expect(ran.code).toBe(0);
+  const finished = await cli.run(['assets', 'ls', hostile, '--html', path]);
+  expect(finished.code).toBe(0);
   return openPage(browser, pathToFileURL(path).href, options);
 }
 
@@ -70,14 +70,14 @@ const cards = (page: Page) => page.locator('.card').all();
 
 describe('contact sheet in a browser', { tags: 'chromium' }, () => {
   it('the contact sheet shows fields as text, embeds the thumbnails and makes no requests', async () => {
-    const { page, complaints } = await opened();
+    const { page, complaints } = await openContactSheet();
     expect(complaints).toEqual([]);
     expect(await page.title()).toContain('<script>alert(2)</script></title>');
-    const read = async () => Promise.all((await cards(page)).map((card) => card.innerText()));
-    await pollUntil(async () => (await read()).includes('')).toBe(false); // a card has no text before it is drawn
-    const texts = await read();
+    const readCards = async () => Promise.all((await cards(page)).map((card) => card.innerText()));
+    await pollUntil(async () => (await readCards()).includes('')).toBe(false); // a card has no text before it is drawn
+    const texts = await readCards();
     expect(texts[0]?.split(/\n+/)).toEqual([...['Quay', 'video, 1:15, 8.0 MiB', 'sea', 'press', numberedUid(0)]]);
-    expect(texts[1]?.split(hostile).length).toBe(5);
+    expect(texts[1]?.split(hostile).length).toBe(5); // shown as text 4 times
     expect(texts[2]).toContain(numberedUid(2));
     expect(texts[3]?.split(/\n+/)).toEqual([...['audio', 'Interview', 'audio', 'processing', numberedUid(3)]]);
     const widths = await page
@@ -87,7 +87,7 @@ describe('contact sheet in a browser', { tags: 'chromium' }, () => {
   });
 
   it('the contact sheet is an accessible list of images with alternative texts and a language', async () => {
-    const { page } = await opened();
+    const { page } = await openContactSheet();
     const list = page.getByRole('list').first();
     expect(await list.getByRole('listitem').count()).toBe(7); // includes the tag lists of two assets
     expect(await page.getByRole('img', { name: 'Thumbnail of Quay' }).count()).toBe(1);
@@ -96,16 +96,16 @@ describe('contact sheet in a browser', { tags: 'chromium' }, () => {
   });
 
   it.each([320, 1280])('the contact sheet does not overflow a screen that is %i pixels wide', async (width) => {
-    const { page } = await opened({ viewport: { width, height: 700 } });
-    const wide = await page.locator('html').evaluate(({ scrollWidth }: { scrollWidth: number }) => scrollWidth);
-    expect(wide).toBeLessThanOrEqual(width);
+    const { page } = await openContactSheet({ viewport: { width, height: 700 } });
+    const pageWidth = await page.locator('html').evaluate(({ scrollWidth }: { scrollWidth: number }) => scrollWidth);
+    expect(pageWidth).toBeLessThanOrEqual(width);
   });
 
   it('the contact sheet follows the dark color scheme and prints on white', async () => {
-    const { page } = await opened({ colorScheme: 'dark' });
-    const ground = () => page.locator('body').evaluate('getComputedStyle(document.body).backgroundColor');
-    expect(await ground()).toBe('rgb(19, 20, 23)');
+    const { page } = await openContactSheet({ colorScheme: 'dark' });
+    const backgroundColor = () => page.locator('body').evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(await backgroundColor()).toBe('rgb(19, 20, 23)');
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-    expect(await ground()).toBe('rgb(246, 246, 244)');
+    expect(await backgroundColor()).toBe('rgb(246, 246, 244)');
   });
 });

@@ -9,16 +9,16 @@ it('every command that the demo prints succeeds when it is run as printed', () =
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const env = { ...inherited, MEDIACTL_DEMO_DIR: join(temporaryFolder(), 'demo') };
   const run = (command: string, ...args: string[]) => spawnSync(command, args, { cwd: root, env, encoding: 'utf8' });
-  const demo = () => run(process.execPath, 'scripts/demo.mjs');
+  const runDemo = () => run(process.execPath, 'scripts/demo.mjs');
   try {
-    const { status, stdout, stderr } = demo();
+    const { status, stdout, stderr } = runDemo();
     expect([status, stderr]).toEqual([0, expect.not.stringContaining('try:')]);
-    const typed = stdout.split('\n').filter((line) => line.startsWith('  '));
-    expect(typed.filter((line) => line.includes('npx --no mediactl')).length).toBeGreaterThan(2);
+    const commandLines = stdout.split('\n').filter((line) => line.startsWith('  '));
+    expect(commandLines.filter((line) => line.includes('npx --no mediactl')).length).toBeGreaterThan(2);
     // `browse` runs until it is interrupted, and `stop` is for the end of the test.
-    const commands = typed.filter((line) => !/browse|stop/.test(line)).join('\n');
-    const ran = run('bash', '-ec', commands);
-    expect([ran.status, ran.stdout]).toEqual([0, expect.stringContaining('tone.mp3')]);
+    const commands = commandLines.filter((line) => !/browse|stop/.test(line)).join('\n');
+    const result = run('bash', '-ec', commands);
+    expect([result.status, result.stdout]).toEqual([0, expect.stringContaining('tone.mp3')]);
   } finally {
     run(process.execPath, 'scripts/demo.mjs', 'stop');
   }

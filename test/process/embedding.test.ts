@@ -7,16 +7,16 @@ const { call, clip, open, player, watchUrl, fixture } = setUpBrowser();
 type Playback = { blocked: boolean; hls_url?: { url: string } };
 
 describe('embedded player', { tags: 'chromium' }, () => {
-  const workspace = (what: string, method: string, body: unknown) =>
+  const changeEmbedding = (what: string, method: string, body: unknown) =>
     call(method, `/workspaces/${fixture.sandbox.workspace}/embed-${what}/`, {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  const [listed, unlisted] = siteNames;
+  const [listedDomain, unlistedDomain] = siteNames;
   let frameUrl: string;
 
   /** Opens the page of a site that embeds the player. */
-  const embeddedAt = async (name: string, attributes = '') => {
+  const openEmbeddedPlayer = async (name: string, attributes = '') => {
     const frame = `<iframe ${attributes} allow="autoplay" src="${frameUrl}"></iframe>`;
     const { port } = new URL(await serveHtml(frame));
     return open(`http://${name}:${port}/`);
@@ -24,51 +24,51 @@ describe('embedded player', { tags: 'chromium' }, () => {
 
   it('a restricted player plays on a listed domain only, and an unrestricted one plays on every domain', async () => {
     frameUrl = await watchUrl(await clip());
-    await workspace('settings', 'PATCH', { enabled: true });
-    await workspace('domains', 'POST', { domain: listed });
+    await changeEmbedding('settings', 'PATCH', { enabled: true });
+    await changeEmbedding('domains', 'POST', { domain: listedDomain });
 
-    const plays = async (name: string) => {
-      const { page, complaints } = await embeddedAt(name);
+    const expectPlayback = async (name: string) => {
+      const { page, complaints } = await openEmbeddedPlayer(name);
       const frame = page.frameLocator('iframe');
       await frame.getByRole('button', { name: 'Arrival' }).click();
       await pollUntil(() => currentTime(frame)).toBeGreaterThan(0.5);
       expect(complaints).toEqual([]);
     };
-    await plays(listed);
+    await expectPlayback(listedDomain);
 
-    const refused = await embeddedAt(unlisted);
-    const words = refused.page.frameLocator('iframe').locator('main');
-    expect(await words.innerText()).toMatch('cannot be embedded on this site (403)');
+    const refused = await openEmbeddedPlayer(unlistedDomain);
+    const message = refused.page.frameLocator('iframe').locator('main');
+    expect(await message.innerText()).toMatch('cannot be embedded on this site (403)');
 
-    const hidden = await embeddedAt(unlisted, 'referrerpolicy="no-referrer"');
-    await pollUntil(async () => hidden.complaints.join()).toMatch('frame-ancestors');
-    expect(await hidden.page.frameLocator('iframe').locator('video').count()).toBe(0);
+    const withoutReferrer = await openEmbeddedPlayer(unlistedDomain, 'referrerpolicy="no-referrer"');
+    await pollUntil(async () => withoutReferrer.complaints.join()).toMatch('frame-ancestors');
+    expect(await withoutReferrer.page.frameLocator('iframe').locator('video').count()).toBe(0);
 
-    await workspace('settings', 'PATCH', { enabled: false });
-    await plays(unlisted);
+    await changeEmbedding('settings', 'PATCH', { enabled: false });
+    await expectPlayback(unlistedDomain);
   });
 
   it('POST /playback/info/ returns blocked to a page whose domain is not listed', async () => {
     const asset_id = await clip();
     const { playback_token } = await player(asset_id);
-    await workspace('settings', 'PATCH', { enabled: true });
-    await workspace('domains', 'POST', { domain: listed });
+    await changeEmbedding('settings', 'PATCH', { enabled: true });
+    await changeEmbedding('domains', 'POST', { domain: listedDomain });
     const { port } = new URL(await serveHtml('<p>A player of their own</p>'));
-    const ask = async (name: string) => {
+    const playbackAt = async (name: string) => {
       const { page } = await open(`http://${name}:${port}/`);
       return page.evaluate(
         async ([url, body]) => {
           const headers = { 'content-type': 'application/json' };
-          const answer = await fetch(url as string, { method: 'POST', headers, body });
-          const { blocked, hls_url } = (await answer.json()) as Playback;
+          const response = await fetch(url as string, { method: 'POST', headers, body });
+          const { blocked, hls_url } = (await response.json()) as Playback;
           return { blocked, media: hls_url && (await (await fetch(hls_url.url)).text()) };
         },
         [`${fixture.sandbox.url}/api/external/v1/playback/info/`, JSON.stringify({ asset_id, playback_token })],
       );
     };
-    expect(await ask(listed)).toEqual({ blocked: false, media: expect.stringMatching('#EXTM3U') });
-    expect(await ask(unlisted)).toMatchObject({ blocked: true });
-    await workspace('settings', 'PATCH', { enabled: false });
-    expect(await ask(unlisted)).toMatchObject({ blocked: false });
+    expect(await playbackAt(listedDomain)).toEqual({ blocked: false, media: expect.stringMatching('#EXTM3U') });
+    expect(await playbackAt(unlistedDomain)).toMatchObject({ blocked: true });
+    await changeEmbedding('settings', 'PATCH', { enabled: false });
+    expect(await playbackAt(unlistedDomain)).toMatchObject({ blocked: false });
   });
 });

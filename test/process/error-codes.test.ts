@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const _succeeds = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
 
 /** Runs a command with --json below another program, and returns its error. */
-async function failing(program: readonly string[], ...args: string[]) {
+async function errorOfCommandUnder(program: readonly string[], ...args: string[]) {
   const home = temporaryFolder();
   const [command = '', ...options] = program;
   const finished = await startProcess(command, [...options, ...mediactlCommand, ...args, '--json'], {
@@ -26,14 +26,14 @@ async function failing(program: readonly string[], ...args: string[]) {
 }
 
 it('a command fails with unreachable on a machine without a network', { tags: 'user-namespaces' }, async () => {
-  const error = await failing(['unshare', '-rn'], 'assets', 'ls');
+  const error = await errorOfCommandUnder(['unshare', '-rn'], 'assets', 'ls'); // in a namespace without a network
   // The executable's runtime has one code for all connections that fail.
   if (executable) return expect(error).toMatchObject({ code: 'connection_refused', exit: 10 });
   expect(error).toEqual(errorInTable('unreachable'));
 });
 
 it('browse fails with port_unavailable if the system is out of buffers', { tags: 'strace' }, async () => {
-  const refusing = [
+  const refuseListen = [
     'strace',
     '-f',
     '-qq',
@@ -44,5 +44,5 @@ it('browse fails with port_unavailable if the system is out of buffers', { tags:
     '-e',
     'inject=listen:error=ENOBUFS',
   ];
-  expect(await failing(refusing, 'browse', '--no-open')).toEqual(errorInTable('port_unavailable'));
+  expect(await errorOfCommandUnder(refuseListen, 'browse', '--no-open')).toEqual(errorInTable('port_unavailable'));
 });

@@ -9,20 +9,20 @@ import { postgres } from '../support/stores.ts';
 describeQueueUploads(postgres);
 
 describeStoreConnection(postgres, (throughProxy) => {
-  const many = 6;
+  const count = 6;
 
   it('several processes that connect to an empty database at once create its tables once', async () => {
     // Delays the creation of the tables until all processes have seen that they do not exist.
     let lookups = 0;
     const { fleet } = await throughProxy(async (sent): Promise<'pass'> => {
       if (sent.includes('to_regclass')) lookups++;
-      if (sent.includes('create schema')) for (let waits = 0; lookups < many && waits < 200; waits++) await pause(20);
+      if (sent.includes('create schema')) for (let waits = 0; lookups < count && waits < 200; waits++) await pause(20);
       return 'pass';
     });
-    const all = Array.from({ length: many }, () => fleet.run(['uploads', 'ls', '--queue', '--json']));
-    const ended = await Promise.all(all.map(({ finished }) => finished));
-    expect(ended.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual(
-      Array(many).fill([0, '[]\n', expect.not.stringContaining('error')]),
+    const processes = Array.from({ length: count }, () => fleet.run(['uploads', 'ls', '--queue', '--json']));
+    const results = await Promise.all(processes.map(({ finished }) => finished));
+    expect(results.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual(
+      Array(count).fill([0, '[]\n', expect.not.stringContaining('error')]),
     );
   });
 
@@ -57,9 +57,9 @@ describeStoreConnection(postgres, (throughProxy) => {
     isStartingUp = true;
     await store.kill();
     await store.start();
-    const before = proxy.connections;
+    const connectionsBefore = proxy.connections;
     await pause(3_000);
-    expect(proxy.connections - before).toBeLessThan(15);
+    expect(proxy.connections - connectionsBefore).toBeLessThan(15);
     isStartingUp = false;
     writeSome(join(folder, 'after.bin'), 1000, 'after');
     const { code, stderr } = await fleet.upload([folder], ['--wait']).finished;

@@ -9,11 +9,13 @@ describeQueueUploads(redis);
 
 describeStoreConnection(redis, (throughProxy) => {
   it('a worker and upload --wait reopen a second connection that drops while it opens', async () => {
-    const cut = new Set([2, 3]);
-    const { proxy, folder, fleet } = await throughProxy((_sent, connection) => (cut.has(connection) ? 'cut' : 'pass'));
+    const cutIds = new Set([2, 3]);
+    const { proxy, folder, fleet } = await throughProxy((_sent, connection) =>
+      cutIds.has(connection) ? 'cut' : 'pass',
+    );
     const worker = fleet.worker();
     await waitUntil(() => proxy.connections > 3);
-    for (const next of [2, 3, 4]) cut.add(proxy.connections + next);
+    for (const next of [2, 3, 4]) cutIds.add(proxy.connections + next);
     const path = join(folder, 'second line.bin');
     writeSome(path, 1000, 'second');
     const { code, stderr } = await fleet.upload([path], ['--wait']).finished;

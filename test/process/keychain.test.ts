@@ -11,9 +11,9 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 /* The Secret Service of a real gnome-keyring, in a D-Bus session of its own. */
 
 /** Opens the login keyring, which is created on first use. */
-const unlocked = 'printf pw | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1';
+const unlockKeyring = 'printf pw | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1';
 /** Starts the daemon without the password. There is no display on which it could ask for it. */
-const locked = 'gnome-keyring-daemon --start --components=secrets >/dev/null 2>&1';
+const keepKeyringLocked = 'gnome-keyring-daemon --start --components=secrets >/dev/null 2>&1';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const readEntry = `
@@ -45,10 +45,10 @@ class User {
     return this.#run('sh', ['-c', [this.#alias, ...lines].join('\n')]);
   }
 
-  /** Commands for the lines of a session; `stored` prints what the keychain holds for the profile `default`. */
+  /** Commands for the lines of a session; `print_stored_key` reads the keychain entry of the profile `default`. */
   readonly #alias = [
     `mediactl() { ${shellQuote(mediactlCommand)} "$@"; }`,
-    `stored() { '${process.execPath}' -e '${readEntry}' '${root}' "default@$MEDIACTL_CONFIG_DIR"; }`,
+    `print_stored_key() { '${process.execPath}' -e '${readEntry}' '${root}' "default@$MEDIACTL_CONFIG_DIR"; }`,
   ].join('\n');
 
   async #run(command: string, args: string[]) {
@@ -72,23 +72,23 @@ const login = 'echo "$KEY" | mediactl login --base-url "$URL" --with-key';
 describe('keychain', { tags: 'gnome-keyring' }, () => {
   it('login stores the key only in the keychain, commands read it from there, and logout removes it', async () => {
     const user = new User();
-    const lines = ['mediactl ls --quiet', 'mediactl doctor --json', 'stored'];
-    const first = await user.session(unlocked, `${login} --json`, ...lines);
+    const lines = ['mediactl ls --quiet', 'mediactl doctor --json', 'print_stored_key'];
+    const first = await user.session(unlockKeyring, `${login} --json`, ...lines);
     expect(first.stdout).toContain('"keychain"');
     expect(first.stdout).toContain(`stored: ${sandbox.key}`);
     expect(first.stdout).toContain('holds the key of profile default');
     expect(user.config()).not.toContain(sandbox.key);
     // Another session of the same user.
-    const second = await user.session(unlocked, 'mediactl whoami', 'mediactl logout', 'mediactl auth ls --json');
+    const second = await user.session(unlockKeyring, 'mediactl whoami', 'mediactl logout', 'mediactl auth ls --json');
     expect([second.code, second.stdout]).toEqual([0, expect.stringMatching(/\[\]\n$/)]);
-    expect((await user.session(unlocked, 'stored')).stdout).toBe('stored: null\n');
+    expect((await user.session(unlockKeyring, 'print_stored_key')).stdout).toBe('stored: null\n');
   });
 
   it('commands report a locked keychain and suggest unlocking it', async () => {
     const user = new User();
-    expect((await user.session(unlocked, login)).code).toBe(0);
+    expect((await user.session(unlockKeyring, login)).code).toBe(0);
     const errorOf = async (line: string) => {
-      const { code, stderr } = await user.session(locked, `${line} --json`);
+      const { code, stderr } = await user.session(keepKeyringLocked, `${line} --json`);
       return { code, ...JSON.parse(stderr.split('\n').at(-1) ?? '').error };
     };
     expect(await errorOf('mediactl ls')).toMatchObject({
@@ -106,8 +106,8 @@ describe('keychain', { tags: 'gnome-keyring' }, () => {
       cause: 'it is locked',
       hint: 'unlock it, or use --key-store file',
     });
-    const other = await user.session(locked, `${login} --profile other`);
-    expect([other.code, other.stderr]).toEqual([
+    const otherProfile = await user.session(keepKeyringLocked, `${login} --profile other`);
+    expect([otherProfile.code, otherProfile.stderr]).toEqual([
       0,
       expect.stringMatching(
         /config\.json \(mode 0600\)\nthe keychain was not used: it is locked\nto move the key there, unlock it/,
@@ -117,7 +117,7 @@ describe('keychain', { tags: 'gnome-keyring' }, () => {
 
   it('commands suggest MEDIACTL_API_KEY if the session has no keychain service, as over SSH', async () => {
     const user = new User();
-    expect((await user.session(unlocked, login)).code).toBe(0);
+    expect((await user.session(unlockKeyring, login)).code).toBe(0);
     const { code, stderr } = await user.headless('mediactl ls');
     expect([code, stderr]).toEqual([
       4,
@@ -154,9 +154,9 @@ it('login does not use a keychain that does not return the key it stored', async
   writeFileSync(join(keyring, 'index.js'), forgetful);
   symlinkSync(join(root, 'node_modules/libsql'), join(home, 'node_modules/libsql'));
   const config = join(home, 'config');
-  const lines = `echo "$KEY" | '${process.execPath}' '${home}/bin/mediactl.js' login --base-url "$URL" --with-key`;
+  const script = `echo "$KEY" | '${process.execPath}' '${home}/bin/mediactl.js' login --base-url "$URL" --with-key`;
   const environment = { KEY: sandbox.key, URL: sandbox.url, HOME: home, MEDIACTL_CONFIG_DIR: config };
-  const { code, stderr } = await startProcess('sh', ['-c', lines], environment).finished;
+  const { code, stderr } = await startProcess('sh', ['-c', script], environment).finished;
   const reason = 'the keychain was not used: it does not return the key that was stored';
   expect([code, stderr]).toEqual([0, expect.stringContaining(reason)]);
   expect(readFileSync(join(config, 'config.json'), 'utf8')).toContain(sandbox.key);

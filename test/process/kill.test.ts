@@ -24,7 +24,7 @@ afterAll(() => sandbox.end());
 let home: string;
 let state: string;
 let path: string;
-let line: Interposer;
+let proxy: Interposer;
 let child: ChildProcess | undefined;
 let fault: (seen: InterposedRequest) => Fault | undefined;
 beforeEach(async () => {
@@ -32,62 +32,62 @@ beforeEach(async () => {
   state = join(home, 'state');
   path = join(home, `${home.split('-').at(-1)}.bin`);
   fault = () => undefined;
-  line = await Interposer.start(sandbox.url, (seen) => fault(seen));
+  proxy = await Interposer.start(sandbox.url, (seen) => fault(seen));
 });
 
 const environment = () => ({
   MEDIACTL_CONFIG_DIR: join(home, 'config'),
   MEDIACTL_STATE_DIR: state,
   MEDIACTL_API_KEY: sandbox.key,
-  MEDIACTL_BASE_URL: line.url,
+  MEDIACTL_BASE_URL: proxy.url,
   MEDIACTL_WORKSPACE: sandbox.workspace,
 });
 
-const upload = async (...args: string[]) => {
+const runUpload = async (...args: string[]) => {
   const started = mediactl(['upload', path, '--json', '--progress', 'none', ...args], environment());
   child = started.child;
   const finished = await started.finished;
   return { ...finished, record: finished.stdout ? JSON.parse(finished.stdout)[0] : undefined };
 };
 
-const kill = () => child?.kill('SIGKILL');
+const killUpload = () => child?.kill('SIGKILL');
 /** Returns the state of each row of the database: of receipts, and of uploads that are unfinished or locked. */
 const storedStates = () => queryState(state, 'SELECT state FROM uploads').map((row) => row.state);
-const stored = (uid: string) => join(sandbox.dataDir, 'media', uid, 'source');
+const storedFile = (uid: string) => join(sandbox.dataDir, 'media', uid, 'source');
 
-const killed: Fault = { respond: kill };
+const killClient: Fault = { respond: killUpload };
 
 describe('upload after kill -9', () => {
   const moments: [string, (seen: InterposedRequest) => Fault | undefined][] = [
-    ['before the POST arrives', ({ method }) => (method === 'POST' ? killed : undefined)],
-    ['after the POST', ({ method }) => (method === 'PATCH' ? killed : undefined)],
+    ['before the POST arrives', ({ method }) => (method === 'POST' ? killClient : undefined)],
+    ['after the POST', ({ method }) => (method === 'PATCH' ? killClient : undefined)],
     [
       'during a chunk',
       ({ method, nth }) => {
         if (method !== 'PATCH' || nth !== 2) return undefined;
-        setTimeout(kill, 20);
+        setTimeout(killUpload, 20);
         return { cutAfterBytes: 300_000 };
       },
     ],
     [
       'after the last chunk and before its response',
       ({ method, nth }) =>
-        method === 'PATCH' && nth === 3 ? { beforeResponse: () => void kill(), dropResponse: true } : undefined,
+        method === 'PATCH' && nth === 3 ? { beforeResponse: () => void killUpload(), dropResponse: true } : undefined,
     ],
   ];
 
   it.each(moments)('an upload that is killed %s becomes one asset when it is run again', async (moment, plan) => {
     const bytes = writeSome(path, 2.5 * MiB, moment);
     fault = plan;
-    const first = await upload('--chunk-size', '1MiB');
-    expect(first.signal).toBe('SIGKILL');
+    const killedRun = await runUpload('--chunk-size', '1MiB');
+    expect(killedRun.signal).toBe('SIGKILL');
     fault = () => undefined;
-    const { code, record } = await upload('--chunk-size', '1MiB');
+    const { code, record } = await runUpload('--chunk-size', '1MiB');
     expect(code).toBe(0);
-    expect(readFileSync(stored(record.asset_uid)).equals(bytes)).toBe(true);
+    expect(readFileSync(storedFile(record.asset_uid)).equals(bytes)).toBe(true);
     expect(record.verified).toBe(moment.startsWith('after the last') ? null : true);
     const sessions = new Set(
-      line.requests.filter(({ method }) => method === 'PATCH').map(({ path: session }) => session),
+      proxy.requests.filter(({ method }) => method === 'PATCH').map(({ path: session }) => session),
     );
     expect(sessions.size).toBe(1);
     expect(storedStates()).toEqual(['done']);
@@ -98,65 +98,65 @@ describe('upload after kill -9', () => {
  * Waits until the service has stored everything that a killed process sent: an empty PATCH waits for the
  * previous one, and gets 409 if bytes arrived meanwhile.
  */
-async function settled(): Promise<void> {
-  const { path: session = '' } = line.requests.find(({ method }) => method === 'PATCH') ?? {};
+async function waitUntilSentBytesAreStored(): Promise<void> {
+  const { path: session = '' } = proxy.requests.find(({ method }) => method === 'PATCH') ?? {};
   const { offsetOf, patch } = rawHttp(() => sandbox);
   for (let status = 0; status !== 204; ) ({ status } = await patch(session, await offsetOf(session), new Uint8Array()));
 }
 
 it('an upload that is killed twice keeps its session and resends at most one chunk per kill', async () => {
-  const chunk = (isFullRun ? 50 : 10) * MiB;
-  const size = 5.2 * chunk;
+  const chunkBytes = (isFullRun ? 50 : 10) * MiB;
+  const size = 5.2 * chunkBytes;
   writeFileSync(path, Buffer.alloc(size, someBytes(MiB, 'big')));
-  const cuts = new Map([
-    [2, 0.4 * chunk],
-    [4, 0.7 * chunk],
+  const killPoints = new Map([
+    [2, 0.4 * chunkBytes],
+    [4, 0.7 * chunkBytes],
   ]);
   fault = ({ method, nth }) => {
-    const cut = method === 'PATCH' ? cuts.get(nth) : undefined;
-    if (cut === undefined) return undefined;
-    cuts.delete(nth);
-    const victim = child; // bytes in flight must not kill the next process
-    return { onBytes: (passed) => passed >= cut && victim?.kill('SIGKILL') };
+    const killPoint = method === 'PATCH' ? killPoints.get(nth) : undefined;
+    if (killPoint === undefined) return undefined;
+    killPoints.delete(nth);
+    const target = child; // bytes in flight must not kill the next process
+    return { onBytes: (passed) => passed >= killPoint && target?.kill('SIGKILL') };
   };
   // Kills the process once this much of its chunk is sent.
-  let sent = 0;
+  let patchCount = 0;
   for (const _run of [1, 2]) {
-    expect((await upload('--chunk-size', `${chunk}`)).signal).toBe('SIGKILL');
-    await settled();
+    expect((await runUpload('--chunk-size', `${chunkBytes}`)).signal).toBe('SIGKILL');
+    await waitUntilSentBytesAreStored();
   }
   fault = ({ method }) => {
-    if (method === 'PATCH') sent++;
+    if (method === 'PATCH') patchCount++;
     return undefined;
   };
-  const { code, record } = await upload('--chunk-size', `${chunk}`);
+  const { code, record } = await runUpload('--chunk-size', `${chunkBytes}`);
   expect(code).toBe(0);
   expect(record).toMatchObject({ verified: true, size_bytes: size });
   expect(record.bytes_sent + record.resumed_from_bytes).toBe(size);
-  expect(sent).toBe(Math.ceil(record.bytes_sent / chunk));
-  expect(line.methods.filter((method) => method === 'POST')).toHaveLength(1);
+  expect(patchCount).toBe(Math.ceil(record.bytes_sent / chunkBytes));
+  expect(proxy.methods.filter((method) => method === 'POST')).toHaveLength(1);
   // 6 chunks, and one more per kill.
-  expect(line.methods.filter((method) => method === 'PATCH').length).toBeLessThanOrEqual(8);
+  expect(proxy.methods.filter((method) => method === 'PATCH').length).toBeLessThanOrEqual(8);
   const digest = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
-  expect(digest(stored(record.asset_uid))).toBe(digest(path));
+  expect(digest(storedFile(record.asset_uid))).toBe(digest(path));
 });
 
 it('a second upload of the same file exits with 6 and names the pid of the first', async () => {
   const bytes = writeSome(path, 2 * MiB);
-  let second: ReturnType<typeof upload> | undefined;
-  let first: number | undefined;
+  let secondUpload: ReturnType<typeof runUpload> | undefined;
+  let firstPid: number | undefined;
   fault = ({ method, nth }) => {
     if (method !== 'PATCH' || nth !== 1) return undefined;
-    first = child?.pid;
-    second = upload();
-    return { beforeResponse: async () => void (await second) };
+    firstPid = child?.pid;
+    secondUpload = runUpload();
+    return { beforeResponse: async () => void (await secondUpload) };
   };
-  const { code, record } = await upload();
+  const { code, record } = await runUpload();
   expect([code, record.verified]).toEqual([0, true]);
-  expect(readFileSync(stored(record.asset_uid)).equals(bytes)).toBe(true);
-  const left = await (second as ReturnType<typeof upload>);
-  expect(left.code).toBe(6);
-  expect(left.record.error.message).toBe(`already uploading (pid ${first})`);
+  expect(readFileSync(storedFile(record.asset_uid)).equals(bytes)).toBe(true);
+  const secondResult = await (secondUpload as ReturnType<typeof runUpload>);
+  expect(secondResult.code).toBe(6);
+  expect(secondResult.record.error.message).toBe(`already uploading (pid ${firstPid})`);
 });
 
 describe('Ctrl-C', () => {
@@ -166,14 +166,14 @@ describe('Ctrl-C', () => {
       if (method === 'PATCH' && nth === 2) setTimeout(() => child?.kill('SIGINT'), 100);
       return method === 'PATCH' && nth === 2 ? { respond: () => {} } : undefined;
     };
-    const first = await upload('--chunk-size', '1MiB');
-    expect(first.code).toBe(130);
-    const { error } = JSON.parse(first.stderr);
+    const firstRun = await runUpload('--chunk-size', '1MiB');
+    expect(firstRun.code).toBe(130);
+    const { error } = JSON.parse(firstRun.stderr);
     expect(error).toMatchObject({ code: 'interrupted', exit_code: 130 });
     expect(error.hint).toContain('mediactl uploads resume');
     fault = () => undefined;
-    const second = await upload('--chunk-size', '1MiB');
-    expect(second.record).toMatchObject({ verified: true, resumed_from_bytes: MiB });
+    const secondRun = await runUpload('--chunk-size', '1MiB');
+    expect(secondRun.record).toMatchObject({ verified: true, resumed_from_bytes: MiB });
   });
 
   it('a second Ctrl-C exits at once', async () => {
@@ -184,7 +184,7 @@ describe('Ctrl-C', () => {
       setTimeout(() => child?.kill('SIGINT'), 1);
       return { respond: () => {} };
     };
-    const { code } = await upload();
+    const { code } = await runUpload();
     expect(code).toBe(130);
   });
 
@@ -195,7 +195,7 @@ describe('Ctrl-C', () => {
       setTimeout(() => child?.kill('SIGTERM'), 50);
       return { respond: () => {} };
     };
-    expect(errorOf(await upload())).toEqual({
+    expect(errorOf(await runUpload())).toEqual({
       code: 'terminated',
       exit: 143,
       hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume /),
@@ -229,7 +229,7 @@ describe('full disk with --force', { tags: 'user-namespaces' }, () => {
       expect.stringMatching(/^warning: not enough disk space to record .* another run would upload it again$/),
       expect.stringMatching(/@last.*: ENOSPC/),
     ]);
-    expect(readFileSync(stored(JSON.parse(stdout).asset_uid)).equals(bytes)).toBe(true);
+    expect(readFileSync(storedFile(JSON.parse(stdout).asset_uid)).equals(bytes)).toBe(true);
   });
 
   it('upload --force on a full disk does not suggest a resume when it is interrupted', async () => {
@@ -243,9 +243,9 @@ describe('full disk with --force', { tags: 'user-namespaces' }, () => {
 
 it('an upload that exceeds the file size limit suggests ulimit -f unlimited', async () => {
   writeSome(path, 1000);
-  const upload = [...mediactlCommand, 'upload', path].map((word) => `'${word}'`).join(' ');
+  const command = [...mediactlCommand, 'upload', path].map((word) => `'${word}'`).join(' ');
   const environment = { MEDIACTL_STATE_DIR: join(home, 'limited'), MEDIACTL_API_KEY: sandbox.key };
-  const limited = startProcess('bash', ['-c', `ulimit -f 40; ${upload}`], {
+  const limited = startProcess('bash', ['-c', `ulimit -f 40; ${command}`], {
     ...environment,
     MEDIACTL_BASE_URL: sandbox.url,
   });

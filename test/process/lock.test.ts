@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Increments a counter under the lock; fails if another process holds the lock at the same time. */
-const program = `
+const turnsProgram = `
   import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
   import { withLock } from './src/client/lock.ts';
   const [folder, turns] = process.argv.slice(2);
@@ -29,10 +29,10 @@ const program = `
   work();
 `;
 
-let turns: string;
+let turnsScript: string;
 beforeAll(async () => {
-  turns = join(temporaryFolder(), 'turns.mjs');
-  await bundle(program, turns);
+  turnsScript = join(temporaryFolder(), 'turns.mjs');
+  await bundle(turnsProgram, turnsScript);
 });
 
 // The program itself hides the warning that SQLite is experimental.
@@ -42,23 +42,23 @@ const turnsEach = isFullRun ? 300 : 40;
 
 it(`8 processes take a lock ${turnsEach} times each, never two at once, and lose no update`, async () => {
   const folder = temporaryFolder();
-  writeFileSync(join(folder, 'count'), '0');
-  const all = Array.from(
+  writeFileSync(join(folder, 'count'), '0'); // each process increments it under the lock
+  const processes = Array.from(
     { length: 8 },
-    () => startProcess(process.execPath, [turns, folder, String(turnsEach)], environment).finished,
+    () => startProcess(process.execPath, [turnsScript, folder, String(turnsEach)], environment).finished,
   );
-  for (const { code, stderr } of await Promise.all(all)) expect([code, stderr]).toEqual([0, '']);
+  for (const { code, stderr } of await Promise.all(processes)) expect([code, stderr]).toEqual([0, '']);
   expect(readFileSync(join(folder, 'count'), 'utf8')).toBe(String(8 * turnsEach));
 }, 300_000);
 
 it('a lock is free once the process that holds it is killed', async () => {
   const path = join(temporaryFolder(), 'lock');
-  const hold = `const Database = require('libsql');
+  const holdLockScript = `const Database = require('libsql');
     new Database(process.argv[1]).exec('BEGIN EXCLUSIVE');
     console.log('held');
     setInterval(() => {}, 1000);`;
   writeFileSync(path, '');
-  const { child } = startProcess(process.execPath, ['-e', hold, path], environment);
+  const { child } = startProcess(process.execPath, ['-e', holdLockScript, path], environment);
   await new Promise((resolve) => child.stdout?.once('data', resolve));
   expect(await tryLock(path)).toBeUndefined();
   child.kill('SIGKILL');
@@ -71,19 +71,19 @@ it('a lock is free once the process that holds it is killed', async () => {
 it('a lock excludes processes in another PID namespace', { tags: 'user-namespaces' }, async () => {
   const path = join(temporaryFolder(), 'lock');
   const lock = await tryLock(path);
-  const attempt = `const Database = require('libsql');
+  const tryLockScript = `const Database = require('libsql');
     try { new Database(process.argv[1]).exec('BEGIN EXCLUSIVE'); console.log('got it'); }
     catch (error) { console.log(error.code); }`;
-  const elsewhere = ['-rpf', process.execPath, '-e', attempt, path];
-  const { stdout } = await startProcess('unshare', elsewhere, environment).finished;
+  const args = ['-rpf', process.execPath, '-e', tryLockScript, path];
+  const { stdout } = await startProcess('unshare', args, environment).finished;
   expect(stdout).toBe('SQLITE_BUSY\n');
   lock?.release();
 });
 
 const rounds = isFullRun ? 10 : 1;
-const together = isFullRun ? 24 : 8;
+const loginsAtOnce = isFullRun ? 24 : 8;
 
-it(`every profile is saved when ${together} logins run at once (rounds: ${rounds})`, async () => {
+it(`every profile is saved when ${loginsAtOnce} logins run at once (rounds: ${rounds})`, async () => {
   const home = temporaryFolder();
   const login = async (name: string) => {
     const { child, finished } = startProcess(
@@ -104,9 +104,9 @@ it(`every profile is saved when ${together} logins run at once (rounds: ${rounds
     const { code, stderr } = await finished;
     return { name, code, stderr };
   };
-  const names = Array.from({ length: together * rounds }, (_, n) => `p${n}`);
+  const names = Array.from({ length: loginsAtOnce * rounds }, (_, n) => `p${n}`);
   for (let round = 0; round < rounds; round++) {
-    const logins = await Promise.all(names.slice(together * round, together * (round + 1)).map(login));
+    const logins = await Promise.all(names.slice(loginsAtOnce * round, loginsAtOnce * (round + 1)).map(login));
     expect(logins.filter(({ code }) => code !== 0)).toEqual([]);
   }
   const { profiles } = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
@@ -115,7 +115,7 @@ it(`every profile is saved when ${together} logins run at once (rounds: ${rounds
 }, 300_000);
 
 /** Sweeps stale locks, or takes a stale lock repeatedly and prints how often it was busy. */
-const sweeping = `
+const sweepingProgram = `
   import { writeFileSync } from 'node:fs';
   import { NamedLocks } from './src/client/lock.ts';
   const [folder, what] = process.argv.slice(2);
@@ -139,9 +139,10 @@ const sweeping = `
 it('a process can acquire a stale lock while other processes remove stale locks', async () => {
   const folder = temporaryFolder();
   const script = join(temporaryFolder(), 'sweeping.mjs');
-  await bundle(sweeping, script);
-  const all = ['sweep', 'sweep', 'take'].map(
-    (what) => startProcess(process.execPath, [script, folder, what], environment).finished,
+  await bundle(sweepingProgram, script);
+  const processes = ['sweep', 'sweep', 'take'].map(
+    (action) => startProcess(process.execPath, [script, folder, action], environment).finished,
   );
-  for (const { stdout, stderr } of await Promise.all(all)) expect([stdout, stderr]).toEqual(['0', '']);
+  // Each process prints how often it found the lock busy.
+  for (const { stdout, stderr } of await Promise.all(processes)) expect([stdout, stderr]).toEqual(['0', '']);
 });

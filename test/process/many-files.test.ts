@@ -10,10 +10,10 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Limits the number of requests, which the rate limit makes the main cost of uploading many files. */
 
-const many = isFullRun ? 1000 : 80;
+const fileCount = isFullRun ? 1000 : 80;
 
 /** A user with a directory of files, who runs mediactl processes against one service. */
-class Studio {
+class Uploader {
   readonly home = temporaryFolder();
   readonly folder = join(this.home, 'shots');
   readonly digests: Map<string, string>;
@@ -24,7 +24,7 @@ class Studio {
     this.digests = writeManyFiles(this.folder, count, bytes);
   }
 
-  start(...args: string[]) {
+  startUpload(...args: string[]) {
     return mediactl(['upload', '--flatten', this.folder, '--jsonl', '--progress', 'none', ...args], {
       ...this.service.environment,
       MEDIACTL_STATE_DIR: join(this.home, 'state'),
@@ -33,7 +33,7 @@ class Studio {
   }
 
   /** Expects exactly one complete asset per file, byte for byte; other assets must be named in the output. */
-  expectEachOnce(output = ''): void {
+  expectOneAssetPerFile(output = ''): void {
     const whole = this.service.completeAssets.map(({ name, blake3 }) => [name, blake3]);
     expect(whole.sort()).toEqual([...this.digests].sort());
     const left = [...this.service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
@@ -41,7 +41,7 @@ class Studio {
   }
 }
 
-const outcomes = (stdout: string): Record<string, number> => {
+const countOutcomes = (stdout: string): Record<string, number> => {
   const counts: Record<string, number> = {};
   for (const line of stdout.split('\n').filter(Boolean)) {
     const { outcome } = JSON.parse(line);
@@ -53,39 +53,39 @@ const outcomes = (stdout: string): Record<string, number> => {
 describe('number of requests', () => {
   it('upload --wait of 80 files sends at most 2.2 requests per file, and a second run sends none', async () => {
     const service = await FakeService.start({ readyAfterMs: 1500 });
-    const studio = new Studio(service, 80, 200_000);
-    const first = await studio.start('--transfers', '6', '--wait').finished;
-    expect([first.code, first.stderr]).toEqual([0, '']);
+    const uploader = new Uploader(service, 80, 200_000);
+    const firstRun = await uploader.startUpload('--transfers', '6', '--wait').finished;
+    expect([firstRun.code, firstRun.stderr]).toEqual([0, '']);
     expect(service.requests).toBeLessThanOrEqual(2.2 * 80);
-    studio.expectEachOnce();
+    uploader.expectOneAssetPerFile();
     service.requests = 0;
-    const again = await studio.start('--wait').finished;
-    expect([again.code, outcomes(again.stdout), service.requests]).toEqual([0, { skipped: 80 }, 0]);
+    const secondRun = await uploader.startUpload('--wait').finished;
+    expect([secondRun.code, countOutcomes(secondRun.stdout), service.requests]).toEqual([0, { skipped: 80 }, 0]);
   });
 
-  it(`upload --wait of ${many} files that become ready one by one sends at most 2.2 requests per file`, async () => {
+  it(`upload --wait of ${fileCount} files that become ready in turn sends at most 2.2 requests per file`, async () => {
     const service = await FakeService.start({ readyAfterMs: isFullRun ? 60_000 : 4_000 });
-    const studio = new Studio(service, many);
-    const { code } = await studio.start('--wait').finished;
+    const uploader = new Uploader(service, fileCount);
+    const { code } = await uploader.startUpload('--wait').finished;
     expect(code).toBe(0);
-    expect(service.requests).toBeLessThanOrEqual(2.2 * many);
+    expect(service.requests).toBeLessThanOrEqual(2.2 * fileCount);
   }, 300_000);
 
   it('two processes share a rate limit without failures and with at most one 429 per window', async () => {
     const limit = isFullRun ? { requests: 300, windowMs: 10_000 } : { requests: 60, windowMs: 2_000 };
     const service = await FakeService.start({ limit });
-    const studios = [new Studio(service, many / 2), new Studio(service, many / 2)];
-    const ended = await Promise.all(studios.map((studio) => studio.start().finished));
-    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-    expect(service.completeAssets).toHaveLength(many);
+    const uploaders = [new Uploader(service, fileCount / 2), new Uploader(service, fileCount / 2)];
+    const results = await Promise.all(uploaders.map((uploader) => uploader.startUpload().finished));
+    expect(results.map(({ code }) => code)).toEqual([0, 0]);
+    expect(service.completeAssets).toHaveLength(fileCount);
     expect(Math.max(0, ...service.refusedByWindow.values())).toBeLessThanOrEqual(1);
   }, 300_000);
 });
 
 it('upload --wait with --name and several files exits with 2 before it sends a request', async () => {
   const service = await FakeService.start();
-  const studio = new Studio(service, 3);
-  const { code, stderr } = await studio.start('--wait', '--name', 'x').finished;
+  const uploader = new Uploader(service, 3);
+  const { code, stderr } = await uploader.startUpload('--wait', '--name', 'x').finished;
   expect([code, service.requests]).toEqual([2, 0]);
   expect(stderr).toContain('--name works with a single file');
 });
@@ -93,44 +93,44 @@ it('upload --wait with --name and several files exits with 2 before it sends a r
 describe('outage', () => {
   it('an upload survives an outage of some seconds and creates each asset once', async () => {
     const service = await FakeService.start();
-    const studio = new Studio(service, many);
-    let isAway = false;
-    const away = isFullRun ? 5_000 : 2_500;
+    const uploader = new Uploader(service, fileCount);
+    let hasOutageBegun = false;
+    const outageMs = isFullRun ? 5_000 : 2_500;
     service.fault = ({ nth }) => {
-      if (nth < many || isAway) return undefined;
-      isAway = true;
+      if (nth < fileCount || hasOutageBegun) return undefined;
+      hasOutageBegun = true;
       service.stop();
-      setTimeout(() => void service.listen(), away);
+      setTimeout(() => void service.listen(), outageMs);
       return undefined;
     };
-    const { code, stdout, stderr } = await studio.start().finished;
-    expect([code, outcomes(stdout), isAway]).toEqual([0, { uploaded: many }, true]);
-    studio.expectEachOnce(stderr);
+    const { code, stdout, stderr } = await uploader.startUpload().finished;
+    expect([code, countOutcomes(stdout), hasOutageBegun]).toEqual([0, { uploaded: fileCount }, true]);
+    uploader.expectOneAssetPerFile(stderr);
   });
 });
 
 describe('concurrent runs', () => {
   it('two uploads of the same files at once both succeed and create each asset once', async () => {
     const service = await FakeService.start({ latencyMs: 5 });
-    const studio = new Studio(service, many);
-    const first = studio.start();
-    while (service.completeAssets.length < many / 3) await new Promise((resolve) => setTimeout(resolve, 10));
-    const second = await studio.start().finished;
-    const ended = await first.finished;
-    expect([ended.code, second.code]).toEqual([0, 0]);
-    studio.expectEachOnce();
-    expect(service.assets.size).toBe(many);
+    const uploader = new Uploader(service, fileCount);
+    const firstRun = uploader.startUpload();
+    while (service.completeAssets.length < fileCount / 3) await new Promise((resolve) => setTimeout(resolve, 10));
+    const secondResult = await uploader.startUpload().finished;
+    const firstResult = await firstRun.finished;
+    expect([firstResult.code, secondResult.code]).toEqual([0, 0]);
+    uploader.expectOneAssetPerFile();
+    expect(service.assets.size).toBe(fileCount);
   });
 
   const processes = isFullRun ? 24 : 6;
   it(`${processes} uploads of the same files at once create the target folder and each asset once`, async () => {
     const service = await FakeService.start({ latencyMs: 20 });
-    const studio = new Studio(service, isFullRun ? 200 : 60);
-    const start = () => studio.start('--folder', '/rushes', '--create-folders').finished;
-    const ended = await Promise.all(Array.from({ length: processes }, start));
-    expect(ended.filter(({ code }) => code !== 0).map(({ stderr }) => stderr)).toEqual([]);
-    studio.expectEachOnce();
-    expect(service.assets.size).toBe(studio.digests.size);
+    const uploader = new Uploader(service, isFullRun ? 200 : 60);
+    const startUpload = () => uploader.startUpload('--folder', '/rushes', '--create-folders').finished;
+    const results = await Promise.all(Array.from({ length: processes }, startUpload));
+    expect(results.filter(({ code }) => code !== 0).map(({ stderr }) => stderr)).toEqual([]);
+    uploader.expectOneAssetPerFile();
+    expect(service.assets.size).toBe(uploader.digests.size);
     expect(service.folders.map(({ name }) => name)).toEqual(['rushes']);
   }, 300_000);
 });
@@ -142,13 +142,13 @@ describe('kill -9 and faults', () => {
     async (seed) => {
       const random = new Random(seed);
       const service = await FakeService.start();
-      const studio = new Studio(service, isFullRun ? 300 : 60);
+      const uploader = new Uploader(service, isFullRun ? 300 : 60);
       let output = '';
-      for (let killed = 0; killed < kills; killed++) {
-        const run = studio.start();
-        const endsAt = service.requests + 1 + random.below((2 * studio.digests.size) / kills);
+      for (let kill = 0; kill < kills; kill++) {
+        const run = uploader.startUpload();
+        const killAtRequest = service.requests + 1 + random.below((2 * uploader.digests.size) / kills);
         service.fault = () => {
-          if (service.requests >= endsAt) run.child.kill('SIGKILL');
+          if (service.requests >= killAtRequest) run.child.kill('SIGKILL');
           return undefined;
         };
         const { signal, stderr } = await run.finished;
@@ -156,9 +156,9 @@ describe('kill -9 and faults', () => {
         output += stderr;
       }
       service.fault = () => undefined;
-      const last = await studio.start().finished;
-      expect([last.code, last.signal], last.stderr).toEqual([0, null]);
-      studio.expectEachOnce(output + last.stderr);
+      const lastRun = await uploader.startUpload().finished;
+      expect([lastRun.code, lastRun.signal], lastRun.stderr).toEqual([0, null]);
+      uploader.expectOneAssetPerFile(output + lastRun.stderr);
     },
     120_000,
   );
@@ -166,26 +166,26 @@ describe('kill -9 and faults', () => {
   it('an upload with repeated kills and server errors creates each asset once and names incomplete ones', async () => {
     const random = new Random(7);
     const service = await FakeService.start();
-    const studio = new Studio(service, many);
-    const kinds: ServiceFault[] = [cut, after(cut), refuse(500), refuse(502)];
-    service.fault = ({ nth }) => (nth % 10 === 0 ? random.pick(kinds) : undefined);
+    const uploader = new Uploader(service, fileCount);
+    const faults: ServiceFault[] = [cut, after(cut), refuse(500), refuse(502)];
+    service.fault = ({ nth }) => (nth % 10 === 0 ? random.pick(faults) : undefined);
     let output = '';
     for (let round = 0; round < (isFullRun ? 10 : 3); round++) {
-      const run = studio.start();
-      const until = service.requests + random.below(many / 3);
-      while (service.requests < until && run.child.exitCode === null)
+      const run = uploader.startUpload();
+      const killAtRequest = service.requests + random.below(fileCount / 3);
+      while (service.requests < killAtRequest && run.child.exitCode === null)
         await new Promise((resolve) => setTimeout(resolve, 5));
       run.child.kill('SIGKILL');
       output += (await run.finished).stderr;
     }
     service.fault = () => undefined;
-    const last = await studio.start().finished;
-    expect(last.code).toBe(0);
-    const left = await mediactl(['uploads', 'cleanup', '--jsonl'], {
+    const lastRun = await uploader.startUpload().finished;
+    expect(lastRun.code).toBe(0);
+    const cleanup = await mediactl(['uploads', 'cleanup', '--jsonl'], {
       ...service.environment,
-      MEDIACTL_STATE_DIR: join(studio.home, 'state'),
+      MEDIACTL_STATE_DIR: join(uploader.home, 'state'),
     }).finished;
-    studio.expectEachOnce(output + last.stderr + left.stdout);
+    uploader.expectOneAssetPerFile(output + lastRun.stderr + cleanup.stdout);
   }, 300_000);
 });
 
@@ -195,9 +195,9 @@ describe('memory', () => {
     timeout: 180_000,
   }, async () => {
     const service = await FakeService.start();
-    const studio = new Studio(service, isFullRun ? 10_000 : 600, 500);
+    const uploader = new Uploader(service, isFullRun ? 10_000 : 600, 500);
     let peakMiB = 0;
-    const started = studio.start();
+    const started = uploader.startUpload();
     service.fault = ({ nth }) => {
       if (nth % 50 !== 0) return undefined;
       const status = readFileSync(`/proc/${started.child.pid}/status`, 'utf8');

@@ -137,7 +137,7 @@ describe('without ffmpeg', { tags: ['ffmpeg', 'chromium'] }, () =>
   ),
 );
 
-function table(tools: { ffmpeg?: string; pdftoppm?: string }, wanted: [string, Does][]) {
+function table(tools: { ffmpeg?: string; pdftoppm?: string }, expectations: [string, Does][]) {
   let sandbox: TestSandbox;
   const { call, create, patch } = rawHttp(() => sandbox);
   /** Uploads a file and waits for processing; polls rarely, since the machine is busy. */
@@ -155,29 +155,32 @@ function table(tools: { ffmpeg?: string; pdftoppm?: string }, wanted: [string, D
   beforeAll(async () => {
     const rateLimit = { limit: 1_000_000, windowSeconds: 3600 };
     sandbox = await startSandbox({ ...tools, rateLimit, strict: false });
-    const uploads = fewAtOnce(wanted, ([name]) => upload(name));
-    wanted.forEach(([name], at) => {
+    const uploads = fewAtOnce(expectations, ([name]) => upload(name));
+    expectations.forEach(([name], at) => {
       assets.set(name, uploads[at] as ReturnType<typeof upload>);
     });
   });
   afterAll(() => sandbox.end());
 
-  it.concurrent.for(wanted)('the watch page of %s has the expected result: %s', async ([name, does], { expect }) => {
-    const asset = await assets.get(name);
-    if (does instanceof RegExp) {
-      expect(asset).toMatchObject({
-        status: 'failed',
-        failure_reason: expect.stringMatching(does),
-      });
-      return;
-    }
-    expect(asset).toMatchObject({ status: 'ready', failure_reason: null });
-    const player = await (await call('GET', `/assets/${asset.uid}/player/`)).json();
-    const page = pages.pop() ?? (await browser.newPage());
-    await page.goto(`${sandbox.url}/watch/${asset.uid}?token=${player.playback_token}`);
-    await watched(page, does, asset.duration, expect);
-    pages.push(page);
-  });
+  it.concurrent.for(expectations)(
+    'the watch page of %s has the expected result: %s',
+    async ([name, expected], { expect }) => {
+      const asset = await assets.get(name);
+      if (expected instanceof RegExp) {
+        expect(asset).toMatchObject({
+          status: 'failed',
+          failure_reason: expect.stringMatching(expected),
+        });
+        return;
+      }
+      expect(asset).toMatchObject({ status: 'ready', failure_reason: null });
+      const player = await (await call('GET', `/assets/${asset.uid}/player/`)).json();
+      const page = pages.pop() ?? (await browser.newPage());
+      await page.goto(`${sandbox.url}/watch/${asset.uid}?token=${player.playback_token}`);
+      await expectResult(page, expected, asset.duration, expect);
+      pages.push(page);
+    },
+  );
 }
 
 type Image = { naturalWidth: number };
@@ -195,23 +198,23 @@ type Media = {
   play(): Promise<void>;
 };
 
-async function watched(page: Page, does: Does, duration: number, expect: ExpectStatic) {
+async function expectResult(page: Page, expected: Does, duration: number, expect: ExpectStatic) {
   const alert = page.getByRole('alert');
-  if (does === 'shows a warning') {
+  if (expected === 'shows a warning') {
     // The player shows a message if it plays only the sound, or nothing at all.
     await page.locator('video, audio, img').evaluate((media: Media) => void media.play?.());
     await alert.waitFor();
     return;
   }
-  if (does === 'links to the file') {
+  if (expected === 'links to the file') {
     const link = page.getByRole('link', { name: 'Open the document' });
     expect((await fetch((await link.getAttribute('href')) as string)).status).toBe(200);
-  } else if (does === 'shows an image') {
+  } else if (expected === 'shows an image') {
     const image = page.locator('img.picture');
     await image.waitFor();
     await expect.poll(() => image.evaluate((shown: Image) => shown.naturalWidth)).toBeGreaterThan(0);
   } else {
-    const element = page.locator(does === 'plays' ? 'video' : 'audio');
+    const element = page.locator(expected === 'plays' ? 'video' : 'audio');
     const end = await element.evaluate(
       (media: Media) =>
         new Promise<{ at: number; of: number; width: number | undefined }>((resolve) => {
@@ -228,7 +231,7 @@ async function watched(page: Page, does: Does, duration: number, expect: ExpectS
     );
     expect(end.at).toBeCloseTo(duration, 0);
     expect(end.at).toBeCloseTo(end.of, 2);
-    if (does === 'plays') expect(end.width).toBeGreaterThan(0);
+    if (expected === 'plays') expect(end.width).toBeGreaterThan(0);
   }
   expect(await alert.isVisible()).toBe(false);
 }

@@ -147,7 +147,7 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
   let url: string;
   let key: string;
   let output = '';
-  const peaks = new Map<number, number>();
+  const peakMiBByPid = new Map<number, number>();
   let watching: NodeJS.Timeout;
 
   const start = async (environment: Record<string, string>) => {
@@ -155,10 +155,10 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
       env: { ...inherited, ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    peaks.clear();
+    peakMiBByPid.clear();
     watching = setInterval(() => {
       for (const { pid, peakMiB } of familyOf(child.pid as number))
-        peaks.set(pid, Math.max(peaks.get(pid) ?? 0, peakMiB));
+        peakMiBByPid.set(pid, Math.max(peakMiBByPid.get(pid) ?? 0, peakMiB));
     }, 20);
     output = '';
     child.stdout?.on('data', (text) => {
@@ -173,20 +173,20 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
     child.kill(signal);
     await once(child, 'exit');
   };
-  const ask = async (path: string, init: RequestInit = {}) =>
+  const sendRequest = async (path: string, init: RequestInit = {}) =>
     fetch(`${url}/api/external/v1${path}`, {
       ...init,
       headers: { ...init.headers, authorization: `Bearer ${key}` },
     });
 
   // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
-  const asked = async (path: string) => (await ask(path)).json() as Promise<any>;
+  const getJson = async (path: string) => (await sendRequest(path)).json() as Promise<any>;
 
   /** Creates an upload session. @returns the session's and the asset's uid */
-  const session = async (filename: string, size: number) => {
-    const { items } = await asked('/workspaces/');
+  const createUpload = async (filename: string, size: number) => {
+    const { items } = await getJson('/workspaces/');
     const metadata = Object.entries({ filename, workspace_uid: items[0].uid });
-    const response = await ask('/upload/', {
+    const response = await sendRequest('/upload/', {
       method: 'POST',
       headers: {
         'Tus-Resumable': '1.0.0',
@@ -206,57 +206,57 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
   };
 
   /** Creates a session that has every byte but is not completed, as after a crash: the next start completes it. */
-  const leave = async (name: string, parts: Parts) => {
+  const createUnfinishedUpload = async (name: string, parts: Parts) => {
     const size = parts.reduce<number>((sum, part) => sum + lengthOf(part), 0);
-    const { uid, asset_uid } = await session(name, size);
+    const { uid, asset_uid } = await createUpload(name, size);
     writeSparse(join(dataDir, 'uploads', uid), parts);
     return asset_uid;
   };
 
-  const processed = async (uid: string) => {
+  const waitForProcessing = async (uid: string) => {
     let asset = { status: '', type: '' };
     while (asset.status !== 'ready' && asset.status !== 'failed') {
       await new Promise((resolve) => setTimeout(resolve, 100));
-      asset = await asked(`/assets/${uid}/`);
+      asset = await getJson(`/assets/${uid}/`);
     }
     return asset;
   };
 
   const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
-  const both = [...videoInput('320x180', 1), ...audioInput(1), ...h264];
+  const avArgs = [...videoInput('320x180', 1), ...audioInput(1), ...h264];
   const assets = new Map<string, string>();
   beforeAll(async () => {
     const mp3 = await makeMedia('a.mp3', ...audioInput(1), '-write_xing', '0', '-id3v2_version', '0');
     const table: [string, Parts][] = [
-      ['cover.mp4', coverInMp4(await makeMedia('a.mp4', ...both), GiB)],
-      ['cover.mkv', attachmentInMatroska(await makeMedia('a.mkv', ...both, '-live', '1'), GiB)],
+      ['cover.mp4', coverInMp4(await makeMedia('a.mp4', ...avArgs), GiB)],
+      ['cover.mkv', attachmentInMatroska(await makeMedia('a.mkv', ...avArgs, '-live', '1'), GiB)],
       ['cover.mp3', pictureInMp3(mp3, 250 * MiB)],
       ['covers.flac', picturesInFlac(await makeMedia('a.flac', ...audioInput(1)), 64)],
     ];
     await start({ MEDIACTL_FFMPEG: 'none' });
-    for (const [name, parts] of table) assets.set(name, await leave(name, parts));
+    for (const [name, parts] of table) assets.set(name, await createUnfinishedUpload(name, parts));
   });
   afterAll(() => stop('SIGKILL'));
 
   it('the service serves media with a gigabyte of metadata without reading it into memory', async () => {
     await restart();
     for (const [name, uid] of assets) {
-      const asset = await processed(uid);
+      const asset = await waitForProcessing(uid);
       const type = /mp3|flac/.test(name) ? 'audio' : 'video';
       expect([name, asset.status, asset.type]).toEqual([name, 'ready', type]);
     }
-    expect(Math.max(...peaks.values())).toBeLessThan(512);
-    expect(peaks.size).toBeGreaterThan(2); // the service, and one worker per file
+    expect(Math.max(...peakMiBByPid.values())).toBeLessThan(512);
+    expect(peakMiBByPid.size).toBeGreaterThan(2); // the service, and one worker per file
   });
 
   it('a worker that exceeds its memory limit is killed, and the service serves the original file', async () => {
     // 60 MiB of sample times become 7.8 million objects, about a gigabyte.
-    const uid = await leave('times.mp4', timesInMp4(await makeMedia('a.mp4', ...both), 60 * MiB));
+    const uid = await createUnfinishedUpload('times.mp4', timesInMp4(await makeMedia('a.mp4', ...avArgs), 60 * MiB));
     await restart();
-    expect(await processed(uid)).toMatchObject({ status: 'ready', type: 'video' });
+    expect(await waitForProcessing(uid)).toMatchObject({ status: 'ready', type: 'video' });
     // The executable's runtime needs less memory for the same objects.
     if (!executable) expect(output).toMatch(/the worker exited: SIG/);
-    const [service, ...workers] = [...peaks].sort(([a], [b]) => a - b).map(([, peak]) => peak);
+    const [service, ...workers] = [...peakMiBByPid].sort(([a], [b]) => a - b).map(([, peak]) => peak);
     expect(service).toBeLessThan(256);
     if (!executable) expect(Math.max(...workers)).toBeGreaterThan(512); // it did allocate
     expect(Math.max(...workers)).toBeLessThan(1024);

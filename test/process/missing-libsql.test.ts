@@ -14,7 +14,7 @@ it('an upload without libsql uses the SQLite of Node.js or reports an incomplete
   for (const each of ['bin', 'dist', 'package.json']) cpSync(join(root, each), join(home, each), { recursive: true });
   mkdirSync(join(home, 'node_modules'));
   symlinkSync(join(root, 'node_modules/@napi-rs'), join(home, 'node_modules/@napi-rs'));
-  const run = (...args: string[]) =>
+  const runMediactl = (...args: string[]) =>
     startProcess(process.execPath, [join(home, 'bin/mediactl.js'), ...args], {
       MEDIACTL_API_KEY: 'a-key',
       MEDIACTL_BASE_URL: 'http://127.0.0.1:9',
@@ -22,7 +22,7 @@ it('an upload without libsql uses the SQLite of Node.js or reports an incomplete
       MEDIACTL_STATE_DIR: join(home, 'state'),
       MEDIACTL_CONFIG_DIR: join(home, 'config'),
     }).finished;
-  const { stderr } = await run('upload', join(home, 'package.json'), '--json');
+  const { stderr } = await runMediactl('upload', join(home, 'package.json'), '--json');
   const { error } = JSON.parse(stderr.split('\n').at(-2) ?? '');
   // Node.js 22.13 and later have SQLite themselves, so that the upload gets as far as the service, which is not there.
   if (isBuiltin('node:sqlite')) expect(error.code).toBe('refused');
@@ -31,5 +31,5 @@ it('an upload without libsql uses the SQLite of Node.js or reports an incomplete
     expect(error.message).toBe('mediactl is not fully installed: cannot load libsql');
     expect(error.cause).toBe("Cannot find module 'libsql'");
   }
-  expect((await run('uploads', 'ls')).code).toBe(0);
+  expect((await runMediactl('uploads', 'ls')).code).toBe(0);
 });

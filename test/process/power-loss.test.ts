@@ -17,7 +17,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 type FileRecord = { path: string; outcome: string; asset_uid: string | null; error: { code: string } | null };
 
-const count = 40;
+const fileCount = 40;
 
 const recordsOf = (stdout: string): FileRecord[] =>
   stdout
@@ -33,39 +33,40 @@ describe('power loss', { tags: 'strace' }, () => {
       const service = await FakeService.start();
       const home = temporaryFolder();
       const state = join(home, 'state');
-      const log = join(home, 'trace');
-      const digests = writeManyFiles(join(home, 'shots'), count);
+      const traceFile = join(home, 'trace');
+      const digests = writeManyFiles(join(home, 'shots'), fileCount);
       const environment = {
         ...service.environment,
         MEDIACTL_STATE_DIR: state,
         MEDIACTL_CONFIG_DIR: join(home, 'config'),
       };
       const args = ['upload', '--flatten', join(home, 'shots'), '--jsonl', '--progress', 'none'];
-      const traced = [...straceArguments(log), ...mediactlCommand, ...args];
+      const traced = [...straceArguments(traceFile), ...mediactlCommand, ...args];
       const { child, finished } = startProcess('strace', traced, environment);
-      const endsAt = 1 + random.below(2 * count);
+      const killAtRequest = 1 + random.below(2 * fileCount);
       service.fault = ({ nth }) => {
-        if (nth === endsAt) child.kill('SIGKILL');
-        return nth >= endsAt ? (random.chance(0.5) ? after(cut) : cut) : undefined;
+        if (nth === killAtRequest) child.kill('SIGKILL');
+        return nth >= killAtRequest ? (random.chance(0.5) ? after(cut) : cut) : undefined;
       };
-      const reported = recordsOf((await finished).stdout);
+      const reportedRecords = recordsOf((await finished).stdout);
       service.fault = () => undefined;
-      const disk = new SyncedState(log);
+      // The disk after the power loss has every synced write and a random part of the others.
+      const disk = new SyncedState(traceFile);
       expect(disk.syncs).toBeGreaterThan(0);
       for (const suffix of ['', '-wal'])
         writeFileSync(`${databaseFile(state)}${suffix}`, disk.after(`${databaseFile(state)}${suffix}`, random));
       rmSync(`${databaseFile(state)}-shm`, { force: true });
 
-      const again = await mediactl(args, environment).finished;
-      const records = new Map(recordsOf(again.stdout).map((record) => [record.path, record]));
-      expect([again.code, records.size], again.stderr).toEqual([0, count]);
-      for (const { path, outcome, asset_uid } of reported) {
+      const secondRun = await mediactl(args, environment).finished;
+      const records = new Map(recordsOf(secondRun.stdout).map((record) => [record.path, record]));
+      expect([secondRun.code, records.size], secondRun.stderr).toEqual([0, fileCount]);
+      for (const { path, outcome, asset_uid } of reportedRecords) {
         expect(outcome).toBe('uploaded');
         expect(records.get(path)).toMatchObject({ outcome: 'skipped', asset_uid });
       }
       expect(service.completeAssets.map(({ name, blake3 }) => [name, blake3]).sort()).toEqual([...digests].sort());
-      const named = again.stderr + (await mediactl(['uploads', 'cleanup', '--json'], environment).finished).stdout;
-      for (const { uid, completedAt } of service.assets.values()) if (!completedAt) expect(named).toContain(uid);
+      const output = secondRun.stderr + (await mediactl(['uploads', 'cleanup', '--json'], environment).finished).stdout;
+      for (const { uid, completedAt } of service.assets.values()) if (!completedAt) expect(output).toContain(uid);
     },
   );
 });

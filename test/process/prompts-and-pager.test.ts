@@ -27,7 +27,7 @@ const environment = (more = {}) => ({
   NO_COLOR: '1',
   ...more,
 });
-const account = (more = {}) =>
+const signedIn = (more = {}) =>
   environment({
     MEDIACTL_API_KEY: sandbox.key,
     MEDIACTL_BASE_URL: sandbox.url,
@@ -38,14 +38,14 @@ beforeEach(() => {
   home = temporaryFolder();
 });
 
-const words = (...args: string[]) => [...mediactlCommand, ...args];
+const commandLine = (...args: string[]) => [...mediactlCommand, ...args];
 
 describe('prompts', { tags: 'script' }, () => {
   it('get without an id prompts with the names of the newest assets', async () => {
-    const screen = new Screen(words('get'), account(), 100);
+    const screen = new Screen(commandLine('get'), signedIn(), 100);
     await screen.waitForText(/Which asset\?[\s\S]*❯ .*\n/);
     const [, second = ''] = screen.lines.filter((line) => /^[❯ ] \S/.test(line));
-    screen.type('\u001b[B\r');
+    screen.type('\u001b[B\r'); // Down, Enter
     await screen.waitForText(/^uid +[0-9a-f-]{36}/m);
     const name = /^name +(.*)$/m.exec(screen.lines.join('\n'))?.[1] as string;
     expect(second).toContain(name);
@@ -53,18 +53,18 @@ describe('prompts', { tags: 'script' }, () => {
   });
 
   it('Ctrl-C at a prompt changes nothing and exits with 130', async () => {
-    const screen = new Screen(words('rm'), account(), 100);
+    const screen = new Screen(commandLine('rm'), signedIn(), 100);
     await screen.waitForText(/Which asset\?/);
-    screen.type('\u0003');
+    screen.type('\u0003'); // Ctrl-C
     expect(await screen.exited).toBe(130);
     expect(screen.lines.join('\n')).toContain('nothing was changed');
   });
 
   it('auth switch prompts for a profile', async () => {
     const login = (profile: string) =>
-      `printf %s ${sandbox.key} | ${shellQuote(words('auth', 'login', '--with-key', '--profile', profile, '--base-url', sandbox.url))}`;
+      `printf %s ${sandbox.key} | ${shellQuote(commandLine('auth', 'login', '--with-key', '--profile', profile, '--base-url', sandbox.url))}`;
     const screen = new Screen(
-      `${login('one')}; ${login('two')}; ${shellQuote(words('auth', 'switch'))}`,
+      `${login('one')}; ${login('two')}; ${shellQuote(commandLine('auth', 'switch'))}`,
       environment(),
       100,
     );
@@ -78,7 +78,7 @@ describe('prompts', { tags: 'script' }, () => {
 
 it('SIGTERM at a prompt restores the terminal and exits with 143', { tags: 'script' }, async () => {
   const pid = join(home, 'pid');
-  const screen = new Screen(`echo $$ > ${pid}; exec ${shellQuote(words('get'))}`, account(), 100);
+  const screen = new Screen(`echo $$ > ${pid}; exec ${shellQuote(commandLine('get'))}`, signedIn(), 100);
   await screen.waitForText(/Which asset\?/);
   process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM');
   expect(await screen.exited).toBe(143);
@@ -87,7 +87,7 @@ it('SIGTERM at a prompt restores the terminal and exits with 143', { tags: 'scri
 
 describe('login', { tags: 'script' }, () => {
   const login = (...args: string[]) =>
-    new Screen(words('login', '--base-url', sandbox.url, ...args), environment(), 100);
+    new Screen(commandLine('login', '--base-url', sandbox.url, ...args), environment(), 100);
 
   it('login says where to create a key, masks it, allows another attempt and prints the workspace', async () => {
     const screen = login();
@@ -99,40 +99,40 @@ describe('login', { tags: 'script' }, () => {
     await screen.waitForText(/rejected this API key[\s\S]*API key:/);
     screen.type(`${sandbox.key}\r`);
     expect(await screen.exited).toBe(0);
-    const shown = screen.lines.join('\n');
-    expect(shown).toContain(`logged in to ${sandbox.url} as profile default`);
-    expect(shown).toMatch(/workspace +Main/);
-    expect(shown).not.toContain(sandbox.key);
-    expect(shown).not.toContain('wrong-key');
+    const screenText = screen.lines.join('\n');
+    expect(screenText).toContain(`logged in to ${sandbox.url} as profile default`);
+    expect(screenText).toMatch(/workspace +Main/);
+    expect(screenText).not.toContain(sandbox.key);
+    expect(screenText).not.toContain('wrong-key');
   });
 
   it('login asks before it changes a profile to another service', async () => {
-    const other = await startSandbox({ strict: false });
+    const otherSandbox = await startSandbox({ strict: false });
     const first = login();
     await first.waitForText(/API key:/);
     first.type(`${sandbox.key}\r`);
     await first.exited;
-    const screen = new Screen(words('login', '--base-url', other.url), environment(), 100);
+    const screen = new Screen(commandLine('login', '--base-url', otherSandbox.url), environment(), 100);
     await screen.waitForText(/Profile default is for .*Change it to .*\[y\/N\]/);
     screen.type('\r');
     expect(await screen.exited).toBe(130);
     const { profiles } = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
     expect(profiles.default.baseUrl).toBe(sandbox.url);
-    await other.end();
+    await otherSandbox.end();
   });
 });
 
 describe('pager', { tags: 'script' }, () => {
-  const paged = (args: string[], more = {}) =>
-    new Screen(words(...args), account({ PAGER: "sed 's/^/paged: /'", ...more }), 100, 24);
+  const runWithPager = (args: string[], more = {}) =>
+    new Screen(commandLine(...args), signedIn({ PAGER: "sed 's/^/paged: /'", ...more }), 100, 24);
 
   it('the pager shows output longer than the terminal and does not receive the API key', async () => {
-    const seen = join(home, 'environment');
-    const screen = paged(['ls', '--all'], { PAGER: `env > ${seen}; sed 's/^/paged: /'` });
+    const pagerEnvironment = join(home, 'environment');
+    const screen = runWithPager(['ls', '--all'], { PAGER: `env > ${pagerEnvironment}; sed 's/^/paged: /'` });
     expect(await screen.exited).toBe(0);
-    expect(screen.lines.filter((line) => line.startsWith('paged: '))).toHaveLength(61);
-    expect(readFileSync(seen, 'utf8')).toContain('LESS=FRX');
-    expect(readFileSync(seen, 'utf8')).not.toContain(sandbox.key);
+    expect(screen.lines.filter((line) => line.startsWith('paged: '))).toHaveLength(61); // a header and 60 assets
+    expect(readFileSync(pagerEnvironment, 'utf8')).toContain('LESS=FRX');
+    expect(readFileSync(pagerEnvironment, 'utf8')).not.toContain(sandbox.key);
   });
 
   it.each([
@@ -141,25 +141,25 @@ describe('pager', { tags: 'script' }, () => {
     [['ls', '--all'], { MEDIACTL_PAGER: 'cat' }],
     [['ls', '--all'], { CI: 'true' }],
   ])('the pager does not start with the arguments %j and the environment %j', async (args, more) => {
-    const screen = paged(args, more);
+    const screen = runWithPager(args, more);
     expect(await screen.exited).toBe(0);
     expect(screen.lines.join('\n')).not.toContain('paged:');
   });
 
   it('the pager also shows JSON, and quitting it early exits with 0 and prints no error', async () => {
-    const json = paged(['ls', '--all', '--json']);
-    expect(await json.exited).toBe(0);
-    expect(json.lines.every((line) => line.startsWith('paged: '))).toBe(true);
-    const left = paged(['ls', '--all', '--jsonl'], { PAGER: 'head -1 > /dev/null; exit 0' });
-    expect(await left.exited).toBe(0);
-    expect(left.lines.join('\n')).not.toContain('error');
+    const jsonScreen = runWithPager(['ls', '--all', '--json']);
+    expect(await jsonScreen.exited).toBe(0);
+    expect(jsonScreen.lines.every((line) => line.startsWith('paged: '))).toBe(true);
+    const quitEarly = runWithPager(['ls', '--all', '--jsonl'], { PAGER: 'head -1 > /dev/null; exit 0' });
+    expect(await quitEarly.exited).toBe(0);
+    expect(quitEarly.lines.join('\n')).not.toContain('error');
   });
 
   it('a missing pager causes a warning, and the output is printed without a pager', async () => {
-    const screen = paged(['ls', '--all'], { PAGER: 'no-such-pager' });
+    const screen = runWithPager(['ls', '--all'], { PAGER: 'no-such-pager' });
     expect(await screen.exited).toBe(0);
-    const shown = screen.lines.join('\n');
-    expect(shown).toContain('warning: cannot run the pager: no-such-pager');
+    const screenText = screen.lines.join('\n');
+    expect(screenText).toContain('warning: cannot run the pager: no-such-pager');
     expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(60);
   });
 
@@ -174,18 +174,18 @@ describe('pager', { tags: 'script' }, () => {
           }
         : { status: 429, body: { error: {} }, headers: { 'retry-after': '300' } },
     );
-    const screen = paged(['ls', '--all', '--jsonl'], {
+    const screen = runWithPager(['ls', '--all', '--jsonl'], {
       PAGER: 'head -3; echo left',
       MEDIACTL_BASE_URL: service.url,
     });
     await screen.waitForText(/^left$/m);
-    screen.type('\u0003');
+    screen.type('\u0003'); // Ctrl-C
     expect(await screen.exited).toBe(130);
   });
 });
 
 it('ls prints the shown and total number of assets below the table', { tags: 'script' }, async () => {
-  const screen = new Screen(words('ls'), account(), 100, 40);
+  const screen = new Screen(commandLine('ls'), signedIn(), 100, 40);
   expect(await screen.exited).toBe(0);
   expect(screen.lines.at(-1)).toBe('20 of 60; --all for all, --limit for more');
 });
@@ -203,7 +203,7 @@ describe('wait on a terminal', { tags: 'script' }, () => {
       },
     });
     const { asset_uid: uid } = (await created.json()) as { asset_uid: string };
-    const screen = new Screen(words('assets', 'wait', uid, '--timeout', '8s'), account(), 80);
+    const screen = new Screen(commandLine('assets', 'wait', uid, '--timeout', '8s'), signedIn(), 80);
     await screen.waitForText(/^\S slow\.mov: uploading {2}\ds$/m);
     expect(await screen.exited).toBe(8);
     expect(screen.lines[0]).toMatch(/^error: asset .* is still uploading/);
@@ -211,11 +211,11 @@ describe('wait on a terminal', { tags: 'script' }, () => {
 
   it('assets wait shows how many of several assets are ready', async () => {
     const list = async (...args: string[]) =>
-      (await mediactl(['ls', ...args, '-q'], account()).finished).stdout.trim().split('\n');
+      (await mediactl(['ls', ...args, '-q'], signedIn()).finished).stdout.trim().split('\n');
     const ready = await list('--status', 'ready', '--limit', '2');
     const [slow = ''] = await list('slow');
     const args = ['assets', 'wait', ...ready, slow, '--timeout', '8s'];
-    const screen = new Screen(words(...args), account(), 80);
+    const screen = new Screen(commandLine(...args), signedIn(), 80);
     await screen.waitForText(/^\S 2 of 3 ready/m);
     expect(await screen.exited).toBe(11);
   });
@@ -230,19 +230,19 @@ it('without a primary workspace, a command prompts for one, and exits with 2 in 
       ? { body: [] }
       : { body: { items: [1, 2].map((n) => ({ uid: uid(n), name: `Studio ${n}` })), count: 2 } },
   );
-  const poor = account({ MEDIACTL_BASE_URL: service.url, MEDIACTL_WORKSPACE: undefined });
-  const screen = new Screen(words('folders', 'ls'), poor, 80);
+  const withoutWorkspace = signedIn({ MEDIACTL_BASE_URL: service.url, MEDIACTL_WORKSPACE: undefined });
+  const screen = new Screen(commandLine('folders', 'ls'), withoutWorkspace, 80);
   await screen.waitForText(/Which workspace\?\s+❯ Studio 1/);
-  screen.type('\u001b[B\r');
+  screen.type('\u001b[B\r'); // Down, Enter
   expect(await screen.exited).toBe(0);
   expect(service.requests.at(-1)?.path).toContain(uid(2));
-  expect((await mediactl(['folders', 'ls'], poor).finished).code).toBe(2);
+  expect((await mediactl(['folders', 'ls'], withoutWorkspace).finished).code).toBe(2);
 });
 
 it('play --web prints the path of its page and warns if no program can open it', async () => {
   const service = await startRecordingServer(createLibrary());
-  const bare = account({ PATH: '/nowhere', MEDIACTL_BASE_URL: service.url });
-  const { code, stdout, stderr } = await mediactl(['play', assetUid, '--web'], bare).finished;
+  const withoutPrograms = signedIn({ PATH: '/nowhere', MEDIACTL_BASE_URL: service.url });
+  const { code, stdout, stderr } = await mediactl(['play', assetUid, '--web'], withoutPrograms).finished;
   expect([code, stderr]).toEqual([0, expect.stringContaining('no program can open it')]);
   expect(stdout).toMatch(/\.html\n$/);
 });

@@ -19,10 +19,10 @@ async function startService(dataDir: string, prefix: string[] = []) {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   onTestFinished(async () => {
     child.kill('SIGKILL');
-    await gone;
+    await exited;
   });
   let output = '';
   await new Promise<void>((resolve, reject) => {
@@ -36,7 +36,7 @@ async function startService(dataDir: string, prefix: string[] = []) {
   });
   const read = (file: string) => JSON.parse(readFileSync(join(dataDir, file), 'utf8'));
   const { url, workspace } = read('server.json');
-  const ask = (method: string, path: string, headers: object = {}, body?: Uint8Array) =>
+  const sendRequest = (method: string, path: string, headers: object = {}, body?: Uint8Array) =>
     fetch(url + path, {
       method,
       headers: {
@@ -46,7 +46,7 @@ async function startService(dataDir: string, prefix: string[] = []) {
       },
       ...(body && { body }),
     });
-  return { child, gone, workspace, ask };
+  return { child, exited, workspace, sendRequest };
 }
 
 const file = join(temporaryFolder(), 'bytes');
@@ -54,7 +54,7 @@ let checksum: string | undefined;
 
 it(`a service that is killed ${kills} times during an upload loses no acknowledged byte`, async () => {
   const seed = Number(process.env.MEDIACTL_TEST_SEED ?? Date.now() % 1_000_000);
-  const chance = chanceFrom(seed);
+  const random = createRandom(seed);
   const dataDir = temporaryFolder();
   const bytes = someBytes(24 * KiB * KiB, String(seed));
   writeFileSync(file, bytes);
@@ -65,27 +65,27 @@ it(`a service that is killed ${kills} times during an upload loses no acknowledg
   let acknowledged = 0;
 
   /** Sends chunk after chunk until the connection drops or the file is complete. @returns the checksum at the end */
-  const transfer = async ({ ask }: Awaited<ReturnType<typeof startService>>, atMost: number) => {
-    const head = await ask('HEAD', location);
+  const sendChunks = async ({ sendRequest }: Awaited<ReturnType<typeof startService>>, maxBytes: number) => {
+    const head = await sendRequest('HEAD', location);
     expect(head.status).toBe(200);
     let offset = Number(head.headers.get('upload-offset'));
     expect(offset).toBeGreaterThanOrEqual(acknowledged);
-    const partial = join(dataDir, 'uploads', location.split('/').at(-2) as string);
-    const kept = existsSync(partial) ? readFileSync(partial) : Buffer.alloc(0);
-    expect(kept.equals(bytes.subarray(0, offset))).toBe(true);
-    const until = Math.min(bytes.length, offset + atMost);
-    while (offset < until) {
-      const chunk = bytes.subarray(offset, Math.min(until, offset + chunkBytes));
-      const answer = await ask(
+    const partialFile = join(dataDir, 'uploads', location.split('/').at(-2) as string);
+    const storedBytes = existsSync(partialFile) ? readFileSync(partialFile) : Buffer.alloc(0);
+    expect(storedBytes.equals(bytes.subarray(0, offset))).toBe(true);
+    const endOffset = Math.min(bytes.length, offset + maxBytes);
+    while (offset < endOffset) {
+      const chunk = bytes.subarray(offset, Math.min(endOffset, offset + chunkBytes));
+      const response = await sendRequest(
         'PATCH',
         location,
         { 'upload-offset': String(offset), 'content-type': 'application/offset+octet-stream' },
         chunk,
       );
-      expect(answer.status).toBe(204);
-      offset = Number(answer.headers.get('upload-offset'));
+      expect(response.status).toBe(204);
+      offset = Number(response.headers.get('upload-offset'));
       acknowledged = offset;
-      const reported = answer.headers.get('x-checksum-blake3');
+      const reported = response.headers.get('x-checksum-blake3');
       if (reported) return reported;
     }
     return undefined;
@@ -95,27 +95,27 @@ it(`a service that is killed ${kills} times during an upload loses no acknowledg
     for (let kill = 0; kill <= kills; kill++) {
       const service = await startService(dataDir);
       if (kill === 0) {
-        const created = await service.ask('POST', '/api/external/v1/upload/', {
+        const created = await service.sendRequest('POST', '/api/external/v1/upload/', {
           'upload-length': String(bytes.length),
           'upload-metadata': `filename ${encoded('a.bin')},workspace_uid ${encoded(service.workspace)}`,
         });
-        const made = (await created.json()) as { location: string; asset_uid: string };
-        location = made.location;
-        assetUid = made.asset_uid;
+        const upload = (await created.json()) as { location: string; asset_uid: string };
+        location = upload.location;
+        assetUid = upload.asset_uid;
       }
       if (kill === kills) {
-        checksum = await transfer(service, bytes.length);
+        checksum = await sendChunks(service, bytes.length);
         expect(checksum).toMatch(/^[0-9a-f]{64}$/);
         break;
       }
       // At most an equal share of the file per run, so that every kill interrupts an upload.
-      const cut = new Promise((resolve) => setTimeout(resolve, chance() * 40));
-      const broken = transfer(service, bytes.length / (kills + 1)).catch((error) => {
+      const killDelay = new Promise((resolve) => setTimeout(resolve, random() * 40));
+      const interruptedTransfer = sendChunks(service, bytes.length / (kills + 1)).catch((error) => {
         if (error.message !== 'fetch failed') throw error;
       });
-      await cut;
+      await killDelay;
       service.child.kill('SIGKILL');
-      await Promise.all([broken, service.gone]);
+      await Promise.all([interruptedTransfer, service.exited]);
     }
     const source = join(dataDir, 'media', assetUid, 'source');
     expect(statSync(source).size).toBe(bytes.length);
@@ -133,10 +133,10 @@ it(`a service that is killed ${kills} times during an upload loses no acknowledg
 
 it('the service writes a chunk to disk before it acknowledges it', { tags: 'strace' }, async () => {
   const log = join(temporaryFolder(), 'strace');
-  const trace = ['strace', '-D', '-f', '-qq', '-y', '-s', '16', '-o', log, '-e', 'trace=fsync,write,writev'];
-  const { ask, child, gone, workspace } = await startService(temporaryFolder(), trace);
+  const straceCommand = ['strace', '-D', '-f', '-qq', '-y', '-s', '16', '-o', log, '-e', 'trace=fsync,write,writev'];
+  const { sendRequest, child, exited, workspace } = await startService(temporaryFolder(), straceCommand);
   const metadata = { filename: 'a.bin', workspace_uid: workspace };
-  const created = await ask('POST', '/api/external/v1/upload/', {
+  const created = await sendRequest('POST', '/api/external/v1/upload/', {
     'upload-length': '2000',
     'upload-metadata': Object.entries(metadata)
       .map(([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`)
@@ -144,20 +144,20 @@ it('the service writes a chunk to disk before it acknowledges it', { tags: 'stra
   });
   const { location } = (await created.json()) as { location: string };
   const headers = { 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' };
-  expect((await ask('PATCH', location, headers, someBytes(1000))).status).toBe(204);
+  expect((await sendRequest('PATCH', location, headers, someBytes(1000))).status).toBe(204);
   child.kill('SIGTERM');
-  await gone;
+  await exited;
   const calls = readFileSync(log, 'utf8').split('\n');
-  const begun = calls.findIndex((line) => /fsync\(\d+<[^>]*\/uploads\//.test(line));
-  const [, thread = 'none'] = /^(\d+) .*unfinished/.exec(calls[begun] ?? '') ?? [];
+  const syncStart = calls.findIndex((line) => /fsync\(\d+<[^>]*\/uploads\//.test(line));
+  const [, thread = 'none'] = /^(\d+) .*unfinished/.exec(calls[syncStart] ?? '') ?? [];
   // strace writes a second line for a call that returns after one of another thread.
-  const done =
+  const syncEnd =
     thread === 'none'
-      ? begun
-      : calls.findIndex((line, at) => at > begun && line.startsWith(`${thread} <... fsync resumed>`));
-  const acknowledged = calls.findIndex((line) => line.includes('HTTP/1.1 204'));
-  expect(Math.min(begun, done)).toBeGreaterThanOrEqual(0);
-  expect(acknowledged).toBeGreaterThan(done);
+      ? syncStart
+      : calls.findIndex((line, at) => at > syncStart && line.startsWith(`${thread} <... fsync resumed>`));
+  const acknowledgment = calls.findIndex((line) => line.includes('HTTP/1.1 204'));
+  expect(Math.min(syncStart, syncEnd)).toBeGreaterThanOrEqual(0);
+  expect(acknowledgment).toBeGreaterThan(syncEnd);
 });
 
 it('the service computes the same checksum as b3sum', { tags: 'b3sum' }, () => {
@@ -165,7 +165,7 @@ it('the service computes the same checksum as b3sum', { tags: 'b3sum' }, () => {
 });
 
 /** Creates a seeded random number generator, from 0 up to 1 (mulberry32). */
-function chanceFrom(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -40,7 +40,7 @@ describe('terminal', { tags: 'script' }, () => {
   });
 
   it('upload shows a countdown after a 429, both before the first byte and below the progress bar', async () => {
-    const line = await Interposer.start(sandbox.url, ({ method, nth }) =>
+    const proxy = await Interposer.start(sandbox.url, ({ method, nth }) =>
       method === 'POST' && nth === 1
         ? respondWith(429, { error: {} }, { 'retry-after': '3' })
         : method === 'PATCH' && nth === 2
@@ -49,14 +49,14 @@ describe('terminal', { tags: 'script' }, () => {
     );
     const pty = new Pty(
       [...mediactlCommand, 'upload', '--force', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
-      environment(temporaryFolder(), { MEDIACTL_BASE_URL: line.url }),
+      environment(temporaryFolder(), { MEDIACTL_BASE_URL: proxy.url }),
       120,
     );
     expect(await pty.exited).toBe(0);
-    const bar = pty.output.indexOf('▒   99% ');
-    for (const wait of [pty.output.slice(0, bar), pty.output.slice(bar)]) {
-      const counted = new Set(wait.match(/rate limit reached: retrying in \ds/g));
-      expect(counted.size).toBeGreaterThan(1);
+    const barStart = pty.output.indexOf('▒   99% ');
+    for (const output of [pty.output.slice(0, barStart), pty.output.slice(barStart)]) {
+      const countdowns = new Set(output.match(/rate limit reached: retrying in \ds/g));
+      expect(countdowns.size).toBeGreaterThan(1);
     }
     expect(pty.output).not.toMatch(/ETA[^\n]*\n[^\n]*rate limit/);
   });
@@ -122,10 +122,10 @@ describe('pipe', () => {
     const piped = await startProcess('bash', ['-c', `${list} | head -1; echo "\${PIPESTATUS[0]}" >&2`], env).finished;
     expect(piped.stdout.split('\n')).toHaveLength(2);
     expect(piped.stderr).toBe('0\n');
-    const counted = await startProcess('bash', ['-c', `${list} | (sleep 0.5; wc -c)`], env).finished;
-    const whole = await mediactl(['assets', 'ls', '--all', '--jsonl'], env).finished;
-    expect(whole.stdout.length).toBeGreaterThan(1_500_000);
-    expect(Number(counted.stdout)).toBe(whole.stdout.length);
+    const byteCount = await startProcess('bash', ['-c', `${list} | (sleep 0.5; wc -c)`], env).finished;
+    const unpiped = await mediactl(['assets', 'ls', '--all', '--jsonl'], env).finished;
+    expect(unpiped.stdout.length).toBeGreaterThan(1_500_000);
+    expect(Number(byteCount.stdout)).toBe(unpiped.stdout.length);
   });
 });
 

@@ -24,7 +24,7 @@ const size = 3_000_000;
 
 describe('mediactl with @tus/server', () => {
   /** Starts @tus/server for transfers; creations respond with the session of §2, as our client requires. */
-  async function peer() {
+  async function startTusServer() {
     const directory = temporaryFolder();
     const datastore = new FileStore({ directory });
     const path = '/api/external/v1/upload';
@@ -43,18 +43,18 @@ describe('mediactl with @tus/server', () => {
         expires_at: new Date(Date.now() + 86_400_000).toISOString(),
       });
     });
-    return { url, stored: () => readFileSync(join(directory, 'session1')), count: () => created };
+    return { url, stored: () => readFileSync(join(directory, 'session1')), createdCount: () => created };
   }
 
   /** Uploads a file over a connection that drops once. @returns its record */
-  async function uploaded() {
-    const { url, stored, count } = await peer();
-    const line = await Interposer.start(url, ({ method, nth }) =>
+  async function uploadWithDroppedConnection() {
+    const { url, stored, createdCount } = await startTusServer();
+    const proxy = await Interposer.start(url, ({ method, nth }) =>
       method === 'PATCH' && nth === 2 ? { cutAfterBytes: 300_000 } : undefined,
     );
     const cli = new Cli({
       MEDIACTL_API_KEY: 'any-key-will-do',
-      MEDIACTL_BASE_URL: line.url,
+      MEDIACTL_BASE_URL: proxy.url,
       MEDIACTL_WORKSPACE: sandbox.workspace,
     });
     const path = join(cli.home, 'clip.bin');
@@ -62,11 +62,11 @@ describe('mediactl with @tus/server', () => {
     const [record] = await cli.json(['upload', path, '--chunk-size', '1MiB'], {
       clock: fastClock(),
     });
-    return { path, bytes, record, stored: stored(), created: count(), methods: line.methods };
+    return { path, bytes, record, stored: stored(), created: createdCount(), methods: proxy.methods };
   }
 
   it('mediactl resumes an upload to @tus/server after a dropped connection and reports it as unverified', async () => {
-    const { bytes, record, stored, created, methods } = await uploaded();
+    const { bytes, record, stored, created, methods } = await uploadWithDroppedConnection();
     expect(stored.equals(bytes)).toBe(true);
     expect(record).toMatchObject({ verified: null, size_bytes: size });
     expect(created).toBe(1);
@@ -74,13 +74,13 @@ describe('mediactl with @tus/server', () => {
   });
 
   it('mediactl computes the same checksum as b3sum', { tags: 'b3sum' }, async () => {
-    const { path, record } = await uploaded();
+    const { path, record } = await uploadWithDroppedConnection();
     expect(record.blake3).toBe(b3sum(path));
   });
 });
 
 describe('other tus clients with the sandbox', () => {
-  const stored = async (assetsBefore: number) => {
+  const readNewAsset = async (assetsBefore: number) => {
     const page = await fetch(`${sandbox.url}/api/external/v1/assets/`, {
       headers: { authorization: `Bearer ${sandbox.key}` },
     });
@@ -102,27 +102,27 @@ describe('other tus clients with the sandbox', () => {
         onError: reject,
       }).start();
     });
-    expect((await stored(0)).equals(bytes)).toBe(true);
+    expect((await readNewAsset(0)).equals(bytes)).toBe(true);
   });
 
   it('tus-js-client pauses and resumes an upload within one run and in the next run', async () => {
     // In strict mode HEAD returns no length, which tus-js-client needs to resume.
-    const full = await startSandbox({ strict: false });
+    const nonStrictSandbox = await startSandbox({ strict: false });
     const bytes = someBytes(size, 'paused');
-    const uploader = (uploadUrl?: string) => {
-      const patches: number[] = [];
+    const startUploader = (uploadUrl?: string) => {
+      const offsets: number[] = [];
       const done = new Promise<void>((resolve, reject) => {
         const upload: StockUpload = new StockUpload(bytes, {
-          endpoint: `${full.url}/api/external/v1/upload/`,
-          headers: { Authorization: `Bearer ${full.key}` },
-          metadata: { filename: 'paused.bin', workspace_uid: full.workspace },
+          endpoint: `${nonStrictSandbox.url}/api/external/v1/upload/`,
+          headers: { Authorization: `Bearer ${nonStrictSandbox.key}` },
+          metadata: { filename: 'paused.bin', workspace_uid: nonStrictSandbox.workspace },
           chunkSize: 500_000,
           retryDelays: [],
           ...(uploadUrl && { uploadUrl }),
-          onChunkComplete: (_size, accepted) => {
-            patches.push(accepted);
-            if (accepted === 1_000_000 && !uploadUrl) void upload.abort().then(() => upload.start()); // the user pauses
-            if (accepted === 2_000_000 && !uploadUrl) void upload.abort().then(() => resolve()); // the user closes the page
+          onChunkComplete: (_size, offset) => {
+            offsets.push(offset);
+            if (offset === 1_000_000 && !uploadUrl) void upload.abort().then(() => upload.start()); // the user pauses
+            if (offset === 2_000_000 && !uploadUrl) void upload.abort().then(() => resolve()); // the user closes the page
           },
           onSuccess: () => resolve(),
           onError: reject,
@@ -130,23 +130,23 @@ describe('other tus clients with the sandbox', () => {
         url = () => upload.url as string;
         upload.start();
       });
-      return { done, patches };
+      return { done, offsets };
     };
     let url = () => '';
     try {
-      const first = uploader();
-      await first.done;
-      const second = uploader(url());
-      await second.done;
-      expect([first.patches.at(-1), second.patches[0]]).toEqual([2_000_000, 2_500_000]);
-      const page = await fetch(`${full.url}/api/external/v1/assets/`, {
-        headers: { authorization: `Bearer ${full.key}` },
+      const firstRun = startUploader();
+      await firstRun.done;
+      const secondRun = startUploader(url());
+      await secondRun.done;
+      expect([firstRun.offsets.at(-1), secondRun.offsets[0]]).toEqual([2_000_000, 2_500_000]);
+      const page = await fetch(`${nonStrictSandbox.url}/api/external/v1/assets/`, {
+        headers: { authorization: `Bearer ${nonStrictSandbox.key}` },
       });
       const { items } = (await page.json()) as { items: { uid: string }[] };
-      const source = join(full.dataDir, 'media', items[0]?.uid as string, 'source');
+      const source = join(nonStrictSandbox.dataDir, 'media', items[0]?.uid as string, 'source');
       expect(readFileSync(source).equals(bytes)).toBe(true);
     } finally {
-      await full.end();
+      await nonStrictSandbox.end();
     }
   });
 
@@ -174,6 +174,6 @@ second.upload()
     });
     const code = await new Promise((resolve) => child.on('close', resolve));
     expect([code, output]).toEqual([0, '']);
-    expect((await stored(1)).equals(bytes)).toBe(true);
+    expect((await readNewAsset(1)).equals(bytes)).toBe(true);
   });
 });

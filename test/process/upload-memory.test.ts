@@ -9,20 +9,20 @@ const MiB = 1024 * 1024;
 const uidOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
 it('uploading 30 files needs no more memory than uploading one', { tags: 'Linux' }, async () => {
-  let sessions = 0;
+  let uploadCount = 0;
   let peakMiB = 0;
   const service = await startServer(async (request, response) => {
     const status = readFileSync(`/proc/${started.child.pid}/status`, 'utf8');
     peakMiB = Math.max(peakMiB, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024);
     if (request.method === 'POST') {
-      const uid = uidOf(++sessions);
+      const uid = uidOf(++uploadCount);
       const location = `/api/external/v1/upload/${uid}/`;
       return respond(response, 201, { uid, asset_uid: uid, location }, { location });
     }
     if (request.method === 'GET') return respond(response, 200, { items: [] });
-    let stored = 0;
-    for await (const part of request) stored += part.length;
-    respond(response, 204, undefined, { 'upload-offset': String(stored || 7 * MiB) });
+    let receivedBytes = 0;
+    for await (const part of request) receivedBytes += part.length;
+    respond(response, 204, undefined, { 'upload-offset': String(receivedBytes || 7 * MiB) });
   });
   const home = temporaryFolder();
   const folder = join(home, 'files');

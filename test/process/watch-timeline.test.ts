@@ -12,26 +12,26 @@ import { fixturePath, playerScript, startSandbox } from '../support/sandbox.ts';
 
 const { clip, open, playbackInfo, upload, watchUrl, fixture } = setUpBrowser();
 
-const siteThatPlays = (info: PlaybackInfo) =>
+const serveWatchPage = (info: PlaybackInfo) =>
   serveHtml(renderWatchPage({ title: 'x', info, script: playerScript }).html);
 
 const slider = (page: Page) => page.getByRole('slider', { name: 'Seek' });
 
 /** Returns the position at a fraction of the slider's width. */
-async function placeAt(page: Page, fraction: number) {
+async function positionAt(page: Page, fraction: number) {
   await slider(page).waitFor();
   const box = await slider(page).boundingBox();
   if (!box) throw new Error('the timeline is not laid out');
   return { x: box.x + box.width * fraction, y: box.y + box.height / 2 };
 }
 
-async function pointAt(page: Page, fraction: number) {
-  const { x, y } = await placeAt(page, fraction);
+async function movePointerTo(page: Page, fraction: number) {
+  const { x, y } = await positionAt(page, fraction);
   await page.mouse.move(x, y);
 }
 
 /** Starts a sandbox with ffmpeg, which creates waveforms and sprites, and uploads a file to it. */
-async function processedBy(path: string) {
+async function uploadToNewSandbox(path: string) {
   const sandbox = await startSandbox({ ffmpeg });
   onTestFinished(() => sandbox.end());
   const http = rawHttp(() => sandbox);
@@ -40,7 +40,7 @@ async function processedBy(path: string) {
 }
 
 /** Returns the canvas's size and its colors, except transparent. */
-const drawn = (page: Page) =>
+const readCanvas = (page: Page) =>
   page.evaluate(`(() => {
     const canvas = document.querySelector('#timeline canvas');
     const { width, height } = canvas;
@@ -57,19 +57,19 @@ describe('timeline', { tags: 'chromium' }, () => {
   it('the timeline seeks with the keyboard and exposes its position to screen readers', async () => {
     const { page, complaints } = await open(await watchUrl(await clip()));
     await slider(page).focus();
-    const tells = async (key: string, seconds: number, text: string) => {
+    const pressAndExpect = async (key: string, seconds: number, text: string) => {
       await page.keyboard.press(key);
       await pollUntil(() => currentTime(page)).toBeCloseTo(seconds, 1);
       expect(await slider(page).getAttribute('aria-valuetext')).toBe(text);
       expect(await slider(page).getAttribute('aria-valuenow')).toBe(String(Math.floor(seconds)));
     };
     expect(await slider(page).getAttribute('aria-valuemax')).toBe('10');
-    await tells('ArrowRight', 5, '0:05 of 0:10');
-    await tells('PageUp', 6, '0:06 of 0:10');
-    await tells('ArrowLeft', 1, '0:01 of 0:10');
-    await tells('PageDown', 0, '0:00 of 0:10');
-    await tells('End', 10, '0:10 of 0:10');
-    await tells('Home', 0, '0:00 of 0:10');
+    await pressAndExpect('ArrowRight', 5, '0:05 of 0:10');
+    await pressAndExpect('PageUp', 6, '0:06 of 0:10');
+    await pressAndExpect('ArrowLeft', 1, '0:01 of 0:10');
+    await pressAndExpect('PageDown', 0, '0:00 of 0:10');
+    await pressAndExpect('End', 10, '0:10 of 0:10');
+    await pressAndExpect('Home', 0, '0:00 of 0:10');
     await page.keyboard.press('Control+ArrowRight');
     expect((await mediaState(page)).paused).toBe(true);
     expect(await currentTime(page)).toBe(0);
@@ -78,18 +78,18 @@ describe('timeline', { tags: 'chromium' }, () => {
 
   it('the timeline seeks when it is dragged, marks chapters and names the chapter at the pointer', async () => {
     const { page, complaints } = await open(await watchUrl(await clip()));
-    await pointAt(page, 0.55);
+    await movePointerTo(page, 0.55);
     const bubble = page.locator('.bubble');
     expect(await bubble.innerText()).toMatch(/^0:05\s+The crane$/);
     expect(await page.locator('.ticks i').count()).toBe(2); // no tick for the chapter at the start
     expect(await currentTime(page)).toBe(0);
     await page.mouse.down();
-    await pointAt(page, 0.9);
+    await movePointerTo(page, 0.9);
     await pollUntil(() => currentTime(page)).toBeCloseTo(9, 0);
-    await pointAt(page, 0.3);
+    await movePointerTo(page, 0.3);
     await page.mouse.up();
     await pollUntil(() => currentTime(page)).toBeCloseTo(3, 0);
-    await pointAt(page, 0.8);
+    await movePointerTo(page, 0.8);
     expect(await currentTime(page)).toBeCloseTo(3, 0);
     await page.mouse.move(0, 0);
     expect(await bubble.isVisible()).toBe(false);
@@ -102,7 +102,7 @@ describe('timeline', { tags: 'chromium' }, () => {
       hasTouch: true,
       reducedMotion: 'reduce',
     });
-    const { x, y } = await placeAt(page, 0.5);
+    const { x, y } = await positionAt(page, 0.5);
     await page.touchscreen.tap(x, y);
     await pollUntil(() => currentTime(page)).toBeCloseTo(5, 0);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
@@ -125,7 +125,7 @@ describe('timeline', { tags: 'chromium' }, () => {
   });
 
   it('the timeline is hidden while the duration is unknown', async () => {
-    const { page } = await open(await siteThatPlays({ type: 'audio', source: 'http://127.0.0.1:1/' }));
+    const { page } = await open(await serveWatchPage({ type: 'audio', source: 'http://127.0.0.1:1/' }));
     await page.getByRole('alert').waitFor();
     expect(await page.locator('#timeline').count()).toBe(1);
     expect(await page.locator('#timeline').isVisible()).toBe(false);
@@ -134,19 +134,19 @@ describe('timeline', { tags: 'chromium' }, () => {
 
 describe('audio waveform', { tags: 'chromium' }, () => {
   it('the waveform uses the colors of the page and seeks on a click', { tags: 'ffmpeg' }, async () => {
-    const { url } = await processedBy(await makeMedia('swell.mp3', ...audioInput(8)));
+    const { url } = await uploadToNewSandbox(await makeMedia('swell.mp3', ...audioInput(8)));
     const { page, complaints } = await openPage(fixture.browser, url, { deviceScaleFactor: 2 });
     await pollUntil(() => page.locator('#timeline.drawn').count()).toBe(1);
     await slider(page).waitFor();
-    const { colours, width, pixels } = await drawn(page);
+    const { colours, width, pixels } = await readCanvas(page);
     expect(width).toBe(pixels); // one canvas pixel per device pixel
     expect(colours).toEqual(['162,166,174']); // the dark theme's color of the unplayed part
     await page.setViewportSize({ width: 400, height: 700 });
-    await pollUntil(async () => (await drawn(page)).width).toBeLessThan(800);
-    const { x, y } = await placeAt(page, 0.75);
+    await pollUntil(async () => (await readCanvas(page)).width).toBeLessThan(800);
+    const { x, y } = await positionAt(page, 0.75);
     await page.mouse.click(x, y);
     await pollUntil(() => currentTime(page, 'audio')).toBeCloseTo(6, 0);
-    await pollUntil(async () => (await drawn(page)).colours).toEqual(['125,184,255', '162,166,174']);
+    await pollUntil(async () => (await readCanvas(page)).colours).toEqual(['125,184,255', '162,166,174']);
     expect(await page.locator('.bar').isVisible()).toBe(false);
     expect(await page.locator('img').count()).toBe(0); // no thumbnail, since that is the waveform too
     expect(complaints).toEqual([]);
@@ -156,13 +156,13 @@ describe('audio waveform', { tags: 'chromium' }, () => {
   const withCors = { 'access-control-allow-origin': '*' };
 
   /** Opens the page of an audio asset with the given waveform response. */
-  async function soundWith(reply: (response: ServerResponse) => void) {
-    const at = await startServer((_, response) => reply(response));
+  async function openAudioWithWaveform(reply: (response: ServerResponse) => void) {
+    const waveformHost = await startServer((_, response) => reply(response));
     const { uid } = await upload(fixturePath('tone.mp3'));
-    const info = { ...(await playbackInfo(uid)), waveform_url: { url: `${at}/waveform` } };
-    const opened = await open(await siteThatPlays(info));
+    const info = { ...(await playbackInfo(uid)), waveform_url: { url: `${waveformHost}/waveform` } };
+    const opened = await open(await serveWatchPage(info));
     await slider(opened.page).waitFor();
-    return { ...opened, at };
+    return { ...opened, waveformHost };
   }
   const json = (body: unknown) => (response: ServerResponse) =>
     respond(response, 200, typeof body === 'string' ? body : JSON.stringify(body), {
@@ -175,15 +175,15 @@ describe('audio waveform', { tags: 'chromium' }, () => {
     ['a list of numbers', [3, 80, 255, 0]],
     ['the output of audiowaveform', { version: 2, channels: 2, bits: 8, data: [-9, 8, -1, 1, -99, 90, 0, 2] }],
   ])('the waveform is drawn from %s', async (_, body) => {
-    const { page, complaints } = await soundWith(json(body));
+    const { page, complaints } = await openAudioWithWaveform(json(body));
     await pollUntil(() => page.locator('#timeline.drawn').count()).toBe(1);
-    await pollUntil(async () => (await drawn(page)).colours.length).toBe(1);
+    await pollUntil(async () => (await readCanvas(page)).colours.length).toBe(1);
     expect(complaints).toEqual([]);
   });
 
   it('the timeline shows the waveform image of an asset, even from another origin without CORS', async () => {
     for (const headers of [withCors, {}]) {
-      const { page, complaints, at } = await soundWith((response) => {
+      const { page, complaints, waveformHost } = await openAudioWithWaveform((response) => {
         response.writeHead(200, { ...headers, 'content-type': 'image/jpeg' });
         response.end(still);
       });
@@ -191,8 +191,8 @@ describe('audio waveform', { tags: 'chromium' }, () => {
       const shown = page.locator('#timeline');
       const image = await shown.evaluate((each: { style: { backgroundImage: string } }) => each.style.backgroundImage);
       const isReadable = headers === withCors;
-      expect(image).toMatch(isReadable ? /^url\("blob:/ : `url("${at}/waveform")`);
-      expect(complaints.filter((each) => !/CORS|ERR_FAILED/.test(each))).toEqual([]);
+      expect(image).toMatch(isReadable ? /^url\("blob:/ : `url("${waveformHost}/waveform")`);
+      expect(complaints.filter((complaint) => !/CORS|ERR_FAILED/.test(complaint))).toEqual([]);
       expect(complaints.length > 0).toBe(!isReadable);
     }
   });
@@ -206,33 +206,33 @@ describe('audio waveform', { tags: 'chromium' }, () => {
     ['not a number', '[NaN, 1]'],
     ['negative', { peaks: [0.5, -0.5] }],
   ])('the timeline stays a plain bar if the waveform is %s', async (_, body) => {
-    const { page, complaints } = await soundWith(json(body));
-    await expectPlain(page);
+    const { page, complaints } = await openAudioWithWaveform(json(body));
+    await expectPlainBar(page);
     expect(complaints).toEqual([]);
   });
 
-  async function expectPlain(page: Page) {
+  async function expectPlainBar(page: Page) {
     await pollUntil(() => page.locator('#timeline.tall').count()).toBe(0);
     expect(await page.locator('#timeline:is(.drawn, .pictured)').count()).toBe(0);
     expect(await page.locator('.bar').isVisible()).toBe(true);
-    expect((await drawn(page)).colours).toEqual([]);
+    expect((await readCanvas(page)).colours).toEqual([]);
     expect(await page.title()).toBe('x');
     await page.locator('#timeline').press('End');
     await pollUntil(() => currentTime(page, 'audio')).toBeGreaterThan(1);
   }
 
   it('the timeline stays a plain bar if the waveform is too large, a broken image or missing', async () => {
-    const large = await soundWith(json(`[${'0.5,'.repeat(1_250_000)}1]`));
-    await expectPlain(large.page);
-    expect(large.complaints).toEqual([`${large.at}/waveform: net::ERR_ABORTED`]);
-    const broken = await soundWith((response) =>
+    const large = await openAudioWithWaveform(json(`[${'0.5,'.repeat(1_250_000)}1]`));
+    await expectPlainBar(large.page);
+    expect(large.complaints).toEqual([`${large.waveformHost}/waveform: net::ERR_ABORTED`]);
+    const broken = await openAudioWithWaveform((response) =>
       respond(response, 200, 'words', { ...withCors, 'content-type': 'image/png' }),
     );
-    await expectPlain(broken.page);
+    await expectPlainBar(broken.page);
     expect(broken.complaints).toEqual([]);
-    const gone = await soundWith((response) => respond(response, 404, '', withCors));
-    await expectPlain(gone.page);
-    expect(gone.complaints).toContain(`${gone.at}/waveform: 404`);
+    const missing = await openAudioWithWaveform((response) => respond(response, 404, '', withCors));
+    await expectPlainBar(missing.page);
+    expect(missing.complaints).toContain(`${missing.waveformHost}/waveform: 404`);
   });
 });
 
@@ -248,17 +248,17 @@ describe('preview frames', { tags: 'chromium' }, () => {
     }));
 
   it('the timeline shows the preview frame at the pointer', { tags: 'ffmpeg' }, async () => {
-    const { url, info } = await processedBy(fixturePath('clip.mp4'));
+    const { url, info } = await uploadToNewSandbox(fixturePath('clip.mp4'));
     const { page, complaints } = await open(url);
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
     await slider(page).waitFor();
-    expect(asked.filter((path) => path.includes('sprites'))).toEqual([]);
-    await pointAt(page, 0.65);
+    expect(requests.filter((path) => path.includes('sprites'))).toEqual([]);
+    await movePointerTo(page, 0.65);
     await pollUntil(() => sprite(page).isVisible()).toBe(true);
     const cues = await (await fetch(info.preview_sprites_url.url)).text();
-    const [, sheet, at] = /^00:00:06.*\n(\S+)\?\S+#xywh=(\S+)$/m.exec(cues) ?? [];
-    const [x, y, width, height] = (at as string).split(',').map(Number);
+    const [, sheet, region] = /^00:00:06.*\n(\S+)\?\S+#xywh=(\S+)$/m.exec(cues) ?? [];
+    const [x, y, width, height] = (region as string).split(',').map(Number);
     expect(x).toBeGreaterThan(0);
     expect(await crop(page)).toEqual({
       image: expect.stringContaining(`/extras/${sheet}?expires=`), // the signature may be a second newer
@@ -266,74 +266,76 @@ describe('preview frames', { tags: 'chromium' }, () => {
       width: `${width}px`,
       height: `${height}px`,
     });
-    await pointAt(page, 0.05);
+    await movePointerTo(page, 0.05);
     await pollUntil(async () => (await crop(page)).position).toBe('0px 0px');
-    expect(asked.filter((path) => path.includes('sprites'))).toHaveLength(2); // the cues and one sheet
+    expect(requests.filter((path) => path.includes('sprites'))).toHaveLength(2); // the cues and one sheet
     expect(complaints).toEqual([]);
   });
 
   /** Opens the page of a video with these cues; records the requests to their host and to another one. */
-  async function videoWith(cues: (other: string) => string) {
-    const asked: string[] = [];
+  async function openVideoWithCues(cues: (other: string) => string) {
+    const requests: string[] = [];
     const other = await startServer(({ url }, response) => {
-      asked.push(`other ${url}`);
+      requests.push(`other ${url}`);
       respond(response, 404);
     });
-    const here = await startServer(({ url }, response) => {
-      asked.push(url as string);
+    const cueHost = await startServer(({ url }, response) => {
+      requests.push(url as string);
       if (url === '/sprites.vtt') return respond(response, 200, cues(other), { 'access-control-allow-origin': '*' });
       return respond(response, 404);
     });
     const info = await playbackInfo(await clip());
-    const opened = await open(await siteThatPlays({ ...info, preview_sprites_url: `${here}/sprites.vtt` }));
-    await pointAt(opened.page, 0.5);
-    return { ...opened, asked, here };
+    const opened = await open(await serveWatchPage({ ...info, preview_sprites_url: `${cueHost}/sprites.vtt` }));
+    await movePointerTo(opened.page, 0.5);
+    return { ...opened, requests, cueHost };
   }
-  const cue = (payload: string) => `WEBVTT\n\n00:00.000 --> 00:10.000\n${payload}\n`;
+  const cueFile = (payload: string) => `WEBVTT\n\n00:00.000 --> 00:10.000\n${payload}\n`;
 
   it('the timeline neither requests nor shows preview frames with invalid or cross-origin URLs', async () => {
-    const hostile = (other: string) => [
+    const hostile = (otherHost: string) => [
       '<img src=x onerror=alert(1)>#xywh=0,0,9,9',
       '<b>x</b>#xywh=0,0,9,9',
       'javascript:alert(1)#xywh=0,0,9,9',
       'data:image/gif;base64,R0lGODlhAQABAAAAACw=#xywh=0,0,9,9',
-      `${other}/a.jpg#xywh=0,0,9,9`,
-      `${other.slice('http:'.length)}/a.jpg#xywh=0,0,9,9`,
+      `${otherHost}/a.jpg#xywh=0,0,9,9`,
+      `${otherHost.slice('http:'.length)}/a.jpg#xywh=0,0,9,9`,
       'https://news.example/a.jpg#xywh=0,0,9,9',
       'a.jpg#xywh=0,0,0,0',
       'a.jpg#xywh=0,0,9,1e9',
     ];
-    const { page, complaints, asked } = await videoWith((other) =>
-      hostile(other)
-        .map((payload, at) => `00:0${at}.000 --> 00:0${at + 1}.000\n${payload}\n\n`)
+    const { page, complaints, requests } = await openVideoWithCues((otherHost) =>
+      hostile(otherHost)
+        .map((payload, index) => `00:0${index}.000 --> 00:0${index + 1}.000\n${payload}\n\n`)
         .join(''),
     );
-    await pollUntil(async () => asked.length).toBe(1);
-    for (const [at] of hostile('').entries()) {
-      await pointAt(page, at / 10 + 0.05);
+    await pollUntil(async () => requests.length).toBe(1);
+    for (const [index] of hostile('').entries()) {
+      await movePointerTo(page, index / 10 + 0.05);
       await page.waitForTimeout(50); // time for a request that must not happen
-      expect(await page.locator('.bubble').innerText()).toMatch(`0:0${at}`);
+      expect(await page.locator('.bubble').innerText()).toMatch(`0:0${index}`);
       expect(await sprite(page).isVisible()).toBe(false);
     }
-    expect(asked).toEqual(['/sprites.vtt']);
+    expect(requests).toEqual(['/sprites.vtt']);
     expect(complaints).toEqual([]);
   });
 
   it('the timeline shows no preview frames if the cue file is too large', async () => {
-    const { page, asked } = await videoWith(() => `${' \n'.repeat(600_000)}${cue('a.jpg#xywh=0,0,9,9')}`);
-    await pollUntil(async () => asked).toEqual(['/sprites.vtt']);
-    await pointAt(page, 0.6);
+    const { page, requests } = await openVideoWithCues(
+      () => `${' \n'.repeat(600_000)}${cueFile('a.jpg#xywh=0,0,9,9')}`,
+    );
+    await pollUntil(async () => requests).toEqual(['/sprites.vtt']);
+    await movePointerTo(page, 0.6);
     await page.waitForTimeout(100); // time for a request that must not happen
-    expect(asked).toEqual(['/sprites.vtt']);
+    expect(requests).toEqual(['/sprites.vtt']);
     expect(await sprite(page).isVisible()).toBe(false);
   });
 
   it('the timeline shows the time without a preview frame if the sprite sheet is missing', async () => {
-    const { page, complaints, asked, here } = await videoWith(() => cue('gone.jpg?a=1#xywh=0,0,9,9'));
-    await pollUntil(async () => complaints).toContain(`${here}/gone.jpg?a=1: 404`);
-    await pointAt(page, 0.7);
+    const { page, complaints, requests, cueHost } = await openVideoWithCues(() => cueFile('gone.jpg?a=1#xywh=0,0,9,9'));
+    await pollUntil(async () => complaints).toContain(`${cueHost}/gone.jpg?a=1: 404`);
+    await movePointerTo(page, 0.7);
     expect(await sprite(page).isVisible()).toBe(false);
     expect(await page.locator('.bubble').innerText()).toMatch(/^0:07/);
-    expect(asked).toEqual(['/sprites.vtt', '/gone.jpg?a=1']);
+    expect(requests).toEqual(['/sprites.vtt', '/gone.jpg?a=1']);
   });
 });

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const { clip, create, open, playbackInfo, send, upload, watchUrl, fixture } = setUpBrowser();
 
-const pageOf = (input: Omit<WatchPageInput, 'script'>) => renderWatchPage({ ...input, script: playerScript }).html;
+const render = (input: Omit<WatchPageInput, 'script'>) => renderWatchPage({ ...input, script: playerScript }).html;
 
 describe('watch page of a video', { tags: 'chromium' }, () => {
   it('the watch page plays a video with hls.js from the keyboard, without errors or other requests', async () => {
@@ -54,42 +54,42 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
 
   it('the watch page applies auto_play and theme', async () => {
     const dark = await open(await watchUrl(await clip()));
-    const other = await startSandbox({ player: { autoPlay: true, theme: 'light' } });
-    const http = rawHttp(() => other);
+    const lightSandbox = await startSandbox({ player: { autoPlay: true, theme: 'light' } });
+    const http = rawHttp(() => lightSandbox);
     try {
       const { uid } = await http.upload(fixturePath('clip.mp4'));
       const data = await (await http.call('GET', `/assets/${uid}/player/`)).json();
       expect(data.player_config).toEqual({ auto_play: true, theme: 'light' });
-      const light = await open(`${other.url}/watch/${uid}?token=${data.playback_token}`);
+      const light = await open(`${lightSandbox.url}/watch/${uid}?token=${data.playback_token}`);
       await pollUntil(() => currentTime(light.page)).toBeGreaterThan(0.5);
       expect(light.complaints).toEqual([]);
-      const ground = (page: Page) => page.evaluate('getComputedStyle(document.body).backgroundColor');
-      expect(await ground(light.page)).toBe('rgb(246, 246, 244)');
-      expect(await ground(dark.page)).toBe('rgb(19, 20, 23)');
+      const backgroundOf = (page: Page) => page.evaluate('getComputedStyle(document.body).backgroundColor');
+      expect(await backgroundOf(light.page)).toBe('rgb(246, 246, 244)');
+      expect(await backgroundOf(dark.page)).toBe('rgb(19, 20, 23)');
       expect((await mediaState(dark.page)).paused).toBe(true);
     } finally {
-      await other.end();
+      await lightSandbox.end();
     }
   });
 
   it('the watch page resumes at the position where the user stopped', async () => {
     const uid = await clip();
     const { page, complaints } = await open(await watchUrl(uid));
-    const kept = page.waitForResponse((response) => response.request().method() === 'POST');
+    const positionSaved = page.waitForResponse((response) => response.request().method() === 'POST');
     await page.getByRole('button', { name: 'The crane' }).click();
-    expect((await kept).status()).toBe(204);
+    expect((await positionSaved).status()).toBe(204);
     await page.locator('video').evaluate((video: MediaElement) => video.pause());
-    const left = await currentTime(page);
-    await pollUntil(async () => (await playbackInfo(uid)).resume_position_seconds).toBe(left);
+    const position = await currentTime(page);
+    await pollUntil(async () => (await playbackInfo(uid)).resume_position_seconds).toBe(position);
     await page.reload();
-    await pollUntil(() => currentTime(page)).toBeCloseTo(left, 3);
+    await pollUntil(() => currentTime(page)).toBeCloseTo(position, 3);
     expect(complaints).toEqual([]);
   });
 
   it('the watch page falls back to the source file if HLS fails', async () => {
     const { hls_url, ...info } = await playbackInfo(await clip());
     const broken = { ...hls_url, url: hls_url.url.replace(/.$/, '*') };
-    const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { ...info, hls_url: broken } })));
+    const { page } = await open(await serveHtml(render({ title: 'x', info: { ...info, hls_url: broken } })));
     await page.getByRole('button', { name: 'Departure' }).click();
     await pollUntil(() => currentTime(page)).toBeGreaterThan(7);
     expect((await mediaState(page)).currentSrc).toBe(info.source_url.url);
@@ -97,7 +97,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
   });
 
   /** Serves HLS with codecs that no browser supports. */
-  const strange = () =>
+  const serveUnsupportedHls = () =>
     startServer((request, response) => {
       const text = request.url?.endsWith('master.m3u8')
         ? '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS="apco"\nplaylist.m3u8\n'
@@ -108,9 +108,9 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
 
   it('the watch page plays the source file if the browser supports none of the codecs of HLS', async () => {
     const { source_url } = await playbackInfo(await clip());
-    const hls_url = { url: `${await strange()}/master.m3u8` };
+    const hls_url = { url: `${await serveUnsupportedHls()}/master.m3u8` };
     const info = { type: 'video', hls_url, source_url, chapters: [{ title: 'On', start_time: 2 }] };
-    const { page } = await open(await serveHtml(pageOf({ title: 'x', info })));
+    const { page } = await open(await serveHtml(render({ title: 'x', info })));
     await page.getByRole('button', { name: 'On' }).click();
     await pollUntil(() => currentTime(page)).toBeGreaterThan(2);
     expect((await mediaState(page)).currentSrc).toBe(source_url.url);
@@ -118,8 +118,8 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
   });
 
   it('the watch page shows an error if the browser supports no available format', async () => {
-    const hls_url = { url: `${await strange()}/master.m3u8` };
-    const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })));
+    const hls_url = { url: `${await serveUnsupportedHls()}/master.m3u8` };
+    const { page } = await open(await serveHtml(render({ title: 'x', info: { type: 'video', hls_url } })));
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('this browser may not support the codec');
   });
@@ -127,7 +127,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
   it('the watch page shows a warning if only the audio plays', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
     const { source } = await playbackInfo(uid); // an audio file has no picture, like a video whose codec is not supported
-    const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', source_url: source } })));
+    const { page } = await open(await serveHtml(render({ title: 'x', info: { type: 'video', source_url: source } })));
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('Only the audio plays');
   });
@@ -137,10 +137,10 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
     [1, '/poor.m3u8'],
     [undefined, '/poor.m3u8'], // hls.js measures bandwidth with it
   ])('at %s Mbit/s, playback starts with %s and never loads a larger video than needed', async (...each) => {
-    const [downlink, first] = each;
+    const [downlink, firstPlaylist] = each;
     const { hls_url } = await playbackInfo(await clip());
-    const served = async (url: string) => (await fetch(url)).arrayBuffer();
-    const textAt = async (url: string) => Buffer.from(await served(url)).toString();
+    const getBytes = async (url: string) => (await fetch(url)).arrayBuffer();
+    const textAt = async (url: string) => Buffer.from(await getBytes(url)).toString();
     const [variant] = /^(?!#)\S.*$/m.exec(await textAt(hls_url.url)) ?? [];
     const playlistUrl = new URL(variant as string, hls_url.url).href;
     const qualities = ['poor 200000 320x180', 'good 2000000 1280x720', 'best 3000000 3840x2160'];
@@ -148,32 +148,34 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
       const [name, bandwidth, size] = each.split(' ');
       return `#EXT-X-STREAM-INF:BANDWIDTH=${bandwidth},RESOLUTION=${size}\n${name}.m3u8\n`;
     });
-    const asked: string[] = [];
-    const site = await startServer(async ({ url = '' }, response) => {
+    const requestedPlaylists: string[] = [];
+    const hlsServer = await startServer(async ({ url = '' }, response) => {
       const isPlaylist = url.endsWith('.m3u8');
-      if (isPlaylist) asked.push(url);
+      if (isPlaylist) requestedPlaylists.push(url);
       const [type, from] = isPlaylist
         ? ['application/vnd.apple.mpegurl', playlistUrl]
         : ['video/mp4', new URL(url.slice(1), playlistUrl).href];
       response.writeHead(200, { 'content-type': type, 'access-control-allow-origin': '*' });
-      response.end(url === '/master.m3u8' ? `#EXTM3U\n${master.join('')}` : Buffer.from(await served(from as string)));
+      response.end(
+        url === '/master.m3u8' ? `#EXTM3U\n${master.join('')}` : Buffer.from(await getBytes(from as string)),
+      );
     });
-    const info = { type: 'video', hls_url: `${site}/master.m3u8` };
+    const info = { type: 'video', hls_url: `${hlsServer}/master.m3u8` };
     const { page, complaints } = await open('about:blank');
     await page.addInitScript(
       `Object.defineProperty(Navigator.prototype, 'connection', { value: { downlink: ${downlink} } })`,
     );
-    await page.goto(await serveHtml(pageOf({ title: 'x', info })));
+    await page.goto(await serveHtml(render({ title: 'x', info })));
     await page.locator('video').focus();
     await page.keyboard.press('Space');
     await pollUntil(() => currentTime(page)).toBeGreaterThan(1);
-    expect(asked.slice(0, 2)).toEqual(['/master.m3u8', first]);
-    expect(asked).not.toContain('/best.m3u8');
+    expect(requestedPlaylists.slice(0, 2)).toEqual(['/master.m3u8', firstPlaylist]);
+    expect(requestedPlaylists).not.toContain('/best.m3u8');
     expect(complaints).toEqual([]);
   });
 
   it('the watch page offers subtitles and names those that fail to load', async () => {
-    const texts = await startServer((request, response) =>
+    const subtitleServer = await startServer((request, response) =>
       request.url === '/en.vtt'
         ? respond(response, 200, 'WEBVTT\n\n00:00.000 --> 00:09.000\nHello\n', {
             'access-control-allow-origin': '*',
@@ -182,10 +184,10 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
     );
     const info = await playbackInfo(await clip());
     const subtitle_tracks = [
-      { label: 'English', language: 'en', url: `${texts}/en.vtt` },
-      { label: 'Deutsch', language: 'de', url: `${texts}/gone.vtt` },
+      { label: 'English', language: 'en', url: `${subtitleServer}/en.vtt` },
+      { label: 'Deutsch', language: 'de', url: `${subtitleServer}/gone.vtt` },
     ];
-    const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { ...info, subtitle_tracks } })));
+    const { page } = await open(await serveHtml(render({ title: 'x', info: { ...info, subtitle_tracks } })));
     const status = page.getByRole('status');
     await pollUntil(() => status.innerText()).toBe('The subtitles "Deutsch" cannot be loaded.');
     const cues = `(() => {
@@ -202,7 +204,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
     const refusedUrl = info.hls_url.url.replace(/.$/, '*');
     const problem = async (expires_at: string) => {
       const hls_url = { url: refusedUrl, expires_at };
-      const { page } = await open(await serveHtml(pageOf({ title: 'x', info: { type: 'video', hls_url } })));
+      const { page } = await open(await serveHtml(render({ title: 'x', info: { type: 'video', hls_url } })));
       return page.getByRole('alert').innerText();
     };
     expect(await problem('2020-01-01T00:00:00Z')).toMatch('has expired');
@@ -212,7 +214,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
   it('the watch page plays a video when it is opened from a local file', async () => {
     const path = join(temporaryFolder(), 'watch.html');
     const hostile = `</title></script><script>document.title = 'owned'</script> & "it's"`;
-    writeFileSync(path, pageOf({ title: hostile, info: await playbackInfo(await clip()) }));
+    writeFileSync(path, render({ title: hostile, info: await playbackInfo(await clip()) }));
     const { page, complaints } = await open(pathToFileURL(path).href);
     expect(await page.title()).toBe(hostile);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(hostile);
@@ -234,7 +236,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
 
   it('the watch page shows the selected subtitles of an audio asset, one language at a time', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
-    const texts = await startServer((request, response) =>
+    const subtitleServer = await startServer((request, response) =>
       respond(response, 200, `WEBVTT\n\n00:00.000 --> 00:09.000\nSaid in ${request.url}\n`, {
         'access-control-allow-origin': '*',
       }),
@@ -242,10 +244,10 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
     const subtitle_tracks = ['en', 'de'].map((language) => ({
       label: language,
       language,
-      url: `${texts}/${language}`,
+      url: `${subtitleServer}/${language}`,
     }));
     const info = { ...(await playbackInfo(uid)), subtitle_tracks };
-    const { page, complaints } = await open(await serveHtml(pageOf({ title: 'x', info })));
+    const { page, complaints } = await open(await serveHtml(render({ title: 'x', info })));
     const captions = page.locator('#captions');
     expect(await captions.innerText()).toBe('');
     await page.locator('audio').evaluate((audio: { muted: boolean; loop: boolean; play(): void }) => {
@@ -271,12 +273,12 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
 
     const [{ url }] = (await playbackInfo(uid)).variants;
     const variants = [100, 400, 9000].map((width) => ({ url: `${url.url}#${width}`, width }));
-    const many = await openPage(
+    const pageWithVariants = await openPage(
       fixture.browser,
-      await serveHtml(pageOf({ title: 'many', info: { type: 'image', variants } })),
+      await serveHtml(render({ title: 'many', info: { type: 'image', variants } })),
       { viewport: { width: 390, height: 700 }, deviceScaleFactor: 1 },
     );
-    expect(await many.page.evaluate('document.images[0].currentSrc')).toMatch(/#400$/);
+    expect(await pageWithVariants.page.evaluate('document.images[0].currentSrc')).toMatch(/#400$/);
   });
 
   it('the watch page shows a text document in a frame and links to it', async () => {
@@ -297,7 +299,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
     const good = Array.from({ length: 40 }, (_, page) => ({ page, url: `${url.url}#${page}` }));
     const thumbnails = [url.url.replace(/.$/, '*'), ...good];
     const { page } = await open(
-      await serveHtml(pageOf({ title: 'x', info: { type: 'document', url: url.url, thumbnails } })),
+      await serveHtml(render({ title: 'x', info: { type: 'document', url: url.url, thumbnails } })),
     );
     const images = page.locator('.thumbnails img');
     await pollUntil(() => images.count()).toBe(40);
@@ -313,7 +315,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
         ? respond(response, 401)
         : respond(response, 200, document, { 'content-type': 'text/html' }),
     );
-    const document = pageOf({ title: 'x', info: await playbackInfo(await clip()), position });
+    const document = render({ title: 'x', info: await playbackInfo(await clip()), position });
     const { page } = await open(url);
     await page.getByRole('button', { name: 'The crane' }).click();
     await page.getByText('Your playback position cannot be saved').waitFor();
@@ -323,7 +325,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
   it('the watch page shows third-party media in a frame that cannot navigate the page', async () => {
     const provider = await serveHtml('<p>Their player</p><a href="/away" target="_top">Leave</a>');
     const { page, complaints } = await open(
-      await serveHtml(pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } })),
+      await serveHtml(render({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } })),
     );
     const frame = page.frameLocator('iframe');
     expect(await frame.locator('p').innerText()).toBe('Their player');
@@ -335,9 +337,9 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
   it('the watch page of a seeded third-party asset shows the page of its provider', async () => {
     const seeded = await startSandbox({ seed: 200, strict: false });
     try {
-      const { call: ask } = rawHttp(() => seeded);
-      const [{ uid }] = (await (await ask('GET', '/assets/?type=third_party')).json()).items;
-      const { playback_token } = await (await ask('GET', `/assets/${uid}/player/`)).json();
+      const { call: callApi } = rawHttp(() => seeded);
+      const [{ uid }] = (await (await callApi('GET', '/assets/?type=third_party')).json()).items;
+      const { playback_token } = await (await callApi('GET', `/assets/${uid}/player/`)).json();
       const { page, complaints } = await openPage(
         fixture.browser,
         `${seeded.url}/watch/${uid}?token=${playback_token}`,
@@ -383,9 +385,9 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
     expect(complaints).toEqual([]);
 
     const input = { title: 'x', info: await playbackInfo(uid), description: markup, tags };
-    const listed = await open(await serveHtml(pageOf(input)));
+    const listed = await open(await serveHtml(render(input)));
     expect(await listed.page.locator('.tags li').allInnerTexts()).toEqual(tags);
-    const framed = await open(await serveHtml(pageOf({ ...input, isFramed: true })));
+    const framed = await open(await serveHtml(render({ ...input, isFramed: true })));
     await framed.page.locator('audio').waitFor();
     expect((await framed.page.locator('main').innerText()).trim()).toBe('');
     expect(await framed.page.title()).toBe('x');

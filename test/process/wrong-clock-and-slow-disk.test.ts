@@ -16,33 +16,33 @@ afterAll(() => sandbox.end());
 let home: string;
 let path: string;
 let bytes: Buffer;
-let line: Interposer;
+let proxy: Interposer;
 let fault: (seen: InterposedRequest) => Fault | undefined;
-const chunks = 24;
+const chunkCount = 24;
 beforeEach(async () => {
   home = temporaryFolder();
   mkdirSync(join(home, 'state'));
   // A name of its own: a file of the same name and size as an asset is not uploaded.
   path = join(home, `${basename(home)}.bin`);
-  bytes = writeSome(path, chunks * 64 * 1024, home);
+  bytes = writeSome(path, chunkCount * 64 * 1024, home);
   fault = () => undefined;
-  line = await Interposer.start(sandbox.url, (seen) => fault(seen));
+  proxy = await Interposer.start(sandbox.url, (seen) => fault(seen));
 });
 
 /** Runs the upload under a program that simulates another machine. */
-async function upload(program: string, ...args: string[]) {
+async function uploadUnder(program: string, ...args: string[]) {
   const command = [...args, ...mediactlCommand, 'upload', path, '--json', '--chunk-size', '64KiB'];
   const finished = await startProcess(program, command, {
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
     MEDIACTL_STATE_DIR: join(home, 'state'),
     MEDIACTL_API_KEY: sandbox.key,
-    MEDIACTL_BASE_URL: line.url,
+    MEDIACTL_BASE_URL: proxy.url,
     MEDIACTL_WORKSPACE: sandbox.workspace,
   }).finished;
   return { ...finished, record: finished.stdout ? JSON.parse(finished.stdout)[0] : undefined };
 }
 
-const stored = (uid: string) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'));
+const storedBytes = (uid: string) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'));
 
 describe('wrong clock', { tags: 'faketime' }, () => {
   it.each([
@@ -52,31 +52,31 @@ describe('wrong clock', { tags: 'faketime' }, () => {
     ['-25h', '+25h'],
   ])('an upload resumes at the acknowledged offset if the clock is off by %s and then by %s', async (before, after) => {
     fault = ({ method, nth }) => (method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined);
-    const first = await upload('faketime', '-f', before);
-    expect(first.code).toBe(7);
+    const first = await uploadUnder('faketime', '-f', before);
+    expect(first.code).toBe(7); // no credit: the third chunk got 402
     fault = () => undefined;
-    line.requests.length = 0;
-    const second = await upload('faketime', '-f', after);
+    proxy.requests.length = 0;
+    const second = await uploadUnder('faketime', '-f', after);
     expect([second.code, second.stderr]).toEqual([0, expect.anything()]);
     expect(second.record).toMatchObject({ verified: true, resumed_from_bytes: 2 * 64 * 1024 });
-    expect(stored(second.record.asset_uid).equals(bytes)).toBe(true);
-    expect(line.methods).not.toContain('POST');
+    expect(storedBytes(second.record.asset_uid).equals(bytes)).toBe(true);
+    expect(proxy.methods).not.toContain('POST');
   });
 });
 
 describe('slow disk', { tags: 'strace' }, () => {
   it('an upload does not sync its state to a slow disk for every chunk', async () => {
     const trace = join(home, 'trace');
-    const { code, record } = await upload(
+    const { code, record } = await uploadUnder(
       'strace',
       ...['-f', '-qq', '-y', '-o', trace],
       ...['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_exit=100000'],
     );
     expect(code).toBe(0);
-    expect(stored(record.asset_uid).equals(bytes)).toBe(true);
+    expect(storedBytes(record.asset_uid).equals(bytes)).toBe(true);
     const syncs = readFileSync(trace, 'utf8').match(/\w+sync\(.*/g) ?? [];
     // The log of the database: before the creation, before the first and the last chunk, and when it is done.
     expect(syncs.filter((sync) => /^fdatasync\(.*receipts\.db-wal>/.test(sync))).toHaveLength(4);
-    expect(syncs.length).toBeLessThan(chunks);
+    expect(syncs.length).toBeLessThan(chunkCount);
   });
 });

@@ -38,83 +38,83 @@ it('A01: the total count is read from any of its known fields, and may be missin
 
 type WalkedItem = { uid: string };
 
-/** Walks a list of `size` items that may omit its total and may grow at its head between pages. */
-async function walk(
+/** Lists `size` items, whose total may be missing, while the list may grow at its head between pages. */
+async function listItems(
   size: number,
-  { total = true, limit = undefined as number | undefined, grows = 0, times = 1e9 } = {},
+  { sendsTotal = true, limit = undefined as number | undefined, itemsAddedPerPage = 0, growingPages = 1e9 } = {},
 ) {
   let items: WalkedItem[] = Array.from({ length: size }, (_, n) => ({ uid: String(n) }));
-  const asked: [number, number][] = [];
-  const found: string[] = [];
+  const requests: [number, number][] = [];
+  const listedUids: string[] = [];
   const fetchPage = async (pageSize: number, offset: number) => {
-    asked.push([pageSize, offset]);
+    requests.push([pageSize, offset]);
     const page = {
       items: items.slice(offset, offset + pageSize),
-      ...(total && { count: items.length }),
+      ...(sendsTotal && { count: items.length }),
     };
     items = [
-      ...Array.from({ length: asked.length > times ? 0 : grows }, (_, n) => ({
-        uid: `new ${asked.length} ${n}`,
+      ...Array.from({ length: requests.length > growingPages ? 0 : itemsAddedPerPage }, (_, n) => ({
+        uid: `new ${requests.length} ${n}`,
       })),
       ...items,
     ];
     return page;
   };
-  for await (const page of fetchPages(fetchPage, { limit }, {})) found.push(...page.map(({ uid }) => uid));
-  return { asked, found };
+  for await (const page of fetchPages(fetchPage, { limit }, {})) listedUids.push(...page.map(({ uid }) => uid));
+  return { requests, listedUids };
 }
 
 it('paging stops after the first page that is not full, with or without a total count', async () => {
-  // After a full page another one is requested, even if the total is reached.
-  expect((await walk(200)).asked).toEqual([
+  // Each request is [limit, offset]. After a full page another one is requested, even if the total is reached.
+  expect((await listItems(200)).requests).toEqual([
     [100, 0],
     [100, 100],
     [100, 200],
   ]);
-  expect((await walk(150)).asked).toEqual([
+  expect((await listItems(150)).requests).toEqual([
     [100, 0],
     [100, 100],
   ]);
-  expect((await walk(200, { total: false })).asked).toEqual([
+  expect((await listItems(200, { sendsTotal: false })).requests).toEqual([
     [100, 0],
     [100, 100],
     [100, 200],
   ]);
-  expect((await walk(150, { total: false })).asked).toEqual([
+  expect((await listItems(150, { sendsTotal: false })).requests).toEqual([
     [100, 0],
     [100, 100],
   ]);
-  expect((await walk(0)).asked).toEqual([[100, 0]]);
-  expect((await walk(500, { limit: 120 })).asked).toEqual([
+  expect((await listItems(0)).requests).toEqual([[100, 0]]);
+  expect((await listItems(500, { limit: 120 })).requests).toEqual([
     [100, 0],
     [20, 100],
   ]);
 });
 
 it('paging drops duplicates that appear when new items shift the offsets', async () => {
-  const { found } = await walk(250, { grows: 3 });
-  expect(new Set(found).size).toBe(found.length);
-  for (let n = 0; n < 250; n++) expect(found).toContain(String(n));
+  const { listedUids } = await listItems(250, { itemsAddedPerPage: 3 });
+  expect(new Set(listedUids).size).toBe(listedUids.length);
+  for (let n = 0; n < 250; n++) expect(listedUids).toContain(String(n));
 });
 
 it('the retry delay comes from Retry-After, in seconds or as a date, or from the rate limit reset time', () => {
   const now = Date.parse('2026-03-01T12:00:00Z');
   expect(retryAfterMs({ 'retry-after': '7' }, now)).toBe(7000);
   expect(retryAfterMs({ 'retry-after': 'Sun, 01 Mar 2026 12:00:30 GMT' }, now)).toBe(30_000);
-  const window = {
+  const headers = {
     'x-ratelimit-limit': '1000',
     'x-ratelimit-remaining': '0',
     'x-ratelimit-reset': String(now / 1000 + 60),
   };
-  expect(retryAfterMs(window, now)).toBe(60_000);
-  expect(readRateLimit(window)).toEqual({ limit: 1000, remaining: 0, resetAt: now + 60_000 });
+  expect(retryAfterMs(headers, now)).toBe(60_000);
+  expect(readRateLimit(headers)).toEqual({ limit: 1000, remaining: 0, resetAt: now + 60_000 });
   expect(readRateLimit({ 'x-ratelimit-limit': '1000' })).toBeUndefined();
-  expect(readRateLimit({ ...window, 'x-ratelimit-remaining': '' })).toBeUndefined();
+  expect(readRateLimit({ ...headers, 'x-ratelimit-remaining': '' })).toBeUndefined();
   // The reset time in milliseconds, as some services send it, and from a service whose clock is an hour ahead.
-  const inMs = { ...window, 'x-ratelimit-reset': String(now + 60_000) };
-  expect(readRateLimit(inMs)?.resetAt).toBe(now + 60_000);
-  const ahead = { ...window, date: 'Sun, 01 Mar 2026 13:00:00 GMT' };
-  expect(readRateLimit(ahead, now)?.resetAt).toBe(now + 60_000 - 3600_000);
+  const headersInMs = { ...headers, 'x-ratelimit-reset': String(now + 60_000) };
+  expect(readRateLimit(headersInMs)?.resetAt).toBe(now + 60_000);
+  const headersOfFastClock = { ...headers, date: 'Sun, 01 Mar 2026 13:00:00 GMT' };
+  expect(readRateLimit(headersOfFastClock, now)?.resetAt).toBe(now + 60_000 - 3600_000);
   expect(retryAfterMs({}, now)).toBeUndefined();
 });
 
@@ -124,55 +124,55 @@ it('Upload-Metadata encodes values as Base64 of UTF-8 and omits undefined values
   );
 });
 
-/** Walks a list whose later pages arrive first, and counts the requests in flight. */
-async function atOnce(size: number, { inFlight = 8, gives = 100 } = {}) {
-  let underway = 0;
-  let most = 0;
+/** Lists `size` items whose later pages arrive first, and counts the requests in flight. */
+async function listInParallel(size: number, { parallelism = 8, maxPageLength = 100 } = {}) {
+  let inFlightCount = 0;
+  let maxInFlight = 0;
   const offsets: number[] = [];
   const fetchPage = async (limit: number, offset: number) => {
     offsets.push(offset);
-    most = Math.max(most, ++underway);
+    maxInFlight = Math.max(maxInFlight, ++inFlightCount);
     await new Promise((resolve) => setTimeout(resolve, offset === 0 ? 0 : 30 - offset / 100));
-    underway--;
-    const count = Math.max(0, Math.min(limit, gives, size - offset));
+    inFlightCount--;
+    const count = Math.max(0, Math.min(limit, maxPageLength, size - offset));
     const items = Array.from({ length: count }, (_, n) => ({ uid: String(offset + n) }));
     return { items, count: size };
   };
-  const found: string[] = [];
-  for await (const page of fetchPages<WalkedItem>(fetchPage, {}, {}, () => inFlight))
-    found.push(...page.map(({ uid }) => uid));
-  return { most, offsets, found };
+  const listedUids: string[] = [];
+  for await (const page of fetchPages<WalkedItem>(fetchPage, {}, {}, () => parallelism))
+    listedUids.push(...page.map(({ uid }) => uid));
+  return { maxInFlight, offsets, listedUids };
 }
 
 it('pages are fetched in parallel once the total is known, and are returned in order', async () => {
-  const { most, offsets, found } = await atOnce(2000);
-  expect(most).toBe(8);
+  const { maxInFlight, offsets, listedUids } = await listInParallel(2000);
+  expect(maxInFlight).toBe(8);
   expect(offsets).toEqual(Array.from({ length: 21 }, (_, n) => n * 100)); // the last page is empty
-  expect(found).toEqual(Array.from({ length: 2000 }, (_, n) => String(n)));
+  expect(listedUids).toEqual(Array.from({ length: 2000 }, (_, n) => String(n)));
 });
 
 it('paging advances by the number of items received when a page is smaller than requested', async () => {
-  const { offsets, found } = await atOnce(100, { gives: 30 });
+  const { offsets, listedUids } = await listInParallel(100, { maxPageLength: 30 });
   expect(offsets).toEqual([0, 30, 60, 90]);
-  expect(found).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
+  expect(listedUids).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
 });
 
 it('a page of duplicates does not end paging when the total says that more items exist', async () => {
-  const { found } = await walk(1000, { grows: 100, times: 1 });
-  for (let n = 0; n < 1000; n++) expect(found).toContain(String(n));
+  const { listedUids } = await listItems(1000, { itemsAddedPerPage: 100, growingPages: 1 });
+  for (let n = 0; n < 1000; n++) expect(listedUids).toContain(String(n));
 });
 
 it('paging returns as many items as the limit requests despite duplicates', async () => {
   for (const limit of [101, 150]) {
-    const { found } = await walk(1000, { limit, grows: 1, times: 1 });
-    expect([found.length, new Set(found).size]).toEqual([limit, limit]);
+    const { listedUids } = await listItems(1000, { limit, itemsAddedPerPage: 1, growingPages: 1 });
+    expect([listedUids.length, new Set(listedUids).size]).toEqual([limit, limit]);
   }
 });
 
 it('paging fails when the service ignores the offset and always returns the same page', async () => {
   const fetchPage = async () => ({ items: [{ uid: 'a' }], count: 1_000_000 });
-  const all = async () => {
+  const listAll = async () => {
     for await (const _page of fetchPages(fetchPage, {}, {}));
   };
-  await expect(all()).rejects.toThrow('the same items on every page');
+  await expect(listAll()).rejects.toThrow('the same items on every page');
 });

@@ -16,29 +16,29 @@ const vectors: [number, string][] = [
 describe.each([
   ['native', openChecksum],
   ['WebAssembly', openWasmChecksum],
-])('%s BLAKE3', (_kind, open) => {
+])('%s BLAKE3', (_kind, openHash) => {
   it.each(vectors)('the BLAKE3 digest of %i bytes equals the official test vector', async (length, expected) => {
-    const checksum = await open();
-    checksum.update(input.subarray(0, length));
-    expect(checksum.digest()).toBe(expected);
+    const hash = await openHash();
+    hash.update(input.subarray(0, length));
+    expect(hash.digest()).toBe(expected);
   });
 
   it('a BLAKE3 digest can be read midstream and then updated further', async () => {
-    const checksum = await open();
-    checksum.update(input.subarray(0, 1));
-    expect(checksum.digest()).toBe(vectors[1]?.[1]);
-    checksum.update(input.subarray(1, 1024));
-    expect(checksum.digest()).toBe(vectors[2]?.[1]);
+    const hash = await openHash();
+    hash.update(input.subarray(0, 1));
+    expect(hash.digest()).toBe(vectors[1]?.[1]); // the official digest of 1 byte
+    hash.update(input.subarray(1, 1024));
+    expect(hash.digest()).toBe(vectors[2]?.[1]); // the official digest of 1024 bytes
   });
 
   it('the BLAKE3 digest of 3 MB equals the output of b3sum', { tags: 'b3sum' }, async () => {
     const path = join(temporaryFolder(), 'bytes');
     const bytes = someBytes(3_000_000);
     writeFileSync(path, bytes);
-    const oracle = b3sum(path);
-    const checksum = await open();
-    checksum.update(bytes);
-    expect(checksum.digest()).toBe(oracle);
+    const b3sumDigest = b3sum(path);
+    const hash = await openHash();
+    hash.update(bytes);
+    expect(hash.digest()).toBe(b3sumDigest);
   });
 });
 
@@ -55,9 +55,9 @@ describe('A18: 256-bit digests', () => {
     `blake3:${hex}`,
     `BLAKE3=${raw.toString('base64')}`,
     `${hex}, ${hex}`,
-  ])('parses %s as a 256-bit digest', (form) => expect(parseDigest(form)).toBe(hex));
+  ])('parses %s as a 256-bit digest', (digestText) => expect(parseDigest(digestText)).toBe(hex));
   it.each([undefined, '', hex.slice(32), 'sha256:abc', `${hex}, ${vectors[1]?.[1]}`, `${hex}00`])(
     'does not accept %j as a 256-bit digest',
-    (form) => expect(parseDigest(form)).toBeUndefined(),
+    (digestText) => expect(parseDigest(digestText)).toBeUndefined(),
   );
 });

@@ -17,7 +17,7 @@ import { databaseFile, queryState } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openEntry } from '../support/upload-store-suite.ts';
 
-const open = async (folder: string, options?: DatabaseOptions) => {
+const openState = async (folder: string, options?: DatabaseOptions) => {
   const database = await StateDatabase.open(folder, options);
   onTestFinished(() => database.close());
   return database;
@@ -25,10 +25,10 @@ const open = async (folder: string, options?: DatabaseOptions) => {
 
 describe('file system check', () => {
   const folder = temporaryFolder();
-  const check = (type: number) => assertLocalFileSystem(folder, { ...statfsSync(folder), type });
-  const failureOf = (type: number) => {
+  const assertLocal = (type: number) => assertLocalFileSystem(folder, { ...statfsSync(folder), type });
+  const checkErrorOf = (type: number) => {
     try {
-      check(type);
+      assertLocal(type);
     } catch (error) {
       return seenError(error as never);
     }
@@ -42,7 +42,7 @@ describe('file system check', () => {
     ['SMB 2', 0xfe534d42],
     ['9P', 0x01021997],
   ])('a state folder on %s is refused', (_name, type) => {
-    expect(failureOf(type)).toEqual(errorInTable('state_file_system'));
+    expect(checkErrorOf(type)).toEqual(errorInTable('state_file_system'));
   });
 
   it.each([
@@ -52,7 +52,7 @@ describe('file system check', () => {
     ['XFS', 0x58465342],
     ['overlayfs', 0x794c7630],
   ])('a state folder on %s is accepted', (_name, type) => {
-    expect(failureOf(type)).toBeUndefined();
+    expect(checkErrorOf(type)).toBeUndefined();
   });
 
   it('the file system type of the state folder is looked up when none is passed', () => {
@@ -61,10 +61,10 @@ describe('file system check', () => {
   });
 });
 
-const changesEach = 50;
+const changesPerWriter = 50;
 
 /** Writes entries one after the other and some at once, and a folder in a change of its own, like several files do. */
-async function changeOften(database: StateDatabase, name: string): Promise<void> {
+async function makeManyChanges(database: StateDatabase, name: string): Promise<void> {
   const store = new LocalUploadStore(database, 1);
   const receipts = new Receipts(database);
   const change = async (n: number) => {
@@ -72,13 +72,13 @@ async function changeOften(database: StateDatabase, name: string): Promise<void>
     if (n % 2 === 0) return store.write(entry);
     return receipts.saveFolder('service', 'workspace', `${name}-${n}`, 'uid');
   };
-  for (let n = 0; n < changesEach; n += 5) await Promise.all([0, 1, 2, 3, 4].map((more) => change(n + more)));
+  for (let n = 0; n < changesPerWriter; n += 5) await Promise.all([0, 1, 2, 3, 4].map((more) => change(n + more)));
 }
 
-const expectedChanges = (names: readonly string[]) =>
-  names.flatMap((name) => Array.from({ length: changesEach }, (_, n) => `${name}-${n}`)).sort();
+const expectedChangeNames = (names: readonly string[]) =>
+  names.flatMap((name) => Array.from({ length: changesPerWriter }, (_, n) => `${name}-${n}`)).sort();
 
-const foundChanges = (folder: string) =>
+const storedChangeNames = (folder: string) =>
   queryState(folder, 'SELECT id AS name FROM uploads UNION ALL SELECT path FROM folders')
     .map(({ name }) => name)
     .sort();
@@ -86,10 +86,10 @@ const foundChanges = (folder: string) =>
 describe('concurrent access to the state database', () => {
   it('the state database keeps every change that 12 open handles make at the same time', async () => {
     const folder = temporaryFolder();
-    const names = Array.from({ length: 12 }, (_, n) => `handle${n}`);
-    const databases = await Promise.all(names.map(() => open(folder)));
-    await Promise.all(databases.map((database, n) => changeOften(database, names[n] as string)));
-    expect(foundChanges(folder)).toEqual(expectedChanges(names));
+    const handleNames = Array.from({ length: 12 }, (_, n) => `handle${n}`);
+    const databases = await Promise.all(handleNames.map(() => openState(folder)));
+    await Promise.all(databases.map((database, n) => makeManyChanges(database, handleNames[n] as string)));
+    expect(storedChangeNames(folder)).toEqual(expectedChangeNames(handleNames));
   });
 
   it('the state database keeps every change of 8 processes that create it at the same time', async () => {
@@ -105,40 +105,40 @@ describe('concurrent access to the state database', () => {
       const database = await StateDatabase.open(folder);
       const store = new LocalUploadStore(database, process.pid);
       const entry = ${JSON.stringify(openEntry)};
-      for (let n = 0; n < ${changesEach}; n++) await store.write({ ...entry, id: name + '-' + n });
+      for (let n = 0; n < ${changesPerWriter}; n++) await store.write({ ...entry, id: name + '-' + n });
       await database.close();
       process.disconnect();`,
       program,
     );
-    const names = Array.from({ length: 8 }, (_, n) => `process${n}`);
-    const children = names.map((name) => fork(program, [state, name], { env: inherited as NodeJS.ProcessEnv }));
+    const processNames = Array.from({ length: 8 }, (_, n) => `process${n}`);
+    const children = processNames.map((name) => fork(program, [state, name], { env: inherited as NodeJS.ProcessEnv }));
     onTestFinished(() => {
       for (const child of children) child.kill('SIGKILL');
     });
     const exits = children.map((child) => once(child, 'exit'));
     await Promise.all(children.map((child) => once(child, 'message')));
     for (const child of children) child.send('go');
-    expect((await Promise.all(exits)).map(([code]) => code)).toEqual(names.map(() => 0));
-    expect(foundChanges(state)).toEqual(expectedChanges(names));
+    expect((await Promise.all(exits)).map(([code]) => code)).toEqual(processNames.map(() => 0));
+    expect(storedChangeNames(state)).toEqual(expectedChangeNames(processNames));
   });
 
   it('a change retries without blocking while another program locks the state database, and runs once', async () => {
     const folder = temporaryFolder();
     const warnings: string[] = [];
-    const database = await open(folder, { clock: fastClock(10), warn: (message) => warnings.push(message) });
+    const database = await openState(folder, { clock: fastClock(10), warn: (message) => warnings.push(message) });
     expect(await database.selectFirst('PRAGMA busy_timeout')).toMatchObject({ timeout: 0 });
-    const other = openDatabase(databaseFile(folder));
-    onTestFinished(() => void other.close());
-    other.exec('BEGIN IMMEDIATE');
-    let tries = 0;
+    const otherProgram = openDatabase(databaseFile(folder));
+    onTestFinished(() => void otherProgram.close());
+    otherProgram.exec('BEGIN IMMEDIATE');
+    let attempts = 0;
     const changing = database.change(() => {
-      tries++;
+      attempts++;
       database.run("INSERT INTO runs VALUES ('a', 1)");
     }, true);
     await Promise.race([changing, expect.poll(() => warnings).toHaveLength(1)]);
-    expect([tries, queryState(folder, 'SELECT * FROM runs')]).toEqual([0, []]);
-    other.exec('COMMIT');
+    expect([attempts, queryState(folder, 'SELECT * FROM runs')]).toEqual([0, []]);
+    otherProgram.exec('COMMIT');
     await changing;
-    expect([tries, queryState(folder, 'SELECT * FROM runs')]).toEqual([1, [expect.objectContaining({ id: 'a' })]]);
+    expect([attempts, queryState(folder, 'SELECT * FROM runs')]).toEqual([1, [expect.objectContaining({ id: 'a' })]]);
   });
 });

@@ -47,9 +47,9 @@ describe('JSON value parsing', () => {
 
 it('a uid is recognized in upper or lower case, with or without dashes', () => {
   const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
-  for (const other of [uid.toUpperCase(), uid.replaceAll('-', '')]) {
-    expect(isUid(other)).toBe(true);
-    expect(isSameUid(uid, other)).toBe(true);
+  for (const spelling of [uid.toUpperCase(), uid.replaceAll('-', '')]) {
+    expect(isUid(spelling)).toBe(true);
+    expect(isSameUid(uid, spelling)).toBe(true);
   }
-  for (const none of ['', uid.slice(1), uid.replace('-', ''), `${uid}0`, 'Quay']) expect(isUid(none)).toBe(false);
+  for (const text of ['', uid.slice(1), uid.replace('-', ''), `${uid}0`, 'Quay']) expect(isUid(text)).toBe(false);
 });

@@ -3,7 +3,7 @@ import { isFileSystemRoot } from '../../src/cli/uploading/sources.ts';
 import { rangeBelow } from '../../src/client/local-path.ts';
 
 /** Returns which of the paths are below a directory. */
-const below = (directory: string, separator: string, paths: readonly string[]) => {
+const pathsBelow = (directory: string, separator: string, paths: readonly string[]) => {
   const [from, to] = rangeBelow(directory, separator);
   return paths.filter((path) => path >= from && path < to);
 };
@@ -23,7 +23,7 @@ it.each([
     ...['C:\\media\\a.mp4', 'C:\\media\\day 1\\b.mp4', 'C:\\media2\\c.mp4', 'C:\\mediaz.mp4', 'D:\\e.mp4'],
     ...['\\\\nas\\share\\f.mp4', 'https://media.example.com/g.mp4', 'rclone:archive:h.mp4'],
   ];
-  expect(below(directory, '\\', paths)).toEqual(expected);
+  expect(pathsBelow(directory, '\\', paths)).toEqual(expected);
 });
 
 it.each([
@@ -32,7 +32,7 @@ it.each([
   ['', ['/media/a.mp4', '/media/day 1/b.mp4', '/media2/c.mp4']],
 ])('rangeBelow selects the local files below %j among POSIX paths', (directory, expected) => {
   const paths = ['/media/a.mp4', '/media/day 1/b.mp4', '/media2/c.mp4', 'https://media.example.com/d.mp4'];
-  expect(below(directory, '/', paths)).toEqual(expected);
+  expect(pathsBelow(directory, '/', paths)).toEqual(expected);
 });
 
 it('isFileSystemRoot recognizes every spelling of the root directory', () => {

@@ -6,12 +6,12 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 it('a lock file has one owner at a time and can be locked again after its release', async () => {
   const path = join(temporaryFolder(), 'a.lock');
-  const first = await tryLock(path);
+  const firstLock = await tryLock(path);
   expect(await tryLock(path)).toBeUndefined();
-  first?.release();
-  const second = await tryLock(path);
-  expect(second).toBeDefined();
-  second?.release();
+  firstLock?.release();
+  const secondLock = await tryLock(path);
+  expect(secondLock).toBeDefined();
+  secondLock?.release();
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 

@@ -7,7 +7,7 @@ import { spawnLimited } from '../../src/sandbox/media/ffmpeg/tool.ts';
 import { reservedForCodeMiB } from '../../src/sandbox/media/recognize/inspection-process.ts';
 
 describe('memory limits', { tags: 'Linux' }, () => {
-  const node = async (...args: string[]) => {
+  const runLimited = async (...args: string[]) => {
     const command: [string, ...string[]] = [process.execPath, ...args];
     const child = spawnLimited(300 + reservedForCodeMiB(), command, { stdio: ['ignore', 'pipe', 'pipe'] });
     const [stdout, stderr, [code]] = await Promise.all([
@@ -17,16 +17,16 @@ describe('memory limits', { tags: 'Linux' }, () => {
     ]);
     return { stdout, stderr, code };
   };
-  /** Runs a process that allocates this many MiB outside its heap. @returns its stdout */
-  const filled = async (mebibytes: number) => {
+  /** Runs a process that allocates this many MiB outside its heap. @returns its stdout, or its error */
+  const allocateMiB = async (mebibytes: number) => {
     const code = `Buffer.alloc(${mebibytes * 1024 * 1024}, 1)`;
-    const { stdout, stderr } = await node('-e', `${code};console.log('ok')`);
+    const { stdout, stderr } = await runLimited('-e', `${code};console.log('ok')`);
     return stdout.trim() || stderr;
   };
 
   it('a process can allocate up to its memory limit and no more', async () => {
-    expect(await filled(100)).toBe('ok');
-    expect(await filled(600)).toMatch(/RangeError: .*allocat/);
+    expect(await allocateMiB(100)).toBe('ok'); // the limit is 300 MiB
+    expect(await allocateMiB(600)).toMatch(/RangeError: .*allocat/);
   });
 
   it('the memory limit of a process does not depend on the threads of the process that starts it', async () => {
@@ -35,12 +35,12 @@ describe('memory limits', { tags: 'Linux' }, () => {
       for (const thread of threads) await thread.terminate();
     });
     await Promise.all(threads.map((thread) => once(thread, 'online')));
-    expect(await filled(100)).toBe('ok');
-    expect(await filled(600)).toMatch(/RangeError: .*allocat/);
+    expect(await allocateMiB(100)).toBe('ok'); // the limit is 300 MiB
+    expect(await allocateMiB(600)).toMatch(/RangeError: .*allocat/);
   });
 
   it('a process with a memory limit gets its arguments unchanged, and its exit code is passed on', async () => {
     const script = 'console.log(process.argv.slice(1).join("|")); process.exit(7)';
-    expect(await node('-e', script, '$0 a', '"; id', '')).toMatchObject({ code: 7, stdout: '$0 a|"; id|\n' });
+    expect(await runLimited('-e', script, '$0 a', '"; id', '')).toMatchObject({ code: 7, stdout: '$0 a|"; id|\n' });
   });
 });

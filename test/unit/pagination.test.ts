@@ -13,9 +13,9 @@ function createList(count: number, onPage: (list: ListedItem[], pages: number) =
     return page;
   };
   const readAll = async () => {
-    const found: string[] = [];
-    for await (const page of fetchPages(fetchPage, {}, {}, () => 8)) found.push(...page.map(({ uid }) => uid));
-    return found;
+    const uids: string[] = [];
+    for await (const page of fetchPages(fetchPage, {}, {}, () => 8)) uids.push(...page.map(({ uid }) => uid));
+    return uids;
   };
   return { list, readAll, pages: () => pages };
 }
@@ -24,20 +24,22 @@ it('paging returns every remaining item once when items are deleted during the l
   const { list, readAll } = createList(2_000, (items, pages) => {
     if (pages === 3) items.splice(0, 150);
   });
-  const found = await readAll();
-  expect(new Set(found).size).toBe(found.length);
-  expect(list.filter(({ uid }) => !found.includes(uid))).toEqual([]);
+  const uids = await readAll();
+  expect(new Set(uids).size).toBe(uids.length);
+  expect(list.filter(({ uid }) => !uids.includes(uid))).toEqual([]);
 });
 
 it('a list that does not change or only grows is read in a single pass', async () => {
-  const still = createList(2_000, () => {});
-  expect((await still.readAll()).length).toBe(2_000);
-  expect(still.pages()).toBe(21); // a total may be too low, so the last page is asked for
-  const grows = createList(2_000, (items, pages) => {
+  const unchanged = createList(2_000, () => {});
+  expect((await unchanged.readAll()).length).toBe(2_000);
+  expect(unchanged.pages()).toBe(21); // a total may be too low, so the last page is asked for
+  const growing = createList(2_000, (items, pages) => {
     if (pages === 3) items.unshift({ uid: 'new' });
   });
-  expect(await grows.readAll()).toEqual(expect.arrayContaining(Array.from({ length: 2_000 }, (_, at) => `item ${at}`)));
-  expect(grows.pages()).toBeLessThanOrEqual(22);
+  expect(await growing.readAll()).toEqual(
+    expect.arrayContaining(Array.from({ length: 2_000 }, (_, at) => `item ${at}`)),
+  );
+  expect(growing.pages()).toBeLessThanOrEqual(22);
 });
 
 it('paging fails with list_changed when the list shrinks during every pass', async () => {

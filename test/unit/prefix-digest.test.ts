@@ -6,39 +6,39 @@ import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { writeSome } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const size = 3 * 1024 * 1024 + 17;
+const fileSize = 3 * 1024 * 1024 + 17;
 
-async function begun() {
+async function openPrefixDigest() {
   const path = join(temporaryFolder(), 'file.bin');
-  const bytes = writeSome(path, size);
+  const bytes = writeSome(path, fileSize);
   const source = await FileSource.open(path);
   onTestFinished(() => source.close());
-  return { bytes, digest: await PrefixDigest.open(source) };
+  return { bytes, prefixDigest: await PrefixDigest.open(source) };
 }
 
-const whole = (bytes: Buffer) => ({ offset: bytes.length, blake3: blake3(bytes).toString('hex') });
+const digestOfWholeFile = (bytes: Buffer) => ({ offset: bytes.length, blake3: blake3(bytes).toString('hex') });
 
 it('the prefix digest counts each byte once when bytes are sent again', async () => {
-  const { bytes, digest } = await begun();
-  digest.update(0, bytes.subarray(0, 1000));
-  digest.update(500, bytes.subarray(500, 2000));
-  digest.update(0, bytes.subarray(0, 100));
-  await digest.catchUp(size);
-  expect(digest.current()).toEqual(whole(bytes));
+  const { bytes, prefixDigest } = await openPrefixDigest();
+  prefixDigest.update(0, bytes.subarray(0, 1000));
+  prefixDigest.update(500, bytes.subarray(500, 2000));
+  prefixDigest.update(0, bytes.subarray(0, 100));
+  await prefixDigest.catchUp(fileSize);
+  expect(prefixDigest.current()).toEqual(digestOfWholeFile(bytes));
 });
 
 it('the prefix digest accepts read-ahead bytes of an aborted request while it catches up from disk', async () => {
-  const { bytes, digest } = await begun();
-  const caughtUp = digest.catchUp(size);
-  for (let at = 0; at < size; at += 100_000) {
-    if (at <= digest.current().offset) digest.update(at, bytes.subarray(at, at + 150_000));
+  const { bytes, prefixDigest } = await openPrefixDigest();
+  const caughtUp = prefixDigest.catchUp(fileSize);
+  for (let offset = 0; offset < fileSize; offset += 100_000) {
+    if (offset <= prefixDigest.current().offset) prefixDigest.update(offset, bytes.subarray(offset, offset + 150_000));
     await new Promise((resolve) => setImmediate(resolve));
   }
   await caughtUp;
-  expect(digest.current()).toEqual(whole(bytes));
+  expect(prefixDigest.current()).toEqual(digestOfWholeFile(bytes));
 });
 
 it('the prefix digest throws when bytes arrive after a gap', async () => {
-  const { bytes, digest } = await begun();
-  expect(() => digest.update(10, bytes.subarray(10, 20))).toThrow('cannot take bytes at 10');
+  const { bytes, prefixDigest } = await openPrefixDigest();
+  expect(() => prefixDigest.update(10, bytes.subarray(10, 20))).toThrow('cannot take bytes at 10');
 });

@@ -34,8 +34,8 @@ it.each(['8.8.8.8', '192.0.1.1', '198.20.0.1', '[2606:4700::1]', '[2001:4860:486
 );
 
 it('a host name is resolved before a request goes to a proxy, and a local name is refused', async () => {
-  const local = new URL('http://localhost/');
-  await addresses.assertAllowed(local, false); // the connection looks the name up
-  const error = await addresses.assertAllowed(local, true).catch((thrown) => thrown);
+  const [local, throughProxy] = [new URL('http://localhost/'), true];
+  await addresses.assertAllowed(local, false); // without a proxy, the connection resolves the name later
+  const error = await addresses.assertAllowed(local, throughProxy).catch((thrown) => thrown);
   expect(error.explanation).toMatchObject({ code: 'private_address' });
 });

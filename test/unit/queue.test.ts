@@ -28,7 +28,7 @@ function failureOf(work: () => unknown) {
   throw new Error('nothing was thrown');
 }
 
-const task = (more: Partial<UploadTask> = {}): UploadTask => ({
+const createTask = (more: Partial<UploadTask> = {}): UploadTask => ({
   version: 1,
   service: 'https://media.example.com',
   path: '/m/a.mov',
@@ -147,7 +147,7 @@ describe('failure classification', () => {
 
 describe('queue jobs', () => {
   it('a job ID depends only on the file and its destination, and is not a number', () => {
-    const idOfTask = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(task(more), { path });
+    const idOfTask = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(createTask(more), { path });
     expect(idOfTask()).toBe(idOfTask({ description: 'another', chunkBytes: 99 }));
     const idsOfOtherTasks = [
       ...[idOfTask({ sizeBytes: 6 }), idOfTask({ fileVersion: '17' }), idOfTask({ workspace: 'v' })],
@@ -157,29 +157,29 @@ describe('queue jobs', () => {
         idOfTask({ service: 'https://b' }),
         idOfTask({}, '/m/b.mov'),
       ],
-      ...[idOfTask({ forceId: 'x' }), taskId(task(), { root: 'm', path: '/m/a.mov' })],
+      ...[idOfTask({ forceId: 'x' }), taskId(createTask(), { root: 'm', path: '/m/a.mov' })],
     ];
     expect(new Set([idOfTask(), ...idsOfOtherTasks]).size).toBe(idsOfOtherTasks.length + 1);
     expect(idOfTask()).toMatch(/^u[0-9a-f]{32}$/);
   });
 
   it.each([
-    ...[null, 'text', {}, { ...task(), version: 0 }, { ...task(), source: null }],
+    ...[null, 'text', {}, { ...createTask(), version: 0 }, { ...createTask(), source: null }],
     ...[
-      { ...task(), source: { path: 1 } },
-      { ...task(), sizeBytes: -1 },
-      { ...task(), tags: [1] },
+      { ...createTask(), source: { path: 1 } },
+      { ...createTask(), sizeBytes: -1 },
+      { ...createTask(), tags: [1] },
     ],
     ...[
-      { ...task(), chunkBytes: 0 },
-      { ...task(), folder: 7 },
+      { ...createTask(), chunkBytes: 0 },
+      { ...createTask(), folder: 7 },
     ],
   ])('parsing a job fails if a field of its payload is invalid (row %#)', (data) => {
     expect(failureOf(() => parseTask(data))).toEqual(errorInTable('invalid_job'));
   });
 
   it('a job with a later format version is reported as unsupported', () => {
-    for (const data of [{ ...task(), version: 2 }, { version: 3 }])
+    for (const data of [{ ...createTask(), version: 2 }, { version: 3 }])
       expect(failureOf(() => parseTask(data))).toEqual(errorInTable('unsupported_job'));
   });
 });
@@ -187,7 +187,7 @@ describe('queue jobs', () => {
 describe('roots', () => {
   const folder = temporaryFolder();
   const rejectOpeningUrl = async (): Promise<UploadSource> => {
-    throw new Error('asked');
+    throw new Error('the URL was opened');
   };
   beforeAll(() => {
     for (const each of ['media/day 1', 'secret', 'empty']) mkdirSync(join(folder, each), { recursive: true });
@@ -236,7 +236,7 @@ describe('roots', () => {
   it('a URL below a root URL is opened, and a symbolic link within a root is followed', async () => {
     const roots = await Roots.open([`${folder}/media`, 'https://files.example.com/public'], folder);
     const opening = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, rejectOpeningUrl);
-    await expect(opening).rejects.toThrow('asked');
+    await expect(opening).rejects.toThrow('the URL was opened');
     const linkedSource = await roots.open({ path: `${folder}/media/today/a.mov` }, rejectOpeningUrl);
     await linkedSource.close();
   });
@@ -251,7 +251,7 @@ describe('roots', () => {
 
   it('a root that lacks more than half of the queued files is reported as the wrong directory', async () => {
     const roots = await Roots.open([`m=${folder}/media`], folder);
-    const queuedTasks = ['day 1/a.mov', 'b.mov', 'c.mov'].map((path) => task({ source: { root: 'm', path } }));
+    const queuedTasks = ['day 1/a.mov', 'b.mov', 'c.mov'].map((path) => createTask({ source: { root: 'm', path } }));
     expect(await roots.assertFilesExist(queuedTasks).catch(seenError)).toEqual({
       code: 'root_mismatch',
       exit: 2,
@@ -317,18 +317,18 @@ describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }
 
     it('an attempt cannot write after a later attempt has claimed its upload', async () => {
       const { store } = client;
-      const first = await store.claim('a');
-      expect(await store.writeEntry('a', first.fence, 'of the first')).toBe(true);
-      const second = await store.claim('a');
-      expect(second).toMatchObject({ entry: 'of the first', receipt: undefined });
-      expect(second.fence).not.toBe(first.fence);
-      expect(await store.writeEntry('a', first.fence, 'late')).toBe(false);
-      expect(await store.writeEntry('a', first.fence, undefined)).toBe(false);
-      expect(await store.finish('a', first.fence, 'late')).toBe(false);
-      expect(await store.finish('a', second.fence, 'done')).toBe(true);
+      const firstAttempt = await store.claim('a');
+      expect(await store.writeEntry('a', firstAttempt.fence, 'of the first')).toBe(true);
+      const secondAttempt = await store.claim('a');
+      expect(secondAttempt).toMatchObject({ entry: 'of the first', receipt: undefined });
+      expect(secondAttempt.fence).not.toBe(firstAttempt.fence);
+      expect(await store.writeEntry('a', firstAttempt.fence, 'late')).toBe(false);
+      expect(await store.writeEntry('a', firstAttempt.fence, undefined)).toBe(false);
+      expect(await store.finish('a', firstAttempt.fence, 'late')).toBe(false);
+      expect(await store.finish('a', secondAttempt.fence, 'done')).toBe(true);
       expect(await store.findReceipts(['b', 'a'])).toEqual([undefined, 'done']);
       expect((await store.claim('a')).entry).toBeUndefined();
-      for (const attempt of [first, second])
+      for (const attempt of [firstAttempt, secondAttempt])
         expect(await store.writeEntry('a', attempt.fence, 'after the end')).toBe(false);
     });
 
@@ -345,12 +345,12 @@ describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }
 
     it('an upload that is removed and claimed again rejects writes of its previous attempt', async () => {
       const { store } = client;
-      const former = await store.claim('c');
+      const removedAttempt = await store.claim('c');
       await store.remove(['c']);
-      const reclaimed = await store.claim('c');
-      expect(await store.writeEntry('c', former.fence, 'of the former')).toBe(false);
-      expect(await store.writeEntry('c', reclaimed.fence, 'of the new')).toBe(true);
-      expect(await store.writeEntry('c', reclaimed.fence, undefined)).toBe(true);
+      const newAttempt = await store.claim('c');
+      expect(await store.writeEntry('c', removedAttempt.fence, 'of the former')).toBe(false);
+      expect(await store.writeEntry('c', newAttempt.fence, 'of the new')).toBe(true);
+      expect(await store.writeEntry('c', newAttempt.fence, undefined)).toBe(true);
       expect((await store.claim('c')).entry).toBeUndefined();
     });
 

@@ -29,11 +29,11 @@ function transportFor(baseUrl: string, requestTimeoutMs = 5_000): Transport {
   return transport;
 }
 
-const open = (url: string, options?: RangeOptions) => RangeSource.open(url, transportFor(url), options);
+const openSource = (url: string, options?: RangeOptions) => RangeSource.open(url, transportFor(url), options);
 
-async function servedAndOpened(bytes = someBytes(size)) {
+async function startServerAndOpen(bytes = someBytes(size)) {
   const server = await FileServer.start(bytes);
-  return { server, source: await open(server.url) };
+  return { server, source: await openSource(server.url) };
 }
 
 async function readAll(source: RangeSource, start = 0, end = source.sizeBytes, reading?: ReadOptions) {
@@ -53,20 +53,16 @@ const failureOf = (opened: Promise<unknown>) =>
   );
 
 /** Injects the fault from the second request on; the first one opens the source. */
-const later = (injected: FileServerFault) => (asked: FileRequest) => (asked.nth > 1 ? injected : undefined);
+const afterOpening = (injected: FileServerFault) => (request: FileRequest) => (request.nth > 1 ? injected : undefined);
 
-const answering = (status: number, body = '', headers: Record<string, string> = {}): FileServerFault => ({
+const respondWithStatus = (status: number, body = '', headers: Record<string, string> = {}): FileServerFault => ({
   respond: (response) => respond(response, status, body, headers),
 });
 
 describe('unchanged files', () => {
   it.each([0, 1, 5, 3 * MiB])('a remote file of %d bytes is read as a whole and in ranges', async (sizeBytes) => {
-    const { server, source } = await servedAndOpened(someBytes(sizeBytes));
-    expect(source.identity).toEqual({
-      sizeBytes,
-      mtimeNs: '1772532000000000000',
-      validator: server.etag,
-    });
+    const { server, source } = await startServerAndOpen(someBytes(sizeBytes));
+    expect(source.identity).toEqual({ sizeBytes, mtimeNs: '1772532000000000000', validator: server.etag });
     expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
     const half = Math.floor(sizeBytes / 2);
     const { bytes } = await readAll(source, half, Math.min(sizeBytes, half + 700));
@@ -76,41 +72,38 @@ describe('unchanged files', () => {
 
   it('an empty remote file needs neither range support nor a validator', async () => {
     const url = await startServer((_, response) => respond(response, 200));
-    const source = await open(url);
+    const source = await openSource(url);
     expect(source.identity).toEqual({ sizeBytes: 0, mtimeNs: '0' });
     await source.assertUnchanged();
   });
 
   it('onRead receives each buffer and its offset before the reader does', async () => {
-    const { server, source } = await servedAndOpened();
+    const { server, source } = await startServerAndOpen();
     const reported: Buffer[] = [];
-    let handed = 1000;
-    const onRead = (at: number, bytes: Buffer) => {
-      expect(at).toBe(handed);
+    let nextOffset = 1000;
+    const onRead = (offset: number, bytes: Buffer) => {
+      expect(offset).toBe(nextOffset);
       reported.push(Buffer.from(bytes));
     };
     for await (const bytes of source.read(1000, size, { onRead })) {
       expect(bytes.equals(reported.at(-1) as Buffer)).toBe(true);
-      handed += bytes.length;
+      nextOffset += bytes.length;
     }
     expect(Buffer.concat(reported).equals(server.bytes.subarray(1000))).toBe(true);
   });
 
   it('a remote file is requested in ranges, with If-Match and without the API key', async () => {
-    const { server, source } = await servedAndOpened();
+    const { server, source } = await startServerAndOpen();
     await readAll(source, 10, 20);
-    expect(server.ranges).toEqual(['0-0', '10-19', '0-0']);
-    expect(server.requests[1]?.headers).toMatchObject({
-      'if-match': server.etag,
-      'accept-encoding': 'identity',
-    });
+    expect(server.ranges).toEqual(['0-0', '10-19', '0-0']); // 0-0 checks the identity of the file
+    expect(server.requests[1]?.headers).toMatchObject({ 'if-match': server.etag, 'accept-encoding': 'identity' });
     for (const { headers } of server.requests) expect(headers).not.toHaveProperty('authorization');
   });
 
   it('range requests send If-Unmodified-Since when the ETag is weak', async () => {
     const server = await FileServer.start(someBytes(size));
     server.fault = () => ({ headers: { etag: `W/${server.etag}` } });
-    const source = await open(server.url);
+    const source = await openSource(server.url);
     expect(source.identity).not.toHaveProperty('validator');
     await readAll(source, 0, 10);
     expect(server.requests[1]?.headers['if-unmodified-since']).toBe(server.lastModified);
@@ -119,43 +112,38 @@ describe('unchanged files', () => {
 
   it('the file name and content type come from the response headers of the file server', async () => {
     const server = await FileServer.start(someBytes(10));
-    const plain = await open(server.url);
-    expect([plain.fileName, plain.contentType]).toEqual(['day 1.mp4', 'video/mp4']);
+    const source = await openSource(server.url);
+    expect([source.fileName, source.contentType]).toEqual(['day 1.mp4', 'video/mp4']);
     server.fault = () => ({
       headers: {
         'content-disposition': 'attachment; filename="a/clip.mov"',
         'content-type': 'application/octet-stream',
       },
     });
-    const named = await open(`${server.url}?token=secret`, { label: 'the clip' });
-    expect([named.fileName, named.contentType]).toEqual(['clip.mov', undefined]);
-    expect([named.path, named.realPath]).toEqual(['the clip', 'the clip']);
+    const sourceWithHeaders = await openSource(`${server.url}?token=secret`, { label: 'the clip' });
+    expect([sourceWithHeaders.fileName, sourceWithHeaders.contentType]).toEqual(['clip.mov', undefined]);
+    expect([sourceWithHeaders.path, sourceWithHeaders.realPath]).toEqual(['the clip', 'the clip']);
   });
 });
 
 describe('failed connections', () => {
   it('a read resumes at the byte where the connection broke or the server failed', async () => {
-    const { server, source } = await servedAndOpened();
+    const { server, source } = await startServerAndOpen();
     server.fault = ({ nth }) =>
-      [{}, { cutAfterBytes: 100_000 }, answering(503), { cutAfterBytes: 1 }, answering(502)][nth - 1];
+      [{}, { cutAfterBytes: 100_000 }, respondWithStatus(503), { cutAfterBytes: 1 }, respondWithStatus(502)][nth - 1];
     const { bytes, error } = await readAll(source);
     expect(error).toBeUndefined();
     expect(bytes.equals(server.bytes)).toBe(true);
-    const rest = ['100000', '100000', '100001', '100001'].map((from) => `${from}-${size - 1}`);
-    expect(server.ranges).toEqual(['0-0', `0-${size - 1}`, ...rest, '0-0']);
+    const rangesOfRetries = ['100000', '100000', '100001', '100001'].map((from) => `${from}-${size - 1}`);
+    expect(server.ranges).toEqual(['0-0', `0-${size - 1}`, ...rangesOfRetries, '0-0']); // 0-0 checks the identity
   });
 
   it('a read fails with a retryable error after four attempts without a byte', async () => {
-    const { server, source } = await servedAndOpened();
-    server.fault = ({ nth }) => (nth === 2 ? { cutAfterBytes: 1000 } : answering(503));
+    const { server, source } = await startServerAndOpen();
+    server.fault = ({ nth }) => (nth === 2 ? { cutAfterBytes: 1000 } : respondWithStatus(503));
     const { bytes, error } = await readAll(source);
     expect(bytes.equals(server.bytes.subarray(0, 1000))).toBe(true);
-    expect(error).toMatchObject({
-      code: 'source_failed',
-      exit_code: 10,
-      retryable: true,
-      http_status: null,
-    });
+    expect(error).toMatchObject({ code: 'source_failed', exit_code: 10, retryable: true, http_status: null });
     expect(server.requests.length).toBe(5);
   });
 
@@ -168,8 +156,8 @@ describe('failed connections', () => {
         : {
             respond: (response) => {
               const { etag } = server;
-              const asked = headers.range?.replace('=', ' ');
-              response.writeHead(206, { etag, 'content-range': `${asked}/${size}` });
+              const requestedRange = headers.range?.replace('=', ' ');
+              response.writeHead(206, { etag, 'content-range': `${requestedRange}/${size}` });
               const drip = setInterval(() => response.write('x'), 5);
               response.on('close', () => clearInterval(drip));
             },
@@ -179,15 +167,15 @@ describe('failed connections', () => {
   });
 
   it('a response shorter than the requested range is followed by a request for the rest', async () => {
-    const { server, source } = await servedAndOpened();
-    const short = (from: number, to: number): FileServerFault => ({
+    const { server, source } = await startServerAndOpen();
+    const sendOnly = (from: number, to: number): FileServerFault => ({
       respond: (response) => {
         const { etag, bytes } = server;
         response.writeHead(206, { etag, 'content-range': `bytes ${from}-${to - 1}/${size}` });
         response.end(bytes.subarray(from, to));
       },
     });
-    server.fault = ({ nth }) => [undefined, short(0, 7), short(7, 9)][nth - 1];
+    server.fault = ({ nth }) => [undefined, sendOnly(0, 7), sendOnly(7, 9)][nth - 1];
     expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
     expect(server.ranges[3]).toBe(`9-${size - 1}`);
   });
@@ -195,8 +183,8 @@ describe('failed connections', () => {
   it('an abort ends a read at once while it waits for the server', async () => {
     const server = await FileServer.start(someBytes(size));
     const stop = new AbortController();
-    const source = await open(server.url, { signal: stop.signal });
-    server.fault = later({ respond: (response) => response.writeHead(206).flushHeaders() });
+    const source = await openSource(server.url, { signal: stop.signal });
+    server.fault = afterOpening({ respond: (response) => response.writeHead(206).flushHeaders() });
     const reading = readAll(source);
     setTimeout(() => stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 })), 50);
     expect((await reading).error).toMatchObject({ code: 'interrupted' });
@@ -205,30 +193,30 @@ describe('failed connections', () => {
   it('a reader that stops closes a stalled connection without waiting for the idle timeout', async () => {
     const server = await FileServer.start(someBytes(size));
     const source = await RangeSource.open(server.url, transportFor(server.url, 3600_000));
-    const closed = createLatch();
-    server.fault = later({
+    const connectionClosed = createLatch();
+    server.fault = afterOpening({
       respond: (response) => {
-        response.on('close', closed.open);
+        response.on('close', connectionClosed.open);
         response.writeHead(206, { etag: server.etag, 'content-range': `bytes 0-99/${size}` });
         response.write('x');
       },
     });
     for await (const _bytes of source.read(0, 100)) break;
-    await closed.opened; // at once, not after the idle timeout of an hour
+    await connectionClosed.opened; // at once, not after the idle timeout of an hour
   });
 
   it('a source reads ahead only a few MiB, and closes the connection when its reader stops', async () => {
-    let sent = 0;
-    const closed = createLatch();
-    const { server, source } = await servedAndOpened(randomBytes(64 * MiB));
-    server.fault = later({
+    let sentBytes = 0;
+    const connectionClosed = createLatch();
+    const { server, source } = await startServerAndOpen(randomBytes(64 * MiB));
+    server.fault = afterOpening({
       respond: async (response) => {
         const range = `bytes 0-${64 * MiB - 1}/${64 * MiB}`;
         response.writeHead(206, { etag: server.etag, 'content-range': range });
-        response.on('close', () => closed.open());
-        for (; sent < 64 * MiB && !response.destroyed; sent += MiB)
-          if (!response.write(server.bytes.subarray(sent, sent + MiB)))
-            await Promise.race([once(response, 'drain'), closed.opened]);
+        response.on('close', () => connectionClosed.open());
+        for (; sentBytes < 64 * MiB && !response.destroyed; sentBytes += MiB)
+          if (!response.write(server.bytes.subarray(sentBytes, sentBytes + MiB)))
+            await Promise.race([once(response, 'drain'), connectionClosed.opened]);
       },
     });
     for await (const bytes of source.read(0, 64 * MiB)) {
@@ -236,18 +224,18 @@ describe('failed connections', () => {
       expect(bytes.equals(server.bytes.subarray(0, bytes.length))).toBe(true); // the buffer was not overwritten
       break;
     }
-    await closed.opened;
-    expect(sent).toBeLessThan(24 * MiB); // includes the kernel's loopback buffers
+    await connectionClosed.opened;
+    expect(sentBytes).toBeLessThan(24 * MiB); // includes the kernel's loopback buffers
   });
 });
 
 describe('replaced files', () => {
-  const other = someBytes(size, 'other');
+  const otherBytes = someBytes(size, 'other');
   it.each<[string, (server: FileServer) => void]>([
     [
       'whose server evaluates If-Match',
       (server) => {
-        server.bytes = other;
+        server.bytes = otherBytes;
       },
     ],
     [
@@ -260,38 +248,38 @@ describe('replaced files', () => {
     [
       'whose server ignores If-Match',
       (server) => {
-        server.fault = later({ headers: { etag: '"another"' } });
+        server.fault = afterOpening({ headers: { etag: '"another"' } });
       },
     ],
     [
       'whose server stops sending an ETag',
       (server) => {
-        server.fault = later({ headers: { etag: undefined } });
+        server.fault = afterOpening({ headers: { etag: undefined } });
       },
     ],
     [
       'with another length',
       (server) => {
-        server.fault = later({ headers: { 'content-range': `bytes 0-0/${size + 1}` } });
+        server.fault = afterOpening({ headers: { 'content-range': `bytes 0-0/${size + 1}` } });
       },
     ],
     [
       'that is sent whole with status 200',
       (server) => {
-        server.fault = later(answering(200, 'x'.repeat(size)));
+        server.fault = afterOpening(respondWithStatus(200, 'x'.repeat(size)));
       },
     ],
     [
       'that is too short for the range (416)',
       (server) => {
-        server.fault = later(answering(416));
+        server.fault = afterOpening(respondWithStatus(416));
       },
     ],
-  ])('a replaced file %s is detected before any of its bytes are returned', async (how, change) => {
+  ])('a replaced file %s is detected before any of its bytes are returned', async (kind, replaceFile) => {
     const server = await FileServer.start(someBytes(size));
-    server.hasEtag = how !== 'with a new Last-Modified only';
-    const source = await open(server.url);
-    change(server);
+    server.hasEtag = kind !== 'with a new Last-Modified only';
+    const source = await openSource(server.url);
+    replaceFile(server);
     const { bytes, error } = await readAll(source);
     expect(bytes.length).toBe(0);
     expect(error).toMatchObject({ code: 'file_changed', exit_code: 13, retryable: false });
@@ -299,9 +287,9 @@ describe('replaced files', () => {
   });
 
   it('a file that is replaced during its last range never completes a chunk', async () => {
-    const { server, source } = await servedAndOpened();
+    const { server, source } = await startServerAndOpen();
     const onRead = () => {
-      server.bytes = other;
+      server.bytes = otherBytes;
     };
     const { bytes, error } = await readAll(source, 0, size, { onRead });
     expect(bytes.length).toBeLessThan(size);
@@ -309,8 +297,8 @@ describe('replaced files', () => {
   });
 
   it('an empty remote file that later has content is reported as changed', async () => {
-    const { server, source } = await servedAndOpened(Buffer.alloc(0));
-    server.bytes = other;
+    const { server, source } = await startServerAndOpen(Buffer.alloc(0));
+    server.bytes = otherBytes;
     await expect(source.assertUnchanged()).rejects.toThrow('changed since its upload began');
   });
 
@@ -320,33 +308,29 @@ describe('replaced files', () => {
   ])(
     'status %d for a remote file is reported as a source error, not as a lost upload session',
     async (status, expected) => {
-      const { server, source } = await servedAndOpened();
-      server.fault = later(answering(status));
+      const { server, source } = await startServerAndOpen();
+      server.fault = afterOpening(respondWithStatus(status));
       expect((await readAll(source)).error).toMatchObject(expected);
     },
   );
 });
 
 describe('unusable file servers', () => {
-  const partOf = (headers: Record<string, string>) =>
-    answering(206, 'x', { etag: '"a"', 'content-range': 'bytes 0-0/9', ...headers });
+  const rangeResponseWith = (headers: Record<string, string>) =>
+    respondWithStatus(206, 'x', { etag: '"a"', 'content-range': 'bytes 0-0/9', ...headers });
   it.each([
-    ['does not support ranges', answering(200, 'all of it', { etag: '"a"' })],
-    ['sends no total length', partOf({ 'content-range': 'bytes 0-0/*' })],
-    ['sends no validator', partOf({ etag: '' })],
-    ['sends only a weak ETag', partOf({ etag: 'W/"a"' })],
-    ['sends an invalid Last-Modified', partOf({ etag: '', 'last-modified': 'yesterday' })],
-    ['compresses the content', partOf({ 'content-encoding': 'gzip' })],
+    ['does not support ranges', respondWithStatus(200, 'all of it', { etag: '"a"' })],
+    ['sends no total length', rangeResponseWith({ 'content-range': 'bytes 0-0/*' })],
+    ['sends no validator', rangeResponseWith({ etag: '' })],
+    ['sends only a weak ETag', rangeResponseWith({ etag: 'W/"a"' })],
+    ['sends an invalid Last-Modified', rangeResponseWith({ etag: '', 'last-modified': 'yesterday' })],
+    ['compresses the content', rangeResponseWith({ 'content-encoding': 'gzip' })],
   ])('a file server that %s is refused with a hint to pipe the file instead', async (_why, injected) => {
     const server = await FileServer.start(someBytes(9));
     server.fault = () => injected;
-    const secret = `${server.url}?token=a-secret`;
-    const error = await failureOf(open(secret));
-    expect(error).toMatchObject({
-      code: 'usage',
-      exit_code: 2,
-      hint: 'curl -L URL | mediactl upload - --name NAME',
-    });
+    const secretUrl = `${server.url}?token=a-secret`;
+    const error = await failureOf(openSource(secretUrl));
+    expect(error).toMatchObject({ code: 'usage', exit_code: 2, hint: 'curl -L URL | mediactl upload - --name NAME' });
     expect(JSON.stringify(error)).not.toContain('a-secret');
   });
 
@@ -359,14 +343,14 @@ describe('unusable file servers', () => {
     [503, 'source_failed', 10],
   ])('opening a file on a server that responds with %d fails with %s', async (status, code, exitCode) => {
     const server = await FileServer.start(someBytes(9));
-    server.fault = () => answering(status, '<html>', { 'content-type': 'text/html' });
-    const error = await failureOf(open(server.url));
+    server.fault = () => respondWithStatus(status, '<html>', { 'content-type': 'text/html' });
+    const error = await failureOf(openSource(server.url));
     expect(error).toMatchObject({ code, exit_code: exitCode, http_status: null });
     expect(server.requests.length).toBe(status === 503 ? 4 : 1);
   });
 
   it('opening a file on an unreachable server fails with connection_refused and exit code 10', async () => {
-    const error = await failureOf(open('http://127.0.0.1:9/a.mp4'));
+    const error = await failureOf(openSource('http://127.0.0.1:9/a.mp4'));
     expect(error).toMatchObject({ code: 'connection_refused', exit_code: 10, hint: /check the URL/ });
   });
 
@@ -387,7 +371,7 @@ describe('unusable file servers', () => {
   ])('a read fails without a retry when the server sends %s', async (_what, injected) => {
     const server = await FileServer.start(someBytes(size));
     server.hasEtag = false;
-    const source = await open(server.url);
+    const source = await openSource(server.url);
     server.fault = ({ nth }) => (nth === 2 ? injected : undefined);
     expect(await readAll(source, 0, 1000)).toMatchObject({
       error: { code: 'source_failed', exit_code: 10, retryable: false },
@@ -397,14 +381,14 @@ describe('unusable file servers', () => {
 
 it('a redirect is followed for every range, and the password is not sent to its target', async () => {
   const server = await FileServer.start(someBytes(size));
-  const heard: (string | undefined)[] = [];
+  const receivedAuthorizations: (string | undefined)[] = [];
   const origin = await startServer(({ headers }, response) => {
-    heard.push(headers.authorization);
+    receivedAuthorizations.push(headers.authorization);
     respond(response, 302, '', { location: server.url });
   });
-  const source = await open(`${origin.replace('//', '//ann:secret@')}/clip?token=abc`);
+  const source = await openSource(`${origin.replace('//', '//ann:secret@')}/clip?token=abc`);
   expect([source.path, source.realPath]).toEqual([`${origin}/clip`, `${origin}/clip`]);
   expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
-  expect(heard).toEqual(Array(3).fill(`Basic ${btoa('ann:secret')}`));
+  expect(receivedAuthorizations).toEqual(Array(3).fill(`Basic ${btoa('ann:secret')}`));
   for (const { headers } of server.requests) expect(headers).not.toHaveProperty('authorization');
 });

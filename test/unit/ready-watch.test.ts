@@ -7,7 +7,7 @@ import { respond, startServer } from '../support/http-server.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
 const notCalled = async (): Promise<never> => {
-  throw new Error('asked');
+  throw new Error('this dependency was called');
 };
 
 it('a run that fails waits until its pending receipt updates are written', async () => {
@@ -19,15 +19,15 @@ it('a run that fails waits until its pending receipt updates are written', async
     requestTimeoutMs: 30_000,
     maxWaitMs: 60_000,
   });
-  const written: string[] = [];
+  const savedAssetUids: string[] = [];
   let onReported = () => {};
-  const reported = new Promise<void>((resolve) => {
+  const firstResult = new Promise<void>((resolve) => {
     onReported = resolve;
   });
   const receipts = {
     saveProcessingResult: async (assetUid: string) => {
       await systemClock.sleep(200);
-      written.push(assetUid);
+      savedAssetUids.push(assetUid);
     },
   };
   const watch = new ReadyWatch(
@@ -49,10 +49,10 @@ it('a run that fails waits until its pending receipt updates are written', async
   );
   const job = { path: 'a.mov', workspace: uid };
   watch.add({ job, path: 'a.mov', requests: 0, durationMs: 0, uploaded: { assetUid: uid } as never });
-  const ended = watch.runWhile(async () => {
-    await reported;
+  const failedRun = watch.runWhile(async () => {
+    await firstResult;
     throw new Error('the run ends');
   });
-  await expect(ended).rejects.toThrow('the run ends');
-  expect(written).toEqual([uid]);
+  await expect(failedRun).rejects.toThrow('the run ends');
+  expect(savedAssetUids).toEqual([uid]);
 });

@@ -7,7 +7,7 @@ import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const file = { sizeBytes: 1, mtimeNs: '1' };
-const entryOf = (id: string): PlannedEntry => ({
+const createEntry = (id: string): PlannedEntry => ({
   ...{ version: 2, id, path: id, realPath: `/${id}`, file, baseUrl: 'http://a', profile: 'none', state: 'planned' },
   ...{ metadata: { filename: id, workspace_uid: 'w' }, begunAt: '2026-01-01T00:00:00.000Z' },
 });
@@ -30,17 +30,17 @@ it('a receipt is newer than the start of its run even if the newest upload was r
   const database = await StateDatabase.open(temporaryFolder());
   onTestFinished(() => database.close());
   const [store, receipts] = [new LocalUploadStore(database, process.pid), new Receipts(database)];
-  for (const id of ['a', 'b']) await store.write(entryOf(id));
-  const mark = await receipts.startRun('a run');
+  for (const id of ['a', 'b']) await store.write(createEntry(id));
+  const runStart = await receipts.startRun('a run');
   await store.remove('b');
-  await store.finish(entryOf('a'), receipt);
+  await store.finish(createEntry('a'), receipt);
   expect(await receipts.find(key)).toMatchObject({ assetUid: 'asset' });
-  expect(await receipts.findByContent(key, receipt, mark, false)).toBeUndefined();
+  expect(await receipts.findByContent(key, receipt, runStart, false)).toBeUndefined();
   expect(await receipts.findByContent(key, receipt, await receipts.startRun('next run'), false)).toBeDefined();
 });
 
 describe('processing results', () => {
-  const open = async () => {
+  const openReceipts = async () => {
     const database = await StateDatabase.open(temporaryFolder());
     onTestFinished(() => database.close());
     const receipts = new Receipts(database);
@@ -49,17 +49,17 @@ describe('processing results', () => {
   };
 
   it('an upload whose processing failed is not a copy of a file with the same content', async () => {
-    const receipts = await open();
-    const find = async () => receipts.findByContent(key, receipt, await receipts.startRun('next run'), false);
-    expect(await find()).toMatchObject({ assetUid: 'asset' });
+    const receipts = await openReceipts();
+    const findCopy = async () => receipts.findByContent(key, receipt, await receipts.startRun('next run'), false);
+    expect(await findCopy()).toMatchObject({ assetUid: 'asset' });
     const failure = new MediactlError('failed', { code: 'processing_failed', reason: 'not a video' });
     await receipts.saveProcessingResult('asset', failure);
     expect(await receipts.find(key)).toMatchObject({ state: 'failed', reason: 'not a video' });
-    expect(await find()).toBeUndefined();
+    expect(await findCopy()).toBeUndefined();
   });
 
   it('the receipt of an upload whose asset no longer exists is deleted', async () => {
-    const receipts = await open();
+    const receipts = await openReceipts();
     await receipts.saveProcessingResult('asset', new MediactlError('no such asset', { code: 'not_found' }));
     expect(await receipts.find(key)).toBeUndefined();
   });

@@ -9,8 +9,8 @@ const recordingClock = () => {
 };
 
 it('backoff doubles up to a maximum, and jitter shortens a delay by at most half', () => {
-  const highest = [0, 1, 2, 9].map((attempt) => backoff(attempt, {}, { random: () => 1 }));
-  expect(highest).toEqual([1_000, 2_000, 4_000, 60_000]);
+  const delaysWithoutJitter = [0, 1, 2, 9].map((attempt) => backoff(attempt, {}, { random: () => 1 }));
+  expect(delaysWithoutJitter).toEqual([1_000, 2_000, 4_000, 60_000]);
   expect(backoff(1, { minMs: 200, maxMs: 300 }, { random: () => 0 })).toBe(150);
 });
 

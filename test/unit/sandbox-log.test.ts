@@ -4,17 +4,17 @@ import { expect, it, onTestFinished } from 'vitest';
 import { LogReader } from '../../src/cli/commands/sandbox/log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const newLog = (text: string) => {
+const writeLogFile = (text: string) => {
   const path = join(temporaryFolder(), 'sandbox.log');
   writeFileSync(path, text);
   return path;
 };
-const reader = async (path: string) => {
+const openLog = async (path: string) => {
   const opened = await LogReader.open(path);
   onTestFinished(() => opened.close());
   return opened;
 };
-const many = (from: number, to: number) =>
+const numberedLines = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, at) => `line ${from + at} ü`).join('\n');
 
 it.each([
@@ -23,27 +23,27 @@ it.each([
   ['a last line without a newline', 'a\nb', 1, 'b'],
   ['empty lines', 'a\n\n\n', 2, '\n'],
   ['an empty log', '', 5, ''],
-  ['more lines than one block holds', `${many(0, 20_000)}\n`, 12_000, many(8_000, 20_000)],
+  ['more lines than one block holds', `${numberedLines(0, 20_000)}\n`, 12_000, numberedLines(8_000, 20_000)],
 ])('lastLines reads %s', async (_what, text, count, expected) => {
-  expect(await (await reader(newLog(text))).lastLines(count)).toBe(expected);
+  expect(await (await openLog(writeLogFile(text))).lastLines(count)).toBe(expected);
 });
 
 it('lastLines reads only the end of an 8 GB log', async () => {
-  const path = newLog('');
+  const path = writeLogFile('');
   truncateSync(path, 8_000_000_000);
   appendFileSync(path, '\none\ntwo\n');
-  expect(await (await reader(path)).lastLines(2)).toBe('one\ntwo');
+  expect(await (await openLog(path)).lastLines(2)).toBe('one\ntwo');
 });
 
 it('lastLines includes lines of the rotated log file', async () => {
-  const path = newLog('c\nd\n');
+  const path = writeLogFile('c\nd\n');
   writeFileSync(`${path}.1`, 'a\nb\n');
-  expect(await (await reader(path)).lastLines(3)).toBe('b\nc\nd');
+  expect(await (await openLog(path)).lastLines(3)).toBe('b\nc\nd');
 });
 
 it('readAppended returns appended text in whole characters, and continues after a rotation', async () => {
-  const path = newLog('before\n');
-  const log = await reader(path);
+  const path = writeLogFile('before\n');
+  const log = await openLog(path);
   await log.lastLines(1);
   expect(await log.readAppended()).toBe('');
   const text = Buffer.from('zwölf\n');
@@ -61,8 +61,8 @@ it('readAppended returns appended text in whole characters, and continues after 
 });
 
 it('readAppended starts at the beginning after the log file is truncated', async () => {
-  const path = newLog('a long line before\n');
-  const log = await reader(path);
+  const path = writeLogFile('a long line before\n');
+  const log = await openLog(path);
   await log.lastLines(1);
   writeFileSync(path, 'new\n');
   expect(await log.readAppended()).toBe('new\n');

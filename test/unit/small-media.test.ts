@@ -5,10 +5,10 @@ import { Transport } from '../../src/client/http/transport.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { startServer } from '../support/http-server.ts';
 
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /** Fetches at most 10 bytes. */
-async function fetched(url: string, { timeoutMs = 60_000, interruption = never } = {}) {
+async function fetchUpTo10Bytes(url: string, { timeoutMs = 60_000, interruption = neverAborted } = {}) {
   const transport = new Transport({
     baseUrl: new URL(url),
     apiKey: 'never-sent',
@@ -28,29 +28,29 @@ async function fetched(url: string, { timeoutMs = 60_000, interruption = never }
 }
 
 it('fetchSmall returns a small body and does not send the API key', async () => {
-  const keys: unknown[] = [];
+  const authorizationHeaders: unknown[] = [];
   const url = await startServer((request, response) => {
-    keys.push(request.headers.authorization);
+    authorizationHeaders.push(request.headers.authorization);
     response.end('ten bytes.');
   });
-  expect([await fetched(url), keys]).toEqual(['ten bytes.', [undefined]]);
+  expect([await fetchUpTo10Bytes(url), authorizationHeaders]).toEqual(['ten bytes.', [undefined]]);
 });
 
 it('fetchSmall stops reading a body that exceeds the size limit', async () => {
   const url = await startServer((_, response) => void response.write('eleven bytes'));
-  expect(await fetched(url)).toBe('too_large');
+  expect(await fetchUpTo10Bytes(url)).toBe('too_large');
 });
 
 it('fetchSmall times out when the server does not respond or only drips bytes', async () => {
-  const silent = await startServer(() => {});
-  const drips = await startServer((_, response) => {
+  const silentServer = await startServer(() => {});
+  const drippingServer = await startServer((_, response) => {
     const timer = setInterval(() => response.write('.'), 100);
     response.write('.');
     response.on('close', () => clearInterval(timer));
   });
   const brief = { timeoutMs: 500 };
-  const both = await Promise.all([fetched(silent, brief), fetched(drips, brief)]);
-  expect(both).toEqual(['timeout', 'timeout']);
+  const results = await Promise.all([fetchUpTo10Bytes(silentServer, brief), fetchUpTo10Bytes(drippingServer, brief)]);
+  expect(results).toEqual(['timeout', 'timeout']);
 });
 
 it('fetchSmall stops when the program is interrupted', async () => {
@@ -58,5 +58,5 @@ it('fetchSmall stops when the program is interrupted', async () => {
   const url = await startServer(() => {
     stop.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
   });
-  expect(await fetched(url, { interruption: stop.signal })).toBe('interrupted');
+  expect(await fetchUpTo10Bytes(url, { interruption: stop.signal })).toBe('interrupted');
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fileNameOf, parseDispositionName, parseSourceUrl } from '../../src/client/upload/sources/source-url.ts';
 
-const at = (query: string) => parseSourceUrl(`https://media.example/a/b.mp4${query}`).realPath;
+const identityOfUrl = (query: string) => parseSourceUrl(`https://media.example/a/b.mp4${query}`).realPath;
 
 describe('source URLs', () => {
   it('a source URL is requested without its password and displayed without its query', () => {
@@ -20,15 +20,15 @@ describe('source URLs', () => {
     ['Azure', '?sv=2024-11-04&se=2026-01-01&sr=b&sp=r&skoid=o&sig=f00'],
     ['a token', '?token=abc'],
   ])('a URL that differs only in its signature (%s) identifies the same source', (_whose, query) => {
-    expect(at(query)).toBe(at(''));
-    expect(at(`${query}&versionId=7`)).toBe(at('?versionId=7'));
+    expect(identityOfUrl(query)).toBe(identityOfUrl(''));
+    expect(identityOfUrl(`${query}&versionId=7`)).toBe(identityOfUrl('?versionId=7'));
   });
 
   it('a URL with a different query identifies a different source', () => {
-    const hashed = /^https:\/\/media\.example\/a\/b\.mp4#[0-9a-f]{16}$/;
-    const all = ['?id=1', '?id=2', '?se=2&sp=1', '?se=3&sp=1'].map(at);
-    for (const each of all) expect(each).toMatch(hashed);
-    expect(new Set(all).size).toBe(4);
+    const urlWithHash = /^https:\/\/media\.example\/a\/b\.mp4#[0-9a-f]{16}$/;
+    const identities = ['?id=1', '?id=2', '?se=2&sp=1', '?se=3&sp=1'].map(identityOfUrl);
+    for (const identity of identities) expect(identity).toMatch(urlWithHash);
+    expect(new Set(identities).size).toBe(4);
   });
 
   it.each(['ftp://media.example/a', 'media.example/a', 'file:///etc/passwd'])('rejects %s as a source URL', (text) => {
@@ -46,7 +46,7 @@ it.each([
   ['/a/x%0a.mp4', 'media.example'],
   ['/', 'media.example'],
 ])('the file name of a URL with the path %s is %s', (path, name) => {
-  expect(fileNameOf(new URL(`https://media.example:8443${path}`))).toBe(name.replace(/^media.*/, 'media.example'));
+  expect(fileNameOf(new URL(`https://media.example:8443${path}`))).toBe(name);
 });
 
 it.each([

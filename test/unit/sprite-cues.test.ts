@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseSprites } from '../../src/web/shared/sprites.ts';
 
-const at = 'http://127.0.0.1:4520/media/a/sprites.vtt?signature=s';
-const cue = (payload: string, times = '00:00:01.000 --> 00:00:02.500') => `WEBVTT\n\n${times}\n${payload}\n`;
-const urls = (payload: string, base = at) => parseSprites(cue(payload), base).map(({ url }) => url);
+const cueFileUrl = 'http://127.0.0.1:4520/media/a/sprites.vtt?signature=s';
+const cueFile = (payload: string, times = '00:00:01.000 --> 00:00:02.500') => `WEBVTT\n\n${times}\n${payload}\n`;
+const spriteUrls = (payload: string, base = cueFileUrl) => parseSprites(cueFile(payload), base).map(({ url }) => url);
 
 describe('sprite cues', () => {
   it('sprite cues name regions of sheets relative to their own URL, sorted by time', () => {
@@ -13,7 +13,7 @@ describe('sprite cues', () => {
       '2\n00:05.000 --> 01:00:06.500 align:start\nb.jpg?signature=x%3D#xywh=pixel:160,90,160,90',
       '00:00:00.000 --> 00:00:05.000\n/sheets/a.jpg#xywh=0,0,160,90\nand more',
     ].join('\r\n\r\n');
-    expect(parseSprites(text.replaceAll(/(?<!\r)\n/g, '\r\n'), at)).toEqual([
+    expect(parseSprites(text.replaceAll(/(?<!\r)\n/g, '\r\n'), cueFileUrl)).toEqual([
       {
         start: 0,
         end: 5,
@@ -36,15 +36,15 @@ describe('sprite cues', () => {
   });
 
   it('sprite cues with URLs that the watch page may not load are ignored', () => {
-    expect(urls('http://127.0.0.1:9/a.jpg#xywh=0,0,1,1')).toEqual([]);
-    expect(urls('//127.0.0.1:9/a.jpg#xywh=0,0,1,1')).toEqual([]);
-    expect(urls('https://cdn.example/a.jpg#xywh=0,0,1,1')).toEqual([]);
-    const secure = 'https://media.example/sprites.vtt';
-    expect(urls('https://cdn.example/a.jpg#xywh=0,0,1,1', secure)).toHaveLength(1);
-    expect(urls('http://media.example/a.jpg#xywh=0,0,1,1', secure)).toEqual([]);
+    expect(spriteUrls('http://127.0.0.1:9/a.jpg#xywh=0,0,1,1')).toEqual([]);
+    expect(spriteUrls('//127.0.0.1:9/a.jpg#xywh=0,0,1,1')).toEqual([]);
+    expect(spriteUrls('https://cdn.example/a.jpg#xywh=0,0,1,1')).toEqual([]);
+    const httpsCueFileUrl = 'https://media.example/sprites.vtt';
+    expect(spriteUrls('https://cdn.example/a.jpg#xywh=0,0,1,1', httpsCueFileUrl)).toHaveLength(1);
+    expect(spriteUrls('http://media.example/a.jpg#xywh=0,0,1,1', httpsCueFileUrl)).toEqual([]);
     for (const scheme of ['javascript:', 'data:image/png,', 'blob:', 'file:///'])
-      for (const base of [at, secure, 'file:///a.vtt', 'no URL'])
-        expect(urls(`${scheme}a#xywh=0,0,1,1`, base)).toEqual([]);
+      for (const base of [cueFileUrl, httpsCueFileUrl, 'file:///a.vtt', 'no URL'])
+        expect(spriteUrls(`${scheme}a#xywh=0,0,1,1`, base)).toEqual([]);
   });
 
   it.each([
@@ -58,18 +58,18 @@ describe('sprite cues', () => {
     'a.jpg#xywh=0,0,1,9999999',
     'http://[#xywh=0,0,1,1',
   ])('ignores the invalid sprite cue %s', (payload) => {
-    expect(urls(payload)).toEqual([]);
+    expect(spriteUrls(payload)).toEqual([]);
   });
 
   it.each(['00:02.000 --> 00:01.000', '0:1 --> 0:2', '--> 00:01.000', '00:00.000 -- 00:01.000'])(
     'ignores a sprite cue with the invalid time %s',
     (times) => {
-      expect(parseSprites(cue('a.jpg#xywh=0,0,1,1', times), at)).toEqual([]);
+      expect(parseSprites(cueFile('a.jpg#xywh=0,0,1,1', times), cueFileUrl)).toEqual([]);
     },
   );
 
   it('parseSprites returns at most 10,000 cues', () => {
-    expect(parseSprites(cue('a.jpg#xywh=0,0,1,1').repeat(10_001), at)).toHaveLength(10_000);
-    expect(parseSprites('', at)).toEqual([]);
+    expect(parseSprites(cueFile('a.jpg#xywh=0,0,1,1').repeat(10_001), cueFileUrl)).toHaveLength(10_000);
+    expect(parseSprites('', cueFileUrl)).toEqual([]);
   });
 });

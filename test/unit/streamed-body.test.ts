@@ -3,19 +3,19 @@ import { expect, it } from 'vitest';
 import { streamInto } from '../../src/client/http/send-request.ts';
 
 /** Returns limits by which throughput is measured over `windowMs`, twice the idle timeout. */
-const measuredOver = (windowMs: number) => ({ idleTimeoutMs: windowMs / 2, origin: 'https://media.example.com' });
+const limitsWithWindow = (windowMs: number) => ({ idleTimeoutMs: windowMs / 2, origin: 'https://media.example.com' });
 
 it('a body whose reader pauses does not time out', async () => {
   async function* body() {
     for (let part = 0; part < 3; part++) yield Buffer.alloc(10);
   }
-  let taken = 0;
-  const pausing = async () => {
+  let consumedParts = 0;
+  const consumeAfterPause = async () => {
     await sleep(500);
-    taken++;
+    consumedParts++;
   };
-  await streamInto(body(), pausing, measuredOver(400));
-  expect(taken).toBe(3);
+  await streamInto(body(), consumeAfterPause, limitsWithWindow(400));
+  expect(consumedParts).toBe(3);
 });
 
 it('a body that only drips bytes times out even if each part is consumed quickly', async () => {
@@ -25,6 +25,6 @@ it('a body that only drips bytes times out even if each part is consumed quickly
       yield Buffer.alloc(1);
     }
   }
-  const dripping = streamInto(body(), async () => {}, measuredOver(40));
-  await expect(dripping).rejects.toMatchObject({ explanation: { code: 'timeout' } });
+  const streaming = streamInto(body(), async () => {}, limitsWithWindow(40));
+  await expect(streaming).rejects.toMatchObject({ explanation: { code: 'timeout' } });
 });

@@ -35,8 +35,8 @@ it('byte sizes, durations and ages are formatted in short form', () => {
   ]);
   expect([0, 59.4, 60, 187, 3729].map(formatDuration)).toEqual(['0s', '59s', '1:00', '3:07', '1:02:09']);
   const now = Date.parse('2026-03-01T12:00:00Z');
-  const at = (seconds: number) => relativeTime(new Date(now + seconds * 1000).toISOString(), now);
-  expect([-5, -60, -3600, -86_400 * 3, 4 * 3600, -86_400 * 40].map(at)).toEqual([
+  const relativeTimeAfter = (seconds: number) => relativeTime(new Date(now + seconds * 1000).toISOString(), now);
+  expect([-5, -60, -3600, -86_400 * 3, 4 * 3600, -86_400 * 40].map(relativeTimeAfter)).toEqual([
     'just now',
     '1 minute ago',
     '1 hour ago',

@@ -26,9 +26,9 @@ const MiB = 1024 * 1024;
 function storeInMemory(writeMs = 0): ListableUploadStore & { entries: Map<string, UploadEntry> } {
   const entries = new Map<string, UploadEntry>();
   const write = async (entry: UploadEntry) => {
-    const kept = structuredClone(entry);
+    const copy = structuredClone(entry);
     await systemClock.sleep(writeMs);
-    entries.set(kept.id, kept);
+    entries.set(copy.id, copy);
   };
   return {
     entries,
@@ -66,7 +66,7 @@ function sourceOf(path: string, sizeBytes: number): UploadSource {
 }
 
 /** Starts a service that only counts the bytes it receives. */
-async function counting() {
+async function startCountingService() {
   let stored = 0;
   return startServer(async (request, response) => {
     if (request.method === 'POST') return respond(response, 201, { uid, asset_uid: uid, location }, { location });
@@ -82,7 +82,7 @@ async function counting() {
 
 const openTransport = async () =>
   new Transport({
-    baseUrl: new URL(await counting()),
+    baseUrl: new URL(await startCountingService()),
     apiKey: 'a-key',
     clock: systemClock,
     userAgent: 'test',
@@ -90,7 +90,7 @@ const openTransport = async () =>
     maxWaitMs: 60_000,
   });
 
-async function upload(store: ListableUploadStore, sizeBytes: number, more: Partial<BatchDeps> = {}) {
+async function uploadFile(store: ListableUploadStore, sizeBytes: number, more: Partial<BatchDeps> = {}) {
   const transport = await openTransport();
   const run = new BatchUploader(
     {
@@ -132,7 +132,7 @@ async function upload(store: ListableUploadStore, sizeBytes: number, more: Parti
 
 it('an upload works with a custom store, a custom source and a given ID', async () => {
   const store = storeInMemory();
-  const { outcomes } = await upload(store, 3 * MiB);
+  const { outcomes } = await uploadFile(store, 3 * MiB);
   const [outcome] = outcomes;
   expect(outcome).toMatchObject({ id: 'given-by-others', uploaded: { sizeBytes: 3 * MiB } });
   expect(store.entries.get('given-by-others')).toMatchObject({ state: 'whole' });
@@ -142,26 +142,26 @@ it('an upload works with a custom store, a custom source and a given ID', async 
 
 it('the last chunk waits until a slow store has recorded that the service may have every byte', async () => {
   const store = storeInMemory(150);
-  const unrecorded: number[] = [];
+  const unrecordedProgress: number[] = [];
   const onEvent = (event: FileEvent) => {
     const entry = store.entries.get('given-by-others');
     if (event.event !== 'progress' || entry?.state !== 'open') return;
-    if (event.bytes_sent > 350 * MiB && !entry.mayBeWhole) unrecorded.push(event.bytes_sent);
+    if (event.bytes_sent > 350 * MiB && !entry.mayBeWhole) unrecordedProgress.push(event.bytes_sent);
   };
-  const { outcomes } = await upload(store, 400 * MiB, { onEvent });
+  const { outcomes } = await uploadFile(store, 400 * MiB, { onEvent });
   expect(outcomes[0]?.error).toBeUndefined();
-  expect(unrecorded).toEqual([]);
+  expect(unrecordedProgress).toEqual([]);
 });
 
 it('a slow write never overwrites a newer queue entry with an older one', async () => {
   const transport = await openTransport();
   const sizeBytes = 8 * MiB;
-  const landed: { state: string; offset?: number }[] = [];
+  const writtenEntries: { state: string; offset?: number }[] = [];
   let writes = 0;
   const store = {
     writeEntry: async (_id: string, _fence: string, text: string) => {
       await systemClock.sleep(++writes % 2 === 0 ? 0 : 50); // as on several connections to PostgreSQL
-      landed.push(JSON.parse(text));
+      writtenEntries.push(JSON.parse(text));
       return true;
     },
   };
@@ -189,7 +189,7 @@ it('a slow write never overwrites a newer queue entry with an older one', async 
   expect((await attempt.run()).uploaded).toMatchObject({ sizeBytes });
   await systemClock.sleep(100);
   await transport.close();
-  const progress = landed.map(({ state, offset }) => (state === 'open' ? offset : state));
+  const progress = writtenEntries.map(({ state, offset }) => (state === 'open' ? offset : state));
   const acknowledged = progress.filter((each) => typeof each === 'number');
   expect(acknowledged).toEqual([...acknowledged].sort((a, b) => a - b));
   expect([progress[0], progress.at(-1)]).toEqual(['intended', 'whole']);

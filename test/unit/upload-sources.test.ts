@@ -42,7 +42,7 @@ beforeEach(async () => {
 });
 
 /** Uploads one source as one run of the program. */
-async function upload(openSource: (transport: Transport) => Promise<UploadSource>): Promise<Uploaded> {
+async function runUpload(openSource: (transport: Transport) => Promise<UploadSource>): Promise<Uploaded> {
   const options = {
     clock: fastClock(),
     userAgent: 'test',
@@ -85,31 +85,31 @@ async function upload(openSource: (transport: Transport) => Promise<UploadSource
   }
 }
 
-const stored = ({ assetUid }: Uploaded) => readFileSync(join(sandbox.dataDir, 'media', assetUid, 'source'));
+const storedBytes = ({ assetUid }: Uploaded) => readFileSync(join(sandbox.dataDir, 'media', assetUid, 'source'));
 
 /** Fails the third chunk, which ends the run as Ctrl-C or a crash would. */
-const endAtThirdChunk = ({ method, nth }: InterposedRequest) =>
+const failThirdChunk = ({ method, nth }: InterposedRequest) =>
   method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined;
 
 it('a remote file is uploaded completely when connections break on either side', async () => {
   const server = await FileServer.start(bytes);
   server.fault = ({ nth }) => (nth % 3 === 2 ? { cutAfterBytes: 50_000 } : undefined);
   fault = ({ method, nth }) => (method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined);
-  const uploaded = await upload((transport) => RangeSource.open(server.url, transport));
+  const uploaded = await runUpload((transport) => RangeSource.open(server.url, transport));
   expect(uploaded).toMatchObject({ verified: true, sizeBytes: bytes.length });
-  expect(stored(uploaded).equals(bytes)).toBe(true);
+  expect(storedBytes(uploaded).equals(bytes)).toBe(true);
 });
 
 it('a later run resumes a remote file by a URL with a new signature', async () => {
   const server = await FileServer.start(bytes);
-  const signed = (signature: string) => (transport: Transport) =>
+  const openWithSignature = (signature: string) => (transport: Transport) =>
     RangeSource.open(`${server.url}?X-Amz-Signature=${signature}`, transport);
-  fault = endAtThirdChunk;
-  await expect(upload(signed('one'))).rejects.toThrow('credit balance');
+  fault = failThirdChunk;
+  await expect(runUpload(openWithSignature('one'))).rejects.toThrow('credit balance');
   fault = () => undefined;
-  const uploaded = await upload(signed('two'));
+  const uploaded = await runUpload(openWithSignature('two'));
   expect(uploaded).toMatchObject({ verified: true, resumedFrom: 2 * chunkBytes });
-  expect(stored(uploaded).equals(bytes)).toBe(true);
+  expect(storedBytes(uploaded).equals(bytes)).toBe(true);
   const entries = await store.list();
   expect(JSON.stringify(entries)).not.toMatch(/Signature/);
 });
@@ -117,13 +117,13 @@ it('a later run resumes a remote file by a URL with a new signature', async () =
 it('a later run detects that the server now has a different file', async () => {
   const server = await FileServer.start(bytes);
   const openSource = (transport: Transport) => RangeSource.open(server.url, transport);
-  fault = endAtThirdChunk;
-  await expect(upload(openSource)).rejects.toThrow('credit balance');
+  fault = failThirdChunk;
+  await expect(runUpload(openSource)).rejects.toThrow('credit balance');
   fault = () => undefined;
   server.bytes = someBytes(bytes.length, 'other');
-  const patches = proxy.requests.length;
-  await expect(upload(openSource)).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
-  expect(proxy.requests.slice(patches).map(({ method }) => method)).not.toContain('PATCH');
+  const requestsBefore = proxy.requests.length;
+  await expect(runUpload(openSource)).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
+  expect(proxy.requests.slice(requestsBefore).map(({ method }) => method)).not.toContain('PATCH');
 });
 
 it('an upload fails with file_changed when the remote file changes during the upload', async () => {
@@ -132,21 +132,21 @@ it('an upload fails with file_changed when the remote file changes during the up
     if (method === 'PATCH' && nth === 3) server.bytes = someBytes(bytes.length, 'other');
     return undefined;
   };
-  const uploading = upload((transport) => RangeSource.open(server.url, transport));
+  const uploading = runUpload((transport) => RangeSource.open(server.url, transport));
   await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
 });
 
 it('a missing source file is not mistaken for a lost upload session', async () => {
   const server = await FileServer.start(bytes);
   server.fault = ({ nth }) => (nth > 5 ? { respond: (response) => response.writeHead(404).end() } : undefined);
-  const uploading = upload((transport) => RangeSource.open(server.url, transport));
+  const uploading = runUpload((transport) => RangeSource.open(server.url, transport));
   await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_missing' } });
   expect(proxy.methods.filter((method) => method === 'POST')).toEqual(['POST']);
 });
 
-const streamed = (sent: Buffer) => async () => {
-  const pieces = Array.from({ length: Math.ceil(sent.length / 65_536) }, (_, n) =>
-    sent.subarray(n * 65_536, (n + 1) * 65_536),
+const openStdin = (stdin: Buffer) => async () => {
+  const pieces = Array.from({ length: Math.ceil(stdin.length / 65_536) }, (_, n) =>
+    stdin.subarray(n * 65_536, (n + 1) * 65_536),
   );
   const options = { sizeBytes: bytes.length, chunkBytes, realPath: 'stdin-of-this-test' };
   return new StreamSource(Readable.from(pieces), options);
@@ -154,45 +154,45 @@ const streamed = (sent: Buffer) => async () => {
 
 it('stdin is uploaded completely when the connection breaks', async () => {
   fault = ({ method, nth }) => (method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined);
-  const uploaded = await upload(streamed(bytes));
+  const uploaded = await runUpload(openStdin(bytes));
   expect(uploaded).toMatchObject({ verified: true, resumedFrom: null });
-  expect(stored(uploaded).equals(bytes)).toBe(true);
+  expect(storedBytes(uploaded).equals(bytes)).toBe(true);
 });
 
 it('an upload of stdin resumes where an earlier run stopped when the same input is piped again', async () => {
-  fault = endAtThirdChunk;
-  await expect(upload(streamed(bytes))).rejects.toThrow('credit balance');
+  fault = failThirdChunk;
+  await expect(runUpload(openStdin(bytes))).rejects.toThrow('credit balance');
   fault = () => undefined;
-  const other = Buffer.concat([bytes.subarray(0, 10), Buffer.from('x'), bytes.subarray(11)]);
-  await expect(upload(streamed(other))).rejects.toMatchObject({
+  const otherInput = Buffer.concat([bytes.subarray(0, 10), Buffer.from('x'), bytes.subarray(11)]);
+  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({
     explanation: { code: 'file_changed' },
   });
-  const uploaded = await upload(streamed(bytes));
+  const uploaded = await runUpload(openStdin(bytes));
   expect(uploaded).toMatchObject({ verified: true, resumedFrom: 2 * chunkBytes });
-  expect(stored(uploaded).equals(bytes)).toBe(true);
+  expect(storedBytes(uploaded).equals(bytes)).toBe(true);
 });
 
 it('the same stdin is not uploaded twice, and different input is not mistaken for it', async () => {
   store.finish = (entry) => store.write(entry); // as queue workers do, and where the receipt cannot be written
-  const first = await upload(streamed(bytes));
-  const again = await upload(streamed(bytes));
-  expect(again).toMatchObject({ assetUid: first.assetUid, bytesSent: 0 });
-  const other = Buffer.concat([bytes.subarray(1), Buffer.from('x')]);
-  await expect(upload(streamed(other))).rejects.toMatchObject({
+  const firstUpload = await runUpload(openStdin(bytes));
+  const secondUpload = await runUpload(openStdin(bytes));
+  expect(secondUpload).toMatchObject({ assetUid: firstUpload.assetUid, bytesSent: 0 });
+  const otherInput = Buffer.concat([bytes.subarray(1), Buffer.from('x')]);
+  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({
     explanation: { code: 'file_missing' },
   });
 });
 
 it('a remote file counts as changed by its ETag, or by its modification time if it has no ETag', () => {
-  const day = { sizeBytes: 1, mtimeNs: '1', validator: '"a"' };
-  expect(describeChange(day, { ...day, validator: '"b"' })).toBe('the server has a different version of it');
-  expect(describeChange(day, { ...day, mtimeNs: '2' })).toBeUndefined();
-  expect(describeChange({ sizeBytes: 1, mtimeNs: '1' }, { ...day, mtimeNs: '2' })).toBeDefined();
+  const identity = { sizeBytes: 1, mtimeNs: '1', validator: '"a"' };
+  expect(describeChange(identity, { ...identity, validator: '"b"' })).toBe('the server has a different version of it');
+  expect(describeChange(identity, { ...identity, mtimeNs: '2' })).toBeUndefined();
+  expect(describeChange({ sizeBytes: 1, mtimeNs: '1' }, { ...identity, mtimeNs: '2' })).toBeDefined();
 });
 
 it.each([-1, 1])('an upload of stdin fails when its length differs from the declared size by %d byte', async (more) => {
-  const sent = more > 0 ? Buffer.concat([bytes, Buffer.alloc(more)]) : bytes.subarray(0, more);
-  const failure = await upload(streamed(sent)).catch((error) => error as MediactlError);
+  const stdin = more > 0 ? Buffer.concat([bytes, Buffer.alloc(more)]) : bytes.subarray(0, more);
+  const failure = await runUpload(openStdin(stdin)).catch((error) => error as MediactlError);
   expect(failure).toMatchObject({ exitCode: 2, explanation: { code: 'stdin_size_differs' } });
   const entries = await store.list();
   expect(entries).toMatchObject([{ state: 'open', offset: 4 * chunkBytes }]);

@@ -99,13 +99,13 @@ async function startQueue({ start, kind }: TestStore): Promise<StoreAdapter> {
 }
 
 /** Returns the error with which each write to a store fails. */
-const failuresOf = (store: UploadStore) => {
+const writeErrorsOf = (store: UploadStore) => {
   const calls = [
     () => store.write({ ...openEntry, offset: 1 }),
     () => store.finish({ ...openEntry, offset: 2 }, {} as never),
     () => store.remove(id),
   ];
-  return Promise.all(calls.map((call) => call().then(() => 'changes', seenError)));
+  return Promise.all(calls.map((call) => call().then(() => 'succeeds', seenError)));
 };
 
 describe('uploads in SQLite', () => {
@@ -117,7 +117,7 @@ function testLocal(): void {
   beforeEach(() => {
     folder = temporaryFolder();
   });
-  const open = async (pid?: number) => {
+  const openProcess = async (pid?: number) => {
     const opened = await openLocal(folder, pid);
     let isEnded = false;
     const end = async () => {
@@ -127,81 +127,81 @@ function testLocal(): void {
     onTestFinished(end);
     return { ...opened, end };
   };
-  const held = { code: 'upload_in_progress', exit: 6 };
+  const inProgressError = { code: 'upload_in_progress', exit: 6 };
 
   it('an upload that one process has locked is locked for every other process until its release', async () => {
-    const [first, second] = [await open(11), await open(12)];
-    const release = await first.store.lock(id);
-    const refused = await second.store.lock(id).catch((error) => error);
-    expect(seenError(refused)).toMatchObject(held);
+    const [firstProcess, secondProcess] = [await openProcess(11), await openProcess(12)];
+    const release = await firstProcess.store.lock(id);
+    const refused = await secondProcess.store.lock(id).catch((error) => error);
+    expect(seenError(refused)).toMatchObject(inProgressError);
     expect(refused.message).toContain('pid 11');
     await release();
-    const releaseSecond = await second.store.lock(id);
-    expect(await first.store.lock(id).catch(seenError)).toMatchObject(held);
+    const releaseSecond = await secondProcess.store.lock(id);
+    expect(await firstProcess.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
     await release(); // its lock is another's by now
-    expect(await first.store.lock(id).catch(seenError)).toMatchObject(held);
+    expect(await firstProcess.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
     await releaseSecond();
-    const releaseAgain = await first.store.lock(id);
+    const releaseAgain = await firstProcess.store.lock(id);
     await release(); // nor is it the later lock of the same process
-    expect(await second.store.lock(id).catch(seenError)).toMatchObject(held);
+    expect(await secondProcess.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
     await releaseAgain();
     expect(queryState(folder, 'SELECT * FROM uploads')).toEqual([]);
   });
 
   it('only one of many processes that lock an upload at the same time succeeds', async () => {
-    const all = await Promise.all(Array.from({ length: 8 }, (_, n) => open(100 + n)));
-    const locked = await Promise.all(all.map(({ store }) => store.lock(id).catch(seenError)));
-    expect(locked.filter((each) => typeof each === 'function')).toHaveLength(1);
-    for (const each of locked) if (typeof each !== 'function') expect(each).toMatchObject(held);
+    const processes = await Promise.all(Array.from({ length: 8 }, (_, n) => openProcess(100 + n)));
+    const results = await Promise.all(processes.map(({ store }) => store.lock(id).catch(seenError)));
+    expect(results.filter((result) => typeof result === 'function')).toHaveLength(1);
+    for (const result of results) if (typeof result !== 'function') expect(result).toMatchObject(inProgressError);
   });
 
   it('only one of many processes takes over the lock of a dead process', async () => {
-    const dead = await open();
-    await dead.store.lock(id);
-    await dead.store.write(openEntry);
-    const all = await Promise.all(Array.from({ length: 8 }, (_, n) => open(100 + n)));
-    await dead.end();
-    const locked = await Promise.all(all.map(({ store }) => store.lock(id).catch(seenError)));
-    expect(locked.filter((each) => typeof each === 'function')).toHaveLength(1);
-    expect(await all[0]?.store.read(id)).toEqual(openEntry);
+    const deadProcess = await openProcess();
+    await deadProcess.store.lock(id);
+    await deadProcess.store.write(openEntry);
+    const processes = await Promise.all(Array.from({ length: 8 }, (_, n) => openProcess(100 + n)));
+    await deadProcess.end();
+    const results = await Promise.all(processes.map(({ store }) => store.lock(id).catch(seenError)));
+    expect(results.filter((each) => typeof each === 'function')).toHaveLength(1);
+    expect(await processes[0]?.store.read(id)).toEqual(openEntry);
   });
 
   it('a lock outlives the removal of its entry, and finishing an upload unlocks it', async () => {
-    const [own, other] = [await open(), await open()];
-    const release = await own.store.lock(id);
-    await own.store.write(openEntry);
-    await own.store.remove(id);
-    expect(await own.store.read(id)).toBeUndefined();
-    expect(await other.store.lock(id).catch(seenError)).toMatchObject(held);
-    await own.store.write(openEntry);
-    await own.store.finish(openEntry, receipt);
-    await (await other.store.lock(id))();
+    const [owner, otherProcess] = [await openProcess(), await openProcess()];
+    const release = await owner.store.lock(id);
+    await owner.store.write(openEntry);
+    await owner.store.remove(id);
+    expect(await owner.store.read(id)).toBeUndefined();
+    expect(await otherProcess.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
+    await owner.store.write(openEntry);
+    await owner.store.finish(openEntry, receipt);
+    await (await otherProcess.store.lock(id))();
     await release();
-    expect(await other.receipts.count()).toBe(1);
+    expect(await otherProcess.receipts.count()).toBe(1);
   });
 
   it('an upload entry that another process has locked is not removed', async () => {
-    const [own, other] = [await open(), await open()];
-    await own.store.lock(id);
-    await own.store.write(openEntry);
-    await other.store.remove(id);
-    expect(await own.store.read(id)).toEqual(openEntry);
-    expect(await other.store.lock(id).catch(seenError)).toMatchObject(held);
-    await own.end();
-    await (await other.store.lock(id))();
-    await other.store.remove(id);
-    expect(await other.store.read(id)).toBeUndefined();
+    const [owner, otherProcess] = [await openProcess(), await openProcess()];
+    await owner.store.lock(id);
+    await owner.store.write(openEntry);
+    await otherProcess.store.remove(id);
+    expect(await owner.store.read(id)).toEqual(openEntry);
+    expect(await otherProcess.store.lock(id).catch(seenError)).toMatchObject(inProgressError);
+    await owner.end();
+    await (await otherProcess.store.lock(id))();
+    await otherProcess.store.remove(id);
+    expect(await otherProcess.store.read(id)).toBeUndefined();
   });
 
   it('the temporary file of a killed process is removed with its lock unless an upload entry needs it', async () => {
     const files = ['locked', 'kept'].map((name) => join(folder, name)) as [string, string];
     for (const file of files) writeFileSync(file, 'stdin');
-    const dead = await open();
-    await dead.store.lock('locked', files[0]);
-    await dead.store.lock('kept', files[1]);
-    await dead.store.write({ ...openEntry, id: 'kept' });
-    await dead.end();
-    const { store } = await open();
+    const deadProcess = await openProcess();
+    await deadProcess.store.lock('locked', files[0]);
+    await deadProcess.store.lock('kept', files[1]);
+    await deadProcess.store.write({ ...openEntry, id: 'kept' });
+    await deadProcess.end();
+    const { store } = await openProcess();
     await store.lock('another');
     expect(files.map((file) => existsSync(file))).toEqual([false, true]);
     for (const each of ['locked', 'kept']) await store.lock(each);
@@ -209,7 +209,7 @@ function testLocal(): void {
   });
 
   it('a row of the uploads table without an entry is only a lock', async () => {
-    const { store } = await open();
+    const { store } = await openProcess();
     await store.write(openEntry);
     changeState(folder, 'UPDATE uploads SET entry = NULL');
     expect([await store.read(id), await store.list()]).toEqual([undefined, []]);
@@ -243,39 +243,39 @@ describe.each([
 });
 
 function testQueue(current: () => StoreAdapter): void {
-  const lost = errorInTable('lease_lost');
+  const leaseLostError = errorInTable('lease_lost');
 
-  const open = (of: string, clock?: Clock) => current().open(of, clock);
+  const claimJob = (of: string, clock?: Clock) => current().open(of, clock);
   it('an attempt cannot write after another attempt has claimed its job', async () => {
-    const first = await open(id);
-    await first.store.write(openEntry);
-    await open(id);
-    expect(await failuresOf(first.store)).toEqual([lost, lost, lost]);
-    const second = await open(id);
-    expect(await second.store.read(id)).toMatchObject({ offset: 0 });
-    await second.store.write({ ...openEntry, offset: 3 });
-    expect(await second.store.read(id)).toMatchObject({ offset: 3 });
-    expect(await (await open(id)).store.read(id)).toMatchObject({ offset: 3 });
+    const firstAttempt = await claimJob(id);
+    await firstAttempt.store.write(openEntry);
+    await claimJob(id);
+    expect(await writeErrorsOf(firstAttempt.store)).toEqual([leaseLostError, leaseLostError, leaseLostError]);
+    const secondAttempt = await claimJob(id);
+    expect(await secondAttempt.store.read(id)).toMatchObject({ offset: 0 });
+    await secondAttempt.store.write({ ...openEntry, offset: 3 });
+    expect(await secondAttempt.store.read(id)).toMatchObject({ offset: 3 });
+    expect(await (await claimJob(id)).store.read(id)).toMatchObject({ offset: 3 });
   });
 
   it('an attempt cannot write after its clock jumps past the lease, even if the clock is set back', async () => {
     let aheadMs = 0;
     const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
-    const { store: jumped } = await open(id, clock);
-    await jumped.write(openEntry);
+    const { store: attemptStore } = await claimJob(id, clock);
+    await attemptStore.write(openEntry);
     aheadMs = leaseMs;
-    expect(await failuresOf(jumped)).toEqual([lost, lost, lost]);
+    expect(await writeErrorsOf(attemptStore)).toEqual([leaseLostError, leaseLostError, leaseLostError]);
     aheadMs = 0;
-    expect(await failuresOf(jumped)).toEqual([lost, lost, lost]);
-    expect(await (await open(id)).store.read(id)).toMatchObject({ offset: 0 });
+    expect(await writeErrorsOf(attemptStore)).toEqual([leaseLostError, leaseLostError, leaseLostError]);
+    expect(await (await claimJob(id)).store.read(id)).toMatchObject({ offset: 0 });
   });
 
   it('claiming one job does not end the attempt of a different job', async () => {
-    const { store: first } = await open(id);
-    await (await open('another')).store.write({ ...openEntry, id: 'another' });
-    await first.write(openEntry);
-    await first.remove(id);
-    expect(await (await open(id)).store.read(id)).toBeUndefined();
-    expect(await (await open('another')).store.read('another')).toMatchObject({ id: 'another' });
+    const { store: firstStore } = await claimJob(id);
+    await (await claimJob('another')).store.write({ ...openEntry, id: 'another' });
+    await firstStore.write(openEntry);
+    await firstStore.remove(id);
+    expect(await (await claimJob(id)).store.read(id)).toBeUndefined();
+    expect(await (await claimJob('another')).store.read('another')).toMatchObject({ id: 'another' });
   });
 }

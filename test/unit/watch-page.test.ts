@@ -4,18 +4,18 @@ import type { PlaybackInfo } from '../../src/contract/types.ts';
 import { computeResumePosition } from '../../src/sandbox/routes/watch.ts';
 import { renderNoticePage, renderWatchPage, type WatchPageInput } from '../../src/web/watch/server/page.ts';
 
-const pageOf = (info: PlaybackInfo, input: Partial<WatchPageInput> = {}) =>
+const renderPage = (info: PlaybackInfo, input: Partial<WatchPageInput> = {}) =>
   renderWatchPage({ title: 'A title', script: 'play()', info, ...input });
-const http = (path: string) => `http://127.0.0.1:4520/${path}`;
+const urlOf = (path: string) => `http://127.0.0.1:4520/${path}`;
 
 describe('escaping', () => {
   const hostile = `</title></script><script>alert(1)</script><!-- " ' & `;
 
   it('the watch page escapes titles, chapters and messages', () => {
-    const { html } = pageOf(
+    const { html } = renderPage(
       {
         type: 'video',
-        source_url: { url: http('a') },
+        source_url: { url: urlOf('a') },
         chapters: [{ title: hostile, start_time: 3723.5 }],
       },
       { title: hostile, config: { theme: `"><script>` } },
@@ -26,12 +26,12 @@ describe('escaping', () => {
     expect(html).not.toContain('<script>alert');
     expect(html.match(/<script/g)).toHaveLength(2);
     expect(renderNoticePage(hostile, hostile).html).not.toContain('<script');
-    expect(pageOf({ type: hostile }).html).not.toContain('<script>alert');
+    expect(renderPage({ type: hostile }).html).not.toContain('<script>alert');
   });
 
   it('the watch page escapes its script and the JSON for the script', () => {
-    const { html } = pageOf(
-      { type: 'document', url: http('a') },
+    const { html } = renderPage(
+      { type: 'document', url: urlOf('a') },
       { title: hostile, contentType: 'text/plain', script: `x = '</script><!--'` },
     );
     const [, setup] = /<script type="application\/json"[^>]*>(.*?)<\/script>/.exec(html) ?? [];
@@ -50,7 +50,7 @@ describe('escaping', () => {
         { type: 'document', url },
         { type: 'third_party', embed_url: url },
       ]) {
-        const { html } = pageOf(info, { poster: url });
+        const { html } = renderPage(info, { poster: url });
         expect(html).toContain('provides nothing to play');
         expect(html).not.toMatch(/ (src|href|poster)="(?!data:,)/);
       }
@@ -62,8 +62,8 @@ describe('Content-Security-Policy', () => {
   const directives = (policy: string) => Object.fromEntries(policy.split('; ').map((each) => each.split(/ (.*)/s)));
 
   it('the Content-Security-Policy allows the page’s script and style by hash, and the asset’s media', () => {
-    const { html, contentSecurityPolicy } = pageOf(
-      { type: 'video', hls_url: { url: http('a.m3u8') }, source_url: { url: http('a.mp4') } },
+    const { html, contentSecurityPolicy } = renderPage(
+      { type: 'video', hls_url: { url: urlOf('a.m3u8') }, source_url: { url: urlOf('a.mp4') } },
       { poster: 'https://images.example/a.jpg', position: { url: '/p', playbackToken: 't' } },
     );
     const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -83,10 +83,10 @@ describe('Content-Security-Policy', () => {
   });
 
   it('the Content-Security-Policy allows subtitles to be fetched and to be played from a blob', () => {
-    const { contentSecurityPolicy } = pageOf({
+    const { contentSecurityPolicy } = renderPage({
       type: 'audio',
-      source: http('a.mp3'),
-      subtitle_tracks: ['https://texts.example/a.vtt', { src: http('b.vtt') }, { label: 'x' }],
+      source: urlOf('a.mp3'),
+      subtitle_tracks: ['https://texts.example/a.vtt', { src: urlOf('b.vtt') }, { label: 'x' }],
     });
     expect(directives(contentSecurityPolicy)).toMatchObject({
       'media-src': 'http://127.0.0.1:4520 blob:',
@@ -95,21 +95,21 @@ describe('Content-Security-Policy', () => {
   });
 
   it('the Content-Security-Policy allows the hosts of the waveform and the sprites', () => {
-    const sound = pageOf({ type: 'audio', source: 'https://a.example/a.mp3', waveform_url: { url: http('w') } });
+    const sound = renderPage({ type: 'audio', source: 'https://a.example/a.mp3', waveform_url: { url: urlOf('w') } });
     expect(directives(sound.contentSecurityPolicy)).toMatchObject({
       'img-src': 'data: http://127.0.0.1:4520 blob:',
       'connect-src': 'http://127.0.0.1:4520',
       'media-src': 'https:',
     });
-    const film = pageOf({ type: 'video', source_url: 'https://a.example/a.mp4', preview_sprites_url: http('s') });
-    expect(directives(film.contentSecurityPolicy)).toMatchObject({
+    const video = renderPage({ type: 'video', source_url: 'https://a.example/a.mp4', preview_sprites_url: urlOf('s') });
+    expect(directives(video.contentSecurityPolicy)).toMatchObject({
       'img-src': 'data: http://127.0.0.1:4520',
       'connect-src': 'http://127.0.0.1:4520',
     });
   });
 
   it('the Content-Security-Policy allows no media when the page loads none', () => {
-    const { contentSecurityPolicy } = pageOf({ type: 'video', blocked: true });
+    const { contentSecurityPolicy } = renderPage({ type: 'video', blocked: true });
     expect(directives(contentSecurityPolicy)).toMatchObject({
       'media-src': "'none'",
       'connect-src': "'none'",
@@ -119,7 +119,7 @@ describe('Content-Security-Policy', () => {
 });
 
 it('the watch page of a blocked asset contains no media URL', () => {
-  const { html } = pageOf({ type: 'video', blocked: true, hls_url: { url: http('a.m3u8') } });
+  const { html } = renderPage({ type: 'video', blocked: true, hls_url: { url: urlOf('a.m3u8') } });
   expect(html).toContain('This asset cannot be played.');
   expect(html).not.toContain('a.m3u8');
 });
@@ -127,10 +127,10 @@ it('the watch page of a blocked asset contains no media URL', () => {
 describe('details below the player', () => {
   const hostile = '</p><script>alert(1)</script>';
   const escaped = '&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;';
-  const film = { type: 'video', source_url: { url: http('a?b="&c') } };
+  const videoInfo = { type: 'video', source_url: { url: urlOf('a?b="&c') } };
 
   it('the watch page shows the description, tags and a source link as escaped text', () => {
-    const { html } = pageOf(film, {
+    const { html } = renderPage(videoInfo, {
       title: hostile,
       description: ` ${hostile}\nLine two `,
       tags: ['sea', { slug: 'night' }, { slug: 'x', name: hostile }, null, '', { slug: {} }, [1]],
@@ -139,32 +139,32 @@ describe('details below the player', () => {
     const tags = ['sea', 'night', escaped].map((tag) => `<li>${tag}</li>`);
     expect(html).toContain(`<ul class="tags" aria-label="Tags">${tags.join('\n')}</ul>`);
     expect(html).toContain(
-      `href="${http('a?b=%22&amp;c')}" download="${escaped}" target="_blank" rel="noreferrer">Download the source`,
+      `href="${urlOf('a?b=%22&amp;c')}" download="${escaped}" target="_blank" rel="noreferrer">Download the source`,
     );
     expect(html.match(/<script/g)).toHaveLength(2);
   });
 
   it.each<[string, PlaybackInfo, string | undefined]>([
-    ['audio', { type: 'audio', source: http('s') }, http('s')],
-    ['image', { type: 'image', variants: [{ url: http('s') }, { url: http('l'), width: 9 }] }, http('l')],
-    ['document', { type: 'document', url: http('d') }, http('d')],
-    ['video with HLS only', { type: 'video', hls_url: http('h') }, undefined],
-    ['third party', { type: 'third_party', embed_url: http('e') }, undefined],
+    ['audio', { type: 'audio', source: urlOf('s') }, urlOf('s')],
+    ['image', { type: 'image', variants: [{ url: urlOf('s') }, { url: urlOf('l'), width: 9 }] }, urlOf('l')],
+    ['document', { type: 'document', url: urlOf('d') }, urlOf('d')],
+    ['video with HLS only', { type: 'video', hls_url: urlOf('h') }, undefined],
+    ['third party', { type: 'third_party', embed_url: urlOf('e') }, undefined],
   ])('the watch page links the source file if there is one: %s', (_, info, url) => {
-    const [, linked] = /<a href="([^"]*)" download=/.exec(pageOf(info).html) ?? [];
+    const [, linked] = /<a href="([^"]*)" download=/.exec(renderPage(info).html) ?? [];
     expect(linked).toBe(url);
   });
 
   it.each([null, undefined, 7n, {}, [], { description: 'x' }, ' \n'])(
     'the watch page shows no description, tags or source link when their value is %s',
     (description) => {
-      const { html } = pageOf({ type: 'video', hls_url: http('h') }, { description, tags: description });
+      const { html } = renderPage({ type: 'video', hls_url: urlOf('h') }, { description, tags: description });
       expect(html).not.toMatch(/class="(description|tags)"|download/);
     },
   );
 
   it('the watch page shows no details below the player when it is framed', () => {
-    const { html } = pageOf(film, { title: 'Framed', description: 'Words', tags: ['sea'], isFramed: true });
+    const { html } = renderPage(videoInfo, { title: 'Framed', description: 'Words', tags: ['sea'], isFramed: true });
     expect(html).not.toMatch(/<h1|Words|sea|Download/);
     expect(html).toContain('<title>Framed</title>');
     expect(html).toContain('aria-label="Framed"');
@@ -181,14 +181,14 @@ it.each<[unknown, unknown, string]>([
   [undefined, 'x', 'This asset cannot be played.'],
   [{ status: 'failed' }, 'x', 'This asset cannot be played.'],
 ])('the watch page explains why nothing can be played for the status %j', (status, reason, words) => {
-  const { html } = pageOf({ type: 'video', blocked: true }, { status, reason });
+  const { html } = renderPage({ type: 'video', blocked: true }, { status, reason });
   expect(html).toContain(`<p class="message">${words}`);
 });
 
 it('the watch page plays media of any status, and explains the status when there is no URL', () => {
   const progress = { status: 'failed', reason: 'no codec' };
-  expect(pageOf({ type: 'video', blocked: 'false', hls_url: http('h') }, progress).html).toContain('<video');
-  expect(pageOf({ type: 'video' }, progress).html).toContain('Processing failed: no codec');
+  expect(renderPage({ type: 'video', blocked: 'false', hls_url: urlOf('h') }, progress).html).toContain('<video');
+  expect(renderPage({ type: 'video' }, progress).html).toContain('Processing failed: no codec');
 });
 
 it.each([

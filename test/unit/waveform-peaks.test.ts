@@ -27,8 +27,8 @@ it.each([
 });
 
 it('parsePeaks limits a waveform to 2,000 peaks and keeps the loudest', () => {
-  const long = Array.from({ length: 500_000 }, (_, at) => (at === 250_001 ? 1 : 0.1));
-  const peaks = parsePeaks(long) as number[];
+  const longWaveform = Array.from({ length: 500_000 }, (_, at) => (at === 250_001 ? 1 : 0.1));
+  const peaks = parsePeaks(longWaveform) as number[];
   expect(peaks).toHaveLength(2000);
   expect(peaks.filter((peak) => peak === 1)).toHaveLength(1);
   expect(downsamplePeaks([0.1, 0.9], 4)).toEqual([0.1, 0.1, 0.9, 0.9]);

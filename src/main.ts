@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import packageJson from '../package.json' with { type: 'json' };
+import { exitCodes } from './cli/error-hints.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
-import { exitCodes } from './client/error-table.ts';
 import { MediactlError } from './client/errors.ts';
 import { systemClock } from './contract/clock.ts';
 import { hideSqliteWarning } from './contract/sqlite.ts';
@@ -57,12 +58,27 @@ async function main(): Promise<void> {
     signal: interruption.signal,
     directories: findUserFolders(),
     version: packageJson.version,
+    wrapFirstRequest: withBaselineWasm,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
   });
   // Exit even if a library keeps a socket open.
   setTimeout(() => process.exit(), exitGraceMs).unref();
+}
+
+/**
+ * Runs `work` while V8 compiles WebAssembly with its baseline compiler only. The first connection compiles undici's
+ * HTTP parser. Optimizing it would occupy threads for 100 ms and delay process exit, without being faster for a few
+ * responses. The flags are restored because V8's code cache is keyed by its flags.
+ */
+async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
+  setFlagsFromString('--liftoff-only');
+  try {
+    return await work();
+  } finally {
+    for (const flag of ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering']) setFlagsFromString(flag);
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { Api } from '../client/api/api.ts';
+import type { WrapFirstRequest } from '../client/http/dispatcher.lazy.ts';
 import { readProxySettings } from '../client/http/proxy.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
 import { Transport } from '../client/http/transport.ts';
@@ -43,6 +44,7 @@ export type Host = {
   sandboxProgram: string;
   playerScript: string;
   browseScript: string;
+  wrapFirstRequest?: WrapFirstRequest;
 };
 
 const defaultRequestTimeoutMs = 30_000;
@@ -296,6 +298,7 @@ export class Context {
       maxWaitMs: settings.maxWaitMs,
       signal: this.signal,
       proxy: readProxySettings(this.host.environment),
+      wrapFirstRequest: this.host.wrapFirstRequest,
       onNotice: (notice) => this.#warnOfWait(notice),
       onWrite: () => this.warnOfProjectFile(),
       trace: settings.debug === 'http' ? (line) => terminal.emit(line) : undefined,

@@ -1,4 +1,4 @@
-import { errorTable, exitCodes } from '../client/error-table.ts';
+import { errorRows } from './error-hints.ts';
 import { buildCommandTree } from './program.ts';
 import { describeCommand } from './reference/command-tree.ts';
 import { assumptionsPage, commandsPage, errorsPage, manPage } from './reference/pages.ts';
@@ -13,7 +13,7 @@ export const manual = async (): Promise<string> => manPage(describeCommand(await
 export const publicInterface = async () => ({
   tree: describeCommand(await buildCommandTree('0.0.0')),
   settings: Object.entries<Setting>(settingTable).map(([name, { variable }]) => [name, variable].join(' ').trim()),
-  errors: Object.entries(errorTable).map(([code, { exit }]) => `${code} exit ${exitCodes[exit]}`),
+  errors: errorRows().map(({ code, exit }) => `${code} exit ${exit}`),
   schemas: JSON.parse(schemasPage()),
 });
 

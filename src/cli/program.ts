@@ -1,10 +1,10 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import envPaths from 'env-paths';
-import { type ExitCode, exitCodes } from '../client/error-table.ts';
 import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
 import type { Context as CommandContext, Host } from './context.ts';
+import { type ExitCode, errorRecord, exitCodeOf, exitCodes, hintOf } from './error-hints.ts';
 import { formatHelpPage } from './help-page.ts';
 import { isHidden, type Noun, nouns } from './nouns.ts';
 import type { Result } from './output/result.ts';
@@ -41,7 +41,7 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     printError(host.terminal, error, format.startsWith('json'));
     if (invocation.settings?.debug)
       host.terminal.emit(String((error.cause as Error | undefined)?.stack ?? error.stack));
-    return error.exitCode;
+    return exitCodeOf(error);
   }
 }
 
@@ -260,12 +260,13 @@ const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}
 
 /** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
 function printError(terminal: Terminal, error: MediactlError, machine: boolean) {
-  if (terminal.log) return terminal.log({ level: 'error', message: error.message, error: error.toJSON() });
-  if (machine) return terminal.emitJson(JSON.stringify({ error: error.toJSON() }));
+  if (terminal.log) return terminal.log({ level: 'error', message: error.message, error: errorRecord(error) });
+  if (machine) return terminal.emitJson(JSON.stringify({ error: errorRecord(error) }));
   // A declined confirmation is not shown as an error.
   if (error.explanation.code === 'declined') return terminal.emit(error.message);
   const { bold, dim, red } = terminal.colors(terminal.stderr);
-  const { reason, lines = [], hint } = error.explanation;
+  const { reason, lines = [] } = error.explanation;
+  const hint = hintOf(error);
   const causes = [...(reason ? [reason] : []), ...lines].map(escapeControls);
   terminal.emitStyled(
     [

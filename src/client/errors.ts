@@ -1,15 +1,68 @@
-import { type ErrorCode, type ExitCode, errorRow, exitCodes } from './error-table.ts';
+import type { NameKey } from '../contract/assumptions.ts';
+import { type ErrorCode, type ErrorKind, isRunEnding, kindOf } from './error-table.ts';
+
+/**
+ * Next steps that only the program's interface can word, with their arguments. The command line names its commands
+ * (`cli/error-hints.ts`).
+ */
+export type Remedies = {
+  add_root: [];
+  check_base_url: [];
+  check_then_start_over: [assetUid: string];
+  compare_download: [];
+  confirm_new_asset: [assetUid: string];
+  create_parents: [path: string];
+  free_spool_space: [];
+  get_playback_token: [];
+  grant_access: [role: string];
+  name_remote: [];
+  name_roots: [];
+  pipe_download: [];
+  pipe_remote: [remote: string];
+  rename_folder: [];
+  replace_tags: [assetUid: string];
+  resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start'];
+  retry_file: [];
+  send_again: [path: string];
+  send_changed_file: [path: string];
+  send_changed_source: [];
+  send_same_input: [];
+  send_spooled_again: [id: string];
+  set_field_name: [key: NameKey, name: string, choice?: string];
+  set_field_names: NameKey[];
+  set_state_dir: [];
+  show_asset: [assetUid: string, purpose: string];
+  show_folders: [];
+  show_playback_info: [];
+  show_second_page: [];
+  show_upload_help: [];
+  show_urls: [assetUid: string];
+  skip_directory: [];
+  spool_input: [path: string];
+  start_local_service: [];
+  start_worker_with_root: [];
+  upload_directory: [path: string];
+  upload_spooled: [path: string];
+  use_smaller_chunks: [];
+  use_uids: [command?: string];
+  wait_again: [];
+  wait_longer: [assetUid: string];
+};
+
+export type Remedy = { [Name in keyof Remedies]: readonly [Name, ...Remedies[Name]] }[keyof Remedies];
 
 export type Explanation = {
   code: ErrorCode;
-  /** Exit code of an error that another mediactl wrote, whose table might differ. */
-  exitCode?: ExitCode | undefined;
   /** Cause of the error, as one sentence without a period. */
   reason?: string | undefined;
   /** More details, one per line, for example the available choices. */
   lines?: readonly string[] | undefined;
-  /** Suggested next step, as a command or a sentence. By default, that of the error's code. */
+  /** Suggested next step in the words of the interface that shows the error. */
   hint?: string | undefined;
+  /** Suggested next step that the interface words. Wins over `hint`. */
+  remedy?: Remedy | undefined;
+  /** Failures of single items, of an error that stands for all of them. */
+  failures?: readonly MediactlError[] | undefined;
   /** HTTP status of the response that caused the error. */
   status?: number | undefined;
   /** True if every remaining item would fail in the same way, so the run is aborted. */
@@ -27,33 +80,30 @@ export type Explanation = {
   underlying?: unknown;
 };
 
-/** An expected failure with a message, a cause, a suggested next step and an exit code. */
+/** An expected failure with a code, a message and a cause. */
 export class MediactlError extends Error {
   readonly explanation: Explanation;
 
   constructor(problem: string, explanation: Explanation) {
     super(problem, { cause: explanation.underlying });
     this.name = 'MediactlError';
-    const { hint } = errorRow(explanation.code);
-    this.explanation = { ...explanation, hint: explanation.hint ?? hint };
+    this.explanation = explanation;
   }
 
-  get exitCode(): ExitCode {
-    const { code, exitCode } = this.explanation;
-    return exitCode ?? exitCodes[errorRow(code).exit];
+  get kind(): ErrorKind {
+    return kindOf(this.explanation.code);
   }
 
   /** Rebuilds an error from its JSON form. Tolerates invalid fields, because another machine might have written it. */
-  static from(record: { [Field in keyof ErrorRecord]?: unknown }): MediactlError {
+  static from(record: { [Field in keyof StoredError]?: unknown }): MediactlError {
     const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
     const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : undefined);
-    const isFailure = (code: unknown): code is ExitCode =>
-      code !== exitCodes.ok && Object.values<unknown>(exitCodes).includes(code);
+    const isRemedy = Array.isArray(record.remedy) && record.remedy.every((each) => typeof each === 'string');
     return new MediactlError(text(record.message) ?? 'unknown error', {
       code: (text(record.code) ?? 'unclassified') as ErrorCode,
-      exitCode: isFailure(record.exit_code) ? record.exit_code : exitCodes.unclassified,
       reason: text(record.cause),
       hint: text(record.hint),
+      remedy: isRemedy ? (record.remedy as unknown as Remedy) : undefined,
       status: number(record.http_status),
       retryable: record.retryable === true,
       retryAfterSeconds: number(record.retry_after_seconds),
@@ -61,9 +111,10 @@ export class MediactlError extends Error {
     });
   }
 
-  /** Returns a copy of the error with some properties replaced, for example with a more specific hint. */
+  /** Returns a copy of the error with some properties replaced. A new hint replaces the remedy. */
   with(more: Partial<Explanation>): MediactlError {
-    return new MediactlError(this.message, { ...this.explanation, ...more });
+    const remedy = more.hint === undefined ? this.explanation.remedy : undefined;
+    return new MediactlError(this.message, { ...this.explanation, remedy, ...more });
   }
 
   /** Returns a copy of the error whose message starts with the uid, path or name of the failed item. */
@@ -71,16 +122,16 @@ export class MediactlError extends Error {
     return new MediactlError(`${subject}: ${this.message}`, this.explanation);
   }
 
-  /** Returns the `error` object of the machine-readable output. */
-  toJSON(): ErrorRecord {
-    const { code, reason, lines, hint, status, retryable, retryAfterSeconds, details } = this.explanation;
+  /** Returns what is stored of the error, to show it later or on another machine. */
+  toJSON(): StoredError {
+    const { code, reason, lines, hint, remedy, status, retryable, retryAfterSeconds, details } = this.explanation;
     return {
       code,
       message: this.message,
       cause: reason ?? lines?.join('; ') ?? null,
       hint: hint ?? null,
+      remedy: remedy ?? null,
       http_status: status ?? null,
-      exit_code: this.exitCode,
       retryable: retryable ?? false,
       retry_after_seconds: retryAfterSeconds ?? null,
       details: details ?? null,
@@ -88,14 +139,13 @@ export class MediactlError extends Error {
   }
 }
 
-/** JSON form of an error. `--json` prints it on stderr under `error`, and `upload --json` next to each failed file. */
-export type ErrorRecord = {
+export type StoredError = {
   code: string;
   message: string;
   cause: string | null;
   hint: string | null;
+  remedy: Remedy | null;
   http_status: number | null;
-  exit_code: number;
   retryable: boolean;
   retry_after_seconds: number | null;
   details: unknown;
@@ -104,19 +154,13 @@ export type ErrorRecord = {
 export const usageError = (problem: string, hint?: string, reason?: string) =>
   new MediactlError(problem, { code: 'usage', reason, hint });
 
-/** Creates an error with exit code 11 that lists the failures. Without `hint`, it has the hint that they share. */
+/** Creates an error that lists the failures. */
 export function partialFailure(problem: string, failures: readonly MediactlError[], hint?: string): MediactlError {
   const lines = failures
     .slice(0, maxListedFailures)
     .map(({ message, explanation: { reason } }) => (reason ? `${message}: ${reason}` : message));
   if (failures.length > maxListedFailures) lines.push(`and ${failures.length - maxListedFailures} more`);
-  const hints = new Set(failures.map(({ explanation }) => explanation.hint));
-  return new MediactlError(problem, {
-    code: 'partial_failure',
-    lines,
-    hint: hint ?? (hints.size === 1 ? [...hints][0] : undefined),
-    details: failures.map((failure) => failure.toJSON()),
-  });
+  return new MediactlError(problem, { code: 'partial_failure', lines, hint, failures });
 }
 
 /** Combines the failures of `count` items: none to undefined, and that of a single item to the failure itself. */
@@ -126,12 +170,8 @@ export const combineFailures = (count: number, problem: string, failures: readon
 /** Maximum number of failures listed in an error message. `details` contains all of them. */
 const maxListedFailures = 10;
 
-const { unauthenticated, forbidden, quota, rateLimited, state, interrupted, terminated } = exitCodes;
-/** Exit codes that abort the whole run, because all remaining items would fail too. */
-const runEndingExitCodes = [unauthenticated, forbidden, quota, rateLimited, state, interrupted, terminated] as number[];
-
-export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
-  runEndingExitCodes.includes(exitCode) || errorRow(explanation.code).endsRun === true || explanation.endsRun === true;
+export const endsTheRun = ({ explanation: { code, endsRun } }: MediactlError): boolean =>
+  isRunEnding(code) || endsRun === true;
 
 /** Creates the error for an item that was not attempted because an earlier failure aborted the run. */
 export const notAttempted = (cause: MediactlError) =>

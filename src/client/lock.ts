@@ -15,7 +15,7 @@ export async function loadPackage<T>(name: string, load: () => Promise<T>): Prom
   } catch (error) {
     const [reason] = (error as Error).message.split('\n');
     const explanation = { code: 'incomplete_install', reason, underlying: error } as const;
-    throw new MediactlError(`mediactl is not fully installed: cannot load ${name}`, explanation);
+    throw new MediactlError(`the installation is incomplete: cannot load ${name}`, explanation);
   }
 }
 
@@ -217,7 +217,7 @@ export class NamedLocks {
 
 /** Creates the error for a lock that another process has held for longer than its work should take. */
 export const lockTimeoutError = (path: string) =>
-  new MediactlError('another mediactl process is already doing this', {
+  new MediactlError('another process is already doing this', {
     code: 'locked',
     reason: `it has locked ${path}`,
   });

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
+import { exitCodes } from '../../src/cli/error-hints.ts';
 import { environmentRows } from '../../src/cli/reference/topics.ts';
-import { exitCodes } from '../../src/client/error-table.ts';
 import { anchorsIn, docsPages, linksIn, readPage, repository } from '../support/manual.ts';
 
 const allPages = [

@@ -357,7 +357,7 @@ describe('stopped uploads', () => {
     let patchRequests = 0;
     service.fault = ({ method }) => {
       if (method === 'PATCH' && ++patchRequests === 2)
-        interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+        interruption.abort(new MediactlError('interrupted', { code: 'interrupted' }));
       return undefined;
     };
     const args = ['upload', path, '--force', '--chunk-size', '1000'];
@@ -416,7 +416,7 @@ it.each([
   const interruption = new AbortController();
   const interruptAtRateLimit = (text: string) => {
     if (/rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate_limited","until"/.test(text))
-      interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+      interruption.abort(new MediactlError('interrupted', { code: 'interrupted' }));
   };
   const args = ['upload', '--flatten', directory, '--progress', mode, '--wait'];
   const { code, stderr } = await cli.run(args, { signal: interruption.signal, onStderr: interruptAtRateLimit });

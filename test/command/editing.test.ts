@@ -163,7 +163,7 @@ it('assets rm exits with 130 if it is interrupted, and prints a record for every
   const uids = await createAssets(30, 'stopped');
   const interruption = new AbortController();
   const service = await startServer(async (_request, response) => {
-    interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+    interruption.abort(new MediactlError('interrupted', { code: 'interrupted' }));
     await new Promise((resolve) => setTimeout(resolve, 20));
     respond(response, 204);
   });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ErrorRecord } from '../../src/client/errors.ts';
+import type { ErrorRecord } from '../../src/cli/error-hints.ts';
 import { Cli } from '../support/cli.ts';
 import { errorInTable, recordedError } from '../support/errors.ts';
 import { workspaceUid } from '../support/fake-library.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openAccountLibrary } from '../../src/cli/commands/browse/account-library.ts';
-import type { ErrorRecord } from '../../src/client/errors.ts';
+import type { ErrorRecord } from '../../src/cli/error-hints.ts';
 import { tryLock } from '../../src/client/lock.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
@@ -440,7 +440,7 @@ describe('ignored writes', () => {
     expect(await errorAt(url, ['assets', 'update', assetUid, '--name', 'Other'])).toEqual({
       code: 'write_ignored',
       exit: 6,
-      hint: 'mediactl get ID, to see its fields',
+      hint: `mediactl get ${assetUid}, to see its fields`,
     });
   });
 

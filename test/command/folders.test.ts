@@ -187,7 +187,7 @@ describe('upload --create-folders', () => {
     expect(stderr).toContain('skipped: 3 system files');
     expect(await cli.json([...args, '--include', '._*', '--include', '*.txt'])).toHaveLength(4);
     expect(await cli.json([...args, '--include', '*'])).toHaveLength(7);
-    expect(stderr).toContain("such as .DS_Store; --include '*' uploads all files");
+    expect(stderr).toContain('such as .DS_Store (the include pattern * uploads all files)');
     const oneSkipped = await cli.run([...args, '--exclude', '._*', '--exclude', 'Thumbs.db']);
     expect(oneSkipped.stderr).toContain('skipped: 1 system file, such as');
   });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exitCodes } from '../../src/client/error-table.ts';
+import { exitCodes } from '../../src/cli/error-hints.ts';
 import { Cli } from '../support/cli.ts';
 import { optionalClock } from '../support/clock.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';

@@ -52,7 +52,7 @@ describe('redirects', () => {
       environment: { MEDIACTL_BASE_URL: service },
     });
     expect(ran.code).toBe(10);
-    expect(ran.stderr).toContain('a redirect, which mediactl does not follow');
+    expect(ran.stderr).toContain('a redirect, which is not followed');
     expect(requests).toEqual(['POST /api/external/v1/things/']);
   });
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { exitCodes } from '../../src/client/error-table.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
@@ -401,7 +400,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   it('upload --queue --wait exits with 130 on Ctrl-C, and the workers continue', async () => {
     const path = createFile('patient.md');
     const abort = new AbortController();
-    const interrupted = new MediactlError('interrupted', { code: 'interrupted', exitCode: exitCodes.interrupted });
+    const interrupted = new MediactlError('interrupted', { code: 'interrupted' });
     const uploadRun = run(['upload', path, '--queue', '--wait'], { signal: abort.signal });
     await waitUntil(async () => (await listJobs()).length === 1);
     abort.abort(interrupted);
@@ -593,7 +592,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const worker = startWorker();
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
     worker.stop.abort();
-    expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads cleanup on this machine lists it');
+    expect((await worker.ended).stderr).toContain('named lost.md; this machine has recorded it for cleanup');
   });
 
   it('a worker fails a job with queue_service_mismatch if the job is for another service', async () => {

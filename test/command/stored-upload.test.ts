@@ -13,7 +13,7 @@ import { changeState, databaseFile, failWrites, queryState } from '../support/st
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
-const interruptedError = () => new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 });
+const interruptedError = () => new MediactlError('interrupted', { code: 'interrupted' });
 
 describe('several files in one upload', () => {
   it('upload sends a corrected file again after the processing of the first version failed', async () => {

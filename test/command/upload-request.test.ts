@@ -64,7 +64,7 @@ it('runUpload returns the records of its files', async () => {
 
 it('runUpload returns the error to exit with, and the upload can be listed, resumed and forgotten', async () => {
   setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
-  expect((await uploadWith()).failure).toMatchObject({ exitCode: 7 });
+  expect((await uploadWith()).failure).toMatchObject({ kind: 'quota' });
   setup.fault = () => undefined;
   const listUploads = () =>
     withContext(async (context) => readOutcome(await runList(context, { finished: false, queue: undefined })));
@@ -106,5 +106,5 @@ it('runCheck returns the missing files and the error to exit with', async () => 
   );
   const { path } = setup;
   expect(outcome.records).toContainEqual({ path, outcome: 'missing_remotely', asset_uid: null });
-  expect(outcome.failure).toMatchObject({ exitCode: 11 });
+  expect(outcome.failure).toMatchObject({ kind: 'partial' });
 });

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { exitCodes } from '../../src/cli/error-hints.ts';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
-import { exitCodes } from '../../src/client/error-table.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliResult } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
@@ -73,8 +73,7 @@ class SoakUser {
 
   #interrupt(): void {
     this.events.push('interrupted');
-    const { interrupted: exitCode } = exitCodes;
-    this.#interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode }));
+    this.#interruption.abort(new MediactlError('interrupted', { code: 'interrupted' }));
   }
 
   /** Injects a client-side fault: a clock change, a new key, a full disk or Ctrl-C. */

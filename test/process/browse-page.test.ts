@@ -292,7 +292,7 @@ it('the browse server returns readable errors when the service refuses a request
     status: 403,
   });
   const lockedError = (await (await fetchPage('assets/gone')).json()).error;
-  expect(lockedError.hint).toMatch(/^in a terminal: mediactl auth login/);
+  expect(lockedError.hint).toMatch(/sign in again/);
   const malformed = await fetchPage('folders');
   expect(malformed.status).toBe(502);
   expect((await malformed.json()).error.problem).toBeTypeOf('string');

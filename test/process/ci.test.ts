@@ -201,7 +201,7 @@ describe('CI steps', () => {
       inputs: { paths: 'renders/*.md\nrenders/-n\nrenders/renders*/**/*.md' },
     });
     expect(secondRun.failed).toEqual([expect.stringMatching(/^Upload: 11/)]);
-    expect(secondRun.failed[0]).toContain('link.md is outside of --root');
+    expect(secondRun.failed[0]).toContain('link.md is outside of the roots');
     const uids: string[] = JSON.parse(secondRun.outputs.uids ?? '');
     const uploadedTexts = uids.map((uid) => readFileSync(join(sandbox.dataDir, 'media', uid, 'source'), 'utf8'));
     expect(uploadedTexts.sort()).toEqual([

@@ -28,7 +28,7 @@ it('an upload without libsql uses the SQLite of Node.js or reports an incomplete
   if (isBuiltin('node:sqlite')) expect(error.code).toBe('refused');
   else {
     expect(recordedError(error)).toEqual(errorInTable('incomplete_install'));
-    expect(error.message).toBe('mediactl is not fully installed: cannot load libsql');
+    expect(error.message).toBe('the installation is incomplete: cannot load libsql');
     expect(error.cause).toBe("Cannot find module 'libsql'");
   }
   expect((await runMediactl('uploads', 'ls')).code).toBe(0);

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { errorRecord } from '../../src/cli/error-hints.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rclone.ts';
@@ -79,7 +80,7 @@ async function openRemote(address: string, signal?: AbortSignal): Promise<Rclone
 const failureOf = (attempt: Promise<unknown>) =>
   attempt.then(
     () => expect.unreachable('it went well'),
-    (error) => (error as MediactlError).toJSON(),
+    (error) => errorRecord(error as MediactlError),
   );
 
 async function readAll(source: UploadSource): Promise<Buffer> {
@@ -265,7 +266,7 @@ describe('rclone server', { tags: 'rclone' }, () => {
     writeRemoteFile('a', someBytes(10));
     const abort = new AbortController();
     await openFirstSource(await openRemote('rclone:far:a', abort.signal));
-    abort.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
+    abort.abort(new MediactlError('enough', { code: 'interrupted' }));
     await waitUntil(() => !isRunning(lastCall('serve').pid));
   });
 
@@ -319,7 +320,7 @@ it('an abort stops an rclone listing that hangs', async () => {
   const abort = new AbortController();
   const opening = failureOf(openRemote('rclone:far:', abort.signal));
   await waitUntil(() => existsSync(join(home, 'called.lsjson')));
-  abort.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
+  abort.abort(new MediactlError('enough', { code: 'interrupted' }));
   expect(await opening).toMatchObject({ code: 'interrupted' });
   await waitUntil(() => !isRunning(lastCall('lsjson').pid));
 });

@@ -1,5 +1,6 @@
-import { type ErrorCode, errorRow, exitCodes } from '../../src/client/error-table.ts';
-import type { ErrorRecord, MediactlError } from '../../src/client/errors.ts';
+import { type ErrorRecord, errorRows, exitCodeOf, hintOf } from '../../src/cli/error-hints.ts';
+import type { ErrorCode } from '../../src/client/error-table.ts';
+import type { MediactlError } from '../../src/client/errors.ts';
 import type { CliResult } from './cli.ts';
 
 /** Public fields of an error: code, exit code and hint. */
@@ -16,14 +17,15 @@ export function errorOf({ code: exit, stderr }: Pick<CliResult, 'stderr'> & { co
 export const recordedError = ({ code, exit_code: exit, hint }: ErrorRecord): SeenError => ({ code, exit, hint });
 
 /** Returns the public fields of a thrown error. */
-export const seenError = ({ exitCode, explanation: { code, hint } }: MediactlError): SeenError => ({
-  code,
-  exit: exitCode,
-  hint: hint ?? null,
+export const seenError = (error: MediactlError): SeenError => ({
+  code: error.explanation.code,
+  exit: exitCodeOf(error),
+  hint: hintOf(error) ?? null,
 });
 
 /** Returns the public fields of an error code from the error table. */
-export const errorInTable = (code: ErrorCode): SeenError => {
-  const { exit, hint = null } = errorRow(code);
-  return { code, exit: exitCodes[exit], hint };
+export const errorInTable = (wanted: ErrorCode): SeenError => {
+  const row = errorRows().find(({ code }) => code === wanted);
+  if (!row) throw new Error(`no such error code: ${wanted}`);
+  return { ...row, hint: row.hint ?? null };
 };

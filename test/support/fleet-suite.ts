@@ -392,7 +392,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       });
       onTestFinished(() => opened.close());
       const worker = fleet.worker(['--lease', '1s']);
-      const messages = ['a newer mediactl queued files', 'this worker has resumed'].map((words) =>
+      const messages = ['a newer version queued files', 'this worker has resumed'].map((words) =>
         waitForStderr(worker, words),
       );
       await opened.queue.add('x', { version: 2, path: 'x' } as never, {

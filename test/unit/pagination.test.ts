@@ -45,5 +45,5 @@ it('a list that does not change or only grows is read in a single pass', async (
 it('paging fails with list_changed when the list shrinks during every pass', async () => {
   const { readAll } = createList(3_000, (items) => items.splice(0, 3));
   const error = await readAll().catch((thrown) => thrown);
-  expect([error.exitCode, error.explanation.code]).toEqual([11, 'list_changed']);
+  expect(error.explanation.code).toBe('list_changed');
 });

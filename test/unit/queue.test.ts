@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ErrorCode, exitCodes } from '../../src/client/error-table.ts';
+import type { ErrorCode } from '../../src/client/error-table.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { classifyFailure } from '../../src/client/queue/failure-class.ts';
 import { parseFailure } from '../../src/client/queue/jobs.ts';
@@ -68,43 +68,39 @@ describe('queue URLs', () => {
 });
 
 describe('failure classification', () => {
-  const failureWith = (exitCode: MediactlError['exitCode'], code: ErrorCode = 'unclassified', retryable = false) =>
-    new MediactlError('unknown error', { code, exitCode, retryable });
+  const failureWith = (code: ErrorCode, retryable = false) => new MediactlError('unknown error', { code, retryable });
   it.each([
-    [failureWith(exitCodes.unauthenticated), 'workerFault'],
-    [failureWith(exitCodes.forbidden), 'workerFault'],
-    [failureWith(exitCodes.usage, 'queue_unusable'), 'workerFault'],
-    [failureWith(exitCodes.usage, 'root_missing'), 'pauseWorker'],
-    [failureWith(exitCodes.usage, 'unsupported_job'), 'pauseWorker'],
-    [failureWith(exitCodes.unreachable, 'tls_failed'), 'workerFault'],
-    [failureWith(exitCodes.integrity, 'origin_mismatch'), 'workerFault'],
-    [failureWith(exitCodes.quota), 'pauseQueue'],
-    [failureWith(exitCodes.unreachable), 'retry'],
-    [failureWith(exitCodes.unreachable, 'connection_refused'), 'retry'],
-    [failureWith(exitCodes.rateLimited), 'retry'],
-    [failureWith(exitCodes.unclassified), 'retry'],
-    [failureWith(exitCodes.rejected, 'conflict', true), 'retry'],
-    [failureWith(exitCodes.usage, 'file_not_found'), 'retryElsewhere'],
-    [failureWith(exitCodes.usage, 'queue_service_mismatch'), 'retryElsewhere'],
-    [failureWith(exitCodes.usage, 'unreadable_file'), 'retry'],
-    [failureWith(exitCodes.usage, 'outside_roots', true), 'retryElsewhere'],
-    [failureWith(exitCodes.unclassified, 'file_missing'), 'retryElsewhere'],
-    [failureWith(exitCodes.rejected), 'permanent'],
-    [failureWith(exitCodes.integrity, 'file_changed'), 'retryElsewhere'],
-    [failureWith(exitCodes.notFound), 'permanent'],
-    [failureWith(exitCodes.rejected, 'worker_paused'), 'requeue'],
-    [failureWith(exitCodes.terminated, 'terminated'), 'requeue'],
-    [failureWith(exitCodes.interrupted, 'interrupted'), 'requeue'],
-    [failureWith(exitCodes.rejected, 'lease_lost'), 'leaseLost'],
-  ])(
-    'a failure with $explanation.code and exit code $explanation.exitCode is classified as $1',
-    (error, failureClass) => {
-      expect(classifyFailure(error)).toBe(failureClass);
-    },
-  );
+    [failureWith('unauthenticated'), 'workerFault'],
+    [failureWith('forbidden'), 'workerFault'],
+    [failureWith('queue_unusable'), 'workerFault'],
+    [failureWith('root_missing'), 'pauseWorker'],
+    [failureWith('unsupported_job'), 'pauseWorker'],
+    [failureWith('tls_failed'), 'workerFault'],
+    [failureWith('origin_mismatch'), 'workerFault'],
+    [failureWith('credits_depleted'), 'pauseQueue'],
+    [failureWith('unreachable'), 'retry'],
+    [failureWith('connection_refused'), 'retry'],
+    [failureWith('rate_limited'), 'retry'],
+    [failureWith('unclassified'), 'retry'],
+    [failureWith('conflict', true), 'retry'],
+    [failureWith('file_not_found'), 'retryElsewhere'],
+    [failureWith('queue_service_mismatch'), 'retryElsewhere'],
+    [failureWith('unreadable_file'), 'retry'],
+    [failureWith('outside_roots', true), 'retryElsewhere'],
+    [failureWith('file_missing'), 'retryElsewhere'],
+    [failureWith('conflict'), 'permanent'],
+    [failureWith('file_changed'), 'retryElsewhere'],
+    [failureWith('not_found'), 'permanent'],
+    [failureWith('worker_paused'), 'requeue'],
+    [failureWith('terminated'), 'requeue'],
+    [failureWith('interrupted'), 'requeue'],
+    [failureWith('lease_lost'), 'leaseLost'],
+  ])('a failure with the code $0.explanation.code is classified as $1', (error, failureClass) => {
+    expect(classifyFailure(error)).toBe(failureClass);
+  });
 
   it('a failure is unchanged after serialization to JSON and back', () => {
-    const error = failureWith(exitCodes.quota, 'storage_full', true).with({
+    const error = failureWith('storage_full', true).with({
       reason: 'all is full',
       hint: 'delete some',
       status: 507,
@@ -113,24 +109,17 @@ describe('failure classification', () => {
     expect(parseFailure(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
   });
 
-  it.each([0, 'toString', 77, null])(
-    'a serialized failure with the invalid exit code %o gets exit code 1',
-    (exit_code) => {
-      const serialized = { code: 'x', message: 'm', exit_code, cause: {}, hint: 7, http_status: 'x' };
-      expect(parseFailure(JSON.stringify(serialized)).toJSON()).toMatchObject({
-        message: 'm',
-        exit_code: 1,
-        cause: null,
-        hint: null,
-        http_status: null,
-      });
-    },
-  );
+  it('a serialized failure with an unknown code and invalid fields is unclassified', () => {
+    const serialized = { code: 'x', message: 'm', cause: {}, hint: 7, remedy: 'x', http_status: 'x' };
+    const error = parseFailure(JSON.stringify(serialized));
+    expect(error.kind).toBe('unclassified');
+    expect(error.toJSON()).toMatchObject({ message: 'm', cause: null, hint: null, remedy: null, http_status: null });
+  });
 
   it.each(['null', '{}', '[]', '{"message":1}', 'job stalled more than allowable limit', ''])(
     'the unrecognized failure text %j is read as an unclassified error',
     (failureText) => {
-      expect(parseFailure(failureText).exitCode).toBe(exitCodes.unclassified);
+      expect(parseFailure(failureText).kind).toBe('unclassified');
     },
   );
 
@@ -400,6 +389,7 @@ describe('workers', { tags: 'postgresql' }, () => {
       clock: { ...systemClock, now: () => systemClock.now() + offsetMs },
       leaseMs: 30_000,
       warn: () => {},
+      describe: ({ message }: MediactlError) => message,
     };
   };
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { errorRecord } from '../../src/cli/error-hints.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { type RangeOptions, RangeSource } from '../../src/client/upload/sources/range-source.ts';
@@ -42,14 +43,14 @@ async function readAll(source: RangeSource, start = 0, end = source.sizeBytes, r
     for await (const bytes of source.read(start, end, reading)) parts.push(bytes);
     return { bytes: Buffer.concat(parts) };
   } catch (error) {
-    return { bytes: Buffer.concat(parts), error: (error as MediactlError).toJSON() };
+    return { bytes: Buffer.concat(parts), error: errorRecord(error as MediactlError) };
   }
 }
 
 const failureOf = (opened: Promise<unknown>) =>
   opened.then(
     () => expect.unreachable('it was opened'),
-    (error) => (error as MediactlError).toJSON(),
+    (error) => errorRecord(error as MediactlError),
   );
 
 /** Injects the fault from the second request on; the first one opens the source. */
@@ -186,7 +187,7 @@ describe('failed connections', () => {
     const source = await openSource(server.url, { signal: stop.signal });
     server.fault = afterOpening({ respond: (response) => response.writeHead(206).flushHeaders() });
     const reading = readAll(source);
-    setTimeout(() => stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 })), 50);
+    setTimeout(() => stop.abort(new MediactlError('enough', { code: 'interrupted' })), 50);
     expect((await reading).error).toMatchObject({ code: 'interrupted' });
   });
 

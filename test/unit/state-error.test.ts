@@ -9,6 +9,6 @@ it.each([
   ['EFBIG', 'ulimit -f'],
 ])('the hint for a state file error %s contains "%s"', (code, hint) => {
   const error = Object.assign(new Error(`${code}: a limit, write`), { code });
-  const { explanation, exitCode } = stateError(error, join(temporaryFolder(), 'receipts.db'));
-  expect([exitCode, explanation.hint]).toEqual([14, expect.stringContaining(hint)]);
+  const { explanation, kind } = stateError(error, join(temporaryFolder(), 'receipts.db'));
+  expect([kind, explanation.hint]).toEqual(['state', expect.stringContaining(hint)]);
 });

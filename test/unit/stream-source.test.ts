@@ -2,7 +2,8 @@ import { PassThrough } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { type ErrorRecord, MediactlError } from '../../src/client/errors.ts';
+import { type ErrorRecord, errorRecord } from '../../src/cli/error-hints.ts';
+import { MediactlError } from '../../src/client/errors.ts';
 import { openChecksum, PrefixDigest } from '../../src/client/upload/sources/checksum.ts';
 import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
 import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
@@ -35,7 +36,7 @@ async function readAll(source: StreamSource, start: number, end: number, reading
     for await (const bytes of source.read(start, end, reading)) parts.push(bytes);
     return { bytes: Buffer.concat(parts) };
   } catch (error) {
-    return { bytes: Buffer.concat(parts), error: (error as MediactlError).toJSON() };
+    return { bytes: Buffer.concat(parts), error: errorRecord(error as MediactlError) };
   }
 }
 
@@ -174,7 +175,7 @@ describe('idle stdin', () => {
     const stop = new AbortController();
     const source = openStdinSource(new PassThrough(), 10, stop.signal);
     const reading = readAll(source, 0, 10);
-    stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
+    stop.abort(new MediactlError('enough', { code: 'interrupted' }));
     expect((await reading).error).toMatchObject({ code: 'interrupted' });
     expect((await readAll(source, 0, 10)).error).toMatchObject({ code: 'interrupted' });
   });

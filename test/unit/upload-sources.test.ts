@@ -193,7 +193,7 @@ it('a remote file counts as changed by its ETag, or by its modification time if 
 it.each([-1, 1])('an upload of stdin fails when its length differs from the declared size by %d byte', async (more) => {
   const stdin = more > 0 ? Buffer.concat([bytes, Buffer.alloc(more)]) : bytes.subarray(0, more);
   const failure = await runUpload(openStdin(stdin)).catch((error) => error as MediactlError);
-  expect(failure).toMatchObject({ exitCode: 2, explanation: { code: 'stdin_size_differs' } });
+  expect(failure).toMatchObject({ kind: 'usage', explanation: { code: 'stdin_size_differs' } });
   const entries = await store.list();
   expect(entries).toMatchObject([{ state: 'open', offset: 4 * chunkBytes }]);
 });

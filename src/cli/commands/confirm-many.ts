@@ -1,4 +1,3 @@
-import { exitCodes } from '../../client/error-table.ts';
 import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../client/errors.ts';
 import { runEach } from '../../client/run-each.ts';
 import { pluralize } from '../../contract/figures.ts';
@@ -103,7 +102,7 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
 type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { what?: string };
 
 export function ignoreNotFound(error: unknown): undefined {
-  if (asMediactlError(error).exitCode !== exitCodes.notFound) throw error;
+  if (asMediactlError(error).kind !== 'notFound') throw error;
 }
 
 export const maxLines = 5;

@@ -1,14 +1,13 @@
 import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../client/api/folders.ts';
-import { exitCodes } from '../../client/error-table.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import type { ApiRequest } from '../../client/http/api-request.ts';
+import { createFolderPath, parseFolderPath } from '../../client/library/folder-creation.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { createFolderPath, parseFolderPath } from './folder-creation.ts';
 import { descendantsOf, fetchFolderTree, isRootPath, withoutFolderPrefix } from './folders.ts';
-import { cachedFolders } from './name-cache.ts';
+import { invalidateFolders, libraryOf } from './library.ts';
 
 /** A folder, and the workspace and tree that it is in. */
 export type PlacedFolder = { workspace: string; tree: WorkspaceFolderTree; placed: FolderNode };
@@ -29,7 +28,7 @@ export async function changeFolder(
   change: FolderChange,
 ): Promise<FolderNode> {
   const { node } = await (await context.api()).folders.change(workspace, placed.folder.uid, tree, change);
-  await cachedFolders(context).invalidate();
+  await invalidateFolders(context);
   return node;
 }
 
@@ -64,11 +63,15 @@ export function assertFolderName(name: string): void {
 /** Deletes a folder. @throws MediactlError with a hint that tells how to delete a folder that is not empty */
 export async function deleteFolder(context: Context, workspace: string, { path, folder }: FolderNode): Promise<void> {
   await (await context.api()).folders.delete(workspace, folder.uid).catch((error) => {
-    if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.rejected) throw error;
+    if (!(error instanceof MediactlError) || error.kind !== 'rejected') throw error;
     const hint = `mediactl rm -r ${quoteForShell(path)}, to delete its content too`;
-    throw new MediactlError(`the service refused to delete ${path}`, { ...error.explanation, hint });
+    throw new MediactlError(`the service refused to delete ${path}`, {
+      ...error.explanation,
+      remedy: undefined,
+      hint,
+    });
   });
-  await cachedFolders(context).invalidate();
+  await invalidateFolders(context);
 }
 
 /**
@@ -88,7 +91,7 @@ export async function ensureFolder(context: Context, typed: string, mayCreate: b
       hint: '--create-folders creates it',
     });
   await confirm(context.terminal, `Folder ${path} does not exist. Create it?`, { yes: mayCreateNow, instead: '' });
-  return (await createFolderPath(context, names, true)).node;
+  return (await createFolderPath(await libraryOf(context), names, true)).node;
 }
 
 /** Returns the folder at a path if there is exactly one. */

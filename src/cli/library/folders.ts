@@ -26,10 +26,26 @@ export const looksLikeFile = (path: string) => /\.(?=\w*[A-Za-z])\w{2,4}$/.test(
 /** Removes the prefix `folder:`. */
 export const withoutFolderPrefix = (text: string) => (isMarkedFolder(text) ? text.slice(folderPrefix.length) : text);
 
-export async function fetchFolderTree(context: Context, mayPrompt = true) {
-  const workspace = await resolveWorkspaceUid(context, mayPrompt);
-  return { workspace, tree: await (await context.api()).folders.tree(workspace) };
+type FetchedTree = { workspace: string; tree: WorkspaceFolderTree };
+const fetchedTrees = new WeakMap<Context, Promise<FetchedTree>>();
+
+/** Returns the folders of the workspace in use, fetched once per command unless `isFresh` or a folder was changed. */
+export function fetchFolderTree(
+  context: Context,
+  { mayPrompt = true, isFresh = false }: { mayPrompt?: boolean; isFresh?: boolean } = {},
+): Promise<FetchedTree> {
+  const known = isFresh ? undefined : fetchedTrees.get(context);
+  if (known) return known;
+  const fetched = resolveWorkspaceUid(context, mayPrompt).then(async (workspace) => ({
+    workspace,
+    tree: await (await context.api()).folders.tree(workspace),
+  }));
+  fetchedTrees.set(context, fetched);
+  fetched.catch(() => fetchedTrees.delete(context));
+  return fetched;
 }
+
+export const forgetFolderTree = (context: Context) => fetchedTrees.delete(context);
 
 /** Resolves a folder by uid, uid prefix or path. @throws MediactlError `not_found` (exit 3) with the missing part */
 export async function resolveFolder(context: Context, tree: WorkspaceFolderTree, typed: string) {

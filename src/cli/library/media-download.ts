@@ -5,12 +5,12 @@ import {
   isGenericType,
   isTextType,
 } from '../../client/api/download.ts';
+import { type Playable, parsePlayables, sizesUnknownError } from '../../client/library/playables.ts';
 import { openChecksum } from '../../client/upload/sources/checksum.ts';
 import { asNumber, asText, parseTimestamp } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
-import { type Playable, parsePlayables, sizesUnknownError } from './playables.ts';
 import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from './playback.ts';
 
 /** Media file to save, with its signed URL and the size and type in the asset's record. */

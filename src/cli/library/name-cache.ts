@@ -55,7 +55,7 @@ export const cachedWorkspaces = (context: Context) =>
 
 export const cachedFolders = (context: Context) =>
   nameCache(context, 'folders', async () => {
-    const { tree } = await fetchFolderTree(context, false);
+    const { tree } = await fetchFolderTree(context, { mayPrompt: false, isFresh: true });
     return tree.all.map(({ path, folder }) => [path, folder.uid]);
   });
 

@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { dirname, normalize } from 'node:path/posix';
-import { exitCodes } from '../../client/error-table.ts';
 import { asMediactlError, usageError } from '../../client/errors.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree, isGlob, isMarkedFolder, isRootPath, looksLikeFile } from './folders.ts';
@@ -57,7 +56,7 @@ async function isFolderArgument(context: Context, path: string): Promise<boolean
 
 /** A key that cannot read folders can still upload. */
 function falseIfForbidden(error: unknown): false {
-  if (asMediactlError(error).exitCode === exitCodes.forbidden) return false;
+  if (asMediactlError(error).kind === 'forbidden') return false;
   throw error;
 }
 

@@ -1,5 +1,5 @@
-import { type ErrorCode, errorRow, errorTable, exitCodeMeanings, exitCodes } from '../../client/error-table.ts';
 import { assumptions } from '../../contract/assumptions.ts';
+import { errorRows, exitCodeMeanings } from '../error-hints.ts';
 import { type CommandNode, globalOptionsOf, leaves, type OptionNode, twinOf } from './command-node.ts';
 import { environmentRows } from './topics.ts';
 
@@ -91,10 +91,7 @@ export const errorsPage = () =>
     'one here.\n',
     markdownTable(
       ['code', 'exit', 'next step'],
-      (Object.keys(errorTable) as ErrorCode[]).map((code) => {
-        const { exit, hint = '' } = errorRow(code);
-        return [`\`${code}\``, `${exitCodes[exit]}`, hint];
-      }),
+      errorRows().map(({ code, exit, hint = '' }) => [`\`${code}\``, `${exit}`, hint]),
     ),
     '## Exit codes\n',
     markdownTable(['exit', 'meaning'], Object.entries(exitCodeMeanings)),

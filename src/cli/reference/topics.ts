@@ -1,5 +1,5 @@
-import { exitCodeRows } from '../../client/error-table.ts';
 import { type Assumption, assumptions } from '../../contract/assumptions.ts';
+import { exitCodeRows } from '../error-hints.ts';
 import {
   flagsOf,
   longOf,

@@ -1,4 +1,5 @@
-import type { ErrorRecord, MediactlError } from '../../client/errors.ts';
+import type { MediactlError } from '../../client/errors.ts';
+import { type ErrorRecord, errorRecord } from '../error-hints.ts';
 
 const mask = '***';
 
@@ -43,7 +44,7 @@ export class Redactor {
 
   /** Returns an error as part of a result, without secrets that the service may have echoed. */
   errorRecord(error: MediactlError | undefined): ErrorRecord | null {
-    return this.redactRecord(error?.toJSON() ?? null);
+    return this.redactRecord(error ? errorRecord(error) : null);
   }
 }
 

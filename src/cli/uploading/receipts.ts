@@ -1,10 +1,9 @@
-import { exitCodes } from '../../client/error-table.ts';
 import { asMediactlError, type MediactlError } from '../../client/errors.ts';
+import type { CreatedFolders } from '../../client/library/folder-creation.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import type { Context } from '../context.ts';
-import type { CreatedFolders } from '../library/folder-creation.ts';
 
-const isStateError = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
+const isStateError = ({ kind }: MediactlError) => kind === 'state';
 
 /**
  * Opens this machine's receipts for writing. With `force`, a damaged or missing database is replaced, and if nothing

@@ -1,9 +1,9 @@
-import { exitCodes } from '../../client/error-table.ts';
 import { MediactlError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
 import { type FileOutcome, isInterruption, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
+import { errorRecord, hintOf } from '../error-hints.ts';
 
 /** Counts the outcomes of a run, and formats its summary and final error. */
 export class RunSummary {
@@ -91,21 +91,22 @@ export class RunSummary {
     const first = this.#failed[0]?.error;
     // Each error is prefixed with its file, also the first.
     const failures = this.#failed.map(({ error, label }) => error.withSubject(label));
-    const isState = stopReason?.exitCode === exitCodes.state;
+    const isState = stopReason?.kind === 'state';
     const unfinished = remaining + this.#counts.interrupted + (isState ? this.#notUploaded : 0);
     const files = this.#files + remaining;
     const uploaded = `${formatCount(files - unfinished)} of ${formatCount(files)} files are uploaded`;
     if (stopReason)
       return new MediactlError(isState ? `${stopReason.message}; ${uploaded}` : stopReason.message, {
         ...stopReason.explanation,
+        remedy: undefined,
         hint: [
-          stopReason.explanation.hint,
+          hintOf(stopReason),
           unfinished > 0 &&
             `${formatCount(unfinished)} ${unfinished === 1 ? 'file' : 'files'} remaining${isState ? '' : ': run the same command again to continue'}`,
         ]
           .filter(Boolean)
           .join('; '),
-        details: { files_remaining_count: unfinished, failures: failures.map((failure) => failure.toJSON()) },
+        details: { files_remaining_count: unfinished, failures: failures.map(errorRecord) },
       });
     if (!first) return undefined;
     return partialFailure(

@@ -1,6 +1,7 @@
-import { combineFailures, type ErrorRecord, MediactlError } from '../../client/errors.ts';
+import { combineFailures, MediactlError } from '../../client/errors.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
+import type { ErrorRecord } from '../error-hints.ts';
 import { resolveWorkspaceUid } from '../library/workspaces.ts';
 import { type Column, listBy } from '../output/result.ts';
 import { waitWithDisplay } from '../progress/wait-display.ts';

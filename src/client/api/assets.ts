@@ -11,7 +11,7 @@ import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
 import { fetchPages, itemsOf, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
 import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
-import { assertApplied, otherNameHint } from './write-check.ts';
+import { assertApplied } from './write-check.ts';
 
 /** Filters and ordering of a list (§4). `type` and `parent` apply only to assets. Dates are YYYY-MM-DD. */
 export type AssetFilters = { [Name in AssetFilterName]?: string | undefined };
@@ -61,7 +61,7 @@ export class AssetsApi extends Resource {
     throw new MediactlError('the service lists a folder of another workspace', {
       code: 'filter_ignored',
       reason: `asset ${other.uid} is in workspace ${workspaceOf(other)}`,
-      hint: 'use uids: mediactl ls shows them',
+      remedy: ['use_uids'],
     });
   }
 
@@ -108,7 +108,6 @@ export class AssetsApi extends Resource {
     const shown = all.filter(isShown(now));
     // A field name given by the user or learned from the service is trusted.
     const unverifiable = all.filter((field) => !shown.includes(field) && !this.#isAssumedName(field));
-    const hint = this.#tagsField in fields ? otherNameHint('asset_tags') : 'mediactl get ID, to see its fields';
     assertApplied({
       noun: 'the asset',
       requested: Object.fromEntries(Object.entries(fields).filter(([field]) => !unverifiable.includes(field))),
@@ -117,7 +116,7 @@ export class AssetsApi extends Resource {
         ...Object.fromEntries(shown.map((field) => [field, now[this.#fieldNameIn(field, now)]])),
       },
       unorderedFields: [this.#tagsField],
-      hint,
+      remedy: this.#tagsField in fields ? ['set_field_names', 'asset_tags'] : ['show_asset', uid, 'to see its fields'],
     });
     return { asset, unverifiable };
   }
@@ -135,7 +134,7 @@ export class AssetsApi extends Resource {
     throw new MediactlError(`the service does not show the tags of asset ${asset.uid}`, {
       code: 'tags_unknown',
       reason: 'adding and removing tags requires the current ones',
-      hint: `mediactl update ${asset.uid} --set-tags SLUGS, to replace all tags`,
+      remedy: ['replace_tags', asset.uid],
     });
   }
 
@@ -157,7 +156,7 @@ export class AssetsApi extends Resource {
     throw new MediactlError(`the service did not move ${asText(asset.name) ?? asset.uid}`, {
       code: 'write_ignored',
       reason: 'it accepted the request, but does not list the asset in the new folder',
-      hint: otherNameHint('asset_parent'),
+      remedy: ['set_field_names', 'asset_parent'],
     });
   }
 
@@ -199,7 +198,7 @@ export class AssetsApi extends Resource {
     throw new MediactlError(`the service did not confirm that it deleted asset ${uid}`, {
       code: 'write_ignored',
       reason: `it responded ${status} instead of 204`,
-      hint: `mediactl get ${uid}, to see if it still exists`,
+      remedy: ['show_asset', uid, 'to see if it still exists'],
       details: { uid },
     });
   }

@@ -3,7 +3,6 @@ import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts
 import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
 import { MediactlError, usageError } from '../errors.ts';
-import { nameHint } from './write-check.ts';
 
 /** Converts a host name to lower-case ASCII (IDNA) for comparison. Any other text is only lowercased. */
 const normalizeDomain = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
@@ -57,7 +56,7 @@ export class WorkspaceEmbedSettings {
       throw new MediactlError('the allow-list contains an entry that is not a domain', {
         code: 'settings_unclear',
         reason,
-        hint: 'mediactl config set field_names.embed_domain NAME',
+        remedy: ['set_field_name', 'embed_domain', 'NAME'],
       });
     });
   }
@@ -105,12 +104,13 @@ export class WorkspaceEmbedSettings {
     const listed = fields.join(', ');
     const error = usageError(
       'cannot tell which field of the embed settings to use',
-      nameHint(key, 'NAME', listed && `, with one of ${listed}`),
+      undefined,
       listed
         ? `${listed} ${fields.length === 1 ? 'has' : 'have'} type ${kind}, but might mean ${isList ? '' : 'the opposite or '}something else`
         : `the record has no ${this.#names[key] ?? kind}; it has ${Object.keys(this.record).join(', ') || 'no fields'}`,
     );
-    throw isList ? error.with({ code: 'settings_unclear' }) : error;
+    const code = isList ? 'settings_unclear' : 'usage';
+    throw error.with({ code, remedy: ['set_field_name', key, 'NAME', listed && `, with one of ${listed}`] });
   }
 
   /** Returns the domain of a list entry, which is a string or an object (assumption A06). */

@@ -4,7 +4,7 @@ import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { WorkspaceEmbedSettings } from './embed-settings.ts';
 import { Resource, readPurpose, writeRequest } from './resource.ts';
-import { assertApplied, otherNameHint, sendWithNameHint } from './write-check.ts';
+import { assertApplied, sendWithNameHint } from './write-check.ts';
 
 /** HTTP method that changes the allow-list. POST adds a domain (idempotent), and DELETE removes it (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
@@ -28,7 +28,7 @@ export class EmbedsApi extends Resource {
     await sendWithNameHint(this.transport, request, () => 'embed_enabled');
     const after = await this.settings(workspace);
     const actual = { enabled: after.enabled };
-    assertApplied({ noun, requested: { enabled }, actual, hint: otherNameHint('embed_enabled') });
+    assertApplied({ noun, requested: { enabled }, actual, remedy: ['set_field_names', 'embed_enabled'] });
     return after;
   }
 
@@ -63,7 +63,7 @@ export class EmbedsApi extends Resource {
       noun,
       requested: { domains },
       actual: { domains: current },
-      hint: otherNameHint('embed_domain'),
+      remedy: ['set_field_names', 'embed_domain'],
       unorderedFields: ['domains'],
     });
     return spelled.filter((each) => each.spelling !== each.domain);

@@ -9,7 +9,7 @@ import { unexpectedResponse } from '../http/error-response.ts';
 import { parseJsonResponse } from '../http/json.ts';
 import { type FolderNode, parseParentUid, WorkspaceFolderTree } from './folder-tree.ts';
 import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
-import { assertApplied, otherNameHint, sendWithNameHint } from './write-check.ts';
+import { assertApplied, sendWithNameHint } from './write-check.ts';
 
 /** New name and parent of a folder. The parent is a uid, or null for the top level. Undefined leaves a value unchanged. */
 export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };
@@ -92,7 +92,7 @@ export class FoldersApi extends Resource {
         new MediactlError(`the service did not delete ${path}`, {
           code: 'write_ignored',
           reason: 'it accepted the request, but still has the folder',
-          hint: 'mediactl folders tree, to see it',
+          remedy: ['show_folders'],
           details: { uid },
         }),
       ]),
@@ -114,7 +114,7 @@ export class FoldersApi extends Resource {
       throw new MediactlError('the workspace does not contain the folder', {
         code: 'write_ignored',
         reason: `the service accepted the change, but its folder tree has no ${uid}`,
-        hint: otherNameHint('folder_children'),
+        remedy: ['set_field_names', 'folder_children'],
         details: { uid },
       });
     const actual = { uid, name: node.name, parent: node.parent?.folder.uid ?? null };
@@ -123,10 +123,11 @@ export class FoldersApi extends Resource {
       noun: isNew ? `the new folder ${node.path} (${uid})` : 'the folder',
       requested: { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
       actual,
-      hint: [
-        ...(name !== undefined && name !== actual.name ? [otherNameHint('folder_name')] : []),
-        ...(parent !== undefined && parent !== actual.parent ? [otherNameHint('folder_parent')] : []),
-      ].join('; '),
+      remedy: [
+        'set_field_names',
+        ...(name !== undefined && name !== actual.name ? (['folder_name'] as const) : []),
+        ...(parent !== undefined && parent !== actual.parent ? (['folder_parent'] as const) : []),
+      ],
     });
     return { node, tree };
   }

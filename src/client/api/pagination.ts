@@ -48,7 +48,7 @@ const maxStalePages = 10;
 const offsetIgnoredError = () =>
   unexpectedResponse('the service returns the same items on every page', {
     reason: 'it seems to ignore the offset',
-    hint: 'mediactl api /assets/?offset=100, to see what it returns',
+    remedy: ['show_second_page'],
   });
 
 type FetchPage<T> = (limit: number, offset: number) => Promise<PageEnvelope<T>>;

@@ -12,7 +12,7 @@ const playbackPurpose: Purpose = {
   // "authenticated by the playback token" (§4), so no API key is sent.
   statuses: {
     401: { code: 'token_expired', problem: 'the playback token is invalid or has expired' },
-    403: { hint: 'mediactl assets player-data UID --show-token, to get a token for this asset' },
+    403: { remedy: ['get_playback_token'] },
   },
 };
 
@@ -35,7 +35,7 @@ export class PlaybackApi extends Resource {
     if (isJsonObject(info)) return info;
     throw unexpectedResponse('the playback info has an unexpected format', {
       reason: 'it is a list',
-      hint: 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
+      remedy: ['show_playback_info'],
     });
   }
 

@@ -25,7 +25,7 @@ export const transferPurpose: Purpose = {
   statuses: {
     413: {
       problem: 'the chunk is too large for the service',
-      hint: 'run the same command again with a smaller --chunk-size, such as 8MiB',
+      remedy: ['use_smaller_chunks'],
     },
   },
 };
@@ -63,7 +63,7 @@ export class UploadSessionsApi extends Resource {
       throw new MediactlError('the service created an upload session of the wrong size', {
         code: 'session_mismatch',
         reason: `the file has ${lengthBytes} bytes, the session ${totalBytes}; nothing was uploaded`,
-        hint: `mediactl get ${assetUid}, to see the asset that it created`,
+        remedy: ['show_asset', assetUid, 'to see the asset that it created'],
         details: { asset_uid: assetUid },
       });
     const expiresAt = parseTimestamp(session.expires_at);

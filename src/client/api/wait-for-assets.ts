@@ -4,7 +4,6 @@ import { asObject, asText } from '../../contract/json-values.ts';
 import { backoff, pollUntil, TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { Asset } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
-import { exitCodes } from '../error-table.ts';
 import { MediactlError } from '../errors.ts';
 import type { RateLimiterState } from '../http/rate-limiter.ts';
 import type { AssetsApi } from './assets.ts';
@@ -144,8 +143,8 @@ class AssetWait {
       if (!outcomes && rateLimiterState() === 'unreachable')
         throw new MediactlError('the service cannot be reached', {
           code: 'unreachable',
-          reason: 'it did not respond while mediactl waited for its assets',
-          hint: 'mediactl wait, once it is reachable again',
+          reason: 'it did not respond during the wait for its assets',
+          remedy: ['wait_again'],
           retryable: true,
         });
       for (const [uid, found] of outcomes ?? []) {
@@ -227,7 +226,7 @@ class AssetWait {
 /** Returns true for an error of an outage, which a refused connection is not. */
 const isOutage = (error: unknown) =>
   error instanceof MediactlError &&
-  error.exitCode === exitCodes.unreachable &&
+  error.kind === 'unreachable' &&
   error.explanation.retryable === true &&
   error.explanation.code !== 'connection_refused';
 
@@ -239,7 +238,7 @@ const isUnexplained = (found: Asset | MediactlError) =>
 
 /** Returns the error of a missing asset, which must not end the wait for the other assets. Rethrows any other error. */
 function notFound(error: unknown): MediactlError {
-  if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return error;
+  if (error instanceof MediactlError && error.kind === 'notFound') return error;
   throw error;
 }
 
@@ -275,7 +274,7 @@ const stillProcessing = (uid: string, status: string | undefined, timeoutMs: num
   new MediactlError(`asset ${uid} is still ${status ?? 'in progress'}`, {
     code: 'still_processing',
     reason: `it was not ready within ${Math.round(timeoutMs / 1000)} s`,
-    hint: `mediactl wait ${uid}, with a longer --timeout`,
+    remedy: ['wait_longer', uid],
     retryable: true,
     details: { asset_uid: uid, status: status ?? null },
   });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
 import { asObject, type JsonObject } from '../../contract/json-values.ts';
-import { MediactlError } from '../errors.ts';
+import { MediactlError, type Remedy } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
 
@@ -11,7 +11,7 @@ type WriteCheck = {
   requested: JsonObject;
   actual: JsonObject;
   /** How to find or set the correct field name. */
-  hint: string;
+  remedy: Remedy;
   /** Names of array fields whose order does not matter, such as tags. */
   unorderedFields?: readonly string[];
 };
@@ -22,7 +22,7 @@ type WriteCheck = {
  *
  * @throws MediactlError `write_ignored` (exit 6) that names the ignored fields
  */
-export function assertApplied({ noun, requested, actual, hint, unorderedFields = [] }: WriteCheck): void {
+export function assertApplied({ noun, requested, actual, remedy, unorderedFields = [] }: WriteCheck): void {
   const ignored = Object.keys(requested).filter((field) =>
     unorderedFields.includes(field) && Array.isArray(requested[field]) && Array.isArray(actual[field])
       ? !areSameSet(requested[field], actual[field])
@@ -38,17 +38,10 @@ export function assertApplied({ noun, requested, actual, hint, unorderedFields =
           : `the record has no ${field}`,
       )
       .join('; '),
-    hint,
+    remedy,
     details: { ignored, uid: actual.uid ?? null },
   });
 }
-
-/** Returns the hint for a write that the service ignored because it might use another name for the field. */
-export const otherNameHint = (key: NameKey) => `if this service uses another name for it: ${nameHint(key, 'NAME')}`;
-
-/** Returns the hint that shows how to configure a field name. For `embed_enabled`, it also shows how to invert the flag. */
-export const nameHint = (key: NameKey, name: string, choice = '') =>
-  `mediactl config set field_names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
 
 const areSameSet = (requested: readonly unknown[], actual: readonly unknown[]) =>
   requested.every((each) => actual.some((other) => isApplied(each, other))) &&
@@ -77,6 +70,8 @@ export async function sendWithNameHint(transport: Transport, request: ApiRequest
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.status !== 422) throw error;
     const missingField = error.explanation.fields?.find((field) => !(field in asObject(request.json)));
-    throw missingField === undefined ? error : error.with({ hint: nameHint(keyOf(missingField), missingField) });
+    throw missingField === undefined
+      ? error
+      : error.with({ remedy: ['set_field_name', keyOf(missingField), missingField] });
   }
 }

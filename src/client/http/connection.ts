@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../../contract/clock.ts';
-import type { Connections } from './dispatcher.lazy.ts';
+import type { Connections, WrapFirstRequest } from './dispatcher.lazy.ts';
 import type { ProxySettings } from './proxy.ts';
 import type { PublicAddresses } from './public-address.ts';
 import type { RateLimit } from './rate-limit-headers.ts';
@@ -63,7 +63,7 @@ export class Connection {
   /** Loads undici only when a request is sent. */
   async #openPool(lookup?: LookupFunction): Promise<Connections> {
     const { openConnections } = await import('./dispatcher.lazy.ts');
-    return openConnections(this.#options.proxy, lookup);
+    return openConnections(this.#options.proxy, lookup, this.#options.wrapFirstRequest);
   }
 
   async close(): Promise<void> {
@@ -78,6 +78,7 @@ export type ConnectionOptions = {
   /** Maximum total time that one command spends waiting for retries and rate limits. */
   maxWaitMs: number;
   proxy?: ProxySettings | undefined;
+  wrapFirstRequest?: WrapFirstRequest | undefined;
 };
 
 const isSameHost = (url: URL, service: URL) =>

@@ -1,5 +1,4 @@
 import type { LookupFunction } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
 import undiciRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
@@ -10,13 +9,20 @@ export type Connections = {
   close(): Promise<void>;
 };
 
-export async function openConnections(proxy?: ProxySettings, lookup?: LookupFunction): Promise<Connections> {
+/** Runs the request that compiles undici's HTTP parser (WebAssembly), so that a program can tune its compiler. */
+export type WrapFirstRequest = <T>(send: () => Promise<T>) => Promise<T>;
+
+export async function openConnections(
+  proxy?: ProxySettings,
+  lookup?: LookupFunction,
+  wrapFirst: WrapFirstRequest = (send) => send(),
+): Promise<Connections> {
   const dispatcher = await openDispatcher(proxy, lookup);
   let isCompiled = false;
   return {
     request: async (call) => {
       if (isCompiled) return undiciRequest.call(dispatcher, call);
-      const answer = await withBaselineWasm(() => undiciRequest.call(dispatcher, call));
+      const answer = await wrapFirst(() => undiciRequest.call(dispatcher, call));
       isCompiled = true;
       return answer;
     },
@@ -33,20 +39,6 @@ async function withinGrace(closed: Promise<void>): Promise<void> {
     timer = setTimeout(resolve, closeGraceMs);
   });
   await Promise.race([closed, grace]).finally(() => clearTimeout(timer));
-}
-
-/**
- * Runs `work` while V8 compiles WebAssembly with its baseline compiler only. The first connection compiles undici's
- * HTTP parser. Optimizing it would occupy threads for 100 ms and delay process exit, without being faster for a few
- * responses. The flags are restored because V8's code cache is keyed by its flags.
- */
-async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
-  setFlagsFromString('--liftoff-only');
-  try {
-    return await work();
-  } finally {
-    for (const flag of ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering']) setFlagsFromString(flag);
-  }
 }
 
 async function openDispatcher(proxy?: ProxySettings, lookup?: LookupFunction): Promise<Dispatcher> {

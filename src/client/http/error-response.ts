@@ -1,8 +1,9 @@
-import { rerunSoon } from '../error-table.ts';
 import { type Explanation, MediactlError } from '../errors.ts';
 import type { ApiResponse, Purpose, StatusMeaning } from './api-request.ts';
 import { extractReason, isHtml } from './error-reason.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
+
+const rerunSoon = 'run it again in a moment';
 
 /** Maps each known error status to the error that represents it (§7). */
 const statusMeanings: Record<number, StatusMeaning> = {
@@ -47,7 +48,7 @@ const meaningOf = (status: number): StatusMeaning => {
   const failure = isUnavailable ? 'the service is unavailable' : 'the service had an internal error';
   if (status >= 500) return { code: 'server_error', problem: failure, retryable: true };
   if (status >= 300 && status < 400)
-    return { code: 'invalid_response', problem: 'the service sent a redirect, which mediactl does not follow' };
+    return { code: 'invalid_response', problem: 'the service sent a redirect, which is not followed' };
   return { code: 'unexpected_status', problem: 'unexpected response from the service' };
 };
 
@@ -80,7 +81,7 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
     code: row.code,
     status,
     reason: scopeReason ?? serviceReason.message,
-    hint: isHtml(response) ? 'mediactl auth status, to check the base URL; check any proxy too' : row.hint,
+    ...(isHtml(response) ? { remedy: ['check_base_url'] } : { hint: row.hint, remedy: row.remedy }),
     retryable: row.retryable ?? false,
     retryAfterSeconds: delayMs && Math.ceil(delayMs / 1000),
     details: serviceReason.details ?? (serviceReason.code ? { code: serviceReason.code } : undefined),

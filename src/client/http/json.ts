@@ -16,7 +16,7 @@ export function parseJsonResponse(response: ApiResponse): object {
   const unreadable = (underlying: unknown, reason: string) =>
     unexpectedResponse('the response is not JSON from the API', {
       reason,
-      hint: 'mediactl auth status, to check the base URL; check any proxy too',
+      remedy: ['check_base_url'],
       status,
       underlying,
     });

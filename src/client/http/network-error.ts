@@ -32,7 +32,7 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
   return new MediactlError(problem, { ...explanation, retryable, underlying: error });
 }
 
-type NetworkError = Pick<Explanation, 'code' | 'reason' | 'hint'> & { problem: string };
+type NetworkError = Pick<Explanation, 'code' | 'reason' | 'hint' | 'remedy'> & { problem: string };
 
 function describeTlsError(code: string, message: string, { origin }: URL): NetworkError | undefined {
   const failure = { problem: `cannot connect securely to ${origin}`, code: 'tls_failed' } as const;
@@ -50,10 +50,8 @@ function describeSocketError(code: string, message: string, url: URL, idleTimeou
   if (networkDownCodes.has(code)) return { problem, code: 'unreachable', reason: message };
   if (refusedCodes.has(code)) {
     const reason = code === 'ECONNREFUSED' ? 'connection refused' : message;
-    const hint = ['127.0.0.1', 'localhost'].includes(hostname)
-      ? 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles'
-      : undefined;
-    return { problem, code: 'connection_refused', reason, hint };
+    const isLocal = ['127.0.0.1', 'localhost'].includes(hostname);
+    return { problem, code: 'connection_refused', reason, ...(isLocal && { remedy: ['start_local_service'] }) };
   }
   if (/TIMEOUT/.test(code)) {
     const isConnecting = code === 'UND_ERR_CONNECT_TIMEOUT';

@@ -190,7 +190,7 @@ export class ClientRateLimiter {
   #assertReserve(lane: Lane): void {
     const { reserve } = this;
     if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
-    const problem = `--reserve-requests ${reserve} allows no requests: the rate limit is ${this.#limit}`;
+    const problem = `a reserve of ${reserve} requests allows none: the rate limit is ${this.#limit}`;
     throw new MediactlError(problem, { code: 'reserve_too_large' });
   }
 

@@ -128,7 +128,7 @@ export class Transport {
     await this.#wait(delayMs, failure, signal);
   }
 
-  /** Returns the delay that the service asks for, or else a backoff. Returns undefined if it would exceed --max-wait. */
+  /** Returns the delay that the service asks for, or else a backoff. Returns undefined if it would exceed the maximum wait. */
   retryDelayMs(failuresBefore: number, { explanation }: MediactlError): number | undefined {
     const { retryAfterSeconds } = explanation;
     const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoff(failuresBefore, {}, this.clock);
@@ -144,7 +144,7 @@ export class Transport {
     if (this.#isBulk) return 0;
     if (this.connection.trySpendWait(delayMs)) return delayMs;
     throw error.with({
-      reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would exceed --max-wait`,
+      reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would exceed the maximum wait`,
       retryAfterSeconds: Math.ceil(delayMs / 1000),
     });
   }

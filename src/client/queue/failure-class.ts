@@ -1,11 +1,11 @@
 import type { Clock } from '../../contract/clock.ts';
 import { asArray, asObject } from '../../contract/json-values.ts';
-import { exitCodes } from '../error-table.ts';
+import type { ErrorKind } from '../error-table.ts';
 import { endsTheRun, type MediactlError } from '../errors.ts';
 import { isInterruption } from '../upload/session/upload-job.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 
-const transientExitCodes: number[] = [exitCodes.unreachable, exitCodes.rateLimited, exitCodes.unclassified];
+const transientKinds: readonly ErrorKind[] = ['unreachable', 'rateLimited', 'unclassified'];
 
 const maxStandbyMs = 1_000;
 
@@ -31,17 +31,17 @@ const machineSpecificCodes = [
  * - `permanent`: a retry cannot succeed; the job fails without one.
  */
 export function classifyFailure(error: MediactlError) {
-  const { exitCode, explanation } = error;
+  const { kind, explanation } = error;
   const { code, retryable = false } = explanation;
   if (code === 'lease_lost') return 'leaseLost';
   if (isInterruption(error) || code === 'worker_paused') return 'requeue';
-  if (exitCode === exitCodes.quota) return 'pauseQueue';
+  if (kind === 'quota') return 'pauseQueue';
   if (code === 'queue_unusable') return 'workerFault';
   if (['root_missing', 'unsupported_job'].includes(code)) return 'pauseWorker';
   if (machineSpecificCodes.includes(code)) return 'retryElsewhere';
   if (code === 'unreadable_file') return 'retry'; // another machine might have the permission
   // A service that refuses connections is down for all workers, so retry until it is up.
-  if (transientExitCodes.includes(exitCode) && !['tls_failed', 'proxy_failed'].includes(code)) return 'retry';
+  if (transientKinds.includes(kind) && !['tls_failed', 'proxy_failed'].includes(code)) return 'retry';
   if (endsTheRun(error)) return 'workerFault';
   return retryable ? 'retry' : 'permanent';
 }

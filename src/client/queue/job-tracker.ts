@@ -92,7 +92,7 @@ export class JobTracker {
     events.on('completed', ({ jobId, returnvalue }) => this.#onCompleted(jobId, parseTaskResult(returnvalue)));
     events.on('failed', ({ jobId, failedReason }) => this.#onFailed(jobId, parseFailure(failedReason)));
     events.on('stalled', ({ jobId }) => {
-      const message = 'its worker sent no heartbeat for longer than its --lease; another worker takes over';
+      const message = 'its worker sent no heartbeat for longer than its lease; another worker takes over';
       const file = this.#tracked.get(jobId);
       if (file) this.#deps.onEvent({ path: file.path, event: 'warning', message });
     });

@@ -1,5 +1,4 @@
 import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
-import { errorTable } from '../error-table.ts';
 import { MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/upload-job.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
@@ -119,7 +118,7 @@ export function parseFailure(reason: string): MediactlError {
   return new MediactlError(isStalled ? 'it crashed too many workers' : 'the upload failed', {
     code: isStalled ? 'attempts_exhausted' : 'unclassified',
     reason: isStalled ? 'every worker that uploaded it crashed, or lost the queue for too long' : reason || undefined,
-    hint: errorTable.attempts_exhausted.hint,
+    remedy: ['retry_file'],
   });
 }
 

@@ -17,9 +17,6 @@ export type OpenUrl = (address: string, mayFollow: (target: URL) => boolean) => 
 const minSample = 3;
 const maxSample = 20;
 
-/** Accepted values of `--root`, for messages. */
-const rootForms = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
-
 /**
  * Allowlist of the directories and URLs from which a machine is allowed to read. Anyone with access to the store
  * can queue any path or URL, so nothing outside the allowlist is opened or requested.
@@ -45,9 +42,9 @@ export class Roots {
       const [, name, named] = /^([A-Za-z][\w-]*)=(.+)$/.exec(text) ?? [];
       const path = await realpath(resolve(cwd, named ?? text)).catch(() => undefined);
       if (path === undefined || !(await stat(path)).isDirectory())
-        throw usageError(`directory ${named ?? text} does not exist`, rootForms);
+        throw usageError(`directory ${named ?? text} does not exist`).with({ remedy: ['name_roots'] });
       if (name !== undefined && roots.#directories.some((each) => each.name === name))
-        throw usageError(`--root ${name} is given twice`, rootForms);
+        throw usageError(`root ${name} is given twice`).with({ remedy: ['name_roots'] });
       roots.#directories.push({ path, ...(name !== undefined && { name }) });
     }
     return roots;
@@ -100,10 +97,10 @@ export class Roots {
   async assertContains(path: string): Promise<void> {
     const real = await realpath(path).catch(() => undefined); // reported when it is opened
     if (real === undefined || this.#directories.some((root) => isInsideDirectory(root.path, real))) return;
-    throw new MediactlError(`${path} is outside of --root`, {
+    throw new MediactlError(`${path} is outside of the roots`, {
       code: 'outside_roots',
       reason: `it is a link to ${real}`,
-      hint: 'add another --root, or leave out --root',
+      remedy: ['add_root'],
     });
   }
 
@@ -152,7 +149,7 @@ export class Roots {
     return new MediactlError(`${path} is outside the roots of ${this.#owner}`, {
       code: 'outside_roots',
       reason: `its roots are ${this.label || 'empty'}`,
-      hint: `start a worker with ${rootForms}`,
+      remedy: ['start_worker_with_root'],
       retryable: true, // another worker might be able to read it
     });
   }

@@ -1,5 +1,5 @@
-import { type ErrorCode, errorTable } from '../error-table.ts';
-import { MediactlError } from '../errors.ts';
+import type { ErrorCode } from '../error-table.ts';
+import { MediactlError, type Remedy } from '../errors.ts';
 import { tlsFailure } from '../http/network-error.ts';
 import type { QueueAddress } from './queue-address.ts';
 
@@ -25,16 +25,11 @@ export const isOutage = (error: unknown) => {
   return outageCode.test(code) || outageMessage.test(message) || isRejectedWrite(error);
 };
 
-type StoreErrorPattern = [failure: RegExp, code: ErrorCode, problem: string, hint?: string];
+type StoreErrorPattern = [failure: RegExp, code: ErrorCode, problem: string, hint?: string | Remedy];
 
 /** Patterns of known errors, matched against the error code or SQLSTATE followed by the message. */
 const knownErrors: readonly StoreErrorPattern[] = [
-  [
-    /^42501/,
-    'queue_refused',
-    'role ROLE lacks permissions on LABEL',
-    'as the owner of the schemas (if they do not exist yet, run mediactl doctor as a role that can create them): grant usage, create on schema bullmq to "ROLE"; grant usage on schema mediactl to "ROLE"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "ROLE"; grant usage on all sequences in schema bullmq to "ROLE"',
-  ],
+  [/^42501/, 'queue_refused', 'role ROLE lacks permissions on LABEL', ['grant_access', 'ROLE']],
   [
     // The second form is for a command within a script.
     /\bNOPERM\b|The user executing the script can't (?:run|access)/,
@@ -80,7 +75,7 @@ const createClassifier =
     return new MediactlError(expand(problem), {
       code,
       reason: message || cause,
-      hint: hint && expand(hint),
+      ...(typeof hint === 'string' ? { hint: expand(hint) } : hint && { remedy: ['grant_access', role] }),
       retryable: ['queue_full', 'queue_unreachable'].includes(code),
       underlying: error,
     });
@@ -98,6 +93,6 @@ export const classifyOpenError = (address: QueueAddress, error: unknown, role?: 
 export function formatOutage({ label }: QueueAddress, cause: unknown): string {
   const { message, code } = errorText(cause);
   return isRejectedWrite(cause)
-    ? `the queue ${label} does not accept writes; retrying (${message}): ${errorTable.queue_full.hint}`
+    ? `the queue ${label} does not accept writes; retrying (${message})`
     : `cannot reach the queue ${label}; retrying (${message || code})`;
 }

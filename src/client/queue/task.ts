@@ -99,9 +99,9 @@ export function parseTask(data: unknown): UploadTask {
     (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isString)));
   if (isTask) return task;
   if (isCount(task.version) && task.version > 1)
-    throw new MediactlError('a newer mediactl queued files that this version cannot read', {
+    throw new MediactlError('a newer version queued files that this version cannot read', {
       code: 'unsupported_job',
-      reason: `they use version ${task.version} of the job format, and this mediactl supports version 1`,
+      reason: `they use version ${task.version} of the job format, and this program supports version 1`,
       retryable: true,
     });
   throw new MediactlError('the queue contains a job that is not an upload', {

@@ -1,5 +1,4 @@
 import type { Api } from '../api/api.ts';
-import { exitCodes } from '../error-table.ts';
 import { MediactlError } from '../errors.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
 import { fileTimesOf, isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
@@ -120,7 +119,7 @@ export class UploadAttempt {
     const { receipts } = this.#deps;
     await receipts?.saveOrphan(service, orphan);
     const left = `it may have left an incomplete asset, ${orphan.assetUid ?? `named ${orphan.name}`}`;
-    const message = receipts ? `${left}; mediactl uploads cleanup on this machine lists it` : left;
+    const message = receipts ? `${left}; this machine has recorded it for cleanup` : left;
     this.#onEvent({ path: this.#claimed.task.path, event: 'warning', message });
   }
 
@@ -134,7 +133,7 @@ export class UploadAttempt {
     if (!receipt?.blake3 || !isSame || !isUnchanged(receipt, source.identity)) return undefined;
     const exists = await this.#api.assets.get(receipt.assetUid).then(
       () => true,
-      ({ exitCode }) => exitCode !== exitCodes.notFound,
+      ({ kind }) => kind !== 'notFound',
     );
     return exists ? toUploaded(receipt, 'skipped') : undefined;
   }

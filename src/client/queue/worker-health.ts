@@ -17,7 +17,13 @@ const samplePageSize = 5;
 /** Abort reason of attempts when their worker pauses or stops itself. */
 export const pausedError = new MediactlError('this worker paused', { code: 'worker_paused' });
 
-type WorkerHealthDeps = { roots: Roots; clock: Clock; leaseMs: number; warn(text: string): void };
+type WorkerHealthDeps = {
+  roots: Roots;
+  clock: Clock;
+  leaseMs: number;
+  warn(text: string): void;
+  describe(error: MediactlError): string;
+};
 
 /** Circuit breaker that pauses a worker, with a warning, if a self-check fails or too many files fail in succession. */
 export class WorkerHealth {
@@ -60,10 +66,9 @@ export class WorkerHealth {
       this.#pauseReason = undefined;
       this.pausedBy = problem;
       if (!problem) return true;
-      const { message, explanation } = problem;
-      const why = [message, explanation.reason, explanation.hint].filter(Boolean).join('; ');
+      const { message } = problem;
       const nextCheck = `checking again every ${this.#checkIntervalMs / 1_000} s`;
-      if (message !== warned) warn(`this worker is paused: ${why}; ${nextCheck}`);
+      if (message !== warned) warn(`this worker is paused: ${this.#deps.describe(problem)}; ${nextCheck}`);
       warned = message;
       this.isHalfOpen = true;
       return undefined;
@@ -104,13 +109,13 @@ export class WorkerHealth {
   }
 
   /** Counts a failure that might be this worker's fault. Pauses the worker after too many with the same code. */
-  onFailure({ explanation, message: reason }: MediactlError): void {
-    const { code, hint } = explanation;
+  onFailure(error: MediactlError): void {
+    const { code } = error.explanation;
     const { code: previousCode, count } = this.#failureStreak;
     this.#failureStreak = { code, count: previousCode === code ? count + 1 : 1 };
     if (this.#failureStreak.count < maxConsecutiveFailures) return;
     const problem = `${maxConsecutiveFailures} files in a row failed with ${code}`;
-    this.pause(new MediactlError(problem, { ...pausedError.explanation, reason, hint }));
+    this.pause(new MediactlError(problem, { ...pausedError.explanation, reason: error.message, failures: [error] }));
   }
 }
 
@@ -138,7 +143,7 @@ async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDe
   if (address.store === 'redis') return warn(`${problem}; ${hint}`);
   throw new MediactlError(problem, {
     code: 'clock_skew',
-    reason: `this worker would take files from other workers; at most ${leaseMs / 4_000} s, a quarter of --lease, is safe`,
+    reason: `this worker would take files from other workers; at most ${leaseMs / 4_000} s, a quarter of the lease, is safe`,
     hint,
   });
 }

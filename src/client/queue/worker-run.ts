@@ -2,7 +2,7 @@ import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { pollUntil, retryUntil, withTimeout } from '../../contract/retry.ts';
 import type { ErrorCode } from '../error-table.ts';
-import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors.ts';
+import { asMediactlError, type MediactlError, type StoredError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
@@ -30,10 +30,12 @@ export type WorkerRunOptions = UploadAttemptOptions & {
 type WorkerRunDeps = AttemptDeps & {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
   warn(text: string): void;
+  /** Returns the error with its cause and next step, for a log. */
+  describe(error: MediactlError): string;
   /** Called for each failed attempt, whether it will be retried or not, with the code of its error. */
   onFailure(code: ErrorCode): void;
   /** Redacts keys and tokens from an error before the error is written to the queue. */
-  redact(record: ErrorRecord): ErrorRecord;
+  redact(record: StoredError): StoredError;
 };
 
 const progressIntervalMs = 1_000;
@@ -67,10 +69,10 @@ export class WorkerRun {
     this.#client = client;
     this.#options = options;
     this.#deps = deps;
-    const { roots, warn, api } = deps;
+    const { roots, warn, describe, api } = deps;
     this.#clock = api.transport.clock;
     this.#recentResults = new RecentResults(client.store, this.#clock);
-    this.#health = new WorkerHealth(client, { roots, warn, clock: this.#clock, leaseMs: options.leaseMs });
+    this.#health = new WorkerHealth(client, { roots, warn, describe, clock: this.#clock, leaseMs: options.leaseMs });
   }
 
   /** Why this worker processes no files at present, if so. */
@@ -227,7 +229,7 @@ export class WorkerRun {
     const recordJson = JSON.stringify(record);
     let failureClass = classifyFailure(error);
     if (failureClass === 'leaseLost') {
-      this.#notice(outcome, 'this worker sent no heartbeat for longer than --lease; another worker takes over');
+      this.#notice(outcome, 'this worker sent no heartbeat for longer than its lease; another worker takes over');
       return new Error(recordJson);
     }
     if (failureClass !== 'requeue') this.#deps.onFailure(error.explanation.code);
@@ -250,7 +252,7 @@ export class WorkerRun {
     }
     if (failureClass === 'pauseQueue') {
       await withRetry(() => queue.pause());
-      this.#notice(outcome, `${error.message}; the queue is paused until you run mediactl uploads retry --all`);
+      this.#notice(outcome, `${error.message}; the queue is paused until its failed files are retried`);
     }
     const requeued = await this.#requeue(job, token);
     this.requeuedFiles++;

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { AssetFilters } from '../../../client/api/assets.ts';
-import { type ErrorRecord, usageError } from '../../../client/errors.ts';
+import { usageError } from '../../../client/errors.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asNumber, parseTimestamp } from '../../../contract/json-values.ts';
@@ -9,6 +9,7 @@ import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
+import type { ErrorRecord } from '../../error-hints.ts';
 import { resolveDownload } from '../../library/media-download.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
@@ -113,7 +114,7 @@ async function downloadUnlessPresent(
   if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
     return { outcome: 'skipped', size_bytes: existing.size, verified: null };
   if (existing) throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
-  await makeFolder(dirname(path), '-d DIRECTORY');
+  await makeFolder(dirname(path), { hint: '-d DIRECTORY' });
   const saved = await save(context, await resolveDownload(context, asset, acceptsRendition), path, progress);
   return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null, verified: saved?.verified ?? null };
 }

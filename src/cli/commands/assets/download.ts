@@ -70,7 +70,7 @@ async function runDownload(context: Context, request: DownloadRequest) {
   const { targets, byFilter } = await resolveTargets(context, selection).catch((error) => suggestOutput(error, ids));
   if (output !== undefined && (byFilter || targets.length > 1))
     throw usageError('--output accepts one asset', '-d DIRECTORY for several');
-  if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, '-d DIRECTORY');
+  if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, { hint: '-d DIRECTORY' });
   const [only] = targets;
   return only && targets.length === 1 && !byFilter
     ? downloadOne(context, request, only.uid)

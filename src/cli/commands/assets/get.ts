@@ -1,5 +1,4 @@
 import type { Command } from '@commander-js/extra-typings';
-import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, endsTheRun, partialFailure } from '../../../client/errors.ts';
 import { runEach } from '../../../client/run-each.ts';
 import { asArray, asObject, asText } from '../../../contract/json-values.ts';
@@ -30,7 +29,7 @@ export async function runGet(context: Context, { collection, ids, newest }: GetR
   const fetchOne = (uid: string) =>
     assets.get(uid).catch((thrown) => {
       const error = asMediactlError(thrown);
-      throw error.exitCode === exitCodes.notFound && uids.length > 1 ? error : error.with({ endsRun: true });
+      throw error.kind === 'notFound' && uids.length > 1 ? error : error.with({ endsRun: true });
     });
   const results = await runEach(uids, fetchOne, context);
   const stop = results.flatMap(({ error }) => error ?? []).find(endsTheRun);

@@ -1,8 +1,8 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
-import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
+import { createFolderRequests, parseFolderPath } from '../../../client/library/folder-creation.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import { isUidPrefix } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
@@ -16,7 +16,6 @@ import {
   folderChangeRequest,
   type PlacedFolder,
 } from '../../library/folder-changes.ts';
-import { createFolderRequests, parseFolderPath } from '../../library/folder-creation.ts';
 import {
   fetchFolderTree,
   isGlob,
@@ -146,7 +145,12 @@ async function moveAssets(
     const requestFor = ({ uid: asset, asset: record = { uid: asset } }: BulkTarget) =>
       assets.updateRequest(asset, assets.folderFields(record, uid));
     const creations = isMissing
-      ? await createFolderRequests(context, parseFolderPath(withoutFolderPrefix(to)), true)
+      ? createFolderRequests(
+          (await context.api()).folders,
+          await fetchFolderTree(context),
+          parseFolderPath(withoutFolderPrefix(to)),
+          true,
+        )
       : [];
     return dryRunBulk(context, 'assets', targets, [...creations, ...targets.map(requestFor)]);
   }
@@ -182,7 +186,7 @@ function assertNewFolder(to: string): void {
 
 /** Converts the service's refusal to move an asset to an error that says so, and that ends the run. */
 function throwRefusal(error: unknown, name: string): never {
-  if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.rejected) throw error;
+  if (!(error instanceof MediactlError) || error.kind !== 'rejected') throw error;
   const { code, status } = error.explanation;
   if (code === 'write_ignored') throw error.with({ endsRun: true });
   if (status !== 400 && status !== 422) throw error; // only this asset, such as a conflict

@@ -179,7 +179,7 @@ async function removeFolders(context: Context, request: RemoveRequest) {
 
 /** Returns the folders that are still at their path. */
 async function unmoved(context: Context, nodes: Iterable<FolderNode>): Promise<FolderNode[]> {
-  const { tree } = await fetchFolderTree(context);
+  const { tree } = await fetchFolderTree(context, { isFresh: true });
   return [...nodes].filter(({ folder, path }) => tree.find(folder.uid)?.path === path);
 }
 
@@ -190,7 +190,7 @@ async function deleteEmptied(
   deepestFirst: readonly FolderNode[],
 ): Promise<WriteOutcome[]> {
   const { assets } = await context.api();
-  const { tree } = await fetchFolderTree(context);
+  const { tree } = await fetchFolderTree(context, { isFresh: true });
   const toDelete = new Set(deepestFirst.map(({ folder }) => folder.uid));
   const outcomes: WriteOutcome[] = [];
   for (const node of deepestFirst) {

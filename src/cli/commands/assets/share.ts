@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
+import { parsePlayables } from '../../../client/library/playables.ts';
 import { asText, parseTimestamp } from '../../../contract/json-values.ts';
 import { relativeTime } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
-import { parsePlayables } from '../../library/playables.ts';
 import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from '../../library/playback.ts';
 import { type Result, record } from '../../output/result.ts';
 

@@ -1,5 +1,4 @@
 import type { AssetFilters } from '../../../client/api/assets.ts';
-import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { slugsOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
@@ -136,4 +135,4 @@ async function* fetchThumbnails(context: Context, urls: readonly unknown[]): Asy
   context.signal.throwIfAborted();
 }
 
-const isUnreachable = (error: unknown) => error instanceof MediactlError && error.exitCode === exitCodes.unreachable;
+const isUnreachable = (error: unknown) => error instanceof MediactlError && error.kind === 'unreachable';

@@ -1,6 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { decodeText } from '../../../client/read-file.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -140,7 +139,7 @@ async function readVerifiedKey(
       return { key, api, workspaces: skipVerify ? [] : await verifyKey(api) };
     } catch (error) {
       await api?.transport.close();
-      const isKeyRejected = error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
+      const isKeyRejected = error instanceof MediactlError && error.kind === 'unauthenticated';
       if (!isKeyRejected || withKey || !terminal.isInteractive || attempt >= maxAttempts) throw error;
       terminal.info(`${error.message}; try again, or press Ctrl-C to quit`);
     }

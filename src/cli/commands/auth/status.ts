@@ -1,4 +1,3 @@
-import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
 import type { RateLimit } from '../../../client/http/rate-limit-headers.ts';
 import { formatCount } from '../../../contract/figures.ts';
@@ -89,7 +88,7 @@ type AuthStatus = ReturnType<typeof toStatus>;
 function isKeyAccepted(failure: MediactlError | undefined): boolean | null {
   const { status } = failure?.explanation ?? {};
   if (failure === undefined || status === 403) return true;
-  return status === 401 || failure.exitCode === exitCodes.unauthenticated ? false : null;
+  return status === 401 || failure.kind === 'unauthenticated' ? false : null;
 }
 
 const rateLimitText = ({ rate_limit }: AuthStatus, now: number) =>

@@ -1,7 +1,7 @@
 import type { Api } from '../../../client/api/api.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
-import { exitCodes } from '../../../client/error-table.ts';
+import type { ErrorKind } from '../../../client/error-table.ts';
 import { asMediactlError, MediactlError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -52,7 +52,8 @@ export async function openAccountLibrary(
     get: (uid) => api.assets.get(uid),
     update: (uid, change) => updateAsset(api, uid, change),
     trash: (uid) => api.assets.delete(uid),
-    fetchFolders: async () => (await fetchFolderTree(context, false)).tree.roots.map(toFolderView),
+    fetchFolders: async () =>
+      (await fetchFolderTree(context, { mayPrompt: false, isFresh: true })).tree.roots.map(toFolderView),
     fetchPlayback: (uid) => resolvePlayback(context, uid),
     fetchMedia: (url, maxBytes) =>
       playback.fetchSmall(url, { maxBytes, timeoutMs: mediaTimeoutMs, interruption: context.signal }),
@@ -96,17 +97,24 @@ function toWaitingEvent(notice: TransportNotice): PageEvent {
   return { kind: 'waiting', until: notice.untilMs, why };
 }
 
-/** Converts an error for the web page. Keeps the hint only if it is a command, which is marked as one for a terminal. */
+/** Next steps for users of the page, where they differ from those of the command line. */
+const pageHints: { [Kind in ErrorKind]?: string } = {
+  unauthenticated: 'stop this page with Ctrl-C in its terminal, sign in again there, and start it again',
+  forbidden: 'use an API key that has this scope',
+  quota: 'top up the balance or free some storage, then try again',
+  unreachable: 'try again in a moment',
+};
+
+/** Converts an error for the web page, with a next step in the page's own words. */
 function toProblem({ terminal }: Context, thrown: unknown): Problem {
-  const { message, exitCode, explanation } = asMediactlError(thrown);
+  const { message, kind, explanation } = asMediactlError(thrown);
   const { status, reason } = explanation;
-  const command = /^mediactl [^;]*/.exec(explanation.hint ?? '')?.[0];
   const redacted = (text: string) => terminal.redactor.redact(text);
-  const defaultStatus = exitCode === exitCodes.usage ? 400 : exitCode === exitCodes.notFound ? 404 : 502;
+  const defaultStatus = kind === 'usage' ? 400 : kind === 'notFound' ? 404 : 502;
   return {
     status: status !== undefined && status >= 400 ? status : defaultStatus,
     problem: redacted(message),
     ...(reason !== undefined && { reason: redacted(reason) }),
-    ...(command && { hint: `in a terminal: ${redacted(command)}` }),
+    ...(pageHints[kind] && { hint: pageHints[kind] }),
   };
 }

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Api } from '../../../client/api/api.ts';
 import { usageError } from '../../../client/errors.ts';
+import { createFolderPathResolver, type FolderPathResolver } from '../../../client/library/folder-creation.ts';
 import { type BatchDeps, BatchUploader } from '../../../client/upload/batch/batch-uploader.ts';
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
@@ -13,7 +14,7 @@ import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
 import type { BrowseBackend, TransferProgress } from '../../../web/browse/server/backend.ts';
 import { fetchCached, TtlCache } from '../../../web/browse/server/caches.ts';
 import type { Context } from '../../context.ts';
-import { createFolderPathResolver, type FolderPathResolver } from '../../library/folder-creation.ts';
+import { libraryOf } from '../../library/library.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
 import { parseUploadOptions } from '../../uploading/upload-options.ts';
@@ -122,7 +123,7 @@ function toProgress(onProgress: (sending: TransferProgress) => void) {
 /** Resolves a file to the current folder, or to the subfolder named like its directory. Caches the folder tree. */
 function createDropFolderResolver(context: Context, createdFolders: Parameters<typeof createFolderPathResolver>[1]) {
   const cache = new TtlCache<Promise<FolderPathResolver>>(1);
-  const fetchTree = () => createFolderPathResolver(context, createdFolders);
+  const fetchTree = async () => createFolderPathResolver(await libraryOf(context), createdFolders);
   const tree = () => fetchCached(cache, '', fetchTree, () => context.clock.now() + folderCacheMs);
   return async ({ folder, relativeDir }: DroppedFileInfo): Promise<FolderResolver> => {
     if (relativeDir === '') return { find: () => folder ?? undefined, findOrCreate: async () => folder ?? undefined };

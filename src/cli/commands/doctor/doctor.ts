@@ -1,7 +1,8 @@
-import { asMediactlError, combineFailures, type ErrorRecord, type MediactlError } from '../../../client/errors.ts';
+import { asMediactlError, combineFailures, type MediactlError } from '../../../client/errors.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import type { ErrorRecord } from '../../error-hints.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { checks, dependsOn } from './checks.ts';
 

@@ -1,6 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
+import { createFolderPath, createFolderRequests, parseFolderPath } from '../../../client/library/folder-creation.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
@@ -14,8 +15,8 @@ import {
   deleteFolder,
   folderChangeRequest,
 } from '../../library/folder-changes.ts';
-import { createFolderPath, createFolderRequests, parseFolderPath } from '../../library/folder-creation.ts';
 import { descendantsOf, fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
+import { libraryOf } from '../../library/library.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { dryRunPlan } from '../dry-run.ts';
@@ -97,10 +98,13 @@ type CreateFolderRequest = {
 
 export async function runCreate(context: Context, { names, parents = false }: CreateFolderRequest): Promise<Result> {
   if (!context.settings.dryRun) {
-    const { node } = await createFolderPath(context, names, parents);
+    const { node } = await createFolderPath(await libraryOf(context), names, parents);
     return folderResult(node);
   }
-  return dryRunPlan(context, await createFolderRequests(context, names, parents));
+  return dryRunPlan(
+    context,
+    createFolderRequests((await context.api()).folders, await fetchFolderTree(context), names, parents),
+  );
 }
 
 const rename: Define = (command, run) =>

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Option } from '@commander-js/extra-typings';
 import { failureReason } from '../../../client/api/wait-for-assets.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
+import { type Playable, parsePlayables } from '../../../client/library/playables.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -12,7 +13,6 @@ import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
-import { type Playable, parsePlayables } from '../../library/playables.ts';
 import {
   assertNotBlocked,
   explainUnplayable,

@@ -1,9 +1,9 @@
+import type { Playable } from '../../../client/library/playables.ts';
 import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
 import { formatBytes, formatDuration } from '../../../contract/figures.ts';
 import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
-import type { Playable } from '../../library/playables.ts';
 import type { DetailRow, RenderContext } from '../../output/result.ts';
 import type { ProbeReport, ProbeStep } from './probe.ts';
 

@@ -1,7 +1,7 @@
 import type { PlaybackApi } from '../../../client/api/playback.ts';
 import { asMediactlError } from '../../../client/errors.ts';
+import type { Playable } from '../../../client/library/playables.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
-import type { Playable } from '../../library/playables.ts';
 
 /** Step in the chain of requests from playback info to media bytes. */
 export type ProbeStep = {

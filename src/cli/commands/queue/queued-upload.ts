@@ -4,6 +4,7 @@ import { shortTaskId, type TaskResult } from '../../../client/queue/task.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
+import { errorRecord } from '../../error-hints.ts';
 import type { Column } from '../../output/result.ts';
 import { formatProgress } from '../../uploading/pending-uploads.ts';
 import type { UploadRecord } from '../../uploading/upload-record.ts';
@@ -85,7 +86,7 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
     started_at: isoOrNull(job.processedOn),
     finished_at: isoOrNull(job.finishedOn),
-    error: reason === undefined ? null : parseFailure(reason).toJSON(),
+    error: reason === undefined ? null : errorRecord(parseFailure(reason)),
   };
 }
 

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
-import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { withoutSecrets } from '../../../client/processes.ts';
 import { makeFolder } from '../../../client/state-files.ts';
@@ -12,6 +11,7 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import { firstRunNotice, isWithoutProfiles } from '../../account/account.ts';
 import { addExamples, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { exitCodes } from '../../error-hints.ts';
 import { type DetailRow, noResult, type Result, record } from '../../output/result.ts';
 import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
 import { logPath } from './log.ts';
@@ -94,7 +94,7 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
 }
 
 async function launch({ host }: Context, dataDir: string, { port, options, foreground }: StartRequest) {
-  await makeFolder(dataDir, 'use another directory: --data-dir DIR');
+  await makeFolder(dataDir, { hint: 'use another directory: --data-dir DIR' });
   const args = ['--data-dir', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {

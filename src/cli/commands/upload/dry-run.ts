@@ -16,6 +16,7 @@ import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
+import { hintOf } from '../../error-hints.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -127,7 +128,7 @@ async function listPrunable(context: Context, pruning?: PruneOptions, prunable?:
   if (!pruning || !prunable) return [];
   const refusal = pruneRefusal(pruning, prunable);
   if (!refusal) return (await splitByLocation(context, prunable)).inside;
-  context.terminal.warn(`${refusal.message}; ${refusal.explanation.hint}`);
+  context.terminal.warn(`${refusal.message}; ${hintOf(refusal)}`);
   return [];
 }
 

@@ -3,7 +3,6 @@ import type { Api } from '../../../client/api/api.ts';
 import { type AssetFilters, searchFor } from '../../../client/api/assets.ts';
 import type { WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import { itemsOf, maxPageSize } from '../../../client/api/pagination.ts';
-import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
 import type { FindUploaded, FoundUpload } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
@@ -89,8 +88,7 @@ export function createExistingAssetFinder(
 }
 
 /** Returns true if the service, or the workspace, does not allow to list the folder. */
-const isListRefused = ({ exitCode }: MediactlError) =>
-  ([exitCodes.usage, exitCodes.forbidden, exitCodes.rejected, exitCodes.notFound] as number[]).includes(exitCode);
+const isListRefused = ({ kind }: MediactlError) => ['usage', 'forbidden', 'rejected', 'notFound'].includes(kind);
 
 function formatSameName(files: readonly UploadCandidate[]): string {
   const names = files.slice(0, maxNamesInWarning).map(({ path }) => escapeControls(path));

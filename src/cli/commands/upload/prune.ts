@@ -1,7 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
-import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
@@ -219,10 +218,10 @@ export async function pruneMissing(
 /** Returns the uids of a folder and its subfolders; undefined for the top level (all folders). */
 async function listSubfolderUids(context: Context, top: string): Promise<Set<string> | undefined> {
   if (isRootPath(top)) return undefined;
-  const { tree } = await fetchFolderTree(context);
+  const { tree } = await fetchFolderTree(context, { isFresh: true });
   const node = await resolveFolder(context, tree, top).catch((error) => {
     // In a dry run, the folder might not exist yet.
-    if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return undefined;
+    if (error instanceof MediactlError && error.kind === 'notFound') return undefined;
     throw error;
   });
   return new Set((node ? [node, ...descendantsOf(node)] : []).map(({ folder }) => normalizeUid(folder.uid)));

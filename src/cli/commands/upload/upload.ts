@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { exitCodes } from '../../../client/error-table.ts';
 import { MediactlError } from '../../../client/errors.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
@@ -7,6 +6,7 @@ import { isUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, isLibraryPath, isRootPath, resolveFolder } from '../../library/folders.ts';
+import { libraryOf } from '../../library/library.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
@@ -133,10 +133,10 @@ async function resolveTargetFolders(
       ? undefined
       : await findFolder(context, typed, canCreate);
   if (isOneFolder && existing !== null) return { find: () => existing?.uid, findOrCreate: async () => existing?.uid };
-  const { createFolderPathResolver } = await import('../../library/folder-creation.ts');
+  const { createFolderPathResolver } = await import('../../../client/library/folder-creation.ts');
   const { origin } = (await context.account()).baseUrl;
   const byPath = await createFolderPathResolver(
-    context,
+    await libraryOf(context),
     async (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
   );
   const pathByUid = existing && (existing.path ?? byPath.pathOf(existing.uid));
@@ -196,7 +196,7 @@ async function findFolder(context: Context, typed: string, canCreate: boolean) {
     const { folder, path } = await resolveFolder(context, (await fetchFolderTree(context)).tree, typed);
     return { uid: folder.uid, path };
   } catch (error) {
-    if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.notFound) throw error;
+    if (!(error instanceof MediactlError) || error.kind !== 'notFound') throw error;
     if (canCreate) return null;
     throw error.with({ hint: createHint });
   }

@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { exitCodes } from '../../../client/error-table.ts';
 import { asMediactlError, type MediactlError, partialFailure } from '../../../client/errors.ts';
 import { findEmptyAssets, listLostCreations } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
@@ -113,8 +112,7 @@ async function searchLostCreations(context: Context, api: Api, receipts: Receipt
 
 /** Returns undefined for a key that may not list workspaces, so that the creations of any are searched. */
 function ignoreRefusal(error: unknown): undefined {
-  const refusals: number[] = [exitCodes.notFound, exitCodes.forbidden];
-  if (!refusals.includes(asMediactlError(error).exitCode)) throw error;
+  if (!['notFound', 'forbidden'].includes(asMediactlError(error).kind)) throw error;
 }
 
 const columns: Column<OrphanRow>[] = [

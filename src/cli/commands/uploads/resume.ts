@@ -6,6 +6,7 @@ import type { UploadCandidate } from '../../../client/upload/sources/upload-cand
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { hintOf } from '../../error-hints.ts';
 import { listBy, noResult } from '../../output/result.ts';
 import { type ProgressMode, progressModes } from '../../progress/progress.ts';
 import {
@@ -100,8 +101,8 @@ async function findResumable(context: Context, { all, id: given }: ResumeRequest
   if (all) {
     for (const { path } of own.filter(({ realPath }) => isNotLocal(realPath)))
       context.terminal.warn(`${path}: run the original command again to resume it`);
-    for (const { message, explanation } of entries.filter(isSpooled).map(notResumableError))
-      context.terminal.warn(`${message}: ${explanation.hint}`);
+    for (const error of entries.filter(isSpooled).map(notResumableError))
+      context.terminal.warn(`${error.message}: ${hintOf(error)}`);
   }
   return own;
 }

@@ -8,6 +8,7 @@ import { type FileOutcome, outcomeOf } from '../../../client/upload/session/uplo
 import { isLoopbackHost } from '../../../contract/bounded-server.ts';
 import { withTimeout } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
+import { hintOf } from '../../error-hints.ts';
 import { parseCount } from '../../settings/units.ts';
 import { serveOnLoopback } from '../loopback-server.ts';
 
@@ -121,8 +122,13 @@ function healthOf({ client, run }: MetricsSources) {
   const { pausedBy } = run;
   if (client.isDisconnected) return { status: 'disconnected', reason: 'the store of the queue does not respond' };
   if (!pausedBy) return { status: 'ok' };
-  const { code, reason, hint } = pausedBy.explanation;
-  return { status: 'paused', code, reason: [pausedBy.message, reason].filter(Boolean).join('; '), hint };
+  const { code, reason } = pausedBy.explanation;
+  return {
+    status: 'paused',
+    code,
+    reason: [pausedBy.message, reason].filter(Boolean).join('; '),
+    hint: hintOf(pausedBy),
+  };
 }
 
 const statusIfUp = (client: MetricsSources['client'], clock: Context['clock']) =>

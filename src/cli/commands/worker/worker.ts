@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { exitCodes } from '../../../client/error-table.ts';
 import { type MediactlError, usageError } from '../../../client/errors.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
@@ -14,6 +13,7 @@ import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { addExamples, type CommandDefinition, collect } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { hintOf } from '../../error-hints.ts';
 import { type ListResult, noResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
@@ -170,6 +170,7 @@ async function createWorkerRun(context: Context, { client, roots, request, view,
     onPlanned: (planned) => view.show(planned),
     onFailure: (code) => metrics?.onFailure(code),
     warn: (text) => terminal.warn(text),
+    describe: (error) => [error.message, error.explanation.reason, hintOf(error)].filter(Boolean).join('; '),
     redact: (record) => terminal.redactor.redactRecord(record),
     openAddress: (url, mayFollow) => RangeSource.open(url, media, { signal, mayFollow }),
   });
@@ -222,7 +223,7 @@ async function assertKeyAccepted(api: Api): Promise<void> {
     .assets.page({}, 1, 0)
     .catch((error: MediactlError) => {
       // Start even if the key has no read permission, or the service is down.
-      if (error.exitCode === exitCodes.unauthenticated) throw error;
+      if (error.kind === 'unauthenticated') throw error;
     });
 }
 

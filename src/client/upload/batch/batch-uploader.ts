@@ -1,4 +1,3 @@
-import { exitCodes } from '../../error-table.ts';
 import { asMediactlError, endsTheRun, type MediactlError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { toWaitingEvent } from '../session/events.ts';
@@ -96,7 +95,7 @@ export class BatchUploader implements BatchRun {
     const send = () =>
       this.#planAndUpload(candidates).catch((thrown) => {
         const error = asMediactlError(thrown);
-        if (error.exitCode !== exitCodes.state) throw thrown;
+        if (error.kind !== 'state') throw thrown;
         this.#stopReason ??= error; // outcomes collected so far are still reported
       });
     const { timeoutMs } = this.#options;
@@ -140,19 +139,19 @@ export class BatchUploader implements BatchRun {
     if (!this.#isOver) {
       const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts }, workspaces);
       const found = await search.catch((error) => {
-        if (asMediactlError(error).exitCode === exitCodes.state) throw error;
+        if (asMediactlError(error).kind === 'state') throw error;
         return []; // the files themselves are uploaded; `uploads cleanup` searches again, and reports the error
       });
       for (const { path, assetUid } of found)
         notice(
           path,
-          `asset ${assetUid} may be empty, because the response to its creation was lost; see uploads cleanup`,
+          `asset ${assetUid} may be empty, because the response to its creation was lost; it is recorded for cleanup`,
         );
     }
     for (const { path } of await listLost())
       notice(
         path,
-        'the response to a creation was lost, and may have left an empty asset; uploads cleanup searches for it',
+        'the response to a creation was lost, and may have left an empty asset, which a cleanup searches for',
       );
   }
 

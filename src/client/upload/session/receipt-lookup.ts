@@ -1,6 +1,5 @@
 import { parentOf } from '../../../contract/asset.ts';
 import type { Api } from '../../api/api.ts';
-import { exitCodes } from '../../error-table.ts';
 import { asMediactlError } from '../../errors.ts';
 import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
@@ -86,7 +85,7 @@ export async function matchContent(
 /** Returns the folder that an asset is in now, '' for the top level; undefined if the asset no longer exists. */
 async function findFolder({ assets }: Api, { assetUid, folder }: Receipt): Promise<string | undefined> {
   const asset = await assets.get(assetUid).catch((error) => {
-    if (asMediactlError(error).exitCode === exitCodes.notFound) return undefined;
+    if (asMediactlError(error).kind === 'notFound') return undefined;
     throw error;
   });
   const parent = asset && parentOf(asset);

@@ -1,5 +1,6 @@
 import { retryUntil } from '../../../contract/retry.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
+import type { ErrorCode } from '../../error-table.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
@@ -275,32 +276,33 @@ async function recoverFromGoneSession(
   return create(run, entry);
 }
 
+type SessionLoss = { code: ErrorCode; reason: string; remedy?: 'confirm_new_asset' | 'check_then_start_over' };
+
 const explanations = {
   expired: {
     code: 'session_expired',
     reason: 'upload sessions expire after 24 hours; the asset stays incomplete',
-    hint: 'run the same command without --on-session-expired fail to start over',
   },
   /** The service forgot the session right after its creation. Retries would pile up assets. */
   refused: {
     code: 'session_unknown',
     reason: 'the service created it but did not recognize it on first use',
-    hint: 'check the base URL and any proxy; --yes creates a new asset and keeps that one',
+    remedy: 'confirm_new_asset',
   },
   unclear: {
     code: 'session_unknown',
     reason: 'the last response was lost, and the asset does not show whether it has the whole file',
-    hint: 'mediactl get ID, to check it; --yes starts over and keeps that asset',
+    remedy: 'check_then_start_over',
   },
-} as const;
+} as const satisfies Record<string, SessionLoss>;
 
 function sessionGone({ session }: OpenEntry, kind: keyof typeof explanations, underlying: unknown): MediactlError {
-  const { code, reason, hint } = explanations[kind];
+  const { code, reason, remedy }: SessionLoss = explanations[kind];
   return new MediactlError(`the upload session of asset ${session.assetUid} no longer exists`, {
     code,
     reason,
     underlying,
-    hint: hint.replace('ID', session.assetUid),
+    ...(remedy && { remedy: [remedy, session.assetUid] }),
     details: { asset_uid: session.assetUid },
   });
 }
@@ -312,8 +314,11 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { assets } = deps.api;
   if (verified === false) {
     // The bytes of stdin are only in the spool file, which the entry names.
-    const resend = job.identity === undefined ? `upload --force '${label}'` : `uploads resume ${id} --force`;
-    throw checksumMismatch(label, `mediactl ${resend}`, entry);
+    throw checksumMismatch(
+      label,
+      job.identity === undefined ? ['send_again', label] : ['send_spooled_again', id],
+      entry,
+    );
   }
   if (job.tags && job.tags.length > 0) await assets.update(assetUid, assets.tagFields(job.tags));
   run.emit({ event: 'uploaded', asset_uid: assetUid, blake3, verified });

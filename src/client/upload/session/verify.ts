@@ -1,6 +1,6 @@
 import { asText } from '../../../contract/json-values.ts';
 import { parseUploadOffset } from '../../../contract/tus.ts';
-import { MediactlError } from '../../errors.ts';
+import { MediactlError, type Remedy } from '../../errors.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { openChecksum, parseDigest } from '../sources/checksum.ts';
 import type { UploadSource } from '../sources/source.ts';
@@ -102,17 +102,17 @@ async function verifyAgain(
 /** Returns undefined if the request fails, so that the file stays unverified. Rethrows aborts. */
 const ignoreRefusal = <T>(request: Promise<T>): Promise<T | undefined> =>
   request.catch((error) => {
-    if (error instanceof MediactlError && error.exitCode < 130) return undefined;
+    if (error instanceof MediactlError && !['interrupted', 'terminated'].includes(error.kind)) return undefined;
     throw error;
   });
 
-/** Returns the error for an asset whose checksum differs. @param resendCommand command that uploads the file again */
-export function checksumMismatch(path: string, resendCommand: string, entry: CompleteEntry): MediactlError {
+/** Returns the error for an asset whose checksum differs. @param remedy how to upload the file again */
+export function checksumMismatch(path: string, remedy: Remedy, entry: CompleteEntry): MediactlError {
   const { session, blake3, serviceBlake3 } = entry;
   return new MediactlError(`asset ${session.assetUid} does not match ${path}`, {
     code: 'checksum_mismatch',
     reason: `local BLAKE3 ${blake3}, remote BLAKE3 ${serviceBlake3}`,
-    hint: `${resendCommand}, to upload the file again; do not use that asset`,
+    remedy,
     details: { asset_uid: session.assetUid, blake3, service_blake3: serviceBlake3 },
   });
 }
@@ -125,5 +125,5 @@ export const unverifiedError = (assetUid: string, isByReceipt = false) =>
     reason: isByReceipt
       ? 'this machine has not compared it with the file'
       : 'the service sent no checksum to compare with',
-    ...(isByReceipt && { hint: 'mediactl check DIRECTORY /FOLDER --download compares it' }),
+    ...(isByReceipt && { remedy: ['compare_download'] }),
   });

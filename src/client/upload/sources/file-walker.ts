@@ -28,10 +28,10 @@ type Selection = { maxDepth: number; isSelected(path: string): boolean; isExclud
 
 /** Maps each kind of skipped entry to its singular, its plural, and a note for the user. */
 const skipKinds = {
-  system: ['system file', 'system files', ", such as .DS_Store; --include '*' uploads all files"],
+  system: ['system file', 'system files', ', such as .DS_Store (the include pattern * uploads all files)'],
   link: ['linked directory', 'linked directories', ', which may form a loop'],
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
-  recent: ['file that changed recently', 'files that changed recently', ', which may still be written (--min-age)'],
+  recent: ['file that changed recently', 'files that changed recently', ', which may still be written (minimum age)'],
 } as const;
 
 /** Options of all globs. Windows finds a file by its name in any case. */
@@ -201,8 +201,8 @@ export class FileWalker {
       return entries.filter(({ name }) => !unreadable.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
       const problem = `cannot read the directory ${escapeControls(folder)}`;
-      const hint = 'fix its permissions, or skip it with --exclude';
-      fail(folder, new MediactlError(problem, { code: 'unreadable_file', reason: (error as Error).message, hint }));
+      const remedy = ['skip_directory'] as const;
+      fail(folder, new MediactlError(problem, { code: 'unreadable_file', reason: (error as Error).message, remedy }));
       return [];
     }
   }

@@ -1,5 +1,4 @@
 import { isGenericType } from '../../api/download.ts';
-import { exitCodes } from '../../error-table.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import type { ApiRequest, ApiResponse, Purpose } from '../../http/api-request.ts';
 import { errorFrom } from '../../http/error-response.ts';
@@ -49,7 +48,7 @@ export async function requestRange(
     });
   } catch (error) {
     signal?.throwIfAborted(); // an error of its own, such as the end of rclone's server
-    if (!(error instanceof MediactlError) || error.exitCode !== exitCodes.unreachable) throw error;
+    if (!(error instanceof MediactlError) || error.kind !== 'unreachable') throw error;
     const isBusy = error.explanation.code === 'source_busy';
     throw error.with({ status: undefined, ...(!isBusy && { hint: networkHint }) });
   }
@@ -107,7 +106,7 @@ const sourceFailed = (problem: string, reason: string, hint?: string) =>
   new MediactlError(problem, { code: 'source_failed', reason, hint });
 
 export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
-  usageError(`cannot upload ${path} from its URL`, 'curl -L URL | mediactl upload - --name NAME', reason);
+  usageError(`cannot upload ${path} from its URL`, undefined, reason).with({ remedy: ['pipe_download'] });
 
 export const rangeMismatch = ({ url, path }: RemoteFile) =>
   sourceFailed(
@@ -121,6 +120,4 @@ export const sourceTruncated = ({ url, path }: RemoteFile, at: number) => {
 };
 
 export const remoteFileChanged = (path: string, reason: string) =>
-  fileChanged(path, reason).with({
-    hint: 'run the same command with --force once it no longer changes, to upload it as a new asset',
-  });
+  fileChanged(path, reason).with({ remedy: ['send_changed_source'] });

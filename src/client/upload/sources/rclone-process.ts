@@ -112,7 +112,7 @@ class RcloneProcess {
       ([code]) => code,
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT' && error.code !== 'EACCES') throw error;
-        const reason = 'mediactl reads remotes with your own rclone and its configuration';
+        const reason = 'remotes are read with your own rclone and its configuration';
         throw usageError('rclone is not installed', 'install it: https://rclone.org/install', reason);
       },
     );

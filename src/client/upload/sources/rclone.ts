@@ -50,9 +50,9 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
       if (file.sizeBytes < 0)
         throw usageError(
           `the size of ${label} is unknown`,
-          `rclone cat '${parseRemote(label)}' | mediactl upload - --name NAME`,
+          undefined,
           'the size must be known before the upload starts',
-        );
+        ).with({ remedy: ['pipe_remote', parseRemote(label)] });
       serving ??= serveRemote(remote, options);
       return openSource(await serving, file, label, options);
     },

@@ -25,7 +25,7 @@ const azureSasParams = new Set(
 /** Parses a URL and separates its secrets. @throws MediactlError `usage` (exit 2) if it is not http or https */
 export function parseSourceUrl(text: string): SourceUrl {
   const url = parseHttpUrl(text);
-  if (!url) throw usageError('not an http or https URL', 'mediactl upload https://…');
+  if (!url) throw usageError('not an http or https URL');
   const { username, password } = url;
   url.username = url.password = url.hash = '';
   const path = url.origin + url.pathname;

@@ -220,7 +220,7 @@ export const fileChanged = (path: string, reason: string, since = 'its upload be
   new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
     reason,
-    hint: `mediactl upload --force '${path}' once it no longer changes, to upload it as a new asset`,
+    remedy: ['send_changed_file', path],
   });
 
 export const fileGone = (path: string) =>

@@ -120,12 +120,12 @@ export class StreamSource implements UploadSource {
 const streamGone = (at: number, from: number) =>
   new MediactlError('stdin cannot be read twice', {
     code: 'file_missing',
-    hint: 'run the same command again with the same input; for other input, --force creates a new asset',
+    remedy: ['send_same_input'],
     reason: `byte ${at} must be sent again, but only bytes from ${from} are still buffered`,
   });
 
 const sizeDiffers = (problem: string, difference: 'less' | 'more') =>
   new MediactlError(problem, {
     code: 'stdin_size_differs',
-    reason: `the command before the pipe sent ${difference} data than --stdin-size`,
+    reason: `the command before the pipe sent ${difference} data than the given size`,
   });

@@ -132,7 +132,7 @@ export const notAFile = (path: string, isDirectory: boolean) =>
     ? new MediactlError(`${path} is a directory`, {
         code: 'not_a_file',
         reason: 'only files are uploaded',
-        hint: `mediactl upload ${path}, to upload the files in it`,
+        remedy: ['upload_directory', path],
       })
     : unknownLength(path, `${path} is not a regular file`);
 
@@ -140,23 +140,19 @@ export const unknownLength = (path: string, problem: string) =>
   new MediactlError(problem, {
     code: 'not_a_file',
     reason: 'the size must be known before the upload starts',
-    hint: `mediactl upload - --name NAME < ${path}, to spool it to disk first`,
+    remedy: ['spool_input', path],
   });
 
-/** Names the source for a path that looks like that of an rclone remote, such as `s3://bucket/clips` or `r2:clips`. */
-const hintForMissing = (path: string) =>
-  /^[a-z0-9][\w-]+:/i.test(path)
-    ? 'for a remote of rclone: mediactl upload rclone:REMOTE:PATH (rclone config sets it up)'
-    : /^[^/\\.]+$/.test(path)
-      ? `check the path; a folder begins with a slash: /${path}`
-      : 'check the path';
+/** Matches a path that looks like that of an rclone remote, such as `s3://bucket/clips` or `r2:clips`. */
+const remotePattern = /^[a-z0-9][\w-]+:/i;
 
 export function unreadableFile(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new MediactlError(`no such file: ${path}`, {
       code: 'file_not_found',
-      hint: path === 'help' ? 'mediactl upload --help' : hintForMissing(path),
+      remedy: remotePattern.test(path) ? ['name_remote'] : path === 'help' ? ['show_upload_help'] : undefined,
+      hint: /^[^/\\.]+$/.test(path) ? `check the path; a folder begins with a slash: /${path}` : undefined,
       underlying: error,
     });
   return new MediactlError(`cannot read ${path}`, {

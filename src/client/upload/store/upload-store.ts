@@ -184,6 +184,6 @@ export class LocalUploadStore implements ListableUploadStore {
 const alreadyUploading = (pid: number) =>
   new MediactlError(`already uploading (pid ${pid})`, {
     code: 'upload_in_progress',
-    reason: 'another mediactl process is uploading this file',
+    reason: 'another process is uploading this file',
     retryable: true,
   });

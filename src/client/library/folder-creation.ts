@@ -1,11 +1,19 @@
-import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
-import { exitCodes } from '../../client/error-table.ts';
-import { asMediactlError, MediactlError, usageError } from '../../client/errors.ts';
 import { normalizeName } from '../../contract/json-values.ts';
-import type { Context } from '../context.ts';
-import { fetchFolderTree } from './folders.ts';
-import { cachedFolders } from './name-cache.ts';
-import { resolveWorkspaceUid } from './workspaces.ts';
+import type { Api } from '../api/api.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../api/folder-tree.ts';
+import type { FoldersApi } from '../api/folders.ts';
+import { asMediactlError, MediactlError, usageError } from '../errors.ts';
+
+/** One workspace of a library, for those who create folders in it. */
+export type Library = {
+  api: Api;
+  /** Returns the uid of the workspace. */
+  workspace(): Promise<string>;
+  /** Runs `work` while no other process on this machine creates folders, since the service allows duplicate names. */
+  withLock<T>(work: () => Promise<T>): Promise<T>;
+  /** Called after each folder that was created. */
+  onCreated(): Promise<void>;
+};
 
 /** @throws MediactlError `usage` (exit 2) for `.` and `..`, which would be names of folders */
 function namesIn(path: string): string[] {
@@ -31,10 +39,11 @@ export function parseFolderPath(path: string): string[] {
  *
  * @throws the same errors as `findMissingFolders`
  */
-export const createFolderPath = (context: Context, names: readonly string[], withParents: boolean) =>
-  context.withLock('folders', async (): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> => {
-    const { folders } = await context.api();
-    let { tree, workspace } = await fetchFolderTree(context);
+export const createFolderPath = (library: Library, names: readonly string[], withParents: boolean) =>
+  library.withLock(async (): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> => {
+    const { folders } = library.api;
+    const workspace = await library.workspace();
+    let tree = await folders.tree(workspace);
     const { missing, above } = findMissingFolders(tree, names, withParents);
     let at = above;
     for (const name of missing) {
@@ -42,7 +51,7 @@ export const createFolderPath = (context: Context, names: readonly string[], wit
       // The tree after this write shows which field names to use for the next write.
       ({ node: at, tree } = await folders.create(workspace, tree, { name, parent }));
     }
-    if (missing.length > 0) await cachedFolders(context).invalidate();
+    if (missing.length > 0) await library.onCreated();
     return { node: at as FolderNode, tree };
   });
 
@@ -63,15 +72,18 @@ function findMissingFolders(tree: WorkspaceFolderTree, names: readonly string[],
   if (!withParents && missing.length > 1)
     throw new MediactlError(`folder /${names.slice(0, -1).join('/')} does not exist`, {
       code: 'not_found',
-      hint: `mediactl folders create -p /${names.join('/')}`,
+      remedy: ['create_parents', `/${names.join('/')}`],
     });
   return { missing, above };
 }
 
 /** Returns the requests that create the missing folders of a path. @throws the same errors as `findMissingFolders` */
-export async function createFolderRequests(context: Context, names: readonly string[], withParents: boolean) {
-  const { folders } = await context.api();
-  const { tree, workspace } = await fetchFolderTree(context);
+export function createFolderRequests(
+  folders: FoldersApi,
+  { tree, workspace }: { tree: WorkspaceFolderTree; workspace: string },
+  names: readonly string[],
+  withParents: boolean,
+) {
   const { missing, above } = findMissingFolders(tree, names, withParents);
   return missing.map((name, n) => {
     const parent = n === 0 ? (above?.folder.uid ?? null) : `(uid of ${missing[n - 1]})`;
@@ -89,9 +101,9 @@ function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
     if (named.length > 1)
       throw usageError(
         `${named.length} folders are at /${names.slice(0, n + 1).join('/')}`,
-        'rename one of them: mediactl folders rename UID NAME',
+        undefined,
         named.map(({ folder }) => folder.uid).join(', '),
-      );
+      ).with({ remedy: ['rename_folder'] });
     if (named.length === 0) return { missing: names.slice(n), above };
     [above] = named;
   }
@@ -122,20 +134,20 @@ async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       const failure = asMediactlError(error);
-      const { exitCode, explanation } = failure;
+      const { kind, explanation } = failure;
       if (explanation.code === 'locked') attempts--;
       // This error ends the run, since every other folder would be misplaced too.
       else if (explanation.code === 'write_ignored') throw failure.with({ endsRun: true });
-      else if (exitCode !== exitCodes.unreachable || attempts >= maxAttemptsPerFolder) throw error;
+      else if (kind !== 'unreachable' || attempts >= maxAttemptsPerFolder) throw error;
     }
 }
 
 type SinceMark = (workspace: string) => Promise<CreatedFolders | undefined>;
 
 /** Reads the folder tree, and creates folders in it. Verifies the first at the top level and the first inside. */
-async function openFolderTree(context: Context, createdSince: SinceMark) {
-  const { folders } = (await context.api()).withObserver({ lane: 'bulk' });
-  const workspace = await resolveWorkspaceUid(context);
+async function openFolderTree(library: Library, createdSince: SinceMark) {
+  const { folders } = library.api.withObserver({ lane: 'bulk' });
+  const workspace = await library.workspace();
   // Starts before the tree is read, since the tree might lack folders that are created from now on.
   const createdByOthers = await createdSince(workspace);
   let tree = await folders.tree(workspace);
@@ -168,7 +180,7 @@ async function openFolderTree(context: Context, createdSince: SinceMark) {
     tree = made.tree;
     isTreeCurrent = true;
     verified[kind] = true;
-    if (created.size === 0) await cachedFolders(context).invalidate();
+    await library.onCreated();
     const path = `/${names.join('/')}`;
     created.set(path, made.uid);
     await createdByOthers?.record(path, made.uid);
@@ -180,16 +192,15 @@ async function openFolderTree(context: Context, createdSince: SinceMark) {
 }
 
 /** Creates a resolver for the folders of many files, which creates each missing folder once, when a file needs it. */
-export async function createFolderPathResolver(context: Context, createdSince: SinceMark): Promise<FolderPathResolver> {
-  const { uidAt, lookUp, create, invalidate, pathOf } = await openFolderTree(context, createdSince);
+export async function createFolderPathResolver(library: Library, createdSince: SinceMark): Promise<FolderPathResolver> {
+  const { uidAt, lookUp, create, invalidate, pathOf } = await openFolderTree(library, createdSince);
   /** Last creation in this process, which the next one waits for. The lock `folders` serializes processes. */
   let lastCreation: Promise<unknown> = Promise.resolve();
   const createInTurn = (names: readonly string[]): Promise<string> => {
     const mine = lastCreation.then(async () => {
       for (let depth = 1; depth <= names.length; depth++) {
         const path = names.slice(0, depth);
-        if ((await lookUp(path)) === undefined)
-          await retryCreation(() => context.withLock('folders', () => create(path)));
+        if ((await lookUp(path)) === undefined) await retryCreation(() => library.withLock(() => create(path)));
       }
       return uidAt(names) as string;
     });

@@ -1,7 +1,7 @@
-import { MediactlError } from '../../client/errors.ts';
 import { parseHttpUrl } from '../../contract/http-url.ts';
 import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
+import { MediactlError } from '../errors.ts';
 
 export type Playable = {
   kind: 'hls' | 'file' | 'image' | 'document' | 'embed';
@@ -69,5 +69,5 @@ export const sizesUnknownError = (uid: string) =>
   new MediactlError(`the service does not report the sizes of the images of asset ${uid}`, {
     code: 'usage',
     reason: 'there are several, without known dimensions',
-    hint: `mediactl play ${uid} shows their URLs; download the one that you want`,
+    remedy: ['show_urls', uid],
   });

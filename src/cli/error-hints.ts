@@ -1,0 +1,277 @@
+import { type ErrorCode, type ErrorKind, errorTable } from '../client/error-table.ts';
+import type { MediactlError, Remedies, Remedy } from '../client/errors.ts';
+
+/** Process exit code of each kind of error, a public interface that scripts depend on. */
+export const exitCodes = {
+  ok: 0,
+  unclassified: 1,
+  usage: 2,
+  notFound: 3,
+  unauthenticated: 4,
+  forbidden: 5,
+  rejected: 6,
+  quota: 7,
+  stillProcessing: 8,
+  rateLimited: 9,
+  unreachable: 10,
+  partial: 11,
+  unplayable: 12,
+  integrity: 13,
+  state: 14,
+  interrupted: 130,
+  terminated: 143,
+} as const satisfies Record<ErrorKind | 'ok', number>;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Maps each exit code to a short description for help and documentation. */
+export const exitCodeMeanings: Record<ExitCode, string> = {
+  0: 'success, including an empty list',
+  1: 'any other error',
+  2: 'usage error; or input is missing and there is no terminal to prompt on',
+  3: 'not found (404)',
+  4: 'no API key, or the service rejected it (401)',
+  5: 'the API key lacks a scope (403)',
+  6: 'the service rejected the request (400, 409, 412, 413, 422)',
+  7: 'out of credits (402) or storage (507)',
+  8: 'timed out: still processing',
+  9: 'rate limit (429) and the wait would exceed --max-wait, or stopped by --stop-at',
+  10: 'network, TLS, timeout or server error (5xx)',
+  11: 'some items failed (each is named), or check found differences',
+  12: 'processing failed, or the asset cannot be played',
+  13: 'integrity: the checksum differs, the file changed, or the service pointed to another origin',
+  14: 'the upload history cannot be used: disk full, read-only, damaged or deleted',
+  130: 'interrupted, or a prompt was declined',
+  143: 'terminated',
+};
+
+const checkBaseUrl = 'mediactl auth status, to check the base URL';
+const assetStatus = 'mediactl get ID, to see its status';
+const restoreState = 'restore it from a backup, or start over: upload --force uploads everything again';
+const allowState =
+  'make the state folder writable; upload --force or another MEDIACTL_STATE_DIR uploads everything again';
+
+/** Next step of each error code in the words of the command line, unless the error has a more specific one. */
+const hints: { readonly [Code in ErrorCode]?: string } = {
+  // The command line
+  unclassified: 'run it again with --debug, and report the bug',
+  list_changed: 'run it again once others have stopped deleting',
+  check_failed: 'mediactl sync DIR /FOLDER, to upload missing and changed files',
+  write_failed: 'free some disk space, or choose another path',
+  incomplete_install: 'install the package again, with npm install --include=optional',
+
+  // Accounts and settings
+  no_base_url: 'set MEDIACTL_BASE_URL, for example to https://media.example.com',
+  no_key: 'mediactl auth login --profile NAME',
+  no_profile: 'mediactl auth switch NAME, or --profile NAME',
+  profile_not_found: 'mediactl auth ls, or mediactl auth login --profile NAME',
+  key_origin_mismatch:
+    'set MEDIACTL_API_KEY and MEDIACTL_BASE_URL, or mediactl auth login --profile NAME --base-url URL',
+  keychain_unavailable: 'unlock the keychain, or mediactl auth login --profile NAME --key-store file',
+  invalid_config: 'fix it, or move it out of the way',
+  insecure_config: 'chmod 600 FILE',
+  clock_skew: 'set this machine’s clock',
+
+  // Answers of the service (§7)
+  unauthenticated: 'mediactl auth login, or set MEDIACTL_API_KEY',
+  credits_depleted: 'top up the balance, then run the same command again',
+  forbidden: 'mediactl auth switch, or create an API key with that scope',
+  validation_failed: 'run the same command with --help to see what it accepts',
+  rate_limited: 'run it again later, or allow a longer wait with --max-wait',
+  storage_full: 'free or buy storage, then run the same command again',
+  server_error: 'run it again in a moment',
+  invalid_response: checkBaseUrl,
+  origin_mismatch: checkBaseUrl,
+  token_expired: 'mediactl assets player-data UID --show-token, to get a new one',
+
+  // The network
+  unreachable: 'check the network, then run it again',
+  connection_refused: 'check the network and the base URL: mediactl auth status',
+  proxy_failed: 'check HTTPS_PROXY and NO_PROXY',
+  tls_failed: 'check the URL, this machine’s clock and NODE_EXTRA_CA_CERTS',
+  timeout: 'run it again, or allow more time with --request-timeout',
+  private_address: 'mediactl get ID, to see the URLs that the service returned',
+  reserve_too_large: 'use a smaller --reserve-requests',
+
+  // Assets, folders and playback
+  already_exists: 'use -p to accept an existing folder',
+  write_ignored: 'mediactl help assumptions: the service may use another name for the field',
+  filter_ignored: 'pass ids instead: mediactl ls … -q | mediactl assets VERB -',
+  tags_unknown: 'mediactl update ID --set-tags SLUGS, to replace all tags',
+  settings_unclear: 'mediactl config set field_names.embed_domains NAME',
+  nothing_to_play: 'mediactl wait ID, if it is not ready yet',
+  playback_broken: assetStatus,
+  download_changed: 'run it again; if it fails again, mediactl play ID --json shows what the service offers',
+  download_incomplete: 'run it again',
+  still_processing: 'mediactl wait ID, with a longer --timeout',
+  processing_failed: 'check that the file plays on your machine, then upload it again with upload --force',
+
+  // Sources of an upload
+  file_not_found: 'check the path',
+  not_a_file: 'mediactl upload - --name NAME < FILE, to spool it to disk first',
+  unreadable_file: 'check the path and the disk',
+  file_missing: 'restore it, then run the same command again',
+  file_changed: 'mediactl upload --force FILE once it no longer changes, to upload it as a new asset',
+  source_forbidden: 'run the same command with a newly signed URL to resume',
+  source_failed: 'curl -L URL | mediactl upload - --name NAME',
+  source_busy: 'run it again later, or allow a longer wait with --max-wait',
+  stdin_size_differs: 'run it again with the correct --stdin-size, or without it to spool stdin to disk first',
+
+  // An upload
+  upload_in_progress: 'wait for it to finish, or stop it and run the same command again to continue',
+  session_broken: 'run the same command again; if it fails again, mediactl upload --force starts over',
+  session_mismatch: 'run the same command again; if it fails again, mediactl upload --force starts over',
+  session_expired: 'run the same command without --on-session-expired fail to start over',
+  session_unknown: assetStatus,
+  checksum_mismatch: 'do not use that asset; upload the file again with upload --force',
+  unverified: 'omit --require-checksum to accept it, or use --force to upload the file again',
+
+  // The record of what was uploaded
+  state_full: 'free some space on that disk, then run the same command again',
+  state_read_only: allowState,
+  state_damaged: restoreState,
+  state_missing: restoreState,
+  state_locked: 'stop that program, then run the same command again',
+  state_newer: 'install the latest mediactl',
+  state_file_system:
+    'set MEDIACTL_STATE_DIR to a folder on a local disk; uploads export and uploads import move your history there',
+  state_unusable: allowState,
+  locked: 'run it again once that process has finished',
+
+  // Queue and workers
+  queue_refused: 'check the user and password in MEDIACTL_QUEUE or in the profile',
+  queue_unusable: 'check the queue URL, especially its database',
+  queue_tls: 'check that the server accepts TLS on that port',
+  queue_full: 'add memory or disk to the server, or free some: mediactl uploads forget --finished --queue',
+  queue_unreachable: 'check the queue URL, and that the server is running',
+  attempts_exhausted: 'mediactl uploads retry ID --queue, once the cause is fixed',
+  queue_service_mismatch: 'use one queue per service: append #NAME to the queue URL',
+  unsupported_job: 'install the same version on every machine, then start this worker again',
+  invalid_job: 'mediactl uploads forget ID --queue',
+  outside_roots: 'start a worker with --root NAME=DIR',
+  root_missing: 'mount the disk',
+  root_mismatch:
+    'mount the disk, or start the worker with another --root; if the files were deleted: mediactl uploads forget ID --queue',
+
+  // The sandbox
+  not_running: 'mediactl sandbox start',
+  sandbox_failed: 'mediactl sandbox start --foreground, to see its output',
+};
+
+const setFieldName = (key: string, name = 'NAME', choice = '') =>
+  `mediactl config set field_names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
+
+const roots = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
+const pipeUrl = 'curl -L URL | mediactl upload - --name NAME';
+
+const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string } = {
+  add_root: () => 'add another --root, or leave out --root',
+  check_base_url: () => 'mediactl auth status, to check the base URL; check any proxy too',
+  check_then_start_over: (uid) => `mediactl get ${uid}, to check it; --yes starts over and keeps that asset`,
+  compare_download: () => 'mediactl check DIRECTORY /FOLDER --download compares it',
+  confirm_new_asset: () => 'check the base URL and any proxy; --yes creates a new asset and keeps that one',
+  create_parents: (path) => `mediactl folders create -p ${path}`,
+  free_spool_space: () => 'free some disk space, set MEDIACTL_STATE_DIR, or upload a file instead',
+  get_playback_token: () => 'mediactl assets player-data UID --show-token, to get a token for this asset',
+  grant_access: (role) =>
+    `as the owner of the schemas (if they do not exist yet, run mediactl doctor as a role that can create them): grant usage, create on schema bullmq to "${role}"; grant usage on schema mediactl to "${role}"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "${role}"; grant usage on all sequences in schema bullmq to "${role}"`,
+  name_remote: () => 'for a remote of rclone: mediactl upload rclone:REMOTE:PATH (rclone config sets it up)',
+  name_roots: () => roots,
+  pipe_download: () => pipeUrl,
+  pipe_remote: (remote) => `rclone cat '${remote}' | mediactl upload - --name NAME`,
+  rename_folder: () => 'rename one of them: mediactl folders rename UID NAME',
+  replace_tags: (uid) => `mediactl update ${uid} --set-tags SLUGS, to replace all tags`,
+  resume_upload: (id, how) => resumeSteps[how](`mediactl uploads resume ${id}`),
+  retry_file: () => hints.attempts_exhausted as string,
+  send_again: (path) => `mediactl upload --force '${path}', to upload the file again; do not use that asset`,
+  send_changed_file: (path) =>
+    `mediactl upload --force '${path}' once it no longer changes, to upload it as a new asset`,
+  send_changed_source: () => 'run the same command with --force once it no longer changes, to upload it as a new asset',
+  send_same_input: () => 'run the same command again with the same input; for other input, --force creates a new asset',
+  send_spooled_again: (id) => `mediactl uploads resume ${id} --force, to upload the file again; do not use that asset`,
+  set_field_name: setFieldName,
+  set_field_names: (...keys) =>
+    keys.map((key) => `if this service uses another name for it: ${setFieldName(key)}`).join('; '),
+  set_state_dir: () => 'set MEDIACTL_STATE_DIR',
+  show_asset: (uid, purpose) => `mediactl get ${uid}, ${purpose}`,
+  show_folders: () => 'mediactl folders tree, to see it',
+  show_playback_info: () => 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
+  show_second_page: () => 'mediactl api /assets/?offset=100, to see what it returns',
+  show_upload_help: () => 'mediactl upload --help',
+  show_urls: (uid) => `mediactl play ${uid} shows their URLs; download the one that you want`,
+  skip_directory: () => 'fix its permissions, or skip it with --exclude',
+  spool_input: (path) => `mediactl upload - --name NAME < ${path}, to spool it to disk first`,
+  start_local_service: () => 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
+  start_worker_with_root: () => `start a worker with ${roots}`,
+  upload_directory: (path) => `mediactl upload ${path}, to upload the files in it`,
+  upload_spooled: (path) => `mediactl upload '${path}' --name NAME, to upload the saved input; then delete it`,
+  use_smaller_chunks: () => 'run the same command again with a smaller --chunk-size, such as 8MiB',
+  use_uids: (command) =>
+    command ? `use uids instead: mediactl ls … -q | mediactl ${command} -` : 'use uids: mediactl ls shows them',
+  wait_again: () => 'mediactl wait, once it is reachable again',
+  wait_longer: (uid) => `mediactl wait ${uid}, with a longer --timeout`,
+};
+
+const resumeSteps = {
+  by_id: (command: string) => `${command}, to continue`,
+  by_command: (command: string) => `run the same command again, or ${command}, to continue`,
+  as_new_asset: (command: string) => `${command} --yes, to create a new asset and keep the existing one`,
+  from_start: (command: string) => command,
+} satisfies Record<Remedies['resume_upload'][1], (command: string) => string>;
+
+/** Kinds of errors that the user fixes before the upload can be resumed. */
+const fixFirst: readonly ErrorKind[] = ['unauthenticated', 'quota', 'forbidden', 'state'];
+
+/** Returns the suggested next step of an error, as a command or a sentence. */
+export function hintOf({ kind, explanation }: MediactlError): string | undefined {
+  const { code, remedy, hint = hints[code], failures = [] } = explanation;
+  if (remedy) {
+    const next = wordRemedy(remedy);
+    if (remedy[0] !== 'resume_upload' || !hint || !fixFirst.includes(kind)) return next;
+    return `${hint.replace(/[,;] then run (?:it|the same command) again$/, '')}; then ${next}`;
+  }
+  const shared = new Set(failures.map(hintOf));
+  return hint ?? (shared.size === 1 ? [...shared][0] : undefined);
+}
+
+const wordRemedy = ([name, ...args]: Remedy) => (remedies[name] as (...args: readonly unknown[]) => string)(...args);
+
+export const exitCodeOf = ({ kind }: MediactlError): ExitCode => exitCodes[kind];
+
+/** JSON form of an error. `--json` prints it on stderr under `error`, and `upload --json` next to each failed file. */
+export type ErrorRecord = {
+  code: string;
+  message: string;
+  cause: string | null;
+  hint: string | null;
+  http_status: number | null;
+  exit_code: number;
+  retryable: boolean;
+  retry_after_seconds: number | null;
+  details: unknown;
+};
+
+export function errorRecord(error: MediactlError): ErrorRecord {
+  const { code, message, cause, http_status, retryable, retry_after_seconds, details } = error.toJSON();
+  return {
+    ...{ code, message, cause, hint: hintOf(error) ?? null, http_status },
+    ...{ exit_code: exitCodeOf(error), retryable, retry_after_seconds },
+    details: error.explanation.failures?.map(errorRecord) ?? details,
+  };
+}
+
+/** Returns each error code with its exit code and its next step, if it has a general one. */
+export const errorRows = () =>
+  (Object.keys(errorTable) as ErrorCode[]).map((code) => ({
+    code,
+    exit: exitCodes[errorTable[code]],
+    hint: hints[code],
+  }));
+
+/** Returns each exit code with its meaning and its error codes, in the order of the exit codes. */
+export const exitCodeRows = (): [exit: number, meaning: string, codes: ErrorCode[]][] =>
+  Object.entries(exitCodeMeanings).map(([exit, meaning]) => [
+    Number(exit),
+    meaning,
+    (Object.keys(errorTable) as ErrorCode[]).filter((code) => exitCodes[errorTable[code]] === Number(exit)),
+  ]);

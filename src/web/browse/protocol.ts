@@ -1,13 +1,12 @@
+import { type AssetFilters, filterRows } from '../../contract/asset-filters.ts';
 import type { Sprite } from '../shared/sprites.ts';
 
 /* Messages between the page and its serving process, which has validated every field that it sends. */
 
 /** Filters and order of the asset list (§4). Dates are YYYY-MM-DD; `parent` is a folder uid or `root`. */
-export type Query = Partial<Record<(typeof queryFields)[number], string>>;
+export type Query = AssetFilters;
 
-export const queryFields = [
-  ...(['search', 'status', 'type', 'tag', 'created_after', 'created_before', 'parent', 'ordering'] as const),
-] as const;
+export const queryFields = [...filterRows.map(({ name }) => name), 'ordering'] as const;
 
 /** An asset as the page shows it. A field is null if the service does not say it. */
 export type Card = {

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { AssetFilters } from '../../../client/api/assets.ts';
+
 import { writeStateFile } from '../../../client/state-files.ts';
+import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { queryFields } from '../../../web/browse/protocol.ts';
 import { createBrowseApp } from '../../../web/browse/server/app.ts';

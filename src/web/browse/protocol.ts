@@ -8,6 +8,13 @@ export type Query = AssetFilters;
 
 export const queryFields = [...filterRows.map(({ name }) => name), 'ordering'] as const;
 
+/** Describes the first field of a query that is neither a filter nor among the others; undefined if there is none. */
+export function findUnknownField(search: URLSearchParams, others: readonly string[]): string | undefined {
+  const known: readonly string[] = [...queryFields, ...others];
+  const unknown = [...search.keys()].find((field) => !known.includes(field));
+  return unknown && `${unknown} is not a filter of the asset list`;
+}
+
 /** An asset as the page shows it. A field is null if the service does not say it. */
 export type Card = {
   uid: string;

@@ -162,8 +162,8 @@ export class Assets extends StoreTable {
   }
 }
 
-/** Returns the SQL condition of each filter, and the value of its parameter. */
-const conditionsByFilter: Record<AssetFilterName, (value: string) => [condition: string, value: string]> = {
+/** Returns the SQL condition of each filter, and the value of its parameter if it has one. */
+const conditionsByFilter: Record<AssetFilterName, (value: string) => [condition: string, value?: string]> = {
   // "full-text match on name and description" (§4)
   search: (words) => ['id IN (SELECT rowid FROM assets_text WHERE assets_text MATCH ?)', toFtsQuery(words)],
   status: (status) => ['status = ?', status],
@@ -183,7 +183,7 @@ function conditions(query: AssetQuery): { where: string; values: string[] } {
   const parts = activeFilters(query).map(({ name, value }) => conditionsByFilter[name](value));
   return {
     where: ['deleted_at IS NULL', ...parts.map(([condition]) => condition)].join(' AND '),
-    values: parts.map(([, value]) => value),
+    values: parts.flatMap(([, value]) => value ?? []),
   };
 }
 

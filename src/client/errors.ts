@@ -44,7 +44,7 @@ export type Remedies = {
   upload_directory: [path: string];
   upload_spooled: [path: string];
   use_smaller_chunks: [];
-  use_uids: [command?: string];
+  use_uids: [command?: string | undefined];
   wait_again: [];
   wait_longer: [assetUid: string];
 };

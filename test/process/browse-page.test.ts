@@ -121,7 +121,7 @@ it('no response contains the API key, and every response has a Content-Security-
 
 it('the asset list returns the assets of the service with the filters of the page', async () => {
   const { fetchPage, requests } = await openSignedIn();
-  const response = await fetchPage('assets?search=quay&status=ready&ordering=name&limit=100&x=1');
+  const response = await fetchPage('assets?search=quay&status=ready&ordering=name&limit=100');
   expect(await response.json()).toEqual({
     items: [
       {
@@ -151,6 +151,17 @@ it('the asset list returns the assets of the service with the filters of the pag
     offset: '0',
   });
   expect(headers?.authorization).toBe(`Bearer ${testKey}`);
+});
+
+it('the server of the browse page refuses a list with a field that is not a filter', async () => {
+  const { fetchPage, requests } = await openSignedIn();
+  const requestsBefore = requests.length;
+  const response = await fetchPage('assets?search=quay&has_captions=true');
+  expect([response.status, (await response.json()).error.problem]).toEqual([
+    400,
+    'has_captions is not a filter of the asset list',
+  ]);
+  expect(requests.length).toBe(requestsBefore);
 });
 
 it('the browse server cancels a list request that the page aborts', async () => {
@@ -463,10 +474,19 @@ it('files of one dropped folder share the requests for the folder tree', async (
 });
 
 it('browse opens the view of a copied address and ignores its token', async () => {
-  const copiedAddress = 'http://127.0.0.1:4999/b/AAAAAAAAAAAAAAAA/?search=quay+wall&asset=x1&token=stolen&evil=1';
+  const copiedAddress = 'http://127.0.0.1:4999/b/AAAAAAAAAAAAAAAA/?search=quay+wall&asset=x1&token=stolen';
   const { address } = await startPage(undefined, [copiedAddress]);
   expect(new URL(address).searchParams.get('token')).toMatch(/^[\w-]{43}$/);
   expect(await (await fetch(address)).text()).toMatch(/url=\/b\/[\w-]{16}\/\?search=quay\+wall&amp;asset=x1"/);
+});
+
+it('browse rejects an address with a field that is not a filter, and names the field', async () => {
+  const copiedAddress = 'http://127.0.0.1:4999/b/AAAAAAAAAAAAAAAA/?search=quay&has_captions=true';
+  const { code, stderr } = await mediactl(
+    ['browse', '--no-open', copiedAddress],
+    environmentOf({ url: 'http://127.0.0.1:9', key: testKey, workspace: workspaceUid }),
+  ).finished;
+  expect([code, stderr]).toEqual([2, expect.stringContaining('has_captions is not a filter of the asset list')]);
 });
 
 it('the browse server requests playback info again if it was blocked or has expired', async () => {

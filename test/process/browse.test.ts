@@ -83,6 +83,13 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
+  it('the browse page lists nothing if a field of its address is not a filter, and names the field', async () => {
+    const { page } = await openBrowsePage();
+    await page.goto(`${page.url()}?has_captions=true`);
+    await page.getByText('has_captions is not a filter of the asset list').first().waitFor();
+    expect(await page.locator('a.thing').count()).toBe(0);
+  });
+
   it(`scrolling ${seeded} assets needs a request per 50 assets and 200 MiB of memory, and renders only visible cards`, async () => {
     const { page, complaints } = await openBrowsePage();
     const remainingBefore = await remainingRequests();

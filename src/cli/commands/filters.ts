@@ -1,20 +1,61 @@
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
-import type { AssetFilters } from '../../client/api/assets.ts';
 import { usageError } from '../../client/errors.ts';
-import { assetTypes, suggestedStatuses } from '../../contract/asset-values.ts';
+import {
+  type AssetFilterKind,
+  type AssetFilterName,
+  type AssetFilterRow,
+  type AssetFilters,
+  type assetFilters,
+  filtersOf,
+  orderings,
+  sortFields,
+} from '../../contract/asset-filters.ts';
 import type { Collection } from '../../contract/paths.ts';
 import { filtersHeading, withSuggestions } from '../command.ts';
 import type { Context } from '../context.ts';
 import { isLibraryPath, resolveParentFilter } from '../library/folders.ts';
 import { precedence } from '../settings/setting-resolver.ts';
-import { parseDay } from '../settings/units.ts';
+import type { CamelCase } from '../settings/settings.ts';
+import { parseCount, parseDay } from '../settings/units.ts';
 
-const filterNames = ['search', 'status', 'tag', 'createdAfter', 'createdBefore', 'type', 'folder'] as const;
+type OptionOf<Name extends AssetFilterName> = CamelCase<
+  (typeof assetFilters)[Name] extends { option: infer Option extends string } ? Option : Name
+>;
+type OptionValue<Kind extends AssetFilterKind> = Kind extends 'boolean' ? true : string;
 
 /** Filter and sort options of a command (§4, "Filters and ordering"). */
-export type FilterOptions = { [Name in (typeof filterNames)[number] | 'sort']?: string | undefined };
+export type FilterOptions = {
+  [Name in AssetFilterName as OptionOf<Name>]?: OptionValue<(typeof assetFilters)[Name]['kind']> | undefined;
+} & { sort?: string | undefined };
 
 export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 36h or 7d, in UTC.';
+
+type OptionKind = {
+  /** Placeholder of the value in help: the filter's name if absent. An option without a value has an empty one. */
+  placeholder?: string;
+  /** Converts the value of the option to that of the filter, if they differ. */
+  parse?(value: string, flag: string, context: Context): string | Promise<string>;
+};
+
+const optionKinds: Record<AssetFilterKind, OptionKind> = {
+  search: { placeholder: 'text' },
+  slug: { placeholder: 'slug' },
+  choice: {},
+  date: { placeholder: 'date', parse: (day, flag, { clock }) => parseDay(flag, day, clock.now()) },
+  folder: { placeholder: 'folder', parse: (folder, _, context) => resolveParentFilter(context, folder) },
+  boolean: { placeholder: '' },
+  number: { placeholder: 'number', parse: (count, flag) => String(parseCount(flag, count)) },
+};
+
+/** Returns the option of a filter, such as `--created-after`. */
+export const flagOf = ({ name, option = name }: AssetFilterRow) => `--${option.replaceAll('_', '-')}`;
+
+function filterOption(row: AssetFilterRow): Option {
+  const { placeholder = row.name } = optionKinds[row.kind];
+  const { suggestedValues = row.values } = row;
+  const built = new Option(placeholder ? `${flagOf(row)} <${placeholder}>` : flagOf(row), row.help);
+  return suggestedValues ? withSuggestions(built, suggestedValues) : built;
+}
 
 /** Adds the filter options to a command. @param isList true for `ls`, whose help documents them in full */
 export function withFilters<Args extends unknown[], Options extends OptionValues>(
@@ -22,28 +63,14 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
   collection: Collection,
   isList = false,
 ) {
-  const filter = <Flags extends string>(flags: Flags, help: string) => {
-    const option = new Option(flags, help);
-    return isList ? option : option.helpGroup(filtersHeading);
-  };
-  const filtered = command
-    .addOption(filter('--search <text>', 'words in name or description'))
-    .addOption(withSuggestions(filter('--status <status>', suggestedStatuses.join(', ')), suggestedStatuses))
-    .addOption(filter('--tag <slug>', 'tag'))
-    .addOption(filter('--created-after <date>', 'created on or after'))
-    .addOption(filter('--created-before <date>', 'created on or before'));
-  // "Assets list only: `type` … and `parent`" (§4)
-  const withAssetFilters = () =>
-    filtered
-      .addOption(withSuggestions(filter('--type <type>', assetTypes.join(', ')), assetTypes))
-      .addOption(filter('--folder <folder>', 'folder, by path or uid; / is the top level'));
-  return collection === 'assets' ? withAssetFilters() : (filtered as unknown as ReturnType<typeof withAssetFilters>);
+  for (const row of filtersOf(collection))
+    command.addOption(isList ? filterOption(row) : filterOption(row).helpGroup(filtersHeading));
+  return command as unknown as Command<Args, Options & FilterOptions>;
 }
 
-const sortFields = ['created_at', 'name', 'duration'];
 export const sortOption = withSuggestions(
   new Option('--sort <field>', `${sortFields.join(', ')}; -FIELD reverses the order`),
-  sortFields.flatMap((field) => [field, `-${field}`]),
+  orderings,
 );
 
 /** Rejects --workspace, because the API cannot filter by workspace. @throws MediactlError `usage` (exit 2) */
@@ -72,28 +99,22 @@ export function hasFilters(filters: AssetFilters): boolean {
 
 /** Converts options to API filters, with dates as days and the folder as its uid. */
 export async function parseFilters(context: Context, options: FilterOptions): Promise<AssetFilters> {
-  const now = context.clock.now();
-  const { createdAfter, createdBefore, folder, sort } = options;
+  const given = filtersOf('assets').flatMap((row) => {
+    const flag = flagOf(row);
+    const value = options[new Option(flag).attributeName() as keyof FilterOptions];
+    return value === undefined ? [] : [{ ...row, flag, value: String(value) }];
+  });
   // An unset variable in a script must not select everything.
-  const empty = filterNames.find((name) => options[name]?.trim() === '');
-  if (empty)
-    throw usageError(
-      `--${empty.replace('created', 'created-').toLowerCase()} is empty`,
-      'leave it out, or give a value',
-    );
-  if (sort !== undefined && !sortFields.includes(sort.replace(/^-/, '')))
+  const empty = given.find(({ value }) => value.trim() === '');
+  if (empty) throw usageError(`${empty.flag} is empty`, 'leave it out, or give a value');
+  const { sort } = options;
+  if (sort !== undefined && !orderings.some((ordering) => ordering === sort))
     throw usageError(
       `--sort does not accept '${sort}'`,
       `use ${sortFields.join(', ')}, or - before one to reverse the order`,
     );
-  return {
-    search: options.search,
-    status: options.status,
-    tag: options.tag,
-    created_after: createdAfter && parseDay('--created-after', createdAfter, now),
-    created_before: createdBefore && parseDay('--created-before', createdBefore, now),
-    ordering: sort,
-    type: options.type,
-    parent: folder && (await resolveParentFilter(context, folder)),
-  };
+  const filters: AssetFilters = {};
+  for (const { name, kind, flag, value } of given)
+    filters[name] = (await optionKinds[kind].parse?.(value, flag, context)) ?? value;
+  return { ...filters, ordering: sort };
 }

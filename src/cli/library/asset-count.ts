@@ -1,6 +1,6 @@
-import type { AssetFilters } from '../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../client/api/pagination.ts';
 import { MediactlError } from '../../client/errors.ts';
+import type { AssetFilters } from '../../contract/asset-filters.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';
 

@@ -1,11 +1,12 @@
-import { type AssetFilters, searchFor } from '../../client/api/assets.ts';
+import { searchFor } from '../../client/api/assets.ts';
 import type { WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
+import { assertFolderIsFlat, listFolders } from '../../client/library/filter-checks.ts';
+import type { AssetFilters } from '../../contract/asset-filters.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { asText, normalizeName } from '../../contract/json-values.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
-import { assertFolderIsFlat, listFolders } from './filter-checks.ts';
 import { fetchFolderTree, isGlob, isRootPath, withoutFolderPrefix } from './folders.ts';
 import { NoAssetError } from './no-asset-error.ts';
 

@@ -23,7 +23,7 @@ import {
 type SettingTable = typeof settingTable;
 
 /** Converts snake case to camel case, such as `max_wait` to `maxWait`. */
-type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+export type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
 

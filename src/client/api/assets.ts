@@ -1,4 +1,5 @@
 import { findParentField, slugsOf, workspaceOf } from '../../contract/asset.ts';
+import type { AssetFilters } from '../../contract/asset-filters.ts';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
@@ -12,18 +13,6 @@ import type { Transport } from '../http/transport.ts';
 import { fetchPages, itemsOf, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
 import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
 import { assertApplied } from './write-check.ts';
-
-/** Filters and ordering of a list (§4). `type` and `parent` apply only to assets. Dates are YYYY-MM-DD. */
-export type AssetFilters = { [Name in AssetFilterName]?: string | undefined };
-type AssetFilterName =
-  | 'search'
-  | 'status'
-  | 'tag'
-  | 'created_after'
-  | 'created_before'
-  | 'ordering'
-  | 'type'
-  | 'parent';
 
 /** Returns the filter that finds a name. A name without letters or digits cannot be searched for. */
 export const searchFor = (name: string): AssetFilters => (/[\p{L}\p{N}]/u.test(name) ? { search: name } : {});

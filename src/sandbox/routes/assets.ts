@@ -41,15 +41,15 @@ function listRoute(app: App, { service, path, item, videosOnly, listItem }: Asse
       method: 'get',
       path: `${path}/`,
       middleware: requireScope('Read Assets'),
-      request: { query: videosOnly ? (videoQuery as typeof assetQuery) : assetQuery },
+      request: { query: videosOnly ? videoQuery : assetQuery },
       responses: { 200: jsonContent(page, 'page of results') },
     }),
     (c) => {
       const query = c.req.valid('query');
       const type = videosOnly ? 'video' : query.type;
       const search = query.search?.trim() || undefined;
-      const inFolder = query.parent === undefined ? undefined : parseParentFilter(service, query.parent);
-      const { items, count } = service.assets.page({ ...query, type, search, inFolder });
+      assertParentExists(service, query.parent);
+      const { items, count } = service.assets.page({ ...query, type, search });
       const list = items.map((asset) => toListItem(service, asset));
       return c.json(serialize(page, { items: list, count }), 200);
     },
@@ -140,13 +140,10 @@ function playerRoute(app: App, collection: AssetCollection): void {
   );
 }
 
-/** Resolves the filter "a parent folder uid in the primary workspace, or the literal root for top level" (§4). */
-function parseParentFilter({ workspaces, folders }: Service, parent: string) {
-  const { uid: workspace } = workspaces.primary();
-  if (parent === 'root') return { workspace, parent: null };
-  if (!folders.find(workspace, parent))
+/** Validates the filter "a parent folder uid in the primary workspace, or the literal root for top level" (§4). */
+function assertParentExists({ workspaces, folders }: Service, parent = 'root'): void {
+  if (parent !== 'root' && !folders.find(workspaces.primary().uid, parent))
     throw invalidError(['query', 'parent'], 'this folder does not exist in the primary workspace');
-  return { workspace, parent };
 }
 
 function findAsset({ service, videosOnly }: AssetCollection, uid: string): AssetRow {

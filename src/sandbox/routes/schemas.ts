@@ -1,5 +1,13 @@
 import { z } from '@hono/zod-openapi';
-import { type AssetType, assetStatuses, assetTypes } from '../../contract/asset-values.ts';
+import {
+  type AssetFilterKind,
+  type AssetFilterName,
+  type AssetFilterRow,
+  filtersOf,
+  orderings,
+} from '../../contract/asset-filters.ts';
+import type { AssetType } from '../../contract/asset-values.ts';
+import type { Collection } from '../../contract/paths.ts';
 
 /** Returns NaN for text that is not a plain decimal number, such as `0x10` or `1e1`, so that validation fails. */
 const digits = (text: unknown) => (typeof text === 'string' && !/^\d+$/.test(text) ? NaN : text);
@@ -21,23 +29,32 @@ export const listParameters = z.object({
 
 export const uidParameter = z.object({ uid: z.guid().toLowerCase() });
 
-const filters = z.object({
-  search: z.string().optional(),
-  status: z.enum(assetStatuses).openapi('AssetStatusFilter').optional(),
-  tag: z.string().min(1).optional(),
-  created_after: z.iso.date().optional(),
-  created_before: z.iso.date().optional(),
-  ordering: z.enum(['created_at', '-created_at', 'name', '-name', 'duration', '-duration']).default('-created_at'),
-});
+const toPascalCase = (name: string) => name.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+
+/** Schemas of a filter's values by its kind. */
+const filterSchemas: Record<AssetFilterKind, (row: AssetFilterRow) => z.ZodType<string>> = {
+  search: () => z.string(),
+  slug: () => z.string().min(1),
+  choice: ({ name, values = [] }) => z.enum(values).openapi(`Asset${toPascalCase(name)}Filter`),
+  date: () => z.iso.date(),
+  folder: () => z.union([z.literal('root'), z.guid().toLowerCase()]),
+  boolean: () => z.literal('true'),
+  number: () => z.string().regex(/^\d+$/),
+};
+
+const filterParameters = (collection: Collection) =>
+  Object.fromEntries(filtersOf(collection).map((row) => [row.name, filterSchemas[row.kind](row).optional()])) as {
+    [Name in AssetFilterName]: z.ZodOptional<z.ZodType<string>>;
+  };
 
 /** Query parameters for both lists: pagination, filters and ordering (§4). */
-export const videoQuery = listParameters.extend(filters.shape);
+export const videoQuery = listParameters.extend({
+  ...filterParameters('videos'),
+  ordering: z.enum(orderings).default('-created_at'),
+});
 
 /** Query parameters for the asset list, including "Assets list only: `type` … and `parent`" (§4). */
-export const assetQuery = videoQuery.extend({
-  type: z.enum(assetTypes).openapi('AssetTypeFilter').optional(),
-  parent: z.union([z.literal('root'), z.guid().toLowerCase()]).optional(),
-});
+export const assetQuery = videoQuery.extend(filterParameters('assets'));
 
 /** Body of an asset update: "partial update of editorial fields" (§4). Unknown fields are rejected. */
 export const editorialFields = z

@@ -1,3 +1,4 @@
+import { type AssetFilterName, type AssetFilters, activeFilters } from '../../contract/asset-filters.ts';
 import type { AssetStatus, AssetType } from '../../contract/asset-values.ts';
 import type { DerivedFiles } from './derived-files.ts';
 import { type ColumnValue, StoreTable } from './sandbox-store.ts';
@@ -36,15 +37,7 @@ export type NewAsset = Pick<
 >;
 
 /** Filters, ordering and pagination for an asset list (§4). */
-export type AssetQuery = {
-  [Filter in 'search' | 'status' | 'type' | 'tag' | 'created_after' | 'created_before']?: string | undefined;
-} & {
-  ordering: string;
-  /** Filter by folder (`parent`, §4). A `parent` of null is the workspace's top level. */
-  inFolder?: { workspace: string; parent: string | null } | undefined;
-  limit: number;
-  offset: number;
-};
+export type AssetQuery = AssetFilters & { ordering: string; limit: number; offset: number };
 
 /** Fields that PATCH can change. The API specification does not name them (assumption A08). */
 type EditableFields = Pick<AssetRow, 'name' | 'description' | 'parent_uid'> & { tags: string[] };
@@ -169,22 +162,28 @@ export class Assets extends StoreTable {
   }
 }
 
-function conditions(query: AssetQuery): { where: string; values: ColumnValue[] } {
-  const parts: [string, ColumnValue?][] = [['deleted_at IS NULL']];
+/** Returns the SQL condition of each filter, and the value of its parameter if it has one. */
+const conditionsByFilter: Record<AssetFilterName, (value: string) => [condition: string, value?: string]> = {
   // "full-text match on name and description" (§4)
-  if (query.search !== undefined)
-    parts.push(['id IN (SELECT rowid FROM assets_text WHERE assets_text MATCH ?)', toFtsQuery(query.search)]);
-  if (query.status) parts.push(['status = ?', query.status]);
-  if (query.type) parts.push(['type = ?', query.type]);
-  if (query.tag) parts.push(['EXISTS (SELECT 1 FROM json_each(assets.tags) WHERE value = ?)', query.tag]);
+  search: (words) => ['id IN (SELECT rowid FROM assets_text WHERE assets_text MATCH ?)', toFtsQuery(words)],
+  status: (status) => ['status = ?', status],
+  type: (type) => ['type = ?', type],
+  tag: (slug) => ['EXISTS (SELECT 1 FROM json_each(assets.tags) WHERE value = ?)', slug],
   // "created on or after the date" and "on or before the date" include the whole day
-  if (query.created_after) parts.push(['created_at >= ?', `${query.created_after}T00:00:00.000Z`]);
-  if (query.created_before) parts.push(['created_at <= ?', `${query.created_before}T23:59:59.999Z`]);
-  if (query.inFolder)
-    parts.push(['workspace_uid = ?', query.inFolder.workspace], ['parent_uid IS ?', query.inFolder.parent]);
+  created_after: (day) => ['created_at >= ?', `${day}T00:00:00.000Z`],
+  created_before: (day) => ['created_at <= ?', `${day}T23:59:59.999Z`],
+  // "a parent folder uid in the primary workspace, or the literal root for top level"
+  parent: (uid) => [
+    "workspace_uid = (SELECT uid FROM workspaces WHERE is_primary) AND parent_uid IS nullif(?, 'root')",
+    uid,
+  ],
+};
+
+function conditions(query: AssetQuery): { where: string; values: string[] } {
+  const parts = activeFilters(query).map(({ name, value }) => conditionsByFilter[name](value));
   return {
-    where: parts.map(([condition]) => condition).join(' AND '),
-    values: parts.flatMap(([, value]) => (value === undefined ? [] : [value])),
+    where: ['deleted_at IS NULL', ...parts.map(([condition]) => condition)].join(' AND '),
+    values: parts.flatMap(([, value]) => value ?? []),
   };
 }
 

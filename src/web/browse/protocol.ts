@@ -1,13 +1,19 @@
+import { type AssetFilters, filterRows } from '../../contract/asset-filters.ts';
 import type { Sprite } from '../shared/sprites.ts';
 
 /* Messages between the page and its serving process, which has validated every field that it sends. */
 
 /** Filters and order of the asset list (§4). Dates are YYYY-MM-DD; `parent` is a folder uid or `root`. */
-export type Query = Partial<Record<(typeof queryFields)[number], string>>;
+export type Query = AssetFilters;
 
-export const queryFields = [
-  ...(['search', 'status', 'type', 'tag', 'created_after', 'created_before', 'parent', 'ordering'] as const),
-] as const;
+export const queryFields = [...filterRows.map(({ name }) => name), 'ordering'] as const;
+
+/** Describes the first field of a query that is neither a filter nor among the others; undefined if there is none. */
+export function findUnknownField(search: URLSearchParams, others: readonly string[]): string | undefined {
+  const known: readonly string[] = [...queryFields, ...others];
+  const unknown = [...search.keys()].find((field) => !known.includes(field));
+  return unknown && `${unknown} is not a filter of the asset list`;
+}
 
 /** An asset as the page shows it. A field is null if the service does not say it. */
 export type Card = {

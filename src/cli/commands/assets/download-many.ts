@@ -1,8 +1,8 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { AssetFilters } from '../../../client/api/assets.ts';
 import { usageError } from '../../../client/errors.ts';
 import { makeFolder } from '../../../client/state-files.ts';
+import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asNumber, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';

@@ -1,8 +1,9 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
+import type { AssetsApi } from '../../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { usageError } from '../../../client/errors.ts';
-import { assetStatuses, assetTypes } from '../../../contract/asset-values.ts';
+import { findIgnoredFilter, listFolders } from '../../../client/library/filter-checks.ts';
+import { type AssetFilters, filterRows } from '../../../contract/asset-filters.ts';
 import { formatCount } from '../../../contract/figures.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -11,7 +12,6 @@ import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import { findIgnoredFilter, listFolders } from '../../library/filter-checks.ts';
 import {
   descendantsOf,
   fetchFolderTree,
@@ -22,7 +22,7 @@ import {
 } from '../../library/folders.ts';
 import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
-import { dateHelp, parseFilters, rejectWorkspaceFlag, sortOption, splitPath, withFilters } from '../filters.ts';
+import { dateHelp, flagOf, parseFilters, rejectWorkspaceFlag, sortOption, splitPath, withFilters } from '../filters.ts';
 import { assetList, knownFields } from './columns.ts';
 
 import type { AssetListing } from './sheet.ts';
@@ -219,9 +219,8 @@ function searchText(words: readonly string[]): string {
   if (others.length > 0) return search;
   if (word.includes('/')) return `${search}; in a folder: mediactl ls ${quoteForShell(`/${word}`)}`;
   const valuesByOption: Record<string, readonly string[]> = {
+    ...Object.fromEntries(filterRows.map((row) => [flagOf(row), row.values ?? []])),
     '--created-after': ['today', 'yesterday'],
-    '--status': assetStatuses,
-    '--type': assetTypes,
     '--fields': knownFields,
   };
   const option = Object.keys(valuesByOption).find((each) => valuesByOption[each]?.includes(word));

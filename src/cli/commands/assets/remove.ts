@@ -3,6 +3,7 @@ import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf } from '../../../client/api/pagination.ts';
 import { endsTheRun, MediactlError, usageError } from '../../../client/errors.ts';
+import { listFolders } from '../../../client/library/filter-checks.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -10,7 +11,6 @@ import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { listFolders } from '../../library/filter-checks.ts';
 import { deleteFolder } from '../../library/folder-changes.ts';
 import {
   descendantsOf,

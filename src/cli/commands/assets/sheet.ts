@@ -1,6 +1,6 @@
-import type { AssetFilters } from '../../../client/api/assets.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { slugsOf } from '../../../contract/asset.ts';
+import { type AssetFilters, activeFilters } from '../../../contract/asset-filters.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { formatBytes, formatCount, formatDuration, pluralize } from '../../../contract/figures.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
@@ -88,12 +88,8 @@ const rows = (sheet: OutputRecord<'contact-sheet'>, { isTerminal }: RenderContex
 
 /** Returns a title that describes the filters, such as `harbour, ready, since 2026-01-01`. */
 export function titleOf(filters: AssetFilters, folder: string | undefined, all: string): string {
-  const { search, status, type, tag, created_after, created_before } = filters;
-  const words = [
-    ...[search, status, type, tag && `#${tag}`, folder && `in ${folder}`],
-    ...[created_after && `since ${created_after}`, created_before && `until ${created_before}`],
-  ];
-  return words.filter(Boolean).join(', ') || all;
+  const words = activeFilters({ ...filters, parent: folder }).map(({ value, title }) => title?.(value) ?? value);
+  return words.join(', ') || all;
 }
 
 const maxConcurrent = 6;

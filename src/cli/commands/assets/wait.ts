@@ -1,6 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { AssetFilters } from '../../../client/api/assets.ts';
 import { combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
+import { assertFiltersApplied } from '../../../client/library/filter-checks.ts';
+import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { suggestedStatuses } from '../../../contract/asset-values.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -8,7 +9,6 @@ import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption, resolveAssetUids } from '../../library/asset-ids.ts';
-import { assertFiltersApplied } from '../../library/filter-checks.ts';
 import { waitWithDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { waitForUploads } from '../../uploading/wait-for-uploads.ts';

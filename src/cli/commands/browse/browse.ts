@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { AssetFilters } from '../../../client/api/assets.ts';
+import { usageError } from '../../../client/errors.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
+import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { queryFields } from '../../../web/browse/protocol.ts';
+import { findUnknownField } from '../../../web/browse/protocol.ts';
 import { createBrowseApp } from '../../../web/browse/server/app.ts';
 import { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
@@ -105,15 +106,14 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
   throw context.signal.reason;
 }
 
-/** Returns the query string if the words are a web page address, which was copied from any session. */
+/** Returns the query string of the address of a page, which was copied from any session. @throws MediactlError `usage` */
 function queryOfAddress([word = '', ...others]: readonly string[]): string | undefined {
   if (others.length > 0 || !/^http:\/\/127\.0\.0\.1:\d+\/b\//.test(word)) return undefined;
   const query = new URL(word).searchParams;
-  const known = [...queryFields, 'asset'].flatMap((name): [string, string][] => {
-    const value = query.get(name);
-    return value ? [[name, value]] : [];
-  });
-  return new URLSearchParams(known).toString();
+  query.delete('token');
+  const problem = findUnknownField(query, ['asset']);
+  if (problem) throw usageError(problem, 'remove it from the address');
+  return query.toString();
 }
 
 const encodeQuery = (filters: AssetFilters): string =>

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
-import { type AssetFilters, searchFor } from '../../../client/api/assets.ts';
+import { searchFor } from '../../../client/api/assets.ts';
 import type { WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import { itemsOf, maxPageSize } from '../../../client/api/pagination.ts';
 import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
@@ -10,6 +10,7 @@ import { parseDigest } from '../../../client/upload/sources/checksum.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { type ListedAsset, parentOf, toListedAsset } from '../../../contract/asset.ts';
+import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -305,7 +306,7 @@ class FolderComparison {
    */
   async #checked(parent: string, assets: readonly Asset[]): Promise<ListedAsset[]> {
     if (assets.length > 0 && !this.#isFlat) {
-      const { assertFiltersApplied, assertFolderIsFlat } = await import('../../library/filter-checks.ts');
+      const { assertFiltersApplied, assertFolderIsFlat } = await import('../../../client/library/filter-checks.ts');
       const showsFolders = assets.every((asset) => parentOf(asset) !== undefined);
       if (!showsFolders) this.#tree ??= (await fetchFolderTree(this.#context)).tree;
       const below = this.#tree?.childrenOf(parent) ?? [];

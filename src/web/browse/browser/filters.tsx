@@ -1,5 +1,11 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { assetStatuses, assetTypes } from '../../../contract/asset-values.ts';
+import {
+  type AssetFilterKind,
+  type AssetFilterRow,
+  filterRows,
+  type orderings,
+} from '../../../contract/asset-filters.ts';
 import type { Query } from '../protocol.ts';
 import { Button, type ControlProps, DebouncedInput, Select } from './controls.tsx';
 import { withField } from './view.ts';
@@ -14,7 +20,9 @@ type FiltersProps = {
   onOpen(panel: Panel): void;
 };
 
-const orders: [string, string][] = [
+const isSearch = ({ kind }: AssetFilterRow) => kind === 'search';
+
+const orders: [(typeof orderings)[number] | '', string][] = [
   ['', 'newest first'],
   ['created_at', 'oldest first'],
   ['name', 'name, A to Z'],
@@ -23,10 +31,36 @@ const orders: [string, string][] = [
   ['duration', 'shortest first'],
 ];
 
-const choicesOf = (all: string, values: readonly string[]): [string, string][] => [
-  ['', all],
-  ...values.map((value): [string, string] => [value, value.replaceAll('_', ' ')]),
-];
+type FilterControl = (props: ControlProps & Pick<AssetFilterRow, 'name' | 'values'>) => ComponentChildren;
+
+const textInput =
+  (type: 'search' | 'text'): FilterControl =>
+  ({ values, ...props }) => <DebouncedInput type={type} {...props} />;
+
+const labeledInput =
+  (type: 'date' | 'number'): FilterControl =>
+  ({ label, value = '', onChange }) => (
+    <label class="field">
+      {label}
+      <input type={type} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />
+    </label>
+  );
+
+const select: FilterControl = ({ name, values = ['true'], ...props }) => {
+  const choices = values.map((value) => [value, value.replaceAll('_', ' ')] as const);
+  return <Select choices={[['', `any ${props.label.toLowerCase()}`], ...choices]} {...props} />;
+};
+
+/** Controls of filters by kind. A folder is selected in the tree of folders. */
+const controls: Record<AssetFilterKind, FilterControl> = {
+  search: textInput('search'),
+  slug: textInput('text'),
+  choice: select,
+  date: labeledInput('date'),
+  folder: () => null,
+  boolean: select,
+  number: labeledInput('number'),
+};
 
 export function Filters({ query, openPanel, onChange, onOpen }: FiltersProps) {
   const [clearCount, setClearCount] = useState(0);
@@ -34,10 +68,11 @@ export function Filters({ query, openPanel, onChange, onOpen }: FiltersProps) {
     value: query[field],
     onChange: (value: string) => onChange(withField(query, field, value), how),
   });
-  const text = (field: 'search' | 'tag', type: 'search' | 'text', label: string) => {
+  const control = ({ name, kind, label, values }: AssetFilterRow) => {
+    const Control = controls[kind];
     // Further typing replaces the history entry, so that Back returns to the state before the search.
-    const control = set(field, query[field] ? 'replace' : 'push');
-    return <DebouncedInput key={`${field} ${clearCount}`} type={type} label={label} name={field} {...control} />;
+    const how = (kind === 'search' || kind === 'slug') && query[name] ? 'replace' : 'push';
+    return <Control key={`${name} ${clearCount}`} {...{ name, label, values }} {...set(name, how)} />;
   };
   const { parent, ordering, ...filters } = query;
   const count = Object.keys(filters).length;
@@ -52,25 +87,14 @@ export function Filters({ query, openPanel, onChange, onOpen }: FiltersProps) {
   };
   return (
     <>
-      {text('search', 'search', 'Search')}
+      {filterRows.filter(isSearch).map(control)}
       {opener('filters', `Filters${count > 0 ? ` (${count})` : ''}`)}
       {opener('folders', 'Folders')}
       <div class={`filters${openPanel === 'filters' ? ' open' : ''}`}>
-        <Select label="Type" choices={choicesOf('any type', assetTypes)} {...set('type')} />
-        <Select label="Status" choices={choicesOf('any status', assetStatuses)} {...set('status')} />
-        {text('tag', 'text', 'Tag')}
-        <DateInput label="Created from" {...set('created_after')} />
-        <DateInput label="to" {...set('created_before')} />
+        {filterRows.filter((row) => !isSearch(row)).map(control)}
         <Select label="Order" class="order" choices={orders} {...set('ordering')} />
         {count > 0 && <Button text="Clear" onClick={clear} />}
       </div>
     </>
   );
 }
-
-const DateInput = ({ label, value = '', onChange }: ControlProps) => (
-  <label class="field">
-    {label}
-    <input type="date" value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />
-  </label>
-);

@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks';
-import { type Query, queryFields } from '../protocol.ts';
+import type { Query } from '../protocol.ts';
 import { useWindowEvent } from './hooks.ts';
 
 /** Current query and uid of the open asset. The view is stored in the URL, so that it can be reloaded and shared. */
 export type GalleryView = { query: Query; asset: string | null };
 
+/** Parses the URL. Keeps unknown fields, so that the server refuses them instead of listing every asset. */
 function parseLocation(): GalleryView {
-  const search = new URLSearchParams(location.search);
-  const given = queryFields.filter((field) => search.get(field));
-  return { query: Object.fromEntries(given.map((field) => [field, search.get(field)])), asset: search.get('asset') };
+  const given = [...new URLSearchParams(location.search)].filter(([, value]) => value);
+  const { asset = null, ...query } = Object.fromEntries(given);
+  return { query, asset };
 }
 
 function formatLocation({ query, asset }: GalleryView): string {

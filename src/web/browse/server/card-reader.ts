@@ -1,7 +1,7 @@
 import { systemClock } from '../../../contract/clock.ts';
 import type { Asset } from '../../../contract/types.ts';
-import { type Card, type CardPage, type Query, queryFields } from '../protocol.ts';
-import type { BrowseBackend } from './backend.ts';
+import { type Card, type CardPage, findUnknownField, type Query, queryFields } from '../protocol.ts';
+import { type BrowseBackend, PageProblem } from './backend.ts';
 import { fetchCached, TtlCache } from './caches.ts';
 import { toCard } from './card.ts';
 import type { MediaProxy } from './media-proxy.ts';
@@ -62,13 +62,17 @@ export class CardReader {
   }
 }
 
-const parseQuery = (search: URLSearchParams): Query =>
-  Object.fromEntries(
+/** Parses the filters and the order. An unknown field is refused, because without it the list would be another. */
+function parseQuery(search: URLSearchParams): Query {
+  const problem = findUnknownField(search, ['limit', 'offset', 'fresh', 'looking']);
+  if (problem) throw new PageProblem(problem);
+  return Object.fromEntries(
     queryFields.flatMap((field) => {
       const value = search.get(field)?.trim();
       return value ? [[field, value]] : [];
     }),
   );
+}
 
 const parseCount = (typed: string | null, defaultValue: number) =>
   /^\d{1,9}$/.test(typed ?? '') ? Number(typed) : defaultValue;

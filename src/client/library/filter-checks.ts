@@ -1,74 +1,19 @@
-import { randomUUID } from 'node:crypto';
-import { type AssetFilters, type AssetsApi, searchFor } from '../../client/api/assets.ts';
-import type { FolderNode } from '../../client/api/folder-tree.ts';
-import { itemsOf } from '../../client/api/pagination.ts';
-import { MediactlError } from '../../client/errors.ts';
 import { parentOf } from '../../contract/asset.ts';
-import { asObject, asText, parseTimestamp } from '../../contract/json-values.ts';
+import { type AssetFilter, type AssetFilters, activeFilters } from '../../contract/asset-filters.ts';
+import { asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
-
-type FilterCheck = {
-  /** Returns true if an asset matches the filter's value, or undefined if its record does not contain the field. */
-  matches(asset: Asset, value: string): boolean | undefined;
-  /** Returns a value that no asset matches, to find out if the service ignores the filter. */
-  unmatchable(): string;
-};
-
-const randomWord = () => `x${randomUUID().replaceAll('-', '')}`;
-
-const dayMs = 86_400_000;
-/** Largest time zone offset, because the service might compute days in another time zone. */
-const maxZoneOffsetMs = 14 * 3_600_000;
-
-/** Compares without case, as statuses and types are read (assumption A11). */
-const textCheck = (field: 'status' | 'type'): FilterCheck => ({
-  matches: (asset, value) => {
-    const shown = asText(asset[field]);
-    return shown === undefined ? undefined : shown.toLowerCase() === value.toLowerCase();
-  },
-  unmatchable: randomWord,
-});
-
-const dateCheck = (isMatch: (madeAt: number, dayAt: number) => boolean, unmatchable: string): FilterCheck => ({
-  matches: ({ created_at }, day) => {
-    const madeAt = parseTimestamp(created_at);
-    return madeAt === undefined ? undefined : isMatch(madeAt, Date.parse(day));
-  },
-  unmatchable: () => unmatchable,
-});
-
-/** Maps each filter (§4) that a bulk change accepts to its check. */
-const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
-  // Full-text search can match text that the record does not contain.
-  search: { matches: () => undefined, unmatchable: randomWord },
-  status: textCheck('status'),
-  type: textCheck('type'),
-  tag: {
-    matches: ({ tags }, value) => (Array.isArray(tags) ? tags.some((tag) => textsIn(tag).includes(value)) : undefined),
-    unmatchable: randomWord,
-  },
-  created_after: dateCheck((madeAt, dayAt) => madeAt >= dayAt - maxZoneOffsetMs, '9998-01-01'),
-  created_before: dateCheck((madeAt, dayAt) => madeAt < dayAt + dayMs + maxZoneOffsetMs, '1971-01-01'),
-  parent: {
-    matches: (asset, parent) => {
-      const uid = parentOf(asset);
-      if (uid === null) return parent === 'root';
-      return uid === undefined ? undefined : parent !== 'root' && isSameUid(uid, parent);
-    },
-    unmatchable: randomUUID,
-  },
-};
-
-/** Returns the texts in a tag, which is a string or an object. One of them is its slug. */
-const textsIn = (tag: unknown) => [tag, ...Object.values(asObject(tag))].map(asText);
+import { type AssetsApi, searchFor } from '../api/assets.ts';
+import type { FolderNode } from '../api/folder-tree.ts';
+import { itemsOf } from '../api/pagination.ts';
+import { MediactlError } from '../errors.ts';
 
 /**
  * Verifies, before a bulk change, that the service applied the filters, because a service that ignores a filter
  * lists every asset. Each asset must match. If an asset's record does not contain a field, the service is queried
  * with a value that no asset matches.
  *
- * @throws MediactlError `filter_ignored` (exit 6) if the service ignored a filter
+ * @throws MediactlError `filter_ignored` (exit 6) if the service ignored a filter, or nothing shows whether it did
  */
 export async function assertFiltersApplied(
   assets: AssetsApi,
@@ -79,13 +24,22 @@ export async function assertFiltersApplied(
   if (found.length === 0) return;
   const wrong = findIgnoredFilter(filters, found);
   if (wrong) throw filterIgnored(wrong.filter, `it lists ${wrong.uid}, which does not match`, verb);
-  for (const [name, { matches, unmatchable }] of Object.entries(checks)) {
-    const value = filters[name as keyof typeof checks];
-    if (value === undefined || found.every((asset) => matches(asset, value))) continue;
-    const unlikely = unmatchable();
-    if (await hasMatches(assets, { [name]: unlikely }))
-      throw filterIgnored(name, `it lists assets by ${name}=${unlikely} too, which none can match`, verb);
-  }
+  for (const active of activeFilters(filters)) await assertFilterApplied(assets, active, found, verb);
+}
+
+/** Verifies one filter, whose value no listed asset contradicts. */
+export async function assertFilterApplied(
+  assets: Pick<AssetsApi, 'page'>,
+  { name, value, matches, unmatchable }: Pick<AssetFilter, 'matches' | 'unmatchable'> & { name: string; value: string },
+  found: readonly Asset[],
+  verb?: string,
+): Promise<void> {
+  if (found.every((asset) => matches(asset, value))) return;
+  const unlikely = unmatchable?.();
+  if (unlikely === undefined)
+    throw filterIgnored(name, `the service does not show ${name}, so the filter cannot be checked`, verb);
+  if (await hasMatches(assets, { [name]: unlikely }))
+    throw filterIgnored(name, `it lists assets by ${name}=${unlikely} too, which none can match`, verb);
 }
 
 /**
@@ -108,11 +62,9 @@ export async function* listFolders(
 
 /** Returns the first filter that a listed asset does not match, with the asset's uid; undefined if all match. */
 export function findIgnoredFilter(filters: AssetFilters, found: readonly Asset[]) {
-  for (const [filter, { matches }] of Object.entries(checks)) {
-    const value = filters[filter as keyof typeof checks];
-    if (value === undefined) continue;
+  for (const { name, value, matches } of activeFilters(filters)) {
     const other = found.find((asset) => matches(asset, value) === false);
-    if (other) return { filter, uid: other.uid };
+    if (other) return { filter: name, uid: other.uid };
   }
   return undefined;
 }
@@ -148,7 +100,7 @@ export async function assertFolderIsFlat(
 const maxFoldersToProbe = 5;
 
 /** Returns true if any asset is listed. A 400, 404 or 422 counts as no match: the filter was evaluated. */
-const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
+const hasMatches = (assets: Pick<AssetsApi, 'page'>, filters: AssetFilters): Promise<boolean> =>
   assets.page(filters, 1, 0).then(
     (page) => itemsOf(page).length > 0,
     (error) => {
@@ -162,5 +114,5 @@ const filterIgnored = (filter: string, reason: string, verb?: string) =>
   new MediactlError(`the service ignored a filter: ${filter}`, {
     code: 'filter_ignored',
     reason: `${reason}; nothing was changed`,
-    hint: verb ? `use uids instead: mediactl ls … -q | mediactl ${verb} -` : 'use uids: mediactl ls shows them',
+    remedy: ['use_uids', verb],
   });

@@ -1,5 +1,6 @@
 import { type ErrorCode, type ErrorKind, errorTable } from '../client/error-table.ts';
-import type { MediactlError, Remedies, Remedy } from '../client/errors.ts';
+import type { Explanation, MediactlError, Remedies, Remedy } from '../client/errors.ts';
+import { asObject } from '../contract/json-values.ts';
 
 /** Process exit code of each kind of error, a public interface that scripts depend on. */
 export const exitCodes = {
@@ -161,55 +162,29 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
 const setFieldName = (key: string, name = 'NAME', choice = '') =>
   `mediactl config set field_names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
 
-const roots = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
 const pipeUrl = 'curl -L URL | mediactl upload - --name NAME';
 
 const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string } = {
-  add_root: () => 'add another --root, or leave out --root',
   check_base_url: () => 'mediactl auth status, to check the base URL; check any proxy too',
-  check_then_start_over: (uid) => `mediactl get ${uid}, to check it; --yes starts over and keeps that asset`,
   compare_download: () => 'mediactl check DIRECTORY /FOLDER --download compares it',
-  confirm_new_asset: () => 'check the base URL and any proxy; --yes creates a new asset and keeps that one',
+  confirm_new_asset: (uid) => `mediactl get ${uid}, to check it; --yes starts over and keeps that asset`,
   create_parents: (path) => `mediactl folders create -p ${path}`,
-  free_spool_space: () => 'free some disk space, set MEDIACTL_STATE_DIR, or upload a file instead',
   get_playback_token: () => 'mediactl assets player-data UID --show-token, to get a token for this asset',
   grant_access: (role) =>
     `as the owner of the schemas (if they do not exist yet, run mediactl doctor as a role that can create them): grant usage, create on schema bullmq to "${role}"; grant usage on schema mediactl to "${role}"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "${role}"; grant usage on all sequences in schema bullmq to "${role}"`,
-  name_remote: () => 'for a remote of rclone: mediactl upload rclone:REMOTE:PATH (rclone config sets it up)',
-  name_roots: () => roots,
   pipe_download: () => pipeUrl,
-  pipe_remote: (remote) => `rclone cat '${remote}' | mediactl upload - --name NAME`,
-  rename_folder: () => 'rename one of them: mediactl folders rename UID NAME',
-  replace_tags: (uid) => `mediactl update ${uid} --set-tags SLUGS, to replace all tags`,
   resume_upload: (id, how) => resumeSteps[how](`mediactl uploads resume ${id}`),
-  retry_file: () => hints.attempts_exhausted as string,
-  send_again: (path) => `mediactl upload --force '${path}', to upload the file again; do not use that asset`,
-  send_changed_file: (path) =>
-    `mediactl upload --force '${path}' once it no longer changes, to upload it as a new asset`,
-  send_changed_source: () => 'run the same command with --force once it no longer changes, to upload it as a new asset',
-  send_same_input: () => 'run the same command again with the same input; for other input, --force creates a new asset',
-  send_spooled_again: (id) => `mediactl uploads resume ${id} --force, to upload the file again; do not use that asset`,
   set_field_name: setFieldName,
   set_field_names: (...keys) =>
     keys.map((key) => `if this service uses another name for it: ${setFieldName(key)}`).join('; '),
-  set_state_dir: () => 'set MEDIACTL_STATE_DIR',
   show_asset: (uid, purpose) => `mediactl get ${uid}, ${purpose}`,
-  show_folders: () => 'mediactl folders tree, to see it',
-  show_playback_info: () => 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
-  show_second_page: () => 'mediactl api /assets/?offset=100, to see what it returns',
-  show_upload_help: () => 'mediactl upload --help',
   show_urls: (uid) => `mediactl play ${uid} shows their URLs; download the one that you want`,
-  skip_directory: () => 'fix its permissions, or skip it with --exclude',
-  spool_input: (path) => `mediactl upload - --name NAME < ${path}, to spool it to disk first`,
   start_local_service: () => 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
-  start_worker_with_root: () => `start a worker with ${roots}`,
   upload_directory: (path) => `mediactl upload ${path}, to upload the files in it`,
   upload_spooled: (path) => `mediactl upload '${path}' --name NAME, to upload the saved input; then delete it`,
   use_smaller_chunks: () => 'run the same command again with a smaller --chunk-size, such as 8MiB',
   use_uids: (command) =>
     command ? `use uids instead: mediactl ls … -q | mediactl ${command} -` : 'use uids: mediactl ls shows them',
-  wait_again: () => 'mediactl wait, once it is reachable again',
-  wait_longer: (uid) => `mediactl wait ${uid}, with a longer --timeout`,
 };
 
 const resumeSteps = {
@@ -217,14 +192,21 @@ const resumeSteps = {
   by_command: (command: string) => `run the same command again, or ${command}, to continue`,
   as_new_asset: (command: string) => `${command} --yes, to create a new asset and keep the existing one`,
   from_start: (command: string) => command,
+  forced: (command: string) => `${command} --force, to upload it again; do not use that asset`,
 } satisfies Record<Remedies['resume_upload'][1], (command: string) => string>;
 
 /** Kinds of errors that the user fixes before the upload can be resumed. */
 const fixFirst: readonly ErrorKind[] = ['unauthenticated', 'quota', 'forbidden', 'state'];
 
+/** Returns the hint of an error's code, with the uid of the asset that the error is about. */
+function generalHint({ code, details }: Explanation): string | undefined {
+  const { asset_uid, uid = asset_uid } = asObject(details);
+  return typeof uid === 'string' ? hints[code]?.replace(/\bID\b/, uid) : hints[code];
+}
+
 /** Returns the suggested next step of an error, as a command or a sentence. */
 export function hintOf({ kind, explanation }: MediactlError): string | undefined {
-  const { code, remedy, hint = hints[code], failures = [] } = explanation;
+  const { code, remedy, hint = generalHint(explanation), failures = [] } = explanation;
   if (remedy) {
     const next = wordRemedy(remedy);
     if (remedy[0] !== 'resume_upload' || !hint || !fixFirst.includes(kind)) return next;

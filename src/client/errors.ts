@@ -6,47 +6,23 @@ import { type ErrorCode, type ErrorKind, isRunEnding, kindOf } from './error-tab
  * (`cli/error-hints.ts`).
  */
 export type Remedies = {
-  add_root: [];
   check_base_url: [];
-  check_then_start_over: [assetUid: string];
   compare_download: [];
   confirm_new_asset: [assetUid: string];
   create_parents: [path: string];
-  free_spool_space: [];
   get_playback_token: [];
   grant_access: [role: string];
-  name_remote: [];
-  name_roots: [];
   pipe_download: [];
-  pipe_remote: [remote: string];
-  rename_folder: [];
-  replace_tags: [assetUid: string];
-  resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start'];
-  retry_file: [];
-  send_again: [path: string];
-  send_changed_file: [path: string];
-  send_changed_source: [];
-  send_same_input: [];
-  send_spooled_again: [id: string];
+  resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start' | 'forced'];
   set_field_name: [key: NameKey, name: string, choice?: string];
   set_field_names: NameKey[];
-  set_state_dir: [];
   show_asset: [assetUid: string, purpose: string];
-  show_folders: [];
-  show_playback_info: [];
-  show_second_page: [];
-  show_upload_help: [];
   show_urls: [assetUid: string];
-  skip_directory: [];
-  spool_input: [path: string];
   start_local_service: [];
-  start_worker_with_root: [];
   upload_directory: [path: string];
   upload_spooled: [path: string];
   use_smaller_chunks: [];
   use_uids: [command?: string | undefined];
-  wait_again: [];
-  wait_longer: [assetUid: string];
 };
 
 export type Remedy = { [Name in keyof Remedies]: readonly [Name, ...Remedies[Name]] }[keyof Remedies];

@@ -2,7 +2,7 @@ import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWindows } from '../contract/platform.ts';
-import { type Explanation, MediactlError } from './errors.ts';
+import { MediactlError } from './errors.ts';
 
 /**
  * Creates a folder with mode 0700 and any missing parents. Does nothing if the folder exists. Tries each level only
@@ -10,9 +10,9 @@ import { type Explanation, MediactlError } from './errors.ts';
  * ENOENT for an existing folder.
  *
  * @throws MediactlError `invalid_folder` (exit 2), or `mkdir_failed` (exit 1) if another path would not help, with the system's reason and
- *   `next` step
+ *   `hint`
  */
-export async function makeFolder(path: string, next?: Pick<Explanation, 'hint' | 'remedy'>): Promise<void> {
+export async function makeFolder(path: string, hint?: string): Promise<void> {
   try {
     await createRecursively(path);
   } catch (error) {
@@ -20,14 +20,14 @@ export async function makeFolder(path: string, next?: Pick<Explanation, 'hint' |
     throw new MediactlError(`cannot create the directory ${path}`, {
       code: resourceErrnos.includes(code) ? 'mkdir_failed' : 'invalid_folder',
       reason: message,
-      ...next,
+      hint,
       underlying: error,
     });
   }
 }
 
 /** Creates a folder for state files. @throws MediactlError `invalid_folder` or `mkdir_failed` if it cannot be created */
-export const makeStateFolder = (path: string) => makeFolder(path, { remedy: ['set_state_dir'] });
+export const makeStateFolder = (path: string) => makeFolder(path, 'use another state folder');
 
 /** Creates an empty file with mode 0600 for SQLite, which would make it readable by others. */
 export const createEmptyFile = (path: string) => open(path, 'wx', 0o600).then((handle) => handle.close());

@@ -393,7 +393,7 @@ it('upload --create-folders exits with 2 if --reserve-requests equals the rate l
   );
   expect([code, stderr]).toEqual([
     2,
-    expect.stringContaining('--reserve-requests 50 allows no requests: the rate limit is 50'),
+    expect.stringContaining('a reserve of 50 requests allows none: the rate limit is 50'),
   ]);
 });
 
@@ -401,7 +401,7 @@ it('upload exits with 2 if --reserve-requests exceeds a rate limit that was not 
   const { directory, runCli } = await setUp({ limit: { requests: 50, windowMs: 3_000_000 } });
   writeManyFiles(directory, 3);
   const { code, stderr } = await runCli('upload', '--flatten', directory, '--reserve-requests', '5000');
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve-requests 5000 allows no requests')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('a reserve of 5000 requests allows none')]);
 });
 
 it.each([

@@ -504,19 +504,15 @@ describe('playback errors', () => {
   });
 
   it('play exits with 12 and code nothing_to_play if playback is blocked', async () => {
-    expect(await errorAt(await startPlayback({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
-      code: 'nothing_to_play',
-      exit: 12,
-      hint: `mediactl wait ${assetUid} if it was just uploaded; mediactl get ${assetUid} shows its status`,
-    });
+    expect(await errorAt(await startPlayback({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual(
+      errorInTable('nothing_to_play'),
+    );
   });
 
   it('play exits with 12 and code nothing_to_play if the service returns no media URL', async () => {
-    expect(await errorAt(await startPlayback({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
-      code: 'nothing_to_play',
-      exit: 12,
-      hint: `mediactl wait ${assetUid} if it is not ready; mediactl get ${assetUid} shows its status`,
-    });
+    expect(await errorAt(await startPlayback({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual(
+      errorInTable('nothing_to_play'),
+    );
   });
 
   it('play --probe exits with 12 and code playback_broken if the media URL is unreachable', async () => {
@@ -562,11 +558,7 @@ describe('file errors', () => {
   it('upload exits with 2 and code not_a_file if the path is a device', async () => {
     const path = join(cli.home, 'device');
     symlinkSync('/dev/null', path);
-    expect(await errorAt(unreachableUrl, ['upload', path])).toEqual({
-      code: 'not_a_file',
-      exit: 2,
-      hint: `mediactl upload - --name NAME < ${path}, to spool it to disk first`,
-    });
+    expect(await errorAt(unreachableUrl, ['upload', path])).toEqual(errorInTable('not_a_file'));
   });
 
   it('assets ls exits with 2 and code usage if --limit is not a number', async () => {

@@ -31,11 +31,7 @@ describe('upload errors of files', () => {
 
   it('upload exits with 13 and code file_changed if the file grows during the upload', async () => {
     duringUpload(() => appendFileSync(setup.path, 'more'));
-    expect(await uploadError()).toEqual({
-      code: 'file_changed',
-      exit: 13,
-      hint: `mediactl upload --force '${setup.path}' once it no longer changes, to upload it as a new asset`,
-    });
+    expect(await uploadError()).toEqual(errorInTable('file_changed'));
   });
 
   it('upload exits with 1 and code file_missing if the file is deleted during the upload', async () => {
@@ -98,7 +94,7 @@ describe('upload errors of files', () => {
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
       code: 'unreadable_file',
       exit: 2,
-      hint: 'fix its permissions, or skip it with --exclude',
+      hint: 'fix its permissions, or exclude it',
     });
   });
 });
@@ -118,7 +114,7 @@ describe('upload errors of stdin', () => {
     expect(errorOf(await setup.run(stdinArgs, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
       code: 'write_failed',
       exit: 1,
-      hint: 'free some disk space, set MEDIACTL_STATE_DIR, or upload a file instead',
+      hint: 'free some disk space, use another state folder, or upload a file instead',
     });
   });
 });
@@ -179,7 +175,7 @@ describe('upload errors of sessions', () => {
     expect(await uploadError()).toEqual({
       code: 'session_unknown',
       exit: 3,
-      hint: 'check the base URL and any proxy; --yes creates a new asset and keeps that one',
+      hint: expect.stringMatching(/^mediactl get \S+, to check it; --yes starts over and keeps that asset$/),
     });
   });
 
@@ -191,11 +187,7 @@ describe('upload errors of sessions', () => {
               headers['x-checksum-blake3'] ? { ...headers, 'x-checksum-blake3': 'f'.repeat(64) } : headers,
           }
         : undefined;
-    expect(await uploadError()).toEqual({
-      code: 'checksum_mismatch',
-      exit: 13,
-      hint: expect.stringMatching(/^mediactl .*, to upload the file again; do not use that asset$/),
-    });
+    expect(await uploadError()).toEqual(errorInTable('checksum_mismatch'));
   });
 
   const withoutChecksum = ({ method }: { method: string }) =>

@@ -189,7 +189,7 @@ it('a reserve as large as the window is refused once the window is known', async
   limiter.reserve = 100;
   await sendRequest();
   respondWithRemaining(100);
-  await expect(sendRequest()).rejects.toThrow('--reserve-requests 100 allows no requests: the rate limit is 100');
+  await expect(sendRequest()).rejects.toThrow('a reserve of 100 requests allows none: the rate limit is 100');
   limiter.reserve = 99;
   await sendRequest();
   expect(sentAt).toHaveLength(2);

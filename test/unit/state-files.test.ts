@@ -33,7 +33,7 @@ it.each([
   const root = temporaryFolder();
   writeFileSync(join(root, 'file'), '');
   const path = at(root);
-  await expect(makeFolder(path, { hint: '--data-dir DIR' })).rejects.toMatchObject({
+  await expect(makeFolder(path, '--data-dir DIR')).rejects.toMatchObject({
     message: `cannot create the directory ${path}`,
     kind: 'usage',
     explanation: { code: 'invalid_folder', reason: expect.stringContaining(code), hint: '--data-dir DIR' },

@@ -73,7 +73,7 @@ describe('stdin of a known length', () => {
     expect(recordedError(error as ErrorRecord)).toEqual({
       code: 'file_missing',
       exit: 1,
-      hint: 'run the same command again with the same input; for other input, --force creates a new asset',
+      hint: 'run the same command again with the same input',
     });
   });
 

@@ -1,5 +1,6 @@
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { usageError } from '../../client/errors.ts';
+import { isLibraryPath } from '../../client/library/library-paths.ts';
 import {
   type AssetFilterKind,
   type AssetFilterName,
@@ -13,7 +14,7 @@ import {
 import type { Collection } from '../../contract/paths.ts';
 import { filtersHeading, withSuggestions } from '../command.ts';
 import type { Context } from '../context.ts';
-import { isLibraryPath, resolveParentFilter } from '../library/folders.ts';
+import { resolveParentFilter } from '../library/folders.ts';
 import { precedence } from '../settings/setting-resolver.ts';
 import type { CamelCase } from '../settings/settings.ts';
 import { parseCount, parseDay } from '../settings/units.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { type AssetsApi, searchFor } from '../../client/api/assets.ts';
-import type { WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import { usageError } from '../../client/errors.ts';
+import { findByName } from '../../client/library/find-assets.ts';
+import { isGlob, isLibraryPath } from '../../client/library/library-paths.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { parentOf } from '../../contract/asset.ts';
 import { formatBytes } from '../../contract/figures.ts';
-import { asNumber, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { asNumber, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import { displayText, quoteForShell, relativeTime } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
@@ -15,7 +15,7 @@ import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
-import { fetchFolderTree, isGlob, isLibraryPath } from './folders.ts';
+import { fetchFolderTree } from './folders.ts';
 import { LocationNames } from './name-cache.ts';
 import { NoAssetError } from './no-asset-error.ts';
 import { isInWorkspaceInUse, keepWorkspaceInUse } from './workspaces.ts';
@@ -28,17 +28,8 @@ export const idsHelp = 'name, /Folder/name, uid, glob such as /Inbox/A00*, or @l
 
 export type IdOptions = { newest?: boolean | undefined };
 
-/** How ids are looked up: with a folder tree that several lookups share, and without globs if they come from stdin. */
-type IdLookup = IdOptions & { tree?: () => Promise<WorkspaceFolderTree>; isLiteral?: boolean };
-
-/** Returns a function that fetches the folder tree once. */
-function sharedTree(context: Context) {
-  let tree: Promise<WorkspaceFolderTree> | undefined;
-  return () => {
-    tree ??= fetchFolderTree(context).then((fetched) => fetched.tree);
-    return tree;
-  };
-}
+/** How ids are looked up: without globs if they come from stdin. */
+type IdLookup = IdOptions & { isLiteral?: boolean };
 
 export const newestOption = ['--newest', 'if several assets have this name, use the newest'] as const;
 
@@ -123,7 +114,7 @@ async function findMatches(
   context: Context,
   collection: Collection,
   id: string,
-  { tree = sharedTree(context), isLiteral = false }: IdLookup,
+  { isLiteral = false }: IdLookup,
 ): Promise<{ found: Asset[]; isExact: boolean; relativeDirs?: ReadonlyMap<Asset, string> }> {
   // An empty id, for example from an unset shell variable, would match an asset without a name.
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
@@ -134,10 +125,16 @@ async function findMatches(
     if (found.length === 0) throw noAssetNamed(id, collection, all.length > 0);
     return { found, isExact: true };
   }
-  const { findAssetsByPath, noAssetAt } = await import('./asset-paths.ts');
+  const [{ findAssetsByPath }, { noAssetAt, noticeFolderCount }] = await Promise.all([
+    import('../../client/library/find-assets.ts'),
+    import('./asset-paths.ts'),
+  ]);
+  const { tree } = await fetchFolderTree(context);
   const filters = collection === 'videos' ? { type: 'video' } : {};
-  const matches = await findAssetsByPath(context, id, { tree, isLiteral, filters });
-  if (matches.found.length === 0) throw noAssetAt(id, await tree());
+  const onFolderCount = (count: number) => noticeFolderCount(context, count);
+  const { [collection]: assets } = await context.api();
+  const matches = await findAssetsByPath(assets, id, tree, { isLiteral, filters, onFolderCount });
+  if (matches.found.length === 0) throw noAssetAt(id, tree);
   return matches;
 }
 
@@ -175,7 +172,7 @@ export async function resolveAssets(
 ): Promise<{ assets: ResolvedAsset[]; hasGlob: boolean }> {
   const resolved = new Map<string, ResolvedAsset>();
   const add = (asset: ResolvedAsset) => resolved.set(asset.uid, asset);
-  const lookup = { ...choice, tree: sharedTree(context) };
+  const lookup = { ...choice };
   let hasGlob = false;
   if (ids.length === 0) add({ uid: await resolveAssetUid(context, collection, undefined, choice) });
   for (const id of ids) {
@@ -208,26 +205,6 @@ function parseIds(text: string): string[] {
     if (typeof uid === 'string') return uid;
     throw usageError(`a line on stdin has no uid: ${line.slice(0, 60)}`, 'JSON lines with a uid');
   });
-}
-
-/** Maximum number of search hits to scan for a name, so that a search does not use up the rate limit. */
-const maxSearchHits = 2_000;
-
-/** Returns all assets with exactly this name. A name without letters or digits cannot be searched for. */
-async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
-  const found: Asset[] = [];
-  let count = 0;
-  for await (const page of assets.list(searchFor(name), { limit: maxSearchHits + 1 })) {
-    count += page.length;
-    found.push(...page.filter((asset) => asText(asset.name) === name));
-  }
-  // An unscanned asset may have the same name.
-  if (count > maxSearchHits && found.length < 2)
-    throw usageError(
-      `more than ${maxSearchHits} assets match the search for ${name}`,
-      `give a uid: mediactl ls --search '${name}'`,
-    );
-  return found;
 }
 
 async function readLastUpload(context: Context): Promise<string> {

@@ -3,10 +3,11 @@ import type { FolderChange } from '../../client/api/folders.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import type { ApiRequest } from '../../client/http/api-request.ts';
 import { createFolderPath, parseFolderPath } from '../../client/library/folder-creation.ts';
+import { descendantsOf, isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { descendantsOf, fetchFolderTree, isRootPath, withoutFolderPrefix } from './folders.ts';
+import { fetchFolderTree } from './folders.ts';
 import { invalidateFolders, libraryOf } from './library.ts';
 
 /** A folder, and the workspace and tree that it is in. */

@@ -1,5 +1,6 @@
 import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
+import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import { isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
@@ -7,24 +8,6 @@ import { expandUidPrefix, selectOne } from './ambiguity.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
 export const folderHelp = 'path such as /Campaigns/2026, or uid';
-
-/** Prefix that marks an argument as a folder, for the rare path that could also be a local file. */
-const folderPrefix = 'folder:';
-
-/** Returns true if an argument is a path in the library: `/Campaigns/2026`, or the same after `folder:`. */
-export const isLibraryPath = (text: string) => text.startsWith('/') || isMarkedFolder(text);
-
-/** Returns true if an argument is explicitly a folder, such as `folder:/Campaigns`. */
-export const isMarkedFolder = (text: string) => text.startsWith(`${folderPrefix}/`);
-
-/** Returns true if a text has glob characters: `*`, `?` or `{a,b}`. Brackets are literal: `clip [1].mp4` is a name. */
-export const isGlob = (text: string) => /[*?]|\{[^}]*,[^}]*\}/.test(text);
-
-/** Returns true if a path ends with an extension such as `.mp4`, so that it is hardly a folder to create. */
-export const looksLikeFile = (path: string) => /\.(?=\w*[A-Za-z])\w{2,4}$/.test(path);
-
-/** Removes the prefix `folder:`. */
-export const withoutFolderPrefix = (text: string) => (isMarkedFolder(text) ? text.slice(folderPrefix.length) : text);
 
 type FetchedTree = { workspace: string; tree: WorkspaceFolderTree };
 const fetchedTrees = new WeakMap<Context, Promise<FetchedTree>>();
@@ -72,10 +55,6 @@ export async function resolveFolder(context: Context, tree: WorkspaceFolderTree,
   return tree.find(uid) as FolderNode;
 }
 
-/** Returns all descendants of a folder, parents before their children. */
-export const descendantsOf = ({ children }: FolderNode): FolderNode[] =>
-  children.flatMap((child) => [child, ...descendantsOf(child)]);
-
 function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   if (isRootPath(uidOrPath))
     throw usageError('the top level is not a folder', 'mediactl folders tree lists the folders');
@@ -101,6 +80,3 @@ async function resolveFolderUid(context: Context, uidOrPath: string): Promise<st
 /** Returns the value for the `parent` filter (§4): a folder's uid, or `root` for the top level. */
 export const resolveParentFilter = async (context: Context, folder: string) =>
   isRootPath(folder) ? 'root' : resolveFolderUid(context, folder);
-
-/** Returns true for the top level, `/`. Any other name, even `root`, can be a folder. */
-export const isRootPath = (folder: string) => /^\/+$/.test(withoutFolderPrefix(folder));

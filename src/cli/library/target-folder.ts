@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { dirname, normalize } from 'node:path/posix';
 import { asMediactlError, usageError } from '../../client/errors.ts';
+import { isGlob, isMarkedFolder, isRootPath, looksLikeFile } from '../../client/library/library-paths.ts';
 import type { Context } from '../context.ts';
-import { fetchFolderTree, isGlob, isMarkedFolder, isRootPath, looksLikeFile } from './folders.ts';
+import { fetchFolderTree } from './folders.ts';
 
 /**
  * Separates the library folder, if the last argument is one, from the local paths before it. An absolute local path

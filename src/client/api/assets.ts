@@ -123,7 +123,7 @@ export class AssetsApi extends Resource {
     throw new MediactlError(`the service does not show the tags of asset ${asset.uid}`, {
       code: 'tags_unknown',
       reason: 'adding and removing tags requires the current ones',
-      remedy: ['replace_tags', asset.uid],
+      details: { uid: asset.uid },
     });
   }
 

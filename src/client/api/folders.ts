@@ -92,7 +92,7 @@ export class FoldersApi extends Resource {
         new MediactlError(`the service did not delete ${path}`, {
           code: 'write_ignored',
           reason: 'it accepted the request, but still has the folder',
-          remedy: ['show_folders'],
+          hint: 'list the folders, to see it',
           details: { uid },
         }),
       ]),

@@ -48,7 +48,6 @@ const maxStalePages = 10;
 const offsetIgnoredError = () =>
   unexpectedResponse('the service returns the same items on every page', {
     reason: 'it seems to ignore the offset',
-    remedy: ['show_second_page'],
   });
 
 type FetchPage<T> = (limit: number, offset: number) => Promise<PageEnvelope<T>>;

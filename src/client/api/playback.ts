@@ -35,7 +35,6 @@ export class PlaybackApi extends Resource {
     if (isJsonObject(info)) return info;
     throw unexpectedResponse('the playback info has an unexpected format', {
       reason: 'it is a list',
-      remedy: ['show_playback_info'],
     });
   }
 

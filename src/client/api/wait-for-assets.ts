@@ -144,7 +144,6 @@ class AssetWait {
         throw new MediactlError('the service cannot be reached', {
           code: 'unreachable',
           reason: 'it did not respond during the wait for its assets',
-          remedy: ['wait_again'],
           retryable: true,
         });
       for (const [uid, found] of outcomes ?? []) {
@@ -274,7 +273,6 @@ const stillProcessing = (uid: string, status: string | undefined, timeoutMs: num
   new MediactlError(`asset ${uid} is still ${status ?? 'in progress'}`, {
     code: 'still_processing',
     reason: `it was not ready within ${Math.round(timeoutMs / 1000)} s`,
-    remedy: ['wait_longer', uid],
     retryable: true,
     details: { asset_uid: uid, status: status ?? null },
   });

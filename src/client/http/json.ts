@@ -16,7 +16,6 @@ export function parseJsonResponse(response: ApiResponse): object {
   const unreadable = (underlying: unknown, reason: string) =>
     unexpectedResponse('the response is not JSON from the API', {
       reason,
-      remedy: ['check_base_url'],
       status,
       underlying,
     });

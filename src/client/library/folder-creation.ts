@@ -101,9 +101,9 @@ function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
     if (named.length > 1)
       throw usageError(
         `${named.length} folders are at /${names.slice(0, n + 1).join('/')}`,
-        undefined,
+        'rename one of them',
         named.map(({ folder }) => folder.uid).join(', '),
-      ).with({ remedy: ['rename_folder'] });
+      );
     if (named.length === 0) return { missing: names.slice(n), above };
     [above] = named;
   }

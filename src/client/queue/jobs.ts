@@ -118,7 +118,6 @@ export function parseFailure(reason: string): MediactlError {
   return new MediactlError(isStalled ? 'it crashed too many workers' : 'the upload failed', {
     code: isStalled ? 'attempts_exhausted' : 'unclassified',
     reason: isStalled ? 'every worker that uploaded it crashed, or lost the queue for too long' : reason || undefined,
-    remedy: ['retry_file'],
   });
 }
 

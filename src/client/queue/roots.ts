@@ -17,6 +17,9 @@ export type OpenUrl = (address: string, mayFollow: (target: URL) => boolean) => 
 const minSample = 3;
 const maxSample = 20;
 
+/** Accepted forms of a root, for messages. */
+const rootForms = 'a root is DIRECTORY, NAME=DIRECTORY or https://HOST/PATH/';
+
 /**
  * Allowlist of the directories and URLs from which a machine is allowed to read. Anyone with access to the store
  * can queue any path or URL, so nothing outside the allowlist is opened or requested.
@@ -42,9 +45,9 @@ export class Roots {
       const [, name, named] = /^([A-Za-z][\w-]*)=(.+)$/.exec(text) ?? [];
       const path = await realpath(resolve(cwd, named ?? text)).catch(() => undefined);
       if (path === undefined || !(await stat(path)).isDirectory())
-        throw usageError(`directory ${named ?? text} does not exist`).with({ remedy: ['name_roots'] });
+        throw usageError(`directory ${named ?? text} does not exist`, rootForms);
       if (name !== undefined && roots.#directories.some((each) => each.name === name))
-        throw usageError(`root ${name} is given twice`).with({ remedy: ['name_roots'] });
+        throw usageError(`root ${name} is given twice`, rootForms);
       roots.#directories.push({ path, ...(name !== undefined && { name }) });
     }
     return roots;
@@ -100,7 +103,7 @@ export class Roots {
     throw new MediactlError(`${path} is outside of the roots`, {
       code: 'outside_roots',
       reason: `it is a link to ${real}`,
-      remedy: ['add_root'],
+      hint: 'add another root, or give none',
     });
   }
 
@@ -149,7 +152,6 @@ export class Roots {
     return new MediactlError(`${path} is outside the roots of ${this.#owner}`, {
       code: 'outside_roots',
       reason: `its roots are ${this.label || 'empty'}`,
-      remedy: ['start_worker_with_root'],
       retryable: true, // another worker might be able to read it
     });
   }

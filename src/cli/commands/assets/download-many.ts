@@ -10,7 +10,7 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import type { ErrorRecord } from '../../error-hints.ts';
-import { resolveDownload } from '../../library/media-download.ts';
+import { findDownload } from '../../library/media-download.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -114,8 +114,8 @@ async function downloadUnlessPresent(
   if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
     return { outcome: 'skipped', size_bytes: existing.size, verified: null };
   if (existing) throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
-  await makeFolder(dirname(path), { hint: '-d DIRECTORY' });
-  const saved = await save(context, await resolveDownload(context, asset, acceptsRendition), path, progress);
+  await makeFolder(dirname(path), '-d DIRECTORY');
+  const saved = await save(context, await findDownload(context, asset, acceptsRendition), path, progress);
   return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null, verified: saved?.verified ?? null };
 }
 

@@ -7,7 +7,7 @@ import { quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { resolveDownload } from '../../library/media-download.ts';
+import { findDownload } from '../../library/media-download.ts';
 import { NoAssetError } from '../../library/no-asset-error.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
@@ -70,7 +70,7 @@ async function runDownload(context: Context, request: DownloadRequest) {
   const { targets, byFilter } = await resolveTargets(context, selection).catch((error) => suggestOutput(error, ids));
   if (output !== undefined && (byFilter || targets.length > 1))
     throw usageError('--output accepts one asset', '-d DIRECTORY for several');
-  if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, { hint: '-d DIRECTORY' });
+  if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, '-d DIRECTORY');
   const [only] = targets;
   return only && targets.length === 1 && !byFilter
     ? downloadOne(context, request, only.uid)
@@ -91,7 +91,7 @@ function suggestOutput(error: unknown, ids: readonly string[]): never {
 async function downloadOne(context: Context, request: DownloadRequest, uid: string) {
   const { collection, output, directory, progress, acceptsRendition } = request;
   const asset = await (await context.api())[collection].get(uid);
-  const media = await resolveDownload(context, asset, acceptsRendition);
+  const media = await findDownload(context, asset, acceptsRendition);
   const path = output ?? join(directory, assetFileName(asset));
   if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`)) return noResult;
   const display = await createProgress(context, progress);

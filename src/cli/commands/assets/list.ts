@@ -3,6 +3,7 @@ import type { AssetsApi } from '../../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { usageError } from '../../../client/errors.ts';
 import { findIgnoredFilter, listFolders } from '../../../client/library/filter-checks.ts';
+import { descendantsOf, isGlob, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import { type AssetFilters, filterRows } from '../../../contract/asset-filters.ts';
 import { formatCount } from '../../../contract/figures.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
@@ -12,14 +13,7 @@ import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import {
-  descendantsOf,
-  fetchFolderTree,
-  isGlob,
-  isRootPath,
-  resolveFolder,
-  withoutFolderPrefix,
-} from '../../library/folders.ts';
+import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { dateHelp, flagOf, parseFilters, rejectWorkspaceFlag, sortOption, splitPath, withFilters } from '../filters.ts';
@@ -229,8 +223,11 @@ function searchText(words: readonly string[]): string {
 
 /** Returns the assets at an address or that match a glob, sorted. @throws MediactlError `not_found` for an address */
 async function listMatches(context: Context, pattern: string, filters: AssetFilters): Promise<Asset[]> {
-  const { findAssetsByPath, noAssetAt } = await import('../../library/asset-paths.ts');
-  const { found } = await findAssetsByPath(context, pattern, { filters });
+  const { findAssetsByPath } = await import('../../../client/library/find-assets.ts');
+  const { noAssetAt, noticeFolderCount } = await import('../../library/asset-paths.ts');
+  const { tree } = await fetchFolderTree(context);
+  const onFolderCount = (count: number) => noticeFolderCount(context, count);
+  const { found } = await findAssetsByPath((await context.api()).assets, pattern, tree, { filters, onFolderCount });
   if (found.length === 0 && !isGlob(pattern)) throw noAssetAt(pattern, undefined);
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }

@@ -3,6 +3,14 @@ import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { createFolderRequests, parseFolderPath } from '../../../client/library/folder-creation.ts';
+import {
+  isGlob,
+  isLibraryPath,
+  isMarkedFolder,
+  isRootPath,
+  looksLikeFile,
+  withoutFolderPrefix,
+} from '../../../client/library/library-paths.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import { isUidPrefix } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
@@ -16,16 +24,7 @@ import {
   folderChangeRequest,
   type PlacedFolder,
 } from '../../library/folder-changes.ts';
-import {
-  fetchFolderTree,
-  isGlob,
-  isLibraryPath,
-  isMarkedFolder,
-  isRootPath,
-  looksLikeFile,
-  resolveFolder,
-  withoutFolderPrefix,
-} from '../../library/folders.ts';
+import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { createReceiptMover } from '../../uploading/receipts.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';

@@ -4,6 +4,12 @@ import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf } from '../../../client/api/pagination.ts';
 import { endsTheRun, MediactlError, usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
+import {
+  descendantsOf,
+  isLibraryPath,
+  isRootPath,
+  withoutFolderPrefix,
+} from '../../../client/library/library-paths.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -12,14 +18,7 @@ import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts'
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { deleteFolder } from '../../library/folder-changes.ts';
-import {
-  descendantsOf,
-  fetchFolderTree,
-  isLibraryPath,
-  isRootPath,
-  resolveFolder,
-  withoutFolderPrefix,
-} from '../../library/folders.ts';
+import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { NoAssetError } from '../../library/no-asset-error.ts';
 import { createReceiptRemover } from '../../uploading/receipts.ts';
 import { confirmMany, ignoreNotFound, parseWriteLimit, truncateLines } from '../confirm-many.ts';

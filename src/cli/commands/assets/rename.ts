@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
+import { isLibraryPath } from '../../../client/library/library-paths.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
@@ -10,7 +11,6 @@ import {
   findFolderAt,
   folderChangeRequest,
 } from '../../library/folder-changes.ts';
-import { isLibraryPath } from '../../library/folders.ts';
 import type { Result } from '../../output/result.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { folderResult } from '../folder-view.ts';

@@ -1,11 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
 import { parsePlayables } from '../../../client/library/playables.ts';
+import { assertNotBlocked, explainUnplayable, nothingToPlayError } from '../../../client/library/playback.ts';
 import { asText, parseTimestamp } from '../../../contract/json-values.ts';
 import { relativeTime } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
-import { assertNotBlocked, explainUnplayable, nothingToPlayError, resolvePlayback } from '../../library/playback.ts';
+import { fetchPlayback } from '../../library/playback.ts';
 import { type Result, record } from '../../output/result.ts';
 
 export function share(command: Command, run: ActionWrapper): void {
@@ -20,11 +21,12 @@ export function share(command: Command, run: ActionWrapper): void {
 
 async function runShare(context: Context, { id, ...choice }: IdOptions & { id: string | undefined }): Promise<Result> {
   const uid = await resolveAssetUid(context, 'assets', id, choice);
-  const playback = await resolvePlayback(context, uid);
-  await assertNotBlocked(context, uid, playback);
-  const { urls, unusable } = parsePlayables(playback.info, (await context.mediaApi()).transport.baseUrl);
+  const playback = await fetchPlayback(context, uid);
+  const api = await context.api();
+  await assertNotBlocked(api, uid, playback);
+  const { urls, unusable } = parsePlayables(playback.info, api.transport.baseUrl);
   const [best] = urls;
-  if (!best) throw await explainUnplayable(context, uid, playback, nothingToPlayError(uid, playback.info, unusable));
+  if (!best) throw await explainUnplayable(api, uid, playback, nothingToPlayError(uid, playback.info, unusable));
   const expiresAt = asText(best.expiresAt) ?? null;
   const expiry =
     parseTimestamp(expiresAt) === undefined

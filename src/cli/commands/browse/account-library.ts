@@ -10,7 +10,7 @@ import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/serv
 import type { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
-import { resolvePlayback } from '../../library/playback.ts';
+import { fetchPlayback } from '../../library/playback.ts';
 import { type DropUploader, openDropUploader } from './drop-uploader.ts';
 
 export type AccountLibrary = BrowseBackend & {
@@ -54,7 +54,7 @@ export async function openAccountLibrary(
     trash: (uid) => api.assets.delete(uid),
     fetchFolders: async () =>
       (await fetchFolderTree(context, { mayPrompt: false, isFresh: true })).tree.roots.map(toFolderView),
-    fetchPlayback: (uid) => resolvePlayback(context, uid),
+    fetchPlayback: (uid) => fetchPlayback(context, uid),
     fetchMedia: (url, maxBytes) =>
       playback.fetchSmall(url, { maxBytes, timeoutMs: mediaTimeoutMs, interruption: context.signal }),
     uploadFile: async (file, bytes, onProgress) => (await getDropUploader()).send(file, bytes, onProgress),

@@ -2,6 +2,7 @@ import { Argument } from '@commander-js/extra-typings';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
 import { createFolderPath, createFolderRequests, parseFolderPath } from '../../../client/library/folder-creation.ts';
+import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
@@ -15,7 +16,7 @@ import {
   deleteFolder,
   folderChangeRequest,
 } from '../../library/folder-changes.ts';
-import { descendantsOf, fetchFolderTree, folderHelp, isRootPath, resolveFolder } from '../../library/folders.ts';
+import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';
 import { libraryOf } from '../../library/library.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';

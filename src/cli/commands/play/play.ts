@@ -2,9 +2,16 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Option } from '@commander-js/extra-typings';
+import type { Api } from '../../../client/api/api.ts';
 import { failureReason } from '../../../client/api/wait-for-assets.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { type Playable, parsePlayables } from '../../../client/library/playables.ts';
+import {
+  assertNotBlocked,
+  explainUnplayable,
+  nothingToPlayError,
+  type ResolvedPlayback,
+} from '../../../client/library/playback.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -13,14 +20,7 @@ import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
-import {
-  assertNotBlocked,
-  explainUnplayable,
-  fetchPlaybackByToken,
-  nothingToPlayError,
-  type ResolvedPlayback,
-  resolvePlayback,
-} from '../../library/playback.ts';
+import { fetchPlayback, fetchPlaybackByToken } from '../../library/playback.ts';
 import { noResult, record, text } from '../../output/result.ts';
 import { openWithDefault } from '../open-program.ts';
 import { playbackRows, probeRows } from './playback-rows.ts';
@@ -74,8 +74,10 @@ function parsePlayRequest(id: string | undefined, flags: PlayFlags): PlayRequest
 async function runPlay(context: Context, request: PlayRequest) {
   const { mode } = request;
   const { uid, ...playback } = await resolveSource(context, request);
-  await assertNotBlocked(context, uid, playback);
-  const found = await choosePlayables(context, request, { uid, ...playback });
+  // A token from a file needs no API key, and then the asset's record cannot be read.
+  const api = await (playback.player ? context.api() : context.mediaApi());
+  await assertNotBlocked(api, uid, playback);
+  const found = await choosePlayables(context, api, request, { uid, ...playback });
   const [best] = found;
   if (mode === 'url') return text(best.url.href);
   if (mode === 'probe') return probeResult(context, uid, best);
@@ -87,14 +89,15 @@ async function runPlay(context: Context, request: PlayRequest) {
 /** Returns the URLs that fit the request, the best first. @throws MediactlError `nothing_to_play` without any */
 async function choosePlayables(
   context: Context,
+  api: Api,
   { mode, stream }: PlayRequest,
   { uid, ...playback }: ResolvedPlayback & { uid: string },
 ): Promise<[Playable, ...Playable[]]> {
-  const { urls, isSorted, unusable } = parsePlayables(playback.info, (await context.mediaApi()).transport.baseUrl);
+  const { urls, isSorted, unusable } = parsePlayables(playback.info, api.transport.baseUrl);
   const [best, ...others] = urls.filter(({ kind }) => [kind, undefined].includes(stream));
   if (!best) {
     const error = nothingToPlayError(uid, playback.info, unusable, stream);
-    throw await explainUnplayable(context, uid, playback, error);
+    throw await explainUnplayable(api, uid, playback, error);
   }
   if (mode !== undefined && best.kind === 'image' && !isSorted)
     context.terminal.warn('cannot tell which image is the largest; using the first one');
@@ -111,7 +114,7 @@ async function resolveSource(
     return { uid, info: await fetchPlaybackByToken(context, uid, tokenFile) };
   }
   const uid = await resolveAssetUid(context, 'assets', id, { newest });
-  return { uid, ...(await resolvePlayback(context, uid)) };
+  return { uid, ...(await fetchPlayback(context, uid)) };
 }
 
 async function probeResult(context: Context, uid: string, playable: Playable) {

@@ -94,7 +94,7 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
 }
 
 async function launch({ host }: Context, dataDir: string, { port, options, foreground }: StartRequest) {
-  await makeFolder(dataDir, { hint: 'use another directory: --data-dir DIR' });
+  await makeFolder(dataDir, 'use another directory: --data-dir DIR');
   const args = ['--data-dir', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {

@@ -2,6 +2,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { asMediactlError, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
+import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
@@ -9,7 +10,7 @@ import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isUid, normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import { descendantsOf, fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
+import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { findLimitError, ignoreNotFound, trashAssets, truncateLines, type WriteLimit } from '../confirm-many.ts';
 

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import { MediactlError } from '../../../client/errors.ts';
+import { isLibraryPath, isRootPath } from '../../../client/library/library-paths.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { fetchFolderTree, isLibraryPath, isRootPath, resolveFolder } from '../../library/folders.ts';
+import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { libraryOf } from '../../library/library.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { confirm } from '../../terminal/prompt.ts';

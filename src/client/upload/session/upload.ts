@@ -276,7 +276,7 @@ async function recoverFromGoneSession(
   return create(run, entry);
 }
 
-type SessionLoss = { code: ErrorCode; reason: string; remedy?: 'confirm_new_asset' | 'check_then_start_over' };
+type SessionLoss = { code: ErrorCode; reason: string; isConfirmable?: boolean };
 
 const explanations = {
   expired: {
@@ -287,22 +287,22 @@ const explanations = {
   refused: {
     code: 'session_unknown',
     reason: 'the service created it but did not recognize it on first use',
-    remedy: 'confirm_new_asset',
+    isConfirmable: true,
   },
   unclear: {
     code: 'session_unknown',
     reason: 'the last response was lost, and the asset does not show whether it has the whole file',
-    remedy: 'check_then_start_over',
+    isConfirmable: true,
   },
 } as const satisfies Record<string, SessionLoss>;
 
 function sessionGone({ session }: OpenEntry, kind: keyof typeof explanations, underlying: unknown): MediactlError {
-  const { code, reason, remedy }: SessionLoss = explanations[kind];
+  const { code, reason, isConfirmable }: SessionLoss = explanations[kind];
   return new MediactlError(`the upload session of asset ${session.assetUid} no longer exists`, {
     code,
     reason,
     underlying,
-    ...(remedy && { remedy: [remedy, session.assetUid] }),
+    ...(isConfirmable && { remedy: ['confirm_new_asset', session.assetUid] }),
     details: { asset_uid: session.assetUid },
   });
 }
@@ -314,11 +314,7 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { assets } = deps.api;
   if (verified === false) {
     // The bytes of stdin are only in the spool file, which the entry names.
-    throw checksumMismatch(
-      label,
-      job.identity === undefined ? ['send_again', label] : ['send_spooled_again', id],
-      entry,
-    );
+    throw checksumMismatch(label, job.identity === undefined ? undefined : ['resume_upload', id, 'forced'], entry);
   }
   if (job.tags && job.tags.length > 0) await assets.update(assetUid, assets.tagFields(job.tags));
   run.emit({ event: 'uploaded', asset_uid: assetUid, blake3, verified });

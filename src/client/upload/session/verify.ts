@@ -106,8 +106,8 @@ const ignoreRefusal = <T>(request: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-/** Returns the error for an asset whose checksum differs. @param remedy how to upload the file again */
-export function checksumMismatch(path: string, remedy: Remedy, entry: CompleteEntry): MediactlError {
+/** Returns the error for an asset whose checksum differs. @param remedy how to upload it again, if not from `path` */
+export function checksumMismatch(path: string, remedy: Remedy | undefined, entry: CompleteEntry): MediactlError {
   const { session, blake3, serviceBlake3 } = entry;
   return new MediactlError(`asset ${session.assetUid} does not match ${path}`, {
     code: 'checksum_mismatch',

@@ -201,8 +201,8 @@ export class FileWalker {
       return entries.filter(({ name }) => !unreadable.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
       const problem = `cannot read the directory ${escapeControls(folder)}`;
-      const remedy = ['skip_directory'] as const;
-      fail(folder, new MediactlError(problem, { code: 'unreadable_file', reason: (error as Error).message, remedy }));
+      const hint = 'fix its permissions, or exclude it';
+      fail(folder, new MediactlError(problem, { code: 'unreadable_file', reason: (error as Error).message, hint }));
       return [];
     }
   }

@@ -4,7 +4,6 @@ import type { ApiRequest, ApiResponse, Purpose } from '../../http/api-request.ts
 import { errorFrom } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
-import { fileChanged } from './source.ts';
 
 /** File on a web server, with everything needed to request it. */
 export type RemoteFile = {
@@ -118,6 +117,3 @@ export const sourceTruncated = ({ url, path }: RemoteFile, at: number) => {
   const problem = `${url.host} stops sending after ${at} bytes of ${path}`;
   return sourceFailed(problem, 'its responses end before the file is complete', networkHint).with({ retryable: true });
 };
-
-export const remoteFileChanged = (path: string, reason: string) =>
-  fileChanged(path, reason).with({ remedy: ['send_changed_source'] });

@@ -13,13 +13,12 @@ import {
   parseVersion,
   type RemoteFile,
   rangeMismatch,
-  remoteFileChanged,
   requestRange,
   sourceNotReadable,
   sourceTruncated,
   toSourceError,
 } from './range-request.ts';
-import { type FileIdentity, fileGone, type ReadOptions, type UploadSource } from './source.ts';
+import { type FileIdentity, fileChanged, fileGone, type ReadOptions, type UploadSource } from './source.ts';
 import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
 
 export type RangeOptions = {
@@ -201,21 +200,21 @@ export class RangeSource implements UploadSource {
 
   /** Checks the version and range of a response, because not every server evaluates conditional headers. */
   #assertPart({ status, headers }: Pick<ApiResponse, 'status' | 'headers'>, at: number, end: number): void {
-    if (status !== 206) throw remoteFileChanged(this.path, 'the server returned the whole file instead of the rest');
+    if (status !== 206) throw fileChanged(this.path, 'the server returned the whole file instead of the rest');
     const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (total !== '*' && total !== undefined && Number(total) !== this.sizeBytes)
-      throw remoteFileChanged(this.path, `its size changed from ${this.sizeBytes} to ${total} bytes`);
+      throw fileChanged(this.path, `its size changed from ${this.sizeBytes} to ${total} bytes`);
     const { etag, modified } = parseVersion(headers);
     const isSame = this.#version.etag === undefined ? modified === this.#version.modified : etag === this.#version.etag;
-    if (!isSame) throw remoteFileChanged(this.path, 'the server has a different version of it');
+    if (!isSame) throw fileChanged(this.path, 'the server has a different version of it');
     if (isEncoded(headers) || Number(first) !== at || !(Number(last) < end)) throw rangeMismatch(this.#remote);
   }
 
   #errorOf(answer: ApiResponse): MediactlError {
     const { status } = answer;
     if (status === 404 || status === 410) return fileGone(this.path);
-    if (status === 412) return remoteFileChanged(this.path, 'the server has a different version of it');
-    return status === 416 ? remoteFileChanged(this.path, 'it was truncated') : toSourceError(this.#remote, answer);
+    if (status === 412) return fileChanged(this.path, 'the server has a different version of it');
+    return status === 416 ? fileChanged(this.path, 'it was truncated') : toSourceError(this.#remote, answer);
   }
 }
 

@@ -1,9 +1,9 @@
 import { MediactlError, usageError } from '../../errors.ts';
 import type { Transport } from '../../http/transport.ts';
-import { remoteFileChanged } from './range-request.ts';
 import { RangeSource } from './range-source.ts';
 import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
-import { fileGone } from './source.ts';
+import { fileChanged, fileGone } from './source.ts';
+import { unknownLength } from './upload-candidate.ts';
 
 type RcloneFile = {
   /** Path relative to the given directory, or the file name if a file was given. */
@@ -47,12 +47,7 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
     addressOf,
     sourceOf: async (file) => {
       const label = addressOf(file);
-      if (file.sizeBytes < 0)
-        throw usageError(
-          `the size of ${label} is unknown`,
-          undefined,
-          'the size must be known before the upload starts',
-        ).with({ remedy: ['pipe_remote', parseRemote(label)] });
+      if (file.sizeBytes < 0) throw unknownLength(label, `the size of ${label} is unknown`);
       serving ??= serveRemote(remote, options);
       return openSource(await serving, file, label, options);
     },
@@ -74,10 +69,7 @@ async function openSource(
   let expected = listed;
   const assertSame = (file: RcloneFile) => {
     if (!isSameVersion(expected, file))
-      throw remoteFileChanged(
-        label,
-        `on the remote, it has ${file.sizeBytes} bytes and was modified at ${file.modTime}`,
-      );
+      throw fileChanged(label, `on the remote, it has ${file.sizeBytes} bytes and was modified at ${file.modTime}`);
   };
   const path = listed.path.split('/').map(encodeURIComponent).join('/');
   const source = await RangeSource.open(new URL(path, url).href, transport, {

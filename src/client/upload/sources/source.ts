@@ -220,7 +220,6 @@ export const fileChanged = (path: string, reason: string, since = 'its upload be
   new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
     reason,
-    remedy: ['send_changed_file', path],
   });
 
 export const fileGone = (path: string) =>

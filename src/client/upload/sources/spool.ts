@@ -73,8 +73,8 @@ export class Spool {
 async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, signal?: AbortSignal) {
   const fail = (underlying: Error): never => {
     const reason = `${path}: ${underlying.message}`;
-    const remedy = ['free_spool_space'] as const;
-    throw new MediactlError('cannot spool stdin to disk', { code: 'write_failed', reason, remedy, underlying });
+    const hint = 'free some disk space, use another state folder, or upload a file instead';
+    throw new MediactlError('cannot spool stdin to disk', { code: 'write_failed', reason, hint, underlying });
   };
   const handle = await open(path, 'wx', 0o600).catch(fail);
   try {

@@ -120,7 +120,7 @@ export class StreamSource implements UploadSource {
 const streamGone = (at: number, from: number) =>
   new MediactlError('stdin cannot be read twice', {
     code: 'file_missing',
-    remedy: ['send_same_input'],
+    hint: 'run the same command again with the same input',
     reason: `byte ${at} must be sent again, but only bytes from ${from} are still buffered`,
   });
 

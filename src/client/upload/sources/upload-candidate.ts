@@ -136,23 +136,26 @@ export const notAFile = (path: string, isDirectory: boolean) =>
       })
     : unknownLength(path, `${path} is not a regular file`);
 
-export const unknownLength = (path: string, problem: string) =>
+export const unknownLength = (_path: string, problem: string) =>
   new MediactlError(problem, {
     code: 'not_a_file',
     reason: 'the size must be known before the upload starts',
-    remedy: ['spool_input', path],
   });
 
-/** Matches a path that looks like that of an rclone remote, such as `s3://bucket/clips` or `r2:clips`. */
-const remotePattern = /^[a-z0-9][\w-]+:/i;
+/** Names the source for a path that looks like that of an rclone remote, such as `s3://bucket/clips` or `r2:clips`. */
+const hintForMissing = (path: string) =>
+  /^[a-z0-9][\w-]+:/i.test(path)
+    ? 'for a remote of rclone: rclone:REMOTE:PATH (rclone config sets it up)'
+    : /^[^/\\.]+$/.test(path)
+      ? `check the path; a folder begins with a slash: /${path}`
+      : undefined;
 
 export function unreadableFile(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new MediactlError(`no such file: ${path}`, {
       code: 'file_not_found',
-      remedy: remotePattern.test(path) ? ['name_remote'] : path === 'help' ? ['show_upload_help'] : undefined,
-      hint: /^[^/\\.]+$/.test(path) ? `check the path; a folder begins with a slash: /${path}` : undefined,
+      hint: hintForMissing(path),
       underlying: error,
     });
   return new MediactlError(`cannot read ${path}`, {

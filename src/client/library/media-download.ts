@@ -1,0 +1,61 @@
+import { asNumber, asText, parseTimestamp } from '../../contract/json-values.ts';
+import type { Asset } from '../../contract/types.ts';
+import type { Api } from '../api/api.ts';
+import { type ExpectedFile, isGenericType, isTextType } from '../api/download.ts';
+import { type Playable, parsePlayables, sizesUnknownError } from './playables.ts';
+import { assertNotBlocked, explainUnplayable, nothingToPlayError, type ResolvedPlayback } from './playback.ts';
+
+/** Media file to save, with its signed URL and the size and type in the asset's record. */
+export type MediaDownload = {
+  assetUid: string;
+  url: URL;
+  expected: ExpectedFile;
+  /** True if the file can be the one that was uploaded, unlike a variant of an image. */
+  isOriginal: boolean;
+  /** BLAKE3 of the file that this machine uploaded, in hex; undefined if it has not. */
+  blake3?: string | undefined;
+  /** Creation time in milliseconds since the Unix epoch, used as the file's modification time. */
+  createdAt?: number | undefined;
+};
+
+/** Kinds of sources that are one complete file, unlike an HLS playlist or an embed page. */
+const downloadableKinds: readonly Playable['kind'][] = ['file', 'image', 'document'];
+
+/**
+ * Returns the media file to download for an asset.
+ *
+ * @param acceptsRendition true if a rendition may be saved in place of the original file
+ * @throws MediactlError if it has none
+ */
+export async function resolveDownload(
+  api: Api,
+  asset: Asset,
+  { playback, acceptsRendition }: { playback: ResolvedPlayback; acceptsRendition: boolean },
+): Promise<MediaDownload> {
+  const { uid } = asset;
+  const { info } = playback;
+  await assertNotBlocked(api, uid, playback);
+  const { urls, isSorted, unusable } = parsePlayables(info, api.transport.baseUrl);
+  const [source] = urls.filter(({ kind }) => downloadableKinds.includes(kind));
+  if (!source) throw await explainUnplayable(api, uid, playback, nothingToPlayError(uid, info, unusable, 'file'));
+  if (source.kind === 'image' && !isSorted) throw sizesUnknownError(uid);
+  const expected = expectedOf(asset, source, info.type);
+  if (acceptsRendition) expected.mayBeRendition = true;
+  const isOriginal = source.kind !== 'image';
+  return { assetUid: uid, url: source.url, expected, isOriginal, createdAt: parseTimestamp(asset.created_at) };
+}
+
+/**
+ * Returns the expected size and type of the file. For audio, images, and documents, the service might send a
+ * rendition instead of the original file.
+ */
+function expectedOf({ size, content_type }: Asset, { kind }: Playable, playbackType: unknown): ExpectedFile {
+  const contentType = asText(content_type);
+  const isTypeUnknown = contentType === undefined || isGenericType(contentType);
+  return {
+    sizeBytes: asNumber(size),
+    contentType,
+    mayBeRendition: kind !== 'file' || playbackType === 'audio',
+    mayBeText: kind === 'document' && (isTypeUnknown || isTextType(contentType)),
+  };
+}

@@ -1,0 +1,56 @@
+import { classifyStatus, isAwaitingUpload } from '../../contract/assumptions.ts';
+import { asText } from '../../contract/json-values.ts';
+import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
+import type { Api } from '../api/api.ts';
+import { processingFailed } from '../api/wait-for-assets.ts';
+import { MediactlError } from '../errors.ts';
+
+/** An asset's playback info, and its player data unless the info was fetched with a playback token from a file. */
+export type ResolvedPlayback = { info: PlaybackInfo; player?: PlayerData };
+
+/** Fetches an asset's player data, and its playback info with the playback token in them (§4, §5.6). */
+export async function resolvePlayback({ assets, playback }: Api, uid: string): Promise<Required<ResolvedPlayback>> {
+  const player = await assets.player(uid);
+  return { player, info: await playback.info(uid, player.playback_token) };
+}
+
+/** Asserts that playback is not blocked (§2). @throws MediactlError `nothing_to_play` (exit 12), or the processing error */
+export async function assertNotBlocked(api: Api, uid: string, playback: ResolvedPlayback): Promise<void> {
+  const { blocked } = playback.info;
+  // Any other truthy value also counts as blocked.
+  if (!blocked || blocked === 'false') return;
+  const error = new MediactlError(`asset ${uid} cannot be played`, {
+    code: 'nothing_to_play',
+    reason: 'the service has blocked playback',
+  });
+  throw await explainUnplayable(api, uid, playback, error);
+}
+
+/** Returns an error with the failure reason if the asset's processing failed; otherwise the given error. */
+export async function explainUnplayable(
+  { assets }: Api,
+  uid: string,
+  { player }: ResolvedPlayback,
+  error: MediactlError,
+): Promise<MediactlError> {
+  if (!player) return error; // the asset cannot be fetched without an API key
+  const asset = await assets.get(uid).catch(() => undefined);
+  if (!asset) return error;
+  const state = classifyStatus(asset.status);
+  if (state === 'failed') return processingFailed(asset);
+  if (state === 'ready' || asText(asset.status) === undefined) return error;
+  const isIncomplete = isAwaitingUpload(asset.status);
+  return new MediactlError(`asset ${uid} is ${isIncomplete ? 'not uploaded completely' : 'still processing'}`, {
+    ...error.explanation,
+    reason: `its status is ${asText(asset.status)}`,
+  });
+}
+
+export const nothingToPlayError = (uid: string, { type }: PlaybackInfo, unusable: readonly string[], source?: string) =>
+  new MediactlError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
+    code: 'nothing_to_play',
+    reason:
+      unusable.length > 0
+        ? `only http and https URLs can be played, and it has ${unusable.join(', ')}`
+        : `the playback info of type ${asText(type) ?? 'unknown'} has no URL`,
+  });

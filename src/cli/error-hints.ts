@@ -165,6 +165,7 @@ const setFieldName = (key: string, name = 'NAME', choice = '') =>
 const pipeUrl = 'curl -L URL | mediactl upload - --name NAME';
 
 const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string } = {
+  accept_rendition: () => 'mediactl download ID --accept-rendition, if a rendition will do',
   check_base_url: () => 'mediactl auth status, to check the base URL; check any proxy too',
   compare_download: () => 'mediactl check DIRECTORY /FOLDER --download compares it',
   confirm_new_asset: (uid) => `mediactl get ${uid}, to check it; --yes starts over and keeps that asset`,

@@ -6,6 +6,7 @@ import { type ErrorCode, type ErrorKind, isRunEnding, kindOf } from './error-tab
  * (`cli/error-hints.ts`).
  */
 export type Remedies = {
+  accept_rendition: [];
   check_base_url: [];
   compare_download: [];
   confirm_new_asset: [assetUid: string];

@@ -35,8 +35,6 @@ it('a run that fails waits until its pending receipt updates are written', async
       api: new Api(transport, {}),
       receipts: receipts as never,
       store: undefined as never,
-      spool: undefined as never,
-      stdin: () => process.stdin,
       profile: 'none',
       maxReceiptId: 0,
       openSource: notCalled,

@@ -8,13 +8,11 @@ import { type BatchDeps, BatchUploader } from '../../src/client/upload/batch/bat
 import type { FileEvent } from '../../src/client/upload/session/events.ts';
 import type { FileOutcome } from '../../src/client/upload/session/upload-job.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
-import { Spool } from '../../src/client/upload/sources/spool.ts';
 import type { UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { someBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Replacements of the uploader's store, source and transport, as queue workers have them. */
 
@@ -109,14 +107,9 @@ async function uploadFile(store: ListableUploadStore, sizeBytes: number, more: P
       store,
       profile: 'none',
       maxReceiptId: 0,
-      spool: () => new Spool(temporaryFolder()),
-      stdin: () => process.stdin,
       onEvent: () => {},
-      onPlan: async () => {},
       folders: { find: () => undefined, findOrCreate: async () => undefined },
-      contentType: () => undefined,
       openSource: async (path) => sourceOf(path, sizeBytes),
-      onUploaded: async () => {},
       confirmNewAsset: async (refusal) => {
         throw refusal;
       },

@@ -1,6 +1,5 @@
-import { type DownloadSink, download, type ExpectedFile } from '../../client/api/download.ts';
-import { type MediaDownload, resolveDownload } from '../../client/library/media-download.ts';
-import { openChecksum } from '../../client/upload/sources/checksum.ts';
+import { download, type ExpectedFile } from '../../client/api/download.ts';
+import { hashingSink, type MediaDownload, resolveDownload } from '../../client/library/media-download.ts';
 import { asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
@@ -37,22 +36,4 @@ export function progressOf(progress: ProgressDisplay, path: string, { sizeBytes:
     const bytes = { size_bytes: total, offset_bytes: received, bytes_sent: received };
     progress.show({ path, event: 'progress', ...bytes });
   };
-}
-
-/** Wraps a sink to compute the BLAKE3 checksum of what is written to it. */
-export async function hashingSink({ write, restart }: DownloadSink) {
-  let checksum = await openChecksum();
-  const sink: DownloadSink = {
-    write: async (part) => {
-      checksum.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength));
-      await write(part);
-    },
-    restart:
-      restart &&
-      (async () => {
-        checksum = await openChecksum();
-        await restart();
-      }),
-  };
-  return { sink, digest: () => checksum.digest() };
 }

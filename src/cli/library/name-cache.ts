@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { listWorkspaces } from '../../client/library/workspaces.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { writeStateFile } from '../../client/state-files.ts';
 import { asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
@@ -8,7 +9,6 @@ import { escapeControls } from '../../contract/sanitize.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
-import { listWorkspaces } from './workspaces.ts';
 
 /** A name and the uid that it stands for; for shell completion, a candidate and its description. */
 export type CachedName = [name: string, which: string];

@@ -1,5 +1,6 @@
 import type { Api } from '../../client/api/api.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
+import { findPrimary, listWorkspaces } from '../../client/library/workspaces.ts';
 import { workspaceOf } from '../../contract/asset.ts';
 import { asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls, quoteForShell } from '../../contract/sanitize.ts';
@@ -38,12 +39,6 @@ export async function promptForWorkspace(context: Context, why: MediactlError): 
   const all = await listWorkspaces(await context.api());
   if (all.length === 0) throw why;
   return choose(context.terminal, 'Which workspace?', all, workspaceRows(all));
-}
-
-export async function listWorkspaces(api: Api): Promise<Workspace[]> {
-  const all: Workspace[] = [];
-  for await (const page of api.workspaces.list()) all.push(...page);
-  return all;
 }
 
 export const toProfileFields = ({ uid, name, is_primary }: Workspace) => ({
@@ -106,10 +101,6 @@ async function isKnownPrimary(context: Context, workspace: string): Promise<bool
   const { profile } = await context.profileInUse();
   return profile?.workspace === workspace && profile.workspaceIsPrimary === true;
 }
-
-/** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */
-export const findPrimary = (workspaces: readonly Workspace[]): Workspace | undefined =>
-  workspaces.find(({ is_primary }) => is_primary === true) ?? (workspaces.length === 1 ? workspaces[0] : undefined);
 
 /**
  * Returns the uid of the workspace in use. A configured uid needs no request. If no workspace is configured,

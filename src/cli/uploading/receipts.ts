@@ -1,5 +1,4 @@
 import { asMediactlError, type MediactlError } from '../../client/errors.ts';
-import type { CreatedFolders } from '../../client/library/folder-creation.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import type { Context } from '../context.ts';
 
@@ -54,18 +53,5 @@ async function createReceiptChange(
   const receipts = await context.receiptsIfAny().catch(failed);
   return async (assetUid) => {
     if (receipts) await change(receipts, assetUid).catch(failed);
-  };
-}
-
-/** Records the folders that this machine creates from now on, which a folder tree fetched earlier does not contain. */
-export async function createdFoldersOf(
-  receipts: Receipts,
-  service: string,
-  workspace: string,
-): Promise<CreatedFolders> {
-  const mark = await receipts.folderMark();
-  return {
-    find: (path) => receipts.findCreatedFolder(service, workspace, path, mark),
-    record: (path, uid) => receipts.saveFolder(service, workspace, path, uid),
   };
 }

@@ -112,7 +112,6 @@ async function createBatchDeps(
 ): Promise<Omit<BatchDeps, 'maxReceiptId' | 'signal' | 'onUploaded'>> {
   const { terminal, stateDir, clock } = context;
   const { receipts, rateLimit, sources, folders, findUploaded = [] } = request;
-  const { default: mime } = await import('mime/lite');
   return {
     api: await context.api(),
     store: await context.uploadStore(),
@@ -120,16 +119,17 @@ async function createBatchDeps(
     folders,
     findUploaded,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
-    spool: () => new Spool(stateDir),
-    stdin: () => {
-      if (terminal.stdin.isTTY)
-        throw usageError('stdin is a terminal, not a file', 'mediactl upload - --name NAME < FILE');
-      return terminal.stdin;
+    stdin: {
+      spool: new Spool(stateDir),
+      open: () => {
+        if (terminal.stdin.isTTY)
+          throw usageError('stdin is a terminal, not a file', 'mediactl upload - --name NAME < FILE');
+        return terminal.stdin;
+      },
     },
     profile: (await context.account()).profile,
     onEvent: (event) => progress.show(event),
     openSource: sources.open,
-    contentType: (path) => mime.getType(path) ?? undefined,
     onPlan: (plan) => printPlan(context, request, plan, progress),
     confirmNewAsset: async (refusal, assetUids) => {
       if (context.settings.yes) return;

@@ -3,6 +3,7 @@ import type { Api } from '../api/api.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../api/folder-tree.ts';
 import type { FoldersApi } from '../api/folders.ts';
 import { asMediactlError, MediactlError, usageError } from '../errors.ts';
+import type { Receipts } from '../upload/store/receipts.ts';
 
 /** One workspace of a library, for those who create folders in it. */
 export type Library = {
@@ -222,5 +223,18 @@ export async function createFolderPathResolver(library: Library, createdSince: S
     },
     pathOf,
     invalidate,
+  };
+}
+
+/** Records the folders that this machine creates from now on, which a folder tree fetched earlier does not contain. */
+export async function createdFoldersOf(
+  receipts: Receipts,
+  service: string,
+  workspace: string,
+): Promise<CreatedFolders> {
+  const mark = await receipts.folderMark();
+  return {
+    find: (path) => receipts.findCreatedFolder(service, workspace, path, mark),
+    record: (path, uid) => receipts.saveFolder(service, workspace, path, uid),
   };
 }

@@ -1,7 +1,17 @@
 import { asNumber, asText, parseTimestamp } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
-import { type ExpectedFile, isGenericType, isTextType } from '../api/download.ts';
+import {
+  type DownloadOutcome,
+  type DownloadSink,
+  download,
+  type ExpectedFile,
+  isGenericType,
+  isTextType,
+} from '../api/download.ts';
+import { MediactlError } from '../errors.ts';
+import type { Transport } from '../http/transport.ts';
+import { openChecksum } from '../upload/sources/checksum.ts';
 import { type Playable, parsePlayables, sizesUnknownError } from './playables.ts';
 import { assertNotBlocked, explainUnplayable, nothingToPlayError, type ResolvedPlayback } from './playback.ts';
 
@@ -58,4 +68,51 @@ function expectedOf({ size, content_type }: Asset, { kind }: Playable, playbackT
     mayBeRendition: kind !== 'file' || playbackType === 'audio',
     mayBeText: kind === 'document' && (isTypeUnknown || isTextType(contentType)),
   };
+}
+
+/** A sink that can keep what was written although the download fails. @returns where it is kept */
+type MediaSink = DownloadSink & { setAside?: () => string };
+
+/**
+ * Downloads a media file, and compares it by BLAKE3 with what this machine uploaded, if it is known.
+ *
+ * @returns `verified`: true if it is that file, null if that is not known
+ * @throws MediactlError `download_changed` if the checksum differs and a rendition is not acceptable
+ */
+export async function downloadMedia(
+  transport: Transport,
+  { url, expected, blake3, assetUid }: MediaDownload,
+  { write, restart, onProgress, setAside }: MediaSink,
+): Promise<DownloadOutcome & { verified: boolean | null }> {
+  // Only a file that this machine uploaded has a checksum to compare with.
+  const hashed = blake3 === undefined ? undefined : await hashingSink({ write, restart });
+  const saved = await download(transport, url, { ...(hashed?.sink ?? { write, restart }), onProgress }, expected);
+  const found = hashed?.digest();
+  if (found !== blake3 && !expected.mayBeRendition) {
+    const kept = setAside?.();
+    throw new MediactlError(`the file of asset ${assetUid} is not the one that was uploaded`, {
+      code: 'download_changed',
+      reason: `uploaded BLAKE3 ${blake3}, downloaded BLAKE3 ${found}${kept === undefined ? '' : `; it is kept as ${kept}`}`,
+      remedy: ['accept_rendition'],
+    });
+  }
+  return { ...saved, verified: found !== undefined && found === blake3 ? true : null };
+}
+
+/** Wraps a sink to compute the BLAKE3 checksum of what is written to it. */
+export async function hashingSink({ write, restart }: DownloadSink) {
+  let checksum = await openChecksum();
+  const sink: DownloadSink = {
+    write: async (part) => {
+      checksum.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength));
+      await write(part);
+    },
+    restart:
+      restart &&
+      (async () => {
+        checksum = await openChecksum();
+        await restart();
+      }),
+  };
+  return { sink, digest: () => checksum.digest() };
 }

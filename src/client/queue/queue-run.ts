@@ -8,6 +8,7 @@ import { ReadyWatch } from '../upload/batch/ready-watch.ts';
 import type { FileOutcome, Uploaded } from '../upload/session/upload-job.ts';
 import {
   isHttpUrl,
+  loadContentTypes,
   type ReceiptKey,
   receiptKeyOf,
   type UploadCandidate,
@@ -68,7 +69,7 @@ export class QueueRun implements BatchRun {
   async #run(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
     const files = await filesToUpload(candidates, this.#plan, { ...this.#options, ...this.#deps }, done);
-    await this.#deps.onPlan(this.#plan);
+    await this.#deps.onPlan?.(this.#plan);
     const upload = () => this.#queueAndFollow([...files.keys()]);
     await (this.#readyWatch?.runWhile(upload) ?? upload());
   }
@@ -165,7 +166,8 @@ export class QueueRun implements BatchRun {
   }
 
   async #createTask(file: UploadCandidate): Promise<QueuedTask> {
-    const { folders, api, contentType } = this.#deps;
+    const { folders, api } = this.#deps;
+    const contentType = await loadContentTypes();
     const { workspace, about: defaults, chunkBytes, onSessionExpired, requireChecksum, force } = this.#options;
     const { path, sizeBytes = 0, mtimeNs = '0', typedPath, sourceId = path } = file;
     const stableSource = isHttpUrl(path) ? { path: sourceId } : this.#roots.toTaskSource(sourceId);
@@ -215,7 +217,7 @@ export class QueueRun implements BatchRun {
   /** Reports an outcome. If requested, the outcome of an uploaded file is reported only once its asset is ready. */
   #reportOrWatch(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
-    if (uploaded && !error) void this.#deps.onUploaded(uploaded.assetUid).catch(() => {}); // @last is optional
+    if (uploaded && !error) void this.#deps.onUploaded?.(uploaded.assetUid).catch(() => {}); // @last is optional
     if (this.#readyWatch && uploaded && !error) this.#readyWatch.add(outcome);
     else this.#outcomes.push(outcome);
   }

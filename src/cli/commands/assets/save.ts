@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from '../../../client/api/download.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
-import type { MediaDownload } from '../../../client/library/media-download.ts';
+import type { DownloadOutcome, DownloadSink, ExpectedFile } from '../../../client/api/download.ts';
+import { usageError } from '../../../client/errors.ts';
+import { downloadMedia, type MediaDownload } from '../../../client/library/media-download.ts';
 import { toWaitingEvent } from '../../../client/upload/session/events.ts';
 import { formatBytes } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import { hashingSink, progressOf } from '../../library/media-download.ts';
+import { progressOf } from '../../library/media-download.ts';
 import { type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { ProgressDisplay } from '../../progress/progress.ts';
 import { writeOutput } from './output-file.ts';
@@ -87,7 +87,7 @@ async function toStdout(context: Context, media: MediaDownload, progress: Progre
 
 async function downloadTo(
   context: Context,
-  { url, expected, blake3, assetUid }: MediaDownload,
+  media: MediaDownload,
   { path, progress }: { path: string; progress: ProgressDisplay },
   sink: DownloadSink & { setAside?: () => string },
 ): Promise<DownloadOutcome & { verified: boolean | null }> {
@@ -95,26 +95,14 @@ async function downloadTo(
   const { transport } = (await context.mediaApi()).withObserver({
     onNotice: (notice) => progress.show({ path, ...toWaitingEvent(notice) }),
   });
-  const onProgress = progressOf(progress, path, expected);
-  const { write, restart } = sink;
-  // Only a file that this machine uploaded has a checksum to compare with.
-  const hashed = blake3 === undefined ? undefined : await hashingSink(sink);
-  const saved = await download(transport, url, { ...(hashed?.sink ?? { write, restart }), onProgress }, expected);
-  const found = hashed?.digest();
-  if (found !== blake3 && !expected.mayBeRendition) {
-    const kept = sink.setAside?.();
-    throw new MediactlError(`the file of asset ${assetUid} is not the one that was uploaded`, {
-      code: 'download_changed',
-      reason: `uploaded BLAKE3 ${blake3}, downloaded BLAKE3 ${found}${kept === undefined ? '' : `; it is kept as ${kept}`}`,
-      hint: 'mediactl download ID --accept-rendition, if a rendition will do',
-    });
-  }
+  const { expected } = media;
+  const saved = await downloadMedia(transport, media, { ...sink, onProgress: progressOf(progress, path, expected) });
   if (!saved.isLengthVerified)
     terminal.warn(
       `the length of ${escapeControls(path)} is unknown; the ${formatBytes(saved.bytes)} received may be incomplete`,
     );
   if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
-  return { ...saved, verified: found !== undefined && found === blake3 ? true : null };
+  return saved;
 }
 
 function renditionNote(saved: DownloadOutcome, recorded: ExpectedFile): string {

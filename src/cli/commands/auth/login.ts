@@ -1,6 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
+import { findPrimary, listWorkspaces } from '../../../client/library/workspaces.ts';
 import { decodeText } from '../../../client/read-file.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
@@ -16,7 +17,7 @@ import {
 import { storeInKeychain } from '../../account/keychain.ts';
 import { addExamples, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { findPrimary, listWorkspaces, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
+import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { noResult, type Result } from '../../output/result.ts';
 import { assertProfileName, type Profile } from '../../settings/profile-file.ts';
 import { precedence } from '../../settings/setting-resolver.ts';

@@ -1,5 +1,6 @@
 import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
 import type { RateLimit } from '../../../client/http/rate-limit-headers.ts';
+import { listWorkspaces } from '../../../client/library/workspaces.ts';
 import { formatCount } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
@@ -8,7 +9,6 @@ import { isSameUid } from '../../../contract/uid.ts';
 import { type Account, parseBaseUrl, readApiKey } from '../../account/account.ts';
 import { addExamples, type Define } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { listWorkspaces } from '../../library/workspaces.ts';
 import { type Column, type DetailRow, listBy, type RenderContext, record } from '../../output/result.ts';
 import type { Profile } from '../../settings/profile-file.ts';
 import type { Terminal } from '../../terminal/terminal.ts';

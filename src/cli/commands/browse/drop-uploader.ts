@@ -2,7 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Api } from '../../../client/api/api.ts';
 import { usageError } from '../../../client/errors.ts';
-import { createFolderPathResolver, type FolderPathResolver } from '../../../client/library/folder-creation.ts';
+import {
+  createdFoldersOf,
+  createFolderPathResolver,
+  type FolderPathResolver,
+} from '../../../client/library/folder-creation.ts';
 import { type BatchDeps, BatchUploader } from '../../../client/upload/batch/batch-uploader.ts';
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
@@ -10,13 +14,14 @@ import type { FileOutcome } from '../../../client/upload/session/upload-job.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { FolderResolver } from '../../../client/upload/sources/upload-candidate.ts';
+import { loadContentTypes } from '../../../client/upload/sources/upload-candidate.ts';
 import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
 import type { BrowseBackend, TransferProgress } from '../../../web/browse/server/backend.ts';
 import { fetchCached, TtlCache } from '../../../web/browse/server/caches.ts';
 import type { Context } from '../../context.ts';
 import { libraryOf } from '../../library/library.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
-import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
+import { openReceipts } from '../../uploading/receipts.ts';
 import { parseUploadOptions } from '../../uploading/upload-options.ts';
 import { saveLastUpload } from '../../uploading/upload-record.ts';
 
@@ -52,15 +57,13 @@ export async function openDropUploader(
     profile,
     signal,
     store: await context.uploadStore(),
-    spool: () => new Spool(stateDir),
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),
     maxReceiptId: await receipts.startRun(runId),
     openSource: (path) => FileSource.open(path),
-    contentType: () => undefined,
-    onPlan: async () => {},
     onUploaded: (uid) => saveLastUpload(context, uid),
     confirmNewAsset: (refusal) => Promise.reject(refusal),
   };
+  const spool = new Spool(stateDir);
   let unfinishedCount = 0;
   // If a file is dropped twice, the second upload finds the receipt of the first.
   const mutexes = new KeyedMutex();
@@ -68,7 +71,7 @@ export async function openDropUploader(
     send: (file, bytes, onProgress) =>
       mutexes.run(JSON.stringify(file), async () => {
         const folders = await resolveFolder(file);
-        const stdin = () => Readable.from(toBuffers(bytes));
+        const stdin = { spool, open: () => Readable.from(toBuffers(bytes)) };
         const uploader = new BatchUploader(options, { ...deps, folders, stdin, onEvent: toProgress(onProgress) });
         let outcome: FileOutcome | undefined;
         for await (const [each] of uploader.outcomes([await toCandidate(file)])) outcome ??= each;
@@ -101,9 +104,9 @@ class KeyedMutex {
 }
 
 async function toCandidate({ name, relativeDir }: DroppedFileInfo) {
-  const { default: mime } = await import('mime/lite');
+  const contentTypeOf = await loadContentTypes();
   const label = relativeDir ? `${relativeDir}/${name}` : name;
-  return { path: '-', filename: name, relativeDir, label, about: { contentType: mime.getType(name) ?? undefined } };
+  return { path: '-', filename: name, relativeDir, label, about: { contentType: contentTypeOf(name) } };
 }
 
 async function* toBuffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { MediactlError } from '../../../client/errors.ts';
+import { createdFoldersOf } from '../../../client/library/folder-creation.ts';
 import { isLibraryPath, isRootPath } from '../../../client/library/library-paths.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
@@ -10,7 +11,7 @@ import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { libraryOf } from '../../library/library.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
+import { openReceipts } from '../../uploading/receipts.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
 import { isRemote, openSources, type UploadSources } from '../../uploading/sources.ts';
 import type { PruneOptions } from './prune.ts';

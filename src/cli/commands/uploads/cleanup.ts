@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { asMediactlError, type MediactlError, partialFailure } from '../../../client/errors.ts';
+import { listWorkspaces } from '../../../client/library/workspaces.ts';
 import { findEmptyAssets, listLostCreations } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
@@ -9,7 +10,6 @@ import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { listWorkspaces } from '../../library/workspaces.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { timeText } from '../../uploading/upload-record.ts';
 import { ignoreNotFound, parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';

@@ -1,4 +1,4 @@
-import { asMediactlError, endsTheRun, type MediactlError } from '../../errors.ts';
+import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
@@ -14,6 +14,7 @@ import {
 import { uploadIdOf } from '../session/upload-run.ts';
 import {
   type FolderResolver,
+  loadContentTypes,
   receiptKeyOf,
   type UploadCandidate,
   type UserMetadata,
@@ -37,9 +38,8 @@ export type RunOptions = UploadOptions & {
 export type BatchDeps = RunDeps & {
   folders: FolderResolver;
   /** Called with the plan before the first byte is sent. */
-  onPlan(plan: Plan): Promise<void>;
+  onPlan?(plan: Plan): Promise<void>;
   findUploaded?: readonly FindUploaded[];
-  contentType(path: string): string | undefined;
 };
 
 /** An upload run, carried out by this process or by the workers of a queue. */
@@ -73,6 +73,7 @@ export class BatchUploader implements BatchRun {
   #isBatch = false;
   #stopReason: MediactlError | undefined;
   readonly #persisting = new Set<Promise<void>>();
+  #contentType: (path: string) => string | undefined = () => undefined;
   #remaining = 0;
 
   constructor(options: RunOptions, deps: BatchDeps) {
@@ -109,10 +110,11 @@ export class BatchUploader implements BatchRun {
   }
 
   async #planAndUpload(candidates: Candidates): Promise<void> {
+    this.#contentType = await loadContentTypes();
     const settings = { ...this.#options, ...this.#deps };
     const files = await filesToUpload(candidates, this.#plan, settings, (found) => this.#reportOrWatch(found));
     this.#isBatch = countFiles(this.#plan) > 1;
-    await this.#deps.onPlan(this.#plan);
+    await this.#deps.onPlan?.(this.#plan);
     await this.#deps.receipts?.adopt(this.#plan.adopted);
     await this.#uploadAll([...files.keys()]);
     await Promise.all(this.#persisting);
@@ -235,7 +237,7 @@ export class BatchUploader implements BatchRun {
 
   /** Uploads one file. @returns a promise that resolves once its receipt is on disk or could not be written */
   async #upload(file: UploadCandidate, outcome: FileOutcome): Promise<{ persisted: PersistResult }> {
-    const { folders, onUploaded, receipts, spool } = this.#deps;
+    const { folders, onUploaded, receipts, stdin } = this.#deps;
     const isBatch = this.#isBatch;
     const folder = file.resumable ? file.resumable.folder : await folders.findOrCreate(file);
     const job = this.#jobOf(file, folder);
@@ -251,7 +253,7 @@ export class BatchUploader implements BatchRun {
         outcome.requests++;
       },
     });
-    const source = job.path === '-' && !job.isSingleRead ? await spoolStdin(job, this.#deps) : job;
+    const source = job.path === '-' && !job.isSingleRead ? await spoolStdin(job, this.#deps, stdin) : job;
     outcome.path = source.path;
     const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, {
       ...this.#deps,
@@ -269,15 +271,13 @@ export class BatchUploader implements BatchRun {
     }
     if (source.identity !== undefined)
       persisted = persisted.then(
-        (error) =>
-          error ??
-          spool()
-            .remove(source.path)
-            .then(() => undefined, asMediactlError),
+        (error) => error ?? stdin?.spool.remove(source.path).then(() => undefined, asMediactlError),
       );
     if (previousReceipt && outcome.uploaded.how === 'uploaded')
       notice(`previously uploaded as asset ${previousReceipt.assetUid}, which is kept`);
-    await onUploaded(outcome.uploaded.assetUid).catch((error: Error) => notice(`cannot save @last: ${error.message}`));
+    await onUploaded?.(outcome.uploaded.assetUid).catch((error: Error) =>
+      notice(`cannot save @last: ${error.message}`),
+    );
     return { persisted };
   }
 
@@ -293,7 +293,7 @@ export class BatchUploader implements BatchRun {
       workspace,
       ...resumable,
       folder,
-      ...userMetadataOf(file, defaults, this.#deps.contentType),
+      ...userMetadataOf(file, defaults, this.#contentType),
     };
   }
 
@@ -306,8 +306,17 @@ export class BatchUploader implements BatchRun {
 }
 
 /** Spools stdin to disk. The spooled job is identified by checksum and size, since stdin has no stable path. */
-async function spoolStdin(job: UploadJob, { spool, stdin, signal, api, store }: RunDeps): Promise<UploadJob> {
-  const { blake3, sizeBytes, saveAs } = await spool().write(stdin(), (id, part) => store.lock(id, part), signal);
+async function spoolStdin(
+  job: UploadJob,
+  { signal, api, store }: RunDeps,
+  stdin: RunDeps['stdin'],
+): Promise<UploadJob> {
+  if (!stdin) throw usageError('stdin cannot be uploaded here');
+  const { blake3, sizeBytes, saveAs } = await stdin.spool.write(
+    stdin.open(),
+    (id, part) => store.lock(id, part),
+    signal,
+  );
   const filename = job.filename ?? job.name ?? 'stdin';
   const spooled = { ...job, identity: `${blake3} ${sizeBytes}`, filename };
   // Name the spool file by the upload id, since the entry of an earlier attempt with the same bytes refers to it.

@@ -15,7 +15,7 @@ export async function withNextStep(
   { job, id, path, uploaded }: FileOutcome,
   error: MediactlError,
   { force: isFromScratch }: UploadOptions,
-  { store, spool }: RunDeps,
+  { store, stdin }: RunDeps,
 ): Promise<MediactlError> {
   const isState = error.kind === 'state' && job.identity === undefined; // its own hint is better
   if (error.kind === 'integrity' || isState || id === undefined) return error;
@@ -31,7 +31,7 @@ export async function withNextStep(
   if (entry.state === 'planned' && error.kind === 'rejected') {
     // The service would reject the file again, so there is nothing to resume.
     await store.remove(id);
-    await spool().remove(path);
+    await stdin?.spool.remove(path);
     return error;
   }
   const how = isFromStdin || isFromScratch ? 'by_id' : 'by_command';

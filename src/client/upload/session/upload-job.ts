@@ -91,12 +91,10 @@ export function metadataOf(job: UploadJob): UploadMetadata {
 
 export type RunDeps = Omit<UploadDeps, 'orphans'> & {
   store: ListableUploadStore;
-  /** Opens the folder in which stdin is spooled. */
-  spool(): Spool;
-  /** Opens stdin, the source of the path `-`. */
-  stdin(): AsyncIterable<Buffer | string>;
+  /** Opens stdin, the source of the path `-`, and the folder in which it is spooled. Absent if `-` is not uploaded. */
+  stdin?: { open(): AsyncIterable<Buffer | string>; spool: Spool } | undefined;
   /** Called with the uid of each asset whose upload is complete. */
-  onUploaded(assetUid: string): Promise<void>;
+  onUploaded?(assetUid: string): Promise<void>;
 };
 
 export type FileOutcome = {

@@ -45,8 +45,9 @@ const readBufferBytes = 2 * 1024 * 1024;
 /** Reads below this size get a buffer of their own. */
 const minPooledBytes = 64 * 1024;
 
-/** Read buffers that are free. A run has at most three per file that it sends at the same time. */
+/** Read buffers that are free, while any file is open. There are at most three per file that is read. */
 const freeBuffers: Buffer[] = [];
+let openFiles = 0;
 
 const openAsync = promisify(open);
 const readAsync = promisify(read);
@@ -68,6 +69,7 @@ export class FileSource {
     this.realPath = realPath;
     this.identity = identity;
     this.#fd = fd;
+    openFiles++;
   }
 
   /**
@@ -175,7 +177,10 @@ export class FileSource {
     await this.#reading;
     const fd = this.#fd;
     this.#fd = -1; // the number might soon be that of another file
-    if (fd >= 0) closeSync(fd);
+    if (fd < 0) return;
+    closeSync(fd);
+    openFiles--;
+    if (openFiles === 0) freeBuffers.length = 0;
   }
 }
 

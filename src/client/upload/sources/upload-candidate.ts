@@ -54,6 +54,12 @@ export type UserMetadata = {
   tags?: readonly string[] | undefined;
 };
 
+/** Returns a function that derives a media type from a path; undefined if its extension has none. */
+export async function loadContentTypes() {
+  const { default: mime } = await import('mime/lite');
+  return (path: string) => mime.getType(path) ?? undefined;
+}
+
 /** Returns a file's own metadata, else that of the run; a missing content type is derived from the path. */
 export const userMetadataOf = (
   { path, about }: Pick<UploadCandidate, 'path' | 'about'>,

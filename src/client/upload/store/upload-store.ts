@@ -50,12 +50,12 @@ export class LocalUploadStore implements ListableUploadStore {
   readonly location: string;
   readonly isInMemory: boolean;
   readonly #database: StateDatabase;
-  readonly #pid: number;
+  readonly #pid: number | null;
   /** Locks that this process holds, by the id of the upload. */
   readonly #locked = new Map<string, symbol>();
 
   /** @param pid id of this process, shown to other processes that find an upload locked */
-  constructor(database: StateDatabase, pid: number) {
+  constructor(database: StateDatabase, pid: number | null = null) {
     this.location = database.path;
     this.isInMemory = database.isInMemory;
     this.#database = database;
@@ -90,7 +90,7 @@ export class LocalUploadStore implements ListableUploadStore {
     }
   }
 
-  async #holderOf(id: string): Promise<{ run: string; pid: number } | undefined> {
+  async #holderOf(id: string): Promise<{ run: string; pid: number | null } | undefined> {
     const sql = `SELECT run, pid FROM uploads WHERE id = ? AND ${isUnfinished} AND run IS NOT NULL`;
     return this.#database.selectFirst(sql, id);
   }
@@ -181,8 +181,8 @@ export class LocalUploadStore implements ListableUploadStore {
   }
 }
 
-const alreadyUploading = (pid: number) =>
-  new MediactlError(`already uploading (pid ${pid})`, {
+const alreadyUploading = (pid: number | null) =>
+  new MediactlError(pid === null ? 'already uploading' : `already uploading (pid ${pid})`, {
     code: 'upload_in_progress',
     reason: 'another process is uploading this file',
     retryable: true,

@@ -1,0 +1,12 @@
+import type { Workspace } from '../../contract/types.ts';
+import type { Api } from '../api/api.ts';
+
+export async function listWorkspaces(api: Api): Promise<Workspace[]> {
+  const all: Workspace[] = [];
+  for await (const page of api.workspaces.list()) all.push(...page);
+  return all;
+}
+
+/** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */
+export const findPrimary = (workspaces: readonly Workspace[]): Workspace | undefined =>
+  workspaces.find(({ is_primary }) => is_primary === true) ?? (workspaces.length === 1 ? workspaces[0] : undefined);

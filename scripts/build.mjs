@@ -2,7 +2,8 @@
 // the scripts for the browser. Dynamic imports become lazy requires; packages and `*.lazy.ts` become
 // separate files, so that a command does not parse code that it does not use. A lazy file must not import
 // our classes, since its bundle contains copies of its imports (checked by test/architecture).
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, relative } from 'node:path';
 import { build } from 'esbuild';
@@ -87,6 +88,7 @@ const node = {
     sandbox: 'src/sandbox/main.ts',
     'media-worker': 'src/sandbox/media/recognize/worker.ts',
     generated: 'src/cli/generated-files.ts',
+    index: 'src/sdk/index.ts',
   },
   outExtension: { '.js': '.cjs' },
   platform: 'node',
@@ -165,6 +167,15 @@ writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));
 // scripts/release.mjs lists the bundled packages in the SBOM.
 mkdirSync('node_modules/.cache', { recursive: true });
 writeFileSync('node_modules/.cache/bundled.json', JSON.stringify([...packageFolders(inputs)].sort()));
+// The package's entry: one CommonJS bundle, so that there is one class MediactlError, and its names for `import`.
+writeFileSync(`${outdir}/index.mjs`, "export { createClient, MediactlError } from './index.cjs';\n");
+const declarations = `${outdir}/types`;
+execFileSync(process.execPath, [
+  ...['node_modules/typescript/bin/tsc', 'src/sdk/public-types.ts', '--ignoreConfig', '--outDir', declarations],
+  ...['--declaration', '--emitDeclarationOnly', '--stripInternal', '--strict', '--target', 'es2023', '--types', 'node'],
+]);
+for (const name of ['index.d.cts', 'index.d.mts']) cpSync(`${declarations}/public-types.d.ts`, `${outdir}/${name}`);
+rmSync(declarations, { recursive: true });
 rmSync('dist.old', { recursive: true, force: true });
 if (existsSync('dist')) renameSync('dist', 'dist.old');
 renameSync(outdir, 'dist');

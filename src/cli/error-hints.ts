@@ -207,7 +207,7 @@ function generalHint({ code, details }: Explanation): string | undefined {
 
 /** Returns the suggested next step of an error, as a command or a sentence. */
 export function hintOf({ kind, explanation }: MediactlError): string | undefined {
-  const { code, remedy, hint = generalHint(explanation), failures = [] } = explanation;
+  const { remedy, hint = generalHint(explanation), failures = [] } = explanation;
   if (remedy) {
     const next = wordRemedy(remedy);
     if (remedy[0] !== 'resume_upload' || !hint || !fixFirst.includes(kind)) return next;

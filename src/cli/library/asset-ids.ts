@@ -132,7 +132,7 @@ async function findMatches(
   const { tree } = await fetchFolderTree(context);
   const filters = collection === 'videos' ? { type: 'video' } : {};
   const onFolderCount = (count: number) => noticeFolderCount(context, count);
-  const { [collection]: assets } = await context.api();
+  const { assets } = await context.api(); // the list of videos has no filter by folder
   const matches = await findAssetsByPath(assets, id, tree, { isLiteral, filters, onFolderCount });
   if (matches.found.length === 0) throw noAssetAt(id, tree);
   return matches;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import {
@@ -7,7 +6,7 @@ import {
   BatchUploader,
   type RunOptions,
 } from '../../client/upload/batch/batch-uploader.ts';
-import { countFiles, type FindUploaded, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import { countFiles, type FindUploaded, type Plan, runIdOf, totalToSend } from '../../client/upload/batch/plan.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
 import { createOutcome } from '../../client/upload/session/upload-job.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
@@ -63,7 +62,7 @@ export async function runUploads(context: Context, request: RunRequest) {
   transport.connection.rateLimiter.reserve = request.reserveRequests;
   const progress = await createProgress(context, mode, { budget: () => transport.connection.rateLimiter.budget });
   const finished = new AbortController();
-  const runId = runIdOf(transport.baseUrl, request);
+  const runId = runIdOf(transport.baseUrl, { workspace, identity: request.identity });
   const startMark = (await receipts?.startRun(runId)) ?? 0;
   const lastUpload = createLastUploadSaver(context);
   const deps: BatchDeps = {
@@ -236,9 +235,3 @@ export function assertHasFiles(
   if (total === 0 && failures.length === 0 && otherShardFiles === 0 && !mayBeEmpty)
     throw usageError('no files found', 'check the paths', skipped().join(', ') || undefined);
 }
-
-/** Returns the id of a run, which is the same each time the same command is repeated. */
-export const runIdOf = (baseUrl: URL, { identity, options }: RunRequest) =>
-  createHash('sha256')
-    .update(JSON.stringify([baseUrl.origin, options.workspace, identity]))
-    .digest('hex');

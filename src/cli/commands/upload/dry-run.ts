@@ -7,6 +7,7 @@ import {
   type FileToUpload,
   type FoundUpload,
   filesToUpload,
+  runIdOf,
   totalToSend,
 } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose, matchContent, type ReceiptMatch } from '../../../client/upload/session/receipt-lookup.ts';
@@ -28,7 +29,7 @@ import {
   planColumns,
   toPlanRows,
 } from '../../uploading/plan-view.ts';
-import { assertHasFiles, type RunRequest, runIdOf } from '../../uploading/run-uploads.ts';
+import { assertHasFiles, type RunRequest } from '../../uploading/run-uploads.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
 import { sizeText } from '../../uploading/upload-record.ts';
 import {
@@ -143,7 +144,9 @@ async function compareFiles(
 ) {
   const { sources, options, receipts, singleFileOption, rateLimit } = request;
   const { baseUrl } = await context.account();
-  const startMark = (await receipts?.runMark(runIdOf(baseUrl, request))) ?? Number.MAX_SAFE_INTEGER;
+  const startMark =
+    (await receipts?.runMark(runIdOf(baseUrl, { workspace: request.options.workspace, identity: request.identity }))) ??
+    Number.MAX_SAFE_INTEGER;
   const tools = { ...request, api: await context.api(), signal: context.signal };
   const moved = new Set<string>();
   const plan = emptyPlan();

@@ -3,6 +3,7 @@ import { MediactlError } from '../../../client/errors.ts';
 import { createdFoldersOf } from '../../../client/library/folder-creation.ts';
 import { isLibraryPath, isRootPath } from '../../../client/library/library-paths.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import { targetPathOf } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
@@ -146,10 +147,9 @@ async function resolveTargetFolders(
   const top = pathByUid ?? typed;
   const missing = new Set<string>();
   const targetOf = (file: UploadCandidate) => {
-    const folder = file.about?.folder ?? top;
-    const path = [folder.replace(/\/+$/, ''), ...(isTree && file.relativeDir ? [file.relativeDir] : [])].join('/');
+    const path = targetPathOf(file, top, isTree);
     const [first = ''] = path.split('/');
-    return { path: path || '/', uid: isUid(first) ? first.toLowerCase() : undefined };
+    return { path, uid: isUid(first) ? first.toLowerCase() : undefined };
   };
   return {
     find: (file) => {

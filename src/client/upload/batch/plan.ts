@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Api } from '../../api/api.ts';
 import { isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
 import { createOutcome, type FileOutcome, type UploadOptions } from '../session/upload-job.ts';
@@ -156,3 +157,9 @@ export async function filesToUpload(
   for (const [file, classification] of unmatched) add(file, classification);
   return files;
 }
+
+/** Returns the id of a run, which is the same each time the same files are uploaded in the same way. */
+export const runIdOf = (baseUrl: URL, { workspace, identity }: { workspace: string; identity: readonly string[] }) =>
+  createHash('sha256')
+    .update(JSON.stringify([baseUrl.origin, workspace, identity]))
+    .digest('hex');

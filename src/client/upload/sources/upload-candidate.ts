@@ -80,6 +80,10 @@ export type FolderResolver = {
   findOrCreate(file: UploadCandidate): Promise<string | undefined>;
 };
 
+/** Returns the path of the folder that a file goes to: `top` or its own, and its directory if `isTree`. */
+export const targetPathOf = ({ about, relativeDir }: UploadCandidate, top: string, isTree: boolean): string =>
+  [(about?.folder ?? top).replace(/\/+$/, ''), ...(isTree && relativeDir ? [relativeDir] : [])].join('/') || '/';
+
 /** Key of a receipt. A file has at most one receipt for each target folder. */
 export type ReceiptKey = {
   service: string;

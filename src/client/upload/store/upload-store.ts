@@ -181,7 +181,7 @@ export class LocalUploadStore implements ListableUploadStore {
   }
 }
 
-const alreadyUploading = (pid: number | null) =>
+export const alreadyUploading = (pid: number | null = null) =>
   new MediactlError(pid === null ? 'already uploading' : `already uploading (pid ${pid})`, {
     code: 'upload_in_progress',
     reason: 'another process is uploading this file',

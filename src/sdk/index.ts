@@ -1,0 +1,292 @@
+import { setMaxListeners } from 'node:events';
+import { join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import { Api } from '../client/api/api.ts';
+import type { FolderNode } from '../client/api/folder-tree.ts';
+import { waitForAssets } from '../client/api/wait-for-assets.ts';
+import { MediactlError as ClientError, usageError } from '../client/errors.ts';
+import { Transport } from '../client/http/transport.ts';
+import { assertFiltersApplied } from '../client/library/filter-checks.ts';
+import { findAssetsByPath, findByName } from '../client/library/find-assets.ts';
+import { createFolderPath, type Library, parseFolderPath } from '../client/library/folder-creation.ts';
+import { isLibraryPath, isRootPath } from '../client/library/library-paths.ts';
+import { downloadMedia, resolveDownload } from '../client/library/media-download.ts';
+import { parsePlayables } from '../client/library/playables.ts';
+import { resolvePlayback } from '../client/library/playback.ts';
+import { findPrimary, listWorkspaces } from '../client/library/workspaces.ts';
+import { lockTimeoutError, withLock } from '../client/lock.ts';
+import { Channel } from '../client/upload/batch/channel.ts';
+import { StateDatabase } from '../client/upload/store/state-database.ts';
+import type { AssetFilterName, AssetFilters } from '../contract/asset-filters.ts';
+import { systemClock } from '../contract/clock.ts';
+import { asText } from '../contract/json-values.ts';
+import { isSameUid, isUid } from '../contract/uid.ts';
+import type * as Public from './public-types.ts';
+import { MediactlError } from './public-types.ts';
+import { saveAs } from './save-as.ts';
+import { type Session, toNotice, toPublicError } from './session.ts';
+import { createUploader } from './uploads.ts';
+
+export type * from './public-types.ts';
+export { MediactlError };
+
+const maxFolderLockMs = 60_000;
+const defaultWaitMs = 30 * 60_000;
+
+/** Name of each filter in a query of the package. */
+const queryNames = {
+  search: 'search',
+  type: 'type',
+  status: 'status',
+  tag: 'tag',
+  parent: 'folder',
+  created_after: 'createdAfter',
+  created_before: 'createdBefore',
+} as const satisfies Record<AssetFilterName, keyof Public.AssetQuery>;
+
+export const createClient: typeof Public.createClient = (options) => {
+  const { baseUrl, apiKey, workspace, stateDir, onNotice = () => {} } = options;
+  const closing = new AbortController();
+  const signalOf = (call: Public.CallOptions = {}) => {
+    const signals = [closing.signal, options.signal, call.signal].filter((signal) => signal !== undefined);
+    const signal = AbortSignal.any(signals);
+    setMaxListeners(0, signal); // each concurrent request listens
+    return signal;
+  };
+  const notify = (call: Public.CallOptions = {}) => call.onNotice ?? onNotice;
+  const transport = new Transport({
+    baseUrl: new URL(baseUrl),
+    apiKey,
+    clock: systemClock,
+    userAgent: ['mediactl', packageJson.version, '(library)', options.userAgent]
+      .filter(Boolean)
+      .join(' ')
+      .replace(' ', '/'),
+    requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
+    maxWaitMs: options.maxWaitMs ?? 60_000,
+    proxy: options.proxy,
+  });
+  const root = new Api(transport, options.fieldNames ?? {}, workspace === undefined ? undefined : assertPrimary);
+  const apiFor = (call?: Public.CallOptions) =>
+    root.withObserver({ signal: signalOf(call), onNotice: (notice) => notify(call)(toNotice(notice)) });
+
+  let foundWorkspace: Promise<string> | undefined;
+  const findWorkspace = async (api: Api) => {
+    const primary = findPrimary(await listWorkspaces(api));
+    if (primary) return primary.uid;
+    throw usageError('no workspace is primary', 'pass the uid of one to createClient');
+  };
+  /** The API filters by folder in the primary workspace only (§4). */
+  async function assertPrimary(): Promise<string> {
+    foundWorkspace ??= findWorkspace(root);
+    const primary = await foundWorkspace;
+    if (isSameUid(primary, workspace as string)) return primary;
+    throw usageError(`workspace ${workspace} is not the primary one, so its assets cannot be listed by folder`);
+  }
+  let opened: Promise<StateDatabase> | undefined;
+  const database = () => {
+    const warn = (message: string) => onNotice({ kind: 'warning', message });
+    opened ??= stateDir
+      ? StateDatabase.open(stateDir, { clock: systemClock, signal: closing.signal, warn }, 'write')
+      : StateDatabase.openInMemory();
+    opened.catch(() => {
+      opened = undefined;
+    });
+    return opened;
+  };
+  let lastCreation: Promise<unknown> = Promise.resolve();
+  const library = (call?: Public.CallOptions): Library => ({
+    api: apiFor(call),
+    workspace: async () => {
+      foundWorkspace ??= workspace === undefined ? findWorkspace(root) : undefined;
+      return workspace ?? (foundWorkspace as Promise<string>);
+    },
+    withLock: (work) => {
+      const path = join(stateDir ?? '', 'folders.lock');
+      const request = { path, waitMs: maxFolderLockMs, signal: signalOf(call), busy: () => lockTimeoutError(path) };
+      const mine = lastCreation.then(() => (stateDir ? withLock(request, work) : work()));
+      lastCreation = mine.catch(() => {});
+      return mine;
+    },
+    onCreated: async () => {},
+  });
+  const session: Session = { options, apiFor, signalOf, notify, library, database };
+  const inWorkspace = async (call?: Public.CallOptions) => {
+    const { api, workspace: uid } = library(call);
+    return api.folders.tree(await uid());
+  };
+  /** Returns the uid of a folder; null for the top level. */
+  const folderUid = async (folder: string, call?: Public.CallOptions): Promise<string | null> => {
+    if (isUid(folder)) return folder.toLowerCase();
+    if (isRootPath(folder)) return null;
+    const [found, another] = (await inWorkspace(call)).findByPath(folder);
+    if (found && !another) return found.folder.uid;
+    const problem = another ? 'is ambiguous' : 'does not exist';
+    throw new ClientError(`folder ${folder} ${problem}`, { code: another ? 'usage' : 'not_found' });
+  };
+
+  /** Runs a call. An aborted one rejects with the reason of its signal, and any other with a MediactlError. */
+  const run = async <T>(call: Public.CallOptions | undefined, work: () => Promise<T>): Promise<T> => {
+    const signal = signalOf(call);
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof MediactlError ? error : toPublicError(error);
+    }
+  };
+  const iterate = async function* <T>(call: Public.CallOptions | undefined, work: () => AsyncIterable<T>) {
+    const iterator = work()[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const { done, value } = await run(call, () => iterator.next());
+        if (done) return;
+        yield value as T;
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  };
+
+  const assets: Public.Client['assets'] = {
+    list: ({ limit, ordering, ...query } = {}, call) =>
+      iterate(call, async function* () {
+        const filters: AssetFilters = { ordering };
+        for (const [field, name] of Object.entries(queryNames)) filters[field as AssetFilterName] = query[name];
+        if (query.folder !== undefined) filters.parent = (await folderUid(query.folder, call)) ?? 'root';
+        const { assets: api } = apiFor(call);
+        let isFirst = true;
+        for await (const page of api.list(filters, { limit })) {
+          if (isFirst) await assertFiltersApplied(api, filters, page);
+          isFirst = false;
+          yield* page as Public.Asset[];
+        }
+      }),
+    get: (uid, call) => run(call, () => apiFor(call).assets.get(uid)),
+    find: (nameOrPath, call) =>
+      run(call, async () => {
+        const { assets: api } = apiFor(call);
+        if (!isLibraryPath(nameOrPath)) return findByName(api, nameOrPath);
+        return (await findAssetsByPath(api, nameOrPath, await inWorkspace(call))).found;
+      }),
+    update: (uid, { tags, addTags = [], removeTags = [], name, description }, call) =>
+      run(call, async () => {
+        const { assets: api } = apiFor(call);
+        const isEdit = addTags.length + removeTags.length > 0;
+        if (tags && isEdit) throw usageError('tags cannot be combined with addTags or removeTags');
+        const { asset } = await api.update(uid, {
+          ...(name !== undefined && { name }),
+          ...(description !== undefined && { description }),
+          ...(tags && api.tagFields([...tags])),
+          ...(isEdit && api.tagEditFields(await api.get(uid), { add: [...addTags], remove: [...removeTags] })),
+        });
+        return asset;
+      }),
+    move: (uid, folder, call) =>
+      run(call, async () => {
+        const { assets: api } = apiFor(call);
+        const [asset, target] = [await api.get(uid), await folderUid(folder, call)];
+        const moved = await api.move(asset, target);
+        if (stateDir) await (await receiptsOf()).moveAsset(uid, target ?? '');
+        return moved;
+      }),
+    trash: (uid, call) =>
+      run(call, async () => {
+        await apiFor(call).assets.delete(uid);
+        if (stateDir) await (await receiptsOf()).forgetAsset(uid);
+      }),
+    wait: (uids, { timeoutMs = defaultWaitMs, ...call } = {}) =>
+      iterate(call, async function* () {
+        const settled = new Channel<Public.WaitResult>();
+        const work = async () => {
+          await waitForAssets(apiFor(call).assets, uids, {
+            clock: systemClock,
+            timeoutMs,
+            signal: signalOf(call),
+            rateLimiterState: () => transport.connection.rateLimiter.state,
+            onResult: (uid, outcome) =>
+              settled.push(
+                outcome instanceof ClientError ? { uid, error: toPublicError(outcome) } : { uid, asset: outcome },
+              ),
+          });
+        };
+        for await (const results of settled.streamWhile(work)) yield* results;
+      }),
+    playback: (uid, call) =>
+      run(call, async () => {
+        const { info, player } = await resolvePlayback(apiFor(call), uid);
+        const urls = parsePlayables(info, transport.baseUrl).urls.map(({ kind, url, expiresAt }) => ({
+          ...{ kind, url: url.href, expiresAt: asText(expiresAt) },
+        }));
+        const isBlocked = Boolean(info.blocked) && info.blocked !== 'false';
+        return { type: asText(info.type) ?? '', isBlocked, urls, playbackToken: player.playback_token };
+      }),
+    download: (uid, path, { overwrite = false, acceptRendition = false, onProgress, ...call } = {}) =>
+      run(call, async () => {
+        const api = apiFor(call);
+        const playback = await resolvePlayback(api, uid);
+        const media = await resolveDownload(api, await api.assets.get(uid), {
+          playback,
+          acceptsRendition: acceptRendition,
+        });
+        const receipt = stateDir && media.isOriginal ? await (await receiptsOf()).findByAsset(uid) : undefined;
+        const saved = await saveAs(path, overwrite, (file) => {
+          let offset = 0;
+          return downloadMedia(
+            api.transport,
+            { ...media, blake3: receipt?.blake3 ?? undefined },
+            {
+              write: async (part) => {
+                await file.write(part, 0, part.length, offset);
+                offset += part.length;
+              },
+              restart: async () => {
+                await file.truncate(0);
+                offset = 0;
+              },
+              ...(onProgress && { onProgress }),
+            },
+          );
+        });
+        return { path, sizeBytes: saved.bytes, contentType: saved.contentType, isVerified: saved.verified };
+      }),
+  };
+  const receiptsOf = async () => {
+    const { Receipts } = await import('../client/upload/store/receipts.ts');
+    return new Receipts(await database());
+  };
+  const uploader = createUploader(session);
+  return {
+    assets,
+    folders: {
+      list: (call) => run(call, async () => (await inWorkspace(call)).all.map(toFolder)),
+      ensure: (path, call) =>
+        run(call, async () => toFolder((await createFolderPath(library(call), parseFolderPath(path), true)).node)),
+    },
+    workspaces: {
+      list: (call) =>
+        run(call, async () =>
+          (await listWorkspaces(apiFor(call))).map(({ uid, name, is_primary }) => ({
+            ...{ uid, name: asText(name) ?? uid, isPrimary: is_primary === true },
+          })),
+        ),
+    },
+    upload: (path, call) => run(call, () => uploader.upload(path, call)),
+    uploadDirectory: (path, call) => iterate(call, () => uploader.uploadDirectory(path, call)),
+    get rateLimit() {
+      const budget = transport.connection.rateLimiter.budget;
+      return budget && { limit: budget.limit, remaining: budget.left, resetsAt: new Date(budget.resetAt) };
+    },
+    close: async () => {
+      closing.abort(new Error('the client was closed'));
+      await uploader.ended();
+      await (await opened?.catch(() => undefined))?.close();
+      await transport.close();
+    },
+  };
+};
+
+const toFolder = ({ folder, name, path, parent }: FolderNode): Public.Folder => ({
+  ...{ uid: folder.uid, name, path, parent: parent?.folder.uid ?? null },
+});

@@ -1,0 +1,236 @@
+/* The package's public API. It imports nothing, so that its declarations stand alone. docs/library-api.md has examples. */
+
+/** Creates a client of one service. It sends no request yet. */
+export declare function createClient(options: ClientOptions): Client;
+
+/** A failure of the service, the network, a file or an argument. An aborted call rejects with its signal's reason instead. */
+export class MediactlError extends Error {
+  /** Stable code, such as `not_found`, `rate_limited` or `file_changed`. docs/errors.md lists them. */
+  readonly code: string;
+  /** Cause as one sentence, which `message` contains too. */
+  readonly reason: string | undefined;
+  /** HTTP status of the response that caused the error. */
+  readonly status: number | undefined;
+  /** True if the same call may succeed later. */
+  readonly retryable: boolean;
+  /** Delay in seconds that the service asks for. */
+  readonly retryAfterSeconds: number | undefined;
+  readonly details: unknown;
+
+  /** @internal */
+  constructor(
+    message: string,
+    fields: Pick<MediactlError, 'code' | 'reason' | 'status' | 'retryable' | 'retryAfterSeconds' | 'details' | 'cause'>,
+  ) {
+    super(fields.reason ? `${message}: ${fields.reason}` : message, { cause: fields.cause });
+    this.name = 'MediactlError';
+    this.code = fields.code;
+    this.reason = fields.reason;
+    this.status = fields.status;
+    this.retryable = fields.retryable;
+    this.retryAfterSeconds = fields.retryAfterSeconds;
+    this.details = fields.details;
+  }
+}
+
+export type ClientOptions = {
+  /** Base URL of the service, such as `https://media.example.com`. */
+  baseUrl: string | URL;
+  /** API key. It is sent to the origin of `baseUrl` only. */
+  apiKey: string;
+  /** Uid of the workspace whose folders are used. Default: the primary workspace. */
+  workspace?: string;
+  /**
+   * Directory for unfinished uploads and for receipts of finished ones. Programs and the command line that share it
+   * resume each other's uploads and send no file twice. Without it, this client keeps them in memory.
+   */
+  stateDir?: string;
+  /** Aborts everything that the client does. */
+  signal?: AbortSignal;
+  /** Maximum total wait of a call for retries and rate limits, in milliseconds. Default: 60,000. Uploads wait longer. */
+  maxWaitMs?: number;
+  /** Time without a byte after which a request fails, in milliseconds. Default: 30,000; for uploads 120,000. */
+  requestTimeoutMs?: number;
+  /** Default: no proxy. The environment is not read. */
+  proxy?: { httpProxy?: string; httpsProxy?: string; noProxy?: string };
+  /** Names of the service's fields that differ from the assumed ones, such as `{ asset_tags: 'labels' }`. */
+  fieldNames?: { readonly [key: string]: string };
+  onNotice?: (notice: Notice) => void;
+  /** Appended to the User-Agent header. */
+  userAgent?: string;
+};
+
+/** Tells that requests wait or go on, or warns. Times are in milliseconds since the Unix epoch. */
+export type Notice =
+  | { kind: 'rate_limited'; untilMs: number }
+  | { kind: 'retrying'; untilMs: number; reason: string }
+  | { kind: 'resumed' }
+  | { kind: 'warning'; message: string };
+
+export type CallOptions = {
+  /** Aborts the call, which then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Called instead of the client's `onNotice`. */
+  onNotice?: (notice: Notice) => void;
+};
+
+/** A record as the service sends it. Only `uid` is certain: check the type of every other field. */
+export type Asset = { readonly uid: string; readonly [field: string]: unknown };
+
+/** Filters of a list (specification §4). An asset matches all of them. */
+export type AssetQuery = {
+  /** Words in the name or the description. */
+  search?: string;
+  type?: string;
+  status?: string;
+  /** Slug of a tag. */
+  tag?: string;
+  /** Folder by path, such as `/Campaigns/2026`, or by uid; `/` is the top level. Its subfolders do not count. */
+  folder?: string;
+  /** YYYY-MM-DD, inclusive. */
+  createdAfter?: string;
+  createdBefore?: string;
+  ordering?: 'created_at' | '-created_at' | 'name' | '-name' | 'duration' | '-duration';
+  /** Maximum number of assets. Default: all. A request returns up to 100. */
+  limit?: number;
+};
+
+/** Changes of an asset. What is absent stays as it is. */
+export type AssetChange = {
+  name?: string;
+  description?: string;
+  /** All tags, as slugs. Not together with the next two. */
+  tags?: readonly string[];
+  addTags?: readonly string[];
+  removeTags?: readonly string[];
+};
+
+/** A folder. `parent` is the uid of the folder above; null at the top level. */
+export type Folder = {
+  readonly uid: string;
+  readonly name: string;
+  readonly path: string;
+  readonly parent: string | null;
+};
+
+export type Workspace = { readonly uid: string; readonly name: string; readonly isPrimary: boolean };
+
+/** A URL to play. `expiresAt` is an ISO 8601 timestamp, if the service says when. */
+export type Playable = {
+  kind: 'hls' | 'file' | 'image' | 'document' | 'embed';
+  url: string;
+  expiresAt: string | undefined;
+};
+
+/** How to play an asset. `urls` has the best first. `playbackToken` is valid for 4 hours and safe in a browser. */
+export type Playback = { type: string; isBlocked: boolean; urls: readonly Playable[]; playbackToken: string };
+
+export type WaitResult = { uid: string; asset: Asset; error?: undefined } | { uid: string; error: MediactlError };
+
+export type DownloadOptions = CallOptions & {
+  /** True to replace an existing file. */
+  overwrite?: boolean;
+  /** True to accept a file that is not the original. */
+  acceptRendition?: boolean;
+  /** Called with the bytes received, and the total if it is known. */
+  onProgress?: (receivedBytes: number, totalBytes: number | undefined) => void;
+};
+
+/** A saved file. `isVerified` is true if it was compared with the file that was uploaded; null if that is not known. */
+export type Download = { path: string; sizeBytes: number; contentType: string | undefined; isVerified: boolean | null };
+
+export type UploadOptions = CallOptions & {
+  /** Folder by path or uid. Missing folders are created. Default: the top level. */
+  folder?: string;
+  name?: string;
+  description?: string;
+  /** Media type. Default: that of the extension. */
+  contentType?: string;
+  /** Slugs. */
+  tags?: readonly string[];
+  /** True to upload what is already uploaded again, as a new asset. */
+  force?: boolean;
+  /** True to fail if the service sends no checksum to compare with. */
+  requireChecksum?: boolean;
+  /** Maximum bytes per second. */
+  limitRate?: number;
+  /** Bytes per request. Default and maximum: 50 MiB. */
+  chunkBytes?: number;
+  onProgress?: (progress: UploadProgress) => void;
+};
+
+export type DirectoryOptions = Omit<UploadOptions, 'name'> & {
+  /** Globs on paths relative to the directory, or on file names if they have no slash. */
+  include?: readonly string[];
+  exclude?: readonly string[];
+  /** True to upload all files to one folder instead of mirroring the directories. */
+  flatten?: boolean;
+  /** Number of files that are sent at the same time. Default: 8. */
+  transfers?: number;
+};
+
+/** Progress of one file. `sentBytes` may go back after a dropped connection; `acknowledgedBytes` does not. */
+export type UploadProgress = {
+  path: string;
+  phase: 'started' | 'verifying' | 'sending' | 'waiting' | 'done';
+  sentBytes: number;
+  acknowledgedBytes: number;
+  totalBytes: number;
+};
+
+export type UploadResult = {
+  path: string;
+  uid: string;
+  /** `uploaded` by this call, `skipped` (uploaded before from this path) or `duplicate` (of the same content). */
+  outcome: string;
+  bytesSent: number;
+  /** Offset at which an earlier upload was resumed; null for a new one. */
+  resumedFromBytes: number | null;
+  /** BLAKE3 in hex; null if it is not known. */
+  blake3: string | null;
+  /** True if the service's checksum is equal; null if it sent none. */
+  isVerified: boolean | null;
+};
+
+export type DirectoryResult =
+  | { path: string; upload: UploadResult; error?: undefined }
+  | { path: string; error: MediactlError };
+
+/** Requests left in the window of the rate limit, as the last response reported them. */
+export type RateLimit = { limit: number; remaining: number; resetsAt: Date };
+
+/** Client of one service. Every call rejects with a MediactlError, or with the reason of an aborted signal. */
+export type Client = {
+  readonly assets: {
+    /** Lists assets page by page. Rejects with `filter_ignored` if the service ignores a filter that records show. */
+    list(query?: AssetQuery, options?: CallOptions): AsyncIterableIterator<Asset>;
+    get(uid: string, options?: CallOptions): Promise<Asset>;
+    /** Returns the assets with this name, at this path, such as `/Campaigns/clip.mp4`, or matching this glob. */
+    find(nameOrPath: string, options?: CallOptions): Promise<Asset[]>;
+    /** Changes an asset and compares the result. Rejects with `write_ignored` if the service did not apply it. */
+    update(uid: string, change: AssetChange, options?: CallOptions): Promise<Asset>;
+    /** Moves an asset to a folder, by path or uid; `/` is the top level. Rejects with `not_found` if it is missing. */
+    move(uid: string, folder: string, options?: CallOptions): Promise<Asset>;
+    /** Moves an asset to the trash. The API cannot restore it. */
+    trash(uid: string, options?: CallOptions): Promise<void>;
+    /** Yields each asset once it is ready, or the error of one that never will be. Default timeout: 30 minutes. */
+    wait(uids: readonly string[], options?: CallOptions & { timeoutMs?: number }): AsyncIterableIterator<WaitResult>;
+    playback(uid: string, options?: CallOptions): Promise<Playback>;
+    /** Saves the file of an asset, or the largest variant of an image, under a new name or not at all. */
+    download(uid: string, path: string, options?: DownloadOptions): Promise<Download>;
+  };
+  readonly folders: {
+    list(options?: CallOptions): Promise<Folder[]>;
+    /** Returns the folder at a path. Creates it, and those above it, if they are missing. */
+    ensure(path: string, options?: CallOptions): Promise<Folder>;
+  };
+  readonly workspaces: { list(options?: CallOptions): Promise<Workspace[]> };
+  /** Uploads a file. Resumes where an earlier attempt with the same state directory stopped. */
+  upload(path: string, options?: UploadOptions): Promise<UploadResult>;
+  /** Uploads the files of a directory, and yields each result. A bad file fails alone. Leaving the loop stops the rest. */
+  uploadDirectory(path: string, options?: DirectoryOptions): AsyncIterableIterator<DirectoryResult>;
+  /** Undefined until the service has reported it. */
+  readonly rateLimit: RateLimit | undefined;
+  /** Aborts what is under way, and closes connections and state. */
+  close(): Promise<void>;
+};

@@ -1,0 +1,177 @@
+import { setMaxListeners } from 'node:events';
+import { MediactlError, usageError } from '../client/errors.ts';
+import { createdFoldersOf, createFolderPathResolver } from '../client/library/folder-creation.ts';
+import { isRootPath } from '../client/library/library-paths.ts';
+import { BatchUploader, type RunOptions } from '../client/upload/batch/batch-uploader.ts';
+import { runIdOf } from '../client/upload/batch/plan.ts';
+import type { FileEvent } from '../client/upload/session/events.ts';
+import { Throttle } from '../client/upload/session/throttle.ts';
+import type { FileOutcome, Uploaded } from '../client/upload/session/upload-job.ts';
+import { FileSource, findLocalFiles } from '../client/upload/sources/source.ts';
+import { type FolderResolver, targetPathOf, type UploadCandidate } from '../client/upload/sources/upload-candidate.ts';
+import { Receipts } from '../client/upload/store/receipts.ts';
+import { alreadyUploading, LocalUploadStore } from '../client/upload/store/upload-store.ts';
+import { systemClock } from '../contract/clock.ts';
+import { maxChunkBytes } from '../contract/tus.ts';
+import { isUid } from '../contract/uid.ts';
+import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadResult } from './public-types.ts';
+import { type Session, toPublicError } from './session.ts';
+
+type UploadCall = DirectoryOptions & { name?: string | undefined };
+
+/** Uploads files with the engine of the command line: the same receipts, resume, folders and rate limiter. */
+export function createUploader(session: Session) {
+  const running = new Set<Promise<void>>();
+
+  async function* upload(path: string, isDirectory: boolean, call: UploadCall): AsyncGenerator<FileOutcome> {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([session.signalOf(call), stop.signal]);
+    setMaxListeners(0, signal); // each concurrent upload listens
+    const { include = [], exclude = [], folder = '/', tags, transfers = 8, limitRate } = call;
+    const walk = await findLocalFiles([path], { include, exclude }, () => false);
+    if (walk.hasDirectories !== isDirectory)
+      throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
+    const library = session.library({ ...call, signal });
+    const [workspace, database] = [await library.workspace(), await session.database()];
+    const receipts = new Receipts(database);
+    const { baseUrl } = library.api.transport;
+    const run = { workspace, identity: [path, folder] };
+    const folders = await resolveFolders(session, call, isDirectory && !call.flatten, receipts);
+    const uploader = new BatchUploader(optionsOf(session, call, workspace, transfers), {
+      api: library.api,
+      store: new LocalUploadStore(database),
+      receipts,
+      folders,
+      signal,
+      profile: 'library',
+      maxReceiptId: await receipts.startRun(runIdOf(baseUrl, run)),
+      throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
+      openSource: (file, sourceId) => FileSource.open(file, sourceId),
+      confirmNewAsset: (refusal) => Promise.reject(refusal),
+      onEvent: reporter(session.notify(call), call.onProgress),
+    });
+    const withTags = async function* (): AsyncGenerator<UploadCandidate> {
+      for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
+    };
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    running.add(ended);
+    let isWanted = true;
+    try {
+      for await (const outcomes of uploader.outcomes(withTags()))
+        for (const outcome of outcomes) {
+          isWanted = false;
+          try {
+            yield outcome;
+            isWanted = true;
+          } finally {
+            if (!isWanted) stop.abort(); // the caller has left the loop
+          }
+        }
+      for (const { path: failed, error } of walk.failures)
+        yield { job: { path: failed, workspace }, path: failed, requests: 0, durationMs: 0, error };
+      const { stopReason, remaining } = uploader.result;
+      if (stopReason && remaining > 0) throw stopReason;
+      await receipts.finishRun(runIdOf(baseUrl, run));
+    } finally {
+      end();
+      running.delete(ended);
+    }
+  }
+
+  return {
+    upload: async (path: string, call: UploadCall = {}): Promise<UploadResult> => {
+      for await (const { uploaded, error } of upload(path, false, call)) {
+        if (error) throw error;
+        if (uploaded) return toResult(path, uploaded);
+      }
+      throw usageError(`no file at ${path}`);
+    },
+    uploadDirectory: async function* (path: string, call: DirectoryOptions = {}): AsyncGenerator<DirectoryResult> {
+      for await (const { path: file, uploaded, error, isBusy } of upload(path, true, call)) {
+        if (uploaded && !error) yield { path: file, upload: toResult(file, uploaded) };
+        else yield { path: file, error: toPublicError(isBusy ? alreadyUploading() : error) };
+      }
+    },
+    /** Resolves when no upload is running. */
+    ended: () => Promise.all(running),
+  };
+}
+
+const optionsOf = ({ options }: Session, call: UploadCall, workspace: string, transfers: number): RunOptions => ({
+  chunkBytes: Math.min(call.chunkBytes ?? maxChunkBytes, maxChunkBytes),
+  idleTimeoutMs: options.requestTimeoutMs ?? 120_000,
+  force: call.force ?? false,
+  duplicates: 'skip',
+  onSessionExpired: 'restart',
+  requireChecksum: call.requireChecksum ?? false,
+  workspace,
+  transfers,
+  about: { name: call.name, description: call.description, contentType: call.contentType },
+});
+
+/** Resolves the folder of each file. Needs no request for files that all go to the top level, or to a folder by uid. */
+async function resolveFolders(
+  session: Session,
+  call: UploadCall,
+  isTree: boolean,
+  receipts: Receipts,
+): Promise<FolderResolver> {
+  const { folder = '/' } = call;
+  const uid = isUid(folder) ? folder.toLowerCase() : undefined;
+  if (!isTree && (uid !== undefined || isRootPath(folder))) return { find: () => uid, findOrCreate: async () => uid };
+  const library = session.library(call);
+  const { origin } = library.api.transport.baseUrl;
+  const byPath = await createFolderPathResolver(library, (workspace) => createdFoldersOf(receipts, origin, workspace));
+  const top = uid === undefined ? folder : byPath.pathOf(uid);
+  if (top === undefined) throw new MediactlError(`folder ${folder} does not exist`, { code: 'not_found' });
+  return {
+    find: (file) => byPath.find(targetPathOf(file, top, isTree)),
+    findOrCreate: (file) => byPath.make(targetPathOf(file, top, isTree)),
+  };
+}
+
+/** Returns a function that reports the events of files as progress and as notices. */
+function reporter(notify: (notice: Notice) => void, onProgress: UploadCall['onProgress'] = () => {}) {
+  const files = new Map<string, Omit<UploadProgress, 'path' | 'phase'>>();
+  return (event: FileEvent): void => {
+    const { path } = event;
+    const counts = files.get(path) ?? { sentBytes: 0, acknowledgedBytes: 0, totalBytes: 0 };
+    files.set(path, counts);
+    const report = (phase: UploadProgress['phase'], change: Partial<typeof counts> = {}) =>
+      onProgress({ path, phase, ...Object.assign(counts, change) });
+    const waitOf = (wait: FileEvent & { event: 'waiting' }): Notice => {
+      const untilMs = Date.parse(wait.until);
+      return wait.kind === 'retrying'
+        ? { kind: wait.kind, untilMs, reason: wait.reason }
+        : { kind: wait.kind, untilMs };
+    };
+    if (event.event === 'started') report('started', { totalBytes: event.size_bytes });
+    else if (event.event === 'verifying') report('verifying');
+    else if (event.event === 'resumed')
+      report('sending', { sentBytes: event.offset_bytes, acknowledgedBytes: event.offset_bytes });
+    else if (event.event === 'progress')
+      report('sending', { sentBytes: event.bytes_sent, acknowledgedBytes: event.offset_bytes });
+    else if (event.event === 'waiting') {
+      report('waiting');
+      notify(waitOf(event));
+    } else if (event.event === 'requests_resumed') notify({ kind: 'resumed' });
+    else if (event.event === 'warning') notify({ kind: 'warning', message: `${path}: ${event.message}` });
+    else if (event.event === 'uploaded') {
+      report('done', { sentBytes: counts.totalBytes, acknowledgedBytes: counts.totalBytes });
+      files.delete(path);
+    }
+  };
+}
+
+const toResult = (path: string, uploaded: Uploaded): UploadResult => ({
+  path,
+  uid: uploaded.assetUid,
+  outcome: uploaded.how,
+  bytesSent: uploaded.bytesSent,
+  resumedFromBytes: uploaded.resumedFrom,
+  blake3: uploaded.blake3,
+  isVerified: uploaded.verified,
+});

@@ -21,10 +21,10 @@ import type { AssetFilterName, AssetFilters } from '../contract/asset-filters.ts
 import { systemClock } from '../contract/clock.ts';
 import { asText } from '../contract/json-values.ts';
 import { isSameUid, isUid } from '../contract/uid.ts';
+import { type ClientParts, toNotice, toPublicError } from './client-parts.ts';
 import type * as Public from './public-types.ts';
 import { MediactlError } from './public-types.ts';
 import { saveAs } from './save-as.ts';
-import { type Session, toNotice, toPublicError } from './session.ts';
 import { createUploader } from './uploads.ts';
 
 export type * from './public-types.ts';
@@ -110,7 +110,7 @@ export const createClient: typeof Public.createClient = (options) => {
     },
     onCreated: async () => {},
   });
-  const session: Session = { options, apiFor, signalOf, notify, library, database };
+  const parts: ClientParts = { options, apiFor, signalOf, notify, library, database };
   const inWorkspace = async (call?: Public.CallOptions) => {
     const { api, workspace: uid } = library(call);
     return api.folders.tree(await uid());
@@ -256,7 +256,7 @@ export const createClient: typeof Public.createClient = (options) => {
     const { Receipts } = await import('../client/upload/store/receipts.ts');
     return new Receipts(await database());
   };
-  const uploader = createUploader(session);
+  const uploader = createUploader(parts);
   return {
     assets,
     folders: {

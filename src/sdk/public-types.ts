@@ -125,7 +125,9 @@ export type Playable = {
 /** How to play an asset. `urls` has the best first. `playbackToken` is valid for 4 hours and safe in a browser. */
 export type Playback = { type: string; isBlocked: boolean; urls: readonly Playable[]; playbackToken: string };
 
-export type WaitResult = { uid: string; asset: Asset; error?: undefined } | { uid: string; error: MediactlError };
+export type WaitResult =
+  | { uid: string; asset: Asset; error?: undefined }
+  | { uid: string; asset?: undefined; error: MediactlError };
 
 export type DownloadOptions = CallOptions & {
   /** True to replace an existing file. */
@@ -194,7 +196,7 @@ export type UploadResult = {
 
 export type DirectoryResult =
   | { path: string; upload: UploadResult; error?: undefined }
-  | { path: string; error: MediactlError };
+  | { path: string; upload?: undefined; error: MediactlError };
 
 /** Requests left in the window of the rate limit, as the last response reported them. */
 export type RateLimit = { limit: number; remaining: number; resetsAt: Date };

@@ -14,30 +14,30 @@ import { alreadyUploading, LocalUploadStore } from '../client/upload/store/uploa
 import { systemClock } from '../contract/clock.ts';
 import { maxChunkBytes } from '../contract/tus.ts';
 import { isUid } from '../contract/uid.ts';
+import { type ClientParts, toPublicError } from './client-parts.ts';
 import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadResult } from './public-types.ts';
-import { type Session, toPublicError } from './session.ts';
 
 type UploadCall = DirectoryOptions & { name?: string | undefined };
 
 /** Uploads files with the engine of the command line: the same receipts, resume, folders and rate limiter. */
-export function createUploader(session: Session) {
+export function createUploader(parts: ClientParts) {
   const running = new Set<Promise<void>>();
 
   async function* upload(path: string, isDirectory: boolean, call: UploadCall): AsyncGenerator<FileOutcome> {
     const stop = new AbortController();
-    const signal = AbortSignal.any([session.signalOf(call), stop.signal]);
+    const signal = AbortSignal.any([parts.signalOf(call), stop.signal]);
     setMaxListeners(0, signal); // each concurrent upload listens
     const { include = [], exclude = [], folder = '/', tags, transfers = 8, limitRate } = call;
     const walk = await findLocalFiles([path], { include, exclude }, () => false);
     if (walk.hasDirectories !== isDirectory)
       throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
-    const library = session.library({ ...call, signal });
-    const [workspace, database] = [await library.workspace(), await session.database()];
+    const library = parts.library({ ...call, signal });
+    const [workspace, database] = [await library.workspace(), await parts.database()];
     const receipts = new Receipts(database);
     const { baseUrl } = library.api.transport;
     const run = { workspace, identity: [path, folder] };
-    const folders = await resolveFolders(session, call, isDirectory && !call.flatten, receipts);
-    const uploader = new BatchUploader(optionsOf(session, call, workspace, transfers), {
+    const folders = await resolveFolders(parts, call, isDirectory && !call.flatten, receipts);
+    const uploader = new BatchUploader(optionsOf(parts, call, workspace, transfers), {
       api: library.api,
       store: new LocalUploadStore(database),
       receipts,
@@ -48,7 +48,7 @@ export function createUploader(session: Session) {
       throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
       openSource: (file, sourceId) => FileSource.open(file, sourceId),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
-      onEvent: reporter(session.notify(call), call.onProgress),
+      onEvent: reporter(parts.notify(call), call.onProgress),
     });
     const withTags = async function* (): AsyncGenerator<UploadCandidate> {
       for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
@@ -100,7 +100,7 @@ export function createUploader(session: Session) {
   };
 }
 
-const optionsOf = ({ options }: Session, call: UploadCall, workspace: string, transfers: number): RunOptions => ({
+const optionsOf = ({ options }: ClientParts, call: UploadCall, workspace: string, transfers: number): RunOptions => ({
   chunkBytes: Math.min(call.chunkBytes ?? maxChunkBytes, maxChunkBytes),
   idleTimeoutMs: options.requestTimeoutMs ?? 120_000,
   force: call.force ?? false,
@@ -114,7 +114,7 @@ const optionsOf = ({ options }: Session, call: UploadCall, workspace: string, tr
 
 /** Resolves the folder of each file. Needs no request for files that all go to the top level, or to a folder by uid. */
 async function resolveFolders(
-  session: Session,
+  parts: ClientParts,
   call: UploadCall,
   isTree: boolean,
   receipts: Receipts,
@@ -122,7 +122,7 @@ async function resolveFolders(
   const { folder = '/' } = call;
   const uid = isUid(folder) ? folder.toLowerCase() : undefined;
   if (!isTree && (uid !== undefined || isRootPath(folder))) return { find: () => uid, findOrCreate: async () => uid };
-  const library = session.library(call);
+  const library = parts.library(call);
   const { origin } = library.api.transport.baseUrl;
   const byPath = await createFolderPathResolver(library, (workspace) => createdFoldersOf(receipts, origin, workspace));
   const top = uid === undefined ? folder : byPath.pathOf(uid);

@@ -13,6 +13,10 @@ it.each(pages)('%s lists the current public names of the program (npm run genera
   expect(read(path).split('\n')).toEqual(names.split('\n'));
 });
 
+it('test/interface/library.txt has the declarations of the package (npm run generate updates it)', () => {
+  expect(read('test/interface/library.txt').split('\n')).toEqual(read('dist/index.d.mts').split('\n'));
+});
+
 it('CHANGELOG.md names under "Breaking" each public name that was removed or changed', () => {
   const breaking = [...read('CHANGELOG.md').matchAll(/^### Breaking\n(.*?)(?=^##)/gms)]
     .map(([, text]) => text)

@@ -10,6 +10,7 @@ const allowedImports: Record<string, readonly string[]> = {
   contract: [],
   client: ['contract'],
   web: ['contract'],
+  sdk: ['contract', 'client'],
   cli: ['contract', 'client', 'web'],
   sandbox: ['contract', 'web'],
   main: ['contract', 'client', 'cli'],

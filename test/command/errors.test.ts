@@ -80,7 +80,7 @@ describe('invalid input', () => {
     return expectError(['upload', path], 2, [
       `error: ${path} is not a regular file`,
       '  cause: the size must be known before the upload starts',
-      "  try:   mediactl upload - --name NAME < FILE, to spool it to disk first",
+      '  try:   mediactl upload - --name NAME < FILE, to spool it to disk first',
     ]);
   });
 

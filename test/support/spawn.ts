@@ -38,8 +38,10 @@ export function startProcess(
   command: string,
   args: readonly string[],
   environment: Record<string, string | undefined>,
+  cwd?: string,
 ): StartedProcess {
   const child = spawn(command, args, {
+    cwd,
     env: { ...inherited, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -58,5 +60,8 @@ export function startProcess(
   return { child, finished };
 }
 
-export const mediactl = (args: readonly string[], environment: Record<string, string | undefined>): StartedProcess =>
-  startProcess(mediactlCommand[0], [...mediactlCommand.slice(1), ...args], environment);
+export const mediactl = (
+  args: readonly string[],
+  environment: Record<string, string | undefined>,
+  cwd?: string,
+): StartedProcess => startProcess(mediactlCommand[0], [...mediactlCommand.slice(1), ...args], environment, cwd);

@@ -7,7 +7,7 @@ import type { CallOptions, ClientOptions, Notice } from './public-types.ts';
 import { MediactlError } from './public-types.ts';
 
 /** What the parts of a client share. */
-export type Session = {
+export type ClientParts = {
   options: ClientOptions;
   apiFor(call?: CallOptions): Api;
   signalOf(call?: CallOptions): AbortSignal;

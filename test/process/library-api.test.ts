@@ -1,0 +1,199 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { someBytes } from '../support/files.ts';
+import { waitForStderr } from '../support/machines.ts';
+import { offlineNpm, packWithDependencies } from '../support/packed.ts';
+import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { mediactl, startProcess } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const MiB = 2 ** 20;
+
+let sandbox: TestSandbox;
+/** Folder of a program that has installed the packed package. */
+let project: string;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
+  project = temporaryFolder();
+  writeFileSync(join(project, 'package.json'), '{"name":"program","private":true}');
+  const install = ['install', packWithDependencies(), '--no-audit', '--no-fund', '--ignore-scripts'];
+  execFileSync('npm', install, { cwd: project, env: { ...process.env, ...offlineNpm(project) }, stdio: 'ignore' });
+  mkdirSync(join(project, 'node_modules/@types'));
+  for (const name of ['node', '../undici-types'])
+    symlinkSync(join(repository, 'node_modules/@types', name), join(project, 'node_modules/@types', name));
+  return () => sandbox.end();
+});
+
+const accountOf = (service = sandbox) => ({
+  MEDIACTL_BASE_URL: service.url,
+  MEDIACTL_API_KEY: service.key,
+  MEDIACTL_WORKSPACE: service.workspace,
+});
+
+/** Runs a program in a folder of its own, with an empty home directory. */
+function runProgram(code: string, cwd: string) {
+  const file = join(project, `program-${readdirSync(project).length}.mjs`);
+  writeFileSync(file, code);
+  const environment = { ...accountOf(), HOME: join(cwd, 'home') };
+  return startProcess(process.execPath, [file], environment, cwd);
+}
+
+const createClientCode = `import { createClient, MediactlError } from 'mediactl';
+const { MEDIACTL_BASE_URL: baseUrl, MEDIACTL_API_KEY: apiKey } = process.env;
+const client = createClient({ baseUrl, apiKey, stateDir: 'state' });
+`;
+
+/** The ten jobs of docs/library-api.md as one program, whose module format the file's extension decides. */
+function programOfPage(): string {
+  const page = readFileSync(join(repository, 'docs/library-api.md'), 'utf8');
+  const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+  expect(page.match(/^## \d+\. /gm)).toHaveLength(10);
+  expect(blocks).toHaveLength(11);
+  const imports = /^import .*;\n/gm;
+  const bodies = blocks.map((code) => code.replace(imports, ''));
+  return `${blocks.flatMap((code) => code.match(imports) ?? []).join('')}
+    async function main(): Promise<void> { ${bodies.join('\n')} }
+    void main();`;
+}
+
+/** Writes the program of the page and compiles it under `tsc --strict`. @returns what the compiler reports */
+function compilePage(file: string, ...args: readonly string[]): string {
+  writeFileSync(join(project, file), programOfPage());
+  const tsc = join(repository, 'node_modules/typescript/bin/tsc');
+  const strict = ['--ignoreConfig', '--strict', '--skipLibCheck', 'false', '--target', 'es2022', '--types', 'node'];
+  return spawnSync(process.execPath, [tsc, file, ...strict, ...args], { cwd: project, encoding: 'utf8' }).stdout;
+}
+
+it.each([
+  ['an ES module', 'nodenext', 'nodenext', 'mts'],
+  ['a CommonJS module', 'nodenext', 'nodenext', 'cts'],
+  ['an ES module for a bundler', 'esnext', 'bundler', 'mts'],
+  ['a CommonJS module for a bundler', 'preserve', 'bundler', 'cts'],
+])('the ten jobs of docs/library-api.md compile under tsc --strict as %s', (_what, module, resolution, extension) => {
+  const file = `jobs-${module}.${extension}`;
+  expect(compilePage(file, '--module', module, '--moduleResolution', resolution, '--noEmit')).toBe('');
+});
+
+it.each(['mts', 'cts'])('the ten jobs of docs/library-api.md run as a program compiled from .%s', async (extension) => {
+  const service = await startSandbox();
+  onTestFinished(() => service.end());
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, 'renders'));
+  mkdirSync(join(cwd, 'downloads'));
+  cpSync(fixturePath('clip.mp4'), join(cwd, 'renders/clip.mp4'));
+  writeFileSync(join(cwd, 'renders/notes.md'), `notes ${extension}`);
+  writeFileSync(join(cwd, 'renders/skipped.txt'), 'not uploaded');
+  writeFileSync(join(cwd, 'large.bin'), someBytes(8 * MiB, extension));
+  const file = `run.${extension}`;
+  expect(compilePage(file, '--module', 'nodenext', '--outDir', project)).toBe('');
+  const compiled = join(project, file.replace('ts', 'js'));
+  const { code, stdout, stderr } = await startProcess(process.execPath, [compiled], accountOf(service), cwd).finished;
+  expect([code, stderr.match(/^\w*Error: .*/m)]).toEqual([0, null]);
+  const lines = stdout.trim().split('\n');
+  expect(lines[0]).toMatch(/^[0-9a-f-]{36} true$/);
+  expect(lines.at(-1)).toBe('not_found 404 false');
+  expect(stdout).toContain('clip.mp4');
+  expect(readFileSync(join(cwd, 'report.csv'), 'utf8')).toContain(',"notes.md"');
+  expect(readdirSync(join(cwd, 'downloads'))).toContain('clip.mp4');
+});
+
+it('an upload by the library changes nothing of its process and writes only to its state directory', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'clip.bin'), someBytes(3 * MiB, 'guest'));
+  const code = `import fs from 'node:fs';
+    import v8 from 'node:v8';
+    const snapshot = () => JSON.stringify({
+      fs: Object.values(fs).filter((value) => typeof value === 'function').map(String),
+      process: ['cwd', 'chdir', 'emitWarning', 'exit', 'kill'].map((name) => String(process[name])),
+      listeners: process.eventNames().map((name) => [String(name), process.listenerCount(name)]),
+      flags: v8.cachedDataVersionTag(),
+    });
+    const before = snapshot();
+    ${createClientCode}
+    const phases = new Set();
+    const { outcome } = await client.upload('clip.bin', { chunkBytes: 2 ** 20, onProgress: ({ phase }) => phases.add(phase) });
+    await client.close();
+    fs.writeFileSync('result.json', JSON.stringify({ outcome, phases: [...phases], isSame: snapshot() === before }));`;
+  const { code: exitCode, stdout, stderr } = await runProgram(code, cwd).finished;
+  expect([exitCode, stdout, stderr]).toEqual([0, '', '']);
+  expect(JSON.parse(readFileSync(join(cwd, 'result.json'), 'utf8'))).toEqual({
+    outcome: 'uploaded',
+    phases: ['started', 'sending', 'done'],
+    isSame: true,
+  });
+  expect(readdirSync(cwd).sort()).toEqual(['clip.bin', 'result.json', 'state']);
+});
+
+it('an aborted call rejects with the reason of its signal, and a client without a state directory writes no file', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'clip.bin'), someBytes(8 * MiB, 'abort'));
+  const code = `${createClientCode.replace(", stateDir: 'state'", '')}
+    const reason = new Error('enough');
+    const results = await Promise.all([
+      client.upload('clip.bin', { limitRate: 2 ** 20, signal: AbortSignal.timeout(300) }).catch((error) => error.name),
+      client.assets.get('x', { signal: AbortSignal.abort(reason) }).catch((error) => error === reason),
+      client.assets.list({}, { signal: AbortSignal.abort(reason) }).next().catch((error) => error === reason),
+    ]);
+    await client.close();
+    console.log(JSON.stringify(results));`;
+  const { stdout, stderr } = await runProgram(code, cwd).finished;
+  expect([stderr, JSON.parse(stdout)]).toEqual(['', ['TimeoutError', true, true]]);
+  expect(readdirSync(cwd)).toEqual(['clip.bin']);
+});
+
+const slowUploadCode = `${createClientCode}
+  await client.upload('clip.bin', { chunkBytes: 2 ** 20, limitRate: 4 * 2 ** 20,
+    onProgress: ({ acknowledgedBytes }) => acknowledgedBytes > 2 ** 20 && console.error('sending') });`;
+
+it('the command line resumes an upload of the library that was killed', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'clip.bin'), someBytes(12 * MiB, 'library first'));
+  const program = runProgram(slowUploadCode, cwd);
+  await waitForStderr(program, 'sending');
+  program.child.kill('SIGKILL');
+  await program.finished;
+  const environment = { ...accountOf(), MEDIACTL_STATE_DIR: join(cwd, 'state') };
+  const { stdout } = await mediactl(['upload', 'clip.bin', '--json'], environment, cwd).finished;
+  const [{ outcome, resumed_from_bytes }] = JSON.parse(stdout);
+  expect([outcome, resumed_from_bytes >= MiB]).toEqual(['uploaded', true]);
+});
+
+it('the library resumes an upload of the command line that was killed', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'interview.bin'), someBytes(12 * MiB, 'command line first'));
+  const environment = { ...accountOf(), MEDIACTL_STATE_DIR: join(cwd, 'state') };
+  const args = ['upload', 'interview.bin', '--chunk-size', '1MiB', '--limit-rate', '4MiB', '--progress', 'json'];
+  const command = mediactl(args, environment, cwd);
+  await waitForStderr(command, '"event":"progress","offset_bytes":2097152');
+  command.child.kill('SIGKILL');
+  await command.finished;
+  const code = `${createClientCode}
+    const { outcome, resumedFromBytes } = await client.upload('interview.bin');
+    await client.close();
+    console.log(JSON.stringify([outcome, resumedFromBytes >= 2 ** 20]));`;
+  const { stdout, stderr } = await runProgram(code, cwd).finished;
+  expect([stderr, JSON.parse(stdout)]).toEqual(['', ['uploaded', true]]);
+});
+
+it('two programs that upload one directory with one state directory send each file once', async () => {
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, 'rushes/day 1'), { recursive: true });
+  for (let n = 0; n < 20; n++) writeFileSync(join(cwd, `rushes/day 1/${n}.bin`), someBytes(200_000, `two ${n}`));
+  const code = `${createClientCode}
+    const results = [];
+    for await (const { upload, error } of client.uploadDirectory('rushes', { folder: '/Two' }))
+      results.push(upload?.outcome ?? error.code);
+    await client.close();
+    console.log(JSON.stringify(results));`;
+  const runs = await Promise.all([1, 2].map(() => runProgram(code, cwd).finished));
+  const outcomes = runs.flatMap(({ stdout }) => JSON.parse(stdout) as string[]);
+  expect(outcomes.filter((outcome) => outcome === 'uploaded')).toHaveLength(20);
+  expect(outcomes.filter((outcome) => !['uploaded', 'skipped', 'upload_in_progress'].includes(outcome))).toEqual([]);
+  const list = await mediactl(['ls', '/Two/day 1', '--all', '--json'], accountOf(), cwd).finished;
+  expect(JSON.parse(list.stdout)).toHaveLength(20);
+});

@@ -6,7 +6,7 @@ import type { FolderNode } from '../client/api/folder-tree.ts';
 import { waitForAssets } from '../client/api/wait-for-assets.ts';
 import { MediactlError as ClientError, usageError } from '../client/errors.ts';
 import { Transport } from '../client/http/transport.ts';
-import { assertFiltersApplied } from '../client/library/filter-checks.ts';
+import { assertShownFilters } from '../client/library/filter-checks.ts';
 import { findAssetsByPath, findByName } from '../client/library/find-assets.ts';
 import { createFolderPath, type Library, parseFolderPath } from '../client/library/folder-creation.ts';
 import { isLibraryPath, isRootPath } from '../client/library/library-paths.ts';
@@ -58,10 +58,7 @@ export const createClient: typeof Public.createClient = (options) => {
     baseUrl: new URL(baseUrl),
     apiKey,
     clock: systemClock,
-    userAgent: ['mediactl', packageJson.version, '(library)', options.userAgent]
-      .filter(Boolean)
-      .join(' ')
-      .replace(' ', '/'),
+    userAgent: `mediactl/${packageJson.version} (library)${options.userAgent ? ` ${options.userAgent}` : ''}`,
     requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
     maxWaitMs: options.maxWaitMs ?? 60_000,
     proxy: options.proxy,
@@ -70,16 +67,21 @@ export const createClient: typeof Public.createClient = (options) => {
   const apiFor = (call?: Public.CallOptions) =>
     root.withObserver({ signal: signalOf(call), onNotice: (notice) => notify(call)(toNotice(notice)) });
 
-  let foundWorkspace: Promise<string> | undefined;
-  const findWorkspace = async (api: Api) => {
-    const primary = findPrimary(await listWorkspaces(api));
-    if (primary) return primary.uid;
-    throw usageError('no workspace is primary', 'pass the uid of one to createClient');
+  let primaryWorkspace: Promise<string> | undefined;
+  const findPrimaryWorkspace = () => {
+    primaryWorkspace ??= listWorkspaces(apiFor()).then((all) => {
+      const primary = findPrimary(all);
+      if (primary) return primary.uid;
+      throw usageError('no workspace is primary', undefined, 'pass the uid of a workspace to createClient');
+    });
+    primaryWorkspace.catch(() => {
+      primaryWorkspace = undefined; // the next call asks again
+    });
+    return primaryWorkspace;
   };
   /** The API filters by folder in the primary workspace only (§4). */
   async function assertPrimary(): Promise<string> {
-    foundWorkspace ??= findWorkspace(root);
-    const primary = await foundWorkspace;
+    const primary = await findPrimaryWorkspace();
     if (isSameUid(primary, workspace as string)) return primary;
     throw usageError(`workspace ${workspace} is not the primary one, so its assets cannot be listed by folder`);
   }
@@ -97,10 +99,7 @@ export const createClient: typeof Public.createClient = (options) => {
   let lastCreation: Promise<unknown> = Promise.resolve();
   const library = (call?: Public.CallOptions): Library => ({
     api: apiFor(call),
-    workspace: async () => {
-      foundWorkspace ??= workspace === undefined ? findWorkspace(root) : undefined;
-      return workspace ?? (foundWorkspace as Promise<string>);
-    },
+    workspace: async () => workspace ?? findPrimaryWorkspace(),
     withLock: (work) => {
       const path = join(stateDir ?? '', 'folders.lock');
       const request = { path, waitMs: maxFolderLockMs, signal: signalOf(call), busy: () => lockTimeoutError(path) };
@@ -129,6 +128,7 @@ export const createClient: typeof Public.createClient = (options) => {
   const run = async <T>(call: Public.CallOptions | undefined, work: () => Promise<T>): Promise<T> => {
     const signal = signalOf(call);
     signal.throwIfAborted();
+    transport.connection.renewWaitBudget();
     try {
       return await work();
     } catch (error) {
@@ -156,10 +156,8 @@ export const createClient: typeof Public.createClient = (options) => {
         for (const [field, name] of Object.entries(queryNames)) filters[field as AssetFilterName] = query[name];
         if (query.folder !== undefined) filters.parent = (await folderUid(query.folder, call)) ?? 'root';
         const { assets: api } = apiFor(call);
-        let isFirst = true;
         for await (const page of api.list(filters, { limit })) {
-          if (isFirst) await assertFiltersApplied(api, filters, page);
-          isFirst = false;
+          assertShownFilters(filters, page);
           yield* page as Public.Asset[];
         }
       }),
@@ -175,13 +173,14 @@ export const createClient: typeof Public.createClient = (options) => {
         const { assets: api } = apiFor(call);
         const isEdit = addTags.length + removeTags.length > 0;
         if (tags && isEdit) throw usageError('tags cannot be combined with addTags or removeTags');
-        const { asset } = await api.update(uid, {
+        const fields = {
           ...(name !== undefined && { name }),
           ...(description !== undefined && { description }),
           ...(tags && api.tagFields([...tags])),
           ...(isEdit && api.tagEditFields(await api.get(uid), { add: [...addTags], remove: [...removeTags] })),
-        });
-        return asset;
+        };
+        if (Object.keys(fields).length === 0) throw usageError('nothing to change');
+        return (await api.update(uid, fields)).asset;
       }),
     move: (uid, folder, call) =>
       run(call, async () => {

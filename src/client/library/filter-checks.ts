@@ -22,9 +22,14 @@ export async function assertFiltersApplied(
   verb?: string,
 ): Promise<void> {
   if (found.length === 0) return;
+  assertShownFilters(filters, found, verb);
+  for (const active of activeFilters(filters)) await assertFilterApplied(assets, active, found, verb);
+}
+
+/** Verifies the filters as far as the listed records show them, without a request. @throws the same error */
+export function assertShownFilters(filters: AssetFilters, found: readonly Asset[], verb?: string): void {
   const wrong = findIgnoredFilter(filters, found);
   if (wrong) throw filterIgnored(wrong.filter, `it lists ${wrong.uid}, which does not match`, verb);
-  for (const active of activeFilters(filters)) await assertFilterApplied(assets, active, found, verb);
 }
 
 /** Verifies one filter, whose value no listed asset contradicts. */

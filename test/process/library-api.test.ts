@@ -35,11 +35,14 @@ const accountOf = (service = sandbox) => ({
   MEDIACTL_WORKSPACE: service.workspace,
 });
 
+/** Hides the warning of Node.js 22 that its SQLite is experimental. */
+const withoutWarning = '--disable-warning=ExperimentalWarning';
+
 /** Runs a program in a folder of its own, with an empty home directory. */
 function runProgram(code: string, cwd: string) {
   const file = join(project, `program-${readdirSync(project).length}.mjs`);
   writeFileSync(file, code);
-  const environment = { ...accountOf(), HOME: join(cwd, 'home') };
+  const environment = { ...accountOf(), HOME: join(cwd, 'home'), NODE_OPTIONS: withoutWarning };
   return startProcess(process.execPath, [file], environment, cwd);
 }
 

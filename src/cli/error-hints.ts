@@ -174,7 +174,7 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   grant_access: (role) =>
     `as the owner of the schemas (if they do not exist yet, run mediactl doctor as a role that can create them): grant usage, create on schema bullmq to "${role}"; grant usage on schema mediactl to "${role}"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "${role}"; grant usage on all sequences in schema bullmq to "${role}"`,
   pipe_download: () => pipeUrl,
-  resume_upload: (id, how) => resumeSteps[how](`mediactl uploads resume ${id}`),
+  resume_upload: (id, how) => (resumeSteps[how] ?? resumeSteps.by_id)(`mediactl uploads resume ${id}`),
   set_field_name: setFieldName,
   set_field_names: (...keys) =>
     keys.map((key) => `if this service uses another name for it: ${setFieldName(key)}`).join('; '),
@@ -208,16 +208,18 @@ function generalHint({ code, details }: Explanation): string | undefined {
 /** Returns the suggested next step of an error, as a command or a sentence. */
 export function hintOf({ kind, explanation }: MediactlError): string | undefined {
   const { remedy, hint = generalHint(explanation), failures = [] } = explanation;
-  if (remedy) {
-    const next = wordRemedy(remedy);
-    if (remedy[0] !== 'resume_upload' || !hint || !fixFirst.includes(kind)) return next;
+  const next = remedy && wordRemedy(remedy);
+  if (next !== undefined) {
+    if (remedy?.[0] !== 'resume_upload' || !hint || !fixFirst.includes(kind)) return next;
     return `${hint.replace(/[,;] then run (?:it|the same command) again$/, '')}; then ${next}`;
   }
   const shared = new Set(failures.map(hintOf));
   return hint ?? (shared.size === 1 ? [...shared][0] : undefined);
 }
 
-const wordRemedy = ([name, ...args]: Remedy) => (remedies[name] as (...args: readonly unknown[]) => string)(...args);
+/** Returns undefined for a remedy that this version does not know, which another machine may have stored. */
+const wordRemedy = ([name, ...args]: Remedy): string | undefined =>
+  Object.hasOwn(remedies, name) ? (remedies[name] as (...args: readonly unknown[]) => string)(...args) : undefined;
 
 export const exitCodeOf = ({ kind }: MediactlError): ExitCode => exitCodes[kind];
 

@@ -116,6 +116,14 @@ describe('failure classification', () => {
     expect(error.toJSON()).toMatchObject({ message: 'm', cause: null, hint: null, remedy: null, http_status: null });
   });
 
+  it.each([[['toString']], [['of_a_newer_version', 'x']]])(
+    'a serialized failure with the unknown remedy %j has the hint of its code',
+    (remedy) => {
+      const error = parseFailure(JSON.stringify({ code: 'queue_tls', message: 'm', remedy }));
+      expect(seenError(error)).toEqual(errorInTable('queue_tls'));
+    },
+  );
+
   it.each(['null', '{}', '[]', '{"message":1}', 'job stalled more than allowable limit', ''])(
     'the unrecognized failure text %j is read as an unclassified error',
     (failureText) => {

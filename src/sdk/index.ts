@@ -180,7 +180,13 @@ export const createClient: typeof Public.createClient = (options) => {
           ...(isEdit && api.tagEditFields(await api.get(uid), { add: [...addTags], remove: [...removeTags] })),
         };
         if (Object.keys(fields).length === 0) throw usageError('nothing to change');
-        return (await api.update(uid, fields)).asset;
+        const { asset, unverifiable } = await api.update(uid, fields);
+        if (unverifiable.length > 0)
+          notify(call)({
+            kind: 'warning',
+            message: `the service does not show whether it changed ${unverifiable.join(', ')}`,
+          });
+        return asset;
       }),
     move: (uid, folder, call) =>
       run(call, async () => {

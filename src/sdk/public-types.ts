@@ -209,7 +209,10 @@ export type Client = {
     get(uid: string, options?: CallOptions): Promise<Asset>;
     /** Returns the assets with this name, at this path, such as `/Campaigns/clip.mp4`, or matching this glob. */
     find(nameOrPath: string, options?: CallOptions): Promise<Asset[]>;
-    /** Changes an asset and compares the result. Rejects with `write_ignored` if the service did not apply it. */
+    /**
+     * Changes an asset and compares the result. Rejects with `write_ignored` if the service did not apply it; warns by
+     * a notice if the service does not show whether it did.
+     */
     update(uid: string, change: AssetChange, options?: CallOptions): Promise<Asset>;
     /** Moves an asset to a folder, by path or uid; `/` is the top level. Rejects with `not_found` if it is missing. */
     move(uid: string, folder: string, options?: CallOptions): Promise<Asset>;

@@ -290,7 +290,7 @@ describe('upload --results', () => {
 
   it('upload --results on a full disk uploads all files and then exits with 1', async () => {
     const { directory, runCli, service } = await setUp();
-    writeManyFiles(directory, 20);
+    writeManyFiles(directory, { count: 20 });
     const result = await runCli('upload', '--flatten', directory, '--results', '/dev/full', '--json');
     expect(errorOf(result)).toEqual({
       code: 'write_failed',
@@ -305,7 +305,7 @@ describe('upload --results', () => {
 describe('stopped uploads', () => {
   it('an upload that stops at 402 reports each file as a record or as remaining', async () => {
     const { directory, cli, service } = await setUp();
-    writeManyFiles(directory, 12);
+    writeManyFiles(directory, { count: 12 });
     let createRequests = 0;
     service.fault = ({ method, path }) => {
       if (method !== 'POST' || path !== '/upload/') return undefined;
@@ -321,7 +321,7 @@ describe('stopped uploads', () => {
 
   it('upload reports every file in records and events if the search for empty assets fails (503)', async () => {
     const { directory, cli, service } = await setUp();
-    writeManyFiles(directory, 6);
+    writeManyFiles(directory, { count: 6 });
     let createRequests = 0;
     service.fault = ({ method, path }) => {
       // Fails only the list of the newest assets, in which empty ones are searched.
@@ -342,7 +342,7 @@ describe('stopped uploads', () => {
 
   it('upload --wait exits with 5 if the key cannot read assets, after it has uploaded files', async () => {
     const { directory, runCli, service } = await setUp();
-    writeManyFiles(directory, 4);
+    writeManyFiles(directory, { count: 4 });
     service.fault = ({ method }) => (method === 'GET' ? refuse(403) : undefined);
     expect((await runCli('upload', '--flatten', directory, '--wait')).code).toBe(5);
     expect(service.completeAssets.length).toBeGreaterThan(0);
@@ -372,7 +372,7 @@ describe('stopped uploads', () => {
 
 it('upload opens one connection with --transfers 1, and at most eight more with --transfers 8', async () => {
   const { directory, upload, service } = await setUp();
-  writeManyFiles(directory, 24);
+  writeManyFiles(directory, { count: 24 });
   await upload('--flatten', directory, '--transfers', '1');
   expect(service.connections.size).toBe(1);
   await upload('--flatten', directory, '--force', '--transfers', '8');
@@ -381,7 +381,7 @@ it('upload opens one connection with --transfers 1, and at most eight more with 
 
 it('upload --create-folders exits with 2 if --reserve-requests equals the rate limit', async () => {
   const { directory, runCli } = await setUp({ limit: { requests: 50, windowMs: 60_000 } });
-  writeManyFiles(directory, 3);
+  writeManyFiles(directory, { count: 3 });
   const { code, stderr } = await runCli(
     'upload',
     directory,
@@ -399,7 +399,7 @@ it('upload --create-folders exits with 2 if --reserve-requests equals the rate l
 
 it('upload exits with 2 if --reserve-requests exceeds a rate limit that was not known before', async () => {
   const { directory, runCli } = await setUp({ limit: { requests: 50, windowMs: 3_000_000 } });
-  writeManyFiles(directory, 3);
+  writeManyFiles(directory, { count: 3 });
   const { code, stderr } = await runCli('upload', '--flatten', directory, '--reserve-requests', '5000');
   expect([code, stderr]).toEqual([2, expect.stringContaining('a reserve of 5000 requests allows none')]);
 });
@@ -412,7 +412,7 @@ it.each([
   ['json', 9],
 ])('upload --progress %s of %i file(s) reports the rate limit when the wait begins', async (mode, fileCount) => {
   const { directory, cli } = await setUp({ limit: { requests: 3, windowMs: 3_000_000 } });
-  writeManyFiles(directory, fileCount);
+  writeManyFiles(directory, { count: fileCount });
   const interruption = new AbortController();
   const interruptAtRateLimit = (text: string) => {
     if (/rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate_limited","until"/.test(text))

@@ -256,7 +256,7 @@ describe('files with unchanged size and modification time', () => {
   });
 });
 
-it('sync --prune keeps the asset of a deleted file while an uncompared file has the same size', async () => {
+it('sync --prune keeps the asset of a deleted file while a file whose content was not compared has the same size', async () => {
   const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
   await uploadFromMachine('a', '/Rushes', '--create-folders');
   const sync = async (...args: string[]) =>

@@ -108,9 +108,9 @@ describe('mirrored folders (A02)', () => {
   const expectedPaths = ['/Top/q/4.bin', '/Top/q/r/3.bin', '/Top/x/2.bin', '/Top/x/y/z/1.bin'];
 
   it.each([
-    ['unknown and in no record', { taken: 'parent_folder' }],
-    ['not the one that records show', { taken: 'parent_folder_uid', shown: 'parent_uid' }],
-    ['not the one that records show as null', { taken: 'above', shown: 'parent_uid' }],
+    ['unknown and in no record', { inRequest: 'parent_folder' }],
+    ['not the one that records show', { inRequest: 'parent_folder_uid', inResponse: 'parent_uid' }],
+    ['not the one that records show as null', { inRequest: 'above', inResponse: 'parent_uid' }],
   ])('upload exits with 6 at the first misplaced folder if the parent field is %s', async (_, parentFields) => {
     const { service, cli, directory, uploadToTop } = await setUp({ parentFields });
     for (const uploadArgs of [
@@ -130,14 +130,14 @@ describe('mirrored folders (A02)', () => {
       expect(service.paths).toEqual([]);
       expect(service.assets.size).toBe(0);
     }
-    await cli.run(['config', 'set', 'field_names.folder_parent', parentFields.taken]);
+    await cli.run(['config', 'set', 'field_names.folder_parent', parentFields.inRequest]);
     expect((await uploadToTop(directory, '--create-folders')).code).toBe(0);
     expect(service.paths).toEqual(expectedPaths);
   });
 
   it('upload exits with 6 if the response to a new folder shows another parent than it sent', async () => {
     const { service, directory, uploadToTop } = await setUp({
-      parentFields: { taken: 'parent_uid', shown: 'parent_uid' },
+      parentFields: { inRequest: 'parent_uid', inResponse: 'parent_uid' },
       onNewFolder: (folder) => {
         if (folder.name === 'z') folder.parent = undefined;
       },

@@ -393,10 +393,20 @@ describe('mv', () => {
     await uploadFiles('a.txt');
     const result = await cli.run(['mv', `${folder}/a.txt`, `${folder}/b.txt`, '--yes']);
     expect([result.code, result.stderr]).toEqual([2, expect.stringContaining('looks like an asset')]);
-    expect(await cli.json(['mv', `${folder}/a.txt`, `${folder}/new/deep`, '-n'])).toHaveLength(3);
-    expect((await cli.run(['rename', `${folder}/a.txt`, '/x/b.txt'])).code).toBe(2);
     expect((await cli.run(['mv', 'a.txt', 'b.txt'])).code).toBe(2);
+  });
+
+  it('mv without a target and rename to a path exit with 2', async () => {
+    await uploadFiles('a.txt');
     expect((await cli.run(['mv', `${folder}/a.txt`])).code).toBe(2);
+    expect((await cli.run(['rename', `${folder}/a.txt`, '/x/b.txt'])).code).toBe(2);
+  });
+
+  it('mv --dry-run prints the requests that create each new folder and move the asset', async () => {
+    await uploadFiles('a.txt');
+    const planned = await cli.json(['mv', `${folder}/a.txt`, `${folder}/new/deep`, '-n']);
+    const [newFolder, deepFolder] = ['new', 'deep'].map((name) => ({ method: 'POST', body: { name } }));
+    expect(planned).toMatchObject([newFolder, deepFolder, { method: 'PATCH' }]);
   });
 
   it('mv prints one error and stops after the first requests if the service refuses to move assets', async () => {

@@ -384,7 +384,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     slowWorker.stop.abort(Object.assign(new Error('interrupted')));
   });
 
-  it('upload --queue --wait --stop-at exits with 9 at that time, and the workers continue', async () => {
+  it('upload --queue --wait --stop-at exits with 9 at that time, and a worker can still finish the job', async () => {
     const path = createFile('until.md');
     const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--stop-at', '5s']);
     expect([code, stderr]).toEqual([9, expect.stringContaining('1 not finished')]);
@@ -642,7 +642,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     [['uploads', 'forget', '--queue'], 'specify upload ids or --all'],
     [['uploads', 'forget', '--finished'], '--finished works only with --queue'],
     [['uploads', 'ls', '--queue', 'clip.mp4'], '--queue: invalid queue URL'],
-  ])('mediactl exits with 2 and prints the reason for the arguments %j', async (args, message) => {
+  ])('mediactl exits with 2 and says why it rejects the arguments %j', async (args, message) => {
     const path = createFile('usage.md');
     const { code, stderr } = await run(args.map((word) => (word === 'FILE' ? path : word)));
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

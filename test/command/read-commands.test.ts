@@ -48,7 +48,7 @@ describe('assets ls', () => {
     expect((await cli.json(['get', shortUid('tone.mp3').slice(0, 6)]))[0].uid).toBe(uids['tone.mp3']);
   });
 
-  it('assets ls shortens wide columns but no uids on a narrow terminal', async () => {
+  it('assets ls shortens wide columns, but not the first eight digits of uids, on a narrow terminal', async () => {
     const { stdout } = await runMediactl(['assets', 'ls'], {
       tty: true,
       columns: 70,
@@ -116,7 +116,7 @@ describe('assets ls', () => {
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--json', '--jsonl'], '--json and --jsonl cannot be used together'],
     [['--all', '--limit', '1'], '--all and --limit cannot be used together'],
-  ])('assets ls with %j exits with 2 and names the wrong option', async (args, problem) => {
+  ])('assets ls with %j exits with 2 and names the invalid option', async (args, problem) => {
     const { code, stdout, stderr } = await runMediactl(['assets', 'ls', ...args]);
     expect([code, stdout]).toEqual([2, '']);
     if (args[0] === '--json') expect(JSON.parse(stderr).error.message).toBe(problem);
@@ -338,7 +338,7 @@ describe('api', () => {
     [['/assets/', '-F', 'a={'], '-F a: not JSON: {'],
     [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not accept an API key'],
     [['/assets/', '--input', '/nowhere'], 'cannot read /nowhere'],
-  ])('api with the arguments %j exits with 2 and prints the reason', async (args, problem) => {
+  ])('api with the arguments %j exits with 2 and says why it rejects them', async (args, problem) => {
     const { code, stderr } = await runMediactl(['api', ...args]);
     expect([code, stderr.includes(problem)]).toEqual([2, true]);
   });

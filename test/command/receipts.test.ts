@@ -17,7 +17,7 @@ beforeEach(async () => {
   service = await FakeService.start();
   cli = new Cli(service.environment);
   folder = join(cli.home, 'shots');
-  writeManyFiles(folder, fileCount);
+  writeManyFiles(folder, { count: fileCount });
 });
 
 async function uploadFolder(...args: string[]): Promise<UploadRecord[]> {
@@ -219,7 +219,7 @@ describe('orphans of lost responses', () => {
 });
 
 it('upload --stop-at exits with 9 at the given time, and the next upload sends the remaining files', async () => {
-  writeManyFiles(folder, 40);
+  writeManyFiles(folder, { count: 40 });
   const args = ['upload', '--flatten', folder, '--limit-rate', '1k', '--json'];
   const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: fastClock(20) });
   expect(code).toBe(9);

@@ -36,7 +36,7 @@ beforeEach(async () => {
   cli = new Cli(service.environment);
   directory = join(cli.home, 'shots');
   state = join(cli.home, 'state');
-  digests = writeManyFiles(directory, fileCount);
+  digests = writeManyFiles(directory, { count: fileCount });
 });
 
 async function upload(args: string[] = [], options: CliOptions = {}) {

@@ -113,7 +113,7 @@ describe('upload --sync', () => {
     [['upload', '--sync', 'x', 'y'], 'a sync needs one directory'],
     [['upload', '--sync', 'x', '--force'], 'cannot be used together'],
     [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete needs --prune'],
-  ])('mediactl exits with 2 and prints the reason for the arguments %j', async (args, words) => {
+  ])('mediactl exits with 2 and says why it rejects the arguments %j', async (args, words) => {
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
@@ -225,7 +225,7 @@ describe('upload plans, globs and manifests', () => {
     ['path,name\n,x\n', 'the path is missing'],
     ['{"path":1}\n{"path"\n', 'line 2'],
     ['path\nx\nx\n', 'lists x twice'],
-  ])('upload --manifest exits with 2 and prints the reason for the manifest %j', async (text, words) => {
+  ])('upload --manifest exits with 2 and says why it rejects the manifest %j', async (text, words) => {
     const path = join(cli.home, 'bad');
     writeFileSync(path, text);
     const { code, stderr } = await cli.run(['upload', '--manifest', path]);

@@ -361,9 +361,10 @@ it.each<[string, Fault]>([
 );
 
 describe('lost response to a session creation', () => {
-  /** Loses the response to the first creations, although the service carries them out. */
-  const loseResponses = (count: number, fault: Fault) => {
-    setup.fault = ({ method, nth }) => (method === 'POST' && nth <= count ? fault : undefined);
+  /** Injects a fault, by default the loss of the response to a creation that is carried out, into the next creations. */
+  const loseCreationResponses = (count: number, fault: Fault = { dropResponse: true }) => {
+    const end = postRequests().length + count;
+    setup.fault = ({ method, nth }) => (method === 'POST' && nth <= end ? fault : undefined);
   };
   /** Expects one whole asset, and that each other asset is named by the run and by `uploads cleanup`. */
   async function expectEmptyAssetsNamed({ record, stderr }: Awaited<ReturnType<typeof setup.upload>>, count: number) {
@@ -378,13 +379,13 @@ describe('lost response to a session creation', () => {
   }
 
   it('upload retries a session creation if its response is lost, and names each asset that may be empty', async () => {
-    loseResponses(2, { dropResponse: true });
+    loseCreationResponses(2);
     await expectEmptyAssetsNamed(await setup.upload(), 2);
     expect(postRequests()).toHaveLength(3);
   });
 
   it('upload exits with 10 after three lost responses to a session creation; the next run uploads the file, and uploads cleanup lists the empty assets', async () => {
-    loseResponses(3, { dropResponse: true });
+    loseCreationResponses(3);
     const first = await setup.upload();
     expect([first.code, setup.storedEntry().state]).toEqual([10, 'intended']);
     const [pending] = await setup.cli.json(['uploads', 'ls'], { environment: setup.environment() });
@@ -394,7 +395,7 @@ describe('lost response to a session creation', () => {
   });
 
   it('uploads cleanup lists the empty assets of lost responses even after uploads forget', async () => {
-    loseResponses(3, { dropResponse: true });
+    loseCreationResponses(3);
     await setup.upload(['--name', 'Final']);
     const environment = setup.environment();
     await setup.run(['uploads', 'forget', '--all', '--yes']);
@@ -412,7 +413,7 @@ describe('lost response to a session creation', () => {
   ])(
     'upload names the asset that may be empty if a gateway responds to a session creation with status %i of type %s',
     async (status, type) => {
-      loseResponses(1, gatewayError(status, type));
+      loseCreationResponses(1, gatewayError(status, type));
       const first = await setup.upload();
       await expectEmptyAssetsNamed(first.code === 0 ? first : await setup.upload(), 1);
     },
@@ -423,7 +424,7 @@ describe('lost response to a session creation', () => {
     async (name) => {
       setup.path = join(setup.cli.home, name);
       setup.bytes = writeSome(setup.path, 1000, name);
-      loseResponses(1, { dropResponse: true });
+      loseCreationResponses(1);
       const uploadRun = await setup.upload();
       await setup.expectUploaded(uploadRun.record);
       expect(uploadRun.stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
@@ -449,17 +450,18 @@ describe('lost response to a session creation', () => {
   });
 
   it('upload names an empty asset of a lost response in one run only, and uploads cleanup lists those of all runs', async () => {
-    loseResponses(1, { dropResponse: true });
+    loseCreationResponses(1);
     await setup.upload();
     writeSome(setup.path, 900, 'edited');
-    loseResponses(postRequests().length + 1, { dropResponse: true });
+    loseCreationResponses(1);
     const { stderr } = await setup.upload();
     expect(stderr.match(/asset [0-9a-f-]{36} may be empty/g)).toHaveLength(1);
     expect(await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() })).toHaveLength(2);
   });
 
   it('upload names no empty asset if the connection breaks before the service creates one', async () => {
-    loseResponses(1, { respond: (_response, request) => void request.socket.destroy() });
+    setup.fault = ({ method, nth }) =>
+      method === 'POST' && nth === 1 ? { respond: (_response, request) => void request.socket.destroy() } : undefined;
     await expectEmptyAssetsNamed(await setup.upload(), 0);
   });
 

@@ -24,7 +24,7 @@ function lockDatabase(dataDir: string): () => void {
 }
 
 describe('locked database', () => {
-  it('§7 writes return 503 in the format of the endpoint while the database is locked, and reads succeed', async () => {
+  it('writes return 503 in the format of the endpoint while the database is locked, and reads succeed', async () => {
     const { sandbox, call, send, create } = await startSandboxForTest();
     const folders = `/workspaces/${sandbox.workspace}/folders/`;
     const unlock = lockDatabase(sandbox.dataDir);

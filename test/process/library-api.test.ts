@@ -48,7 +48,7 @@ const { MEDIACTL_BASE_URL: baseUrl, MEDIACTL_API_KEY: apiKey } = process.env;
 const client = createClient({ baseUrl, apiKey, stateDir: 'state' });
 `;
 
-/** The ten jobs of docs/library-api.md as one program, whose module format the file's extension decides. */
+/** The ten examples of docs/library-api.md as one program, whose module format the file's extension decides. */
 function programOfPage(): string {
   const page = readFileSync(join(repository, 'docs/library-api.md'), 'utf8');
   const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
@@ -74,33 +74,39 @@ it.each([
   ['a CommonJS module', 'nodenext', 'nodenext', 'cts'],
   ['an ES module for a bundler', 'esnext', 'bundler', 'mts'],
   ['a CommonJS module for a bundler', 'preserve', 'bundler', 'cts'],
-])('the ten jobs of docs/library-api.md compile under tsc --strict as %s', (_what, module, resolution, extension) => {
-  const file = `jobs-${module}.${extension}`;
-  expect(compilePage(file, '--module', module, '--moduleResolution', resolution, '--noEmit')).toBe('');
-});
+])(
+  'the ten examples of docs/library-api.md compile under tsc --strict as %s',
+  (_what, module, resolution, extension) => {
+    const file = `examples-${module}.${extension}`;
+    expect(compilePage(file, '--module', module, '--moduleResolution', resolution, '--noEmit')).toBe('');
+  },
+);
 
-it.each(['mts', 'cts'])('the ten jobs of docs/library-api.md run as a program compiled from .%s', async (extension) => {
-  const service = await startSandbox();
-  onTestFinished(() => service.end());
-  const cwd = temporaryFolder();
-  mkdirSync(join(cwd, 'renders'));
-  mkdirSync(join(cwd, 'downloads'));
-  cpSync(fixturePath('clip.mp4'), join(cwd, 'renders/clip.mp4'));
-  writeFileSync(join(cwd, 'renders/notes.md'), `notes ${extension}`);
-  writeFileSync(join(cwd, 'renders/skipped.txt'), 'not uploaded');
-  writeFileSync(join(cwd, 'large.bin'), someBytes(8 * MiB, extension));
-  const file = `run.${extension}`;
-  expect(compilePage(file, '--module', 'nodenext', '--outDir', project)).toBe('');
-  const compiled = join(project, file.replace('ts', 'js'));
-  const { code, stdout, stderr } = await startProcess(process.execPath, [compiled], accountOf(service), cwd).finished;
-  expect([code, stderr.match(/^\w*Error: .*/m)]).toEqual([0, null]);
-  const lines = stdout.trim().split('\n');
-  expect(lines[0]).toMatch(/^[0-9a-f-]{36} true$/);
-  expect(lines.at(-1)).toBe('not_found 404 false');
-  expect(stdout).toContain('clip.mp4');
-  expect(readFileSync(join(cwd, 'report.csv'), 'utf8')).toContain(',"notes.md"');
-  expect(readdirSync(join(cwd, 'downloads'))).toContain('clip.mp4');
-});
+it.each(['mts', 'cts'])(
+  'the ten examples of docs/library-api.md run as a program compiled from .%s',
+  async (extension) => {
+    const service = await startSandbox();
+    onTestFinished(() => service.end());
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'renders'));
+    mkdirSync(join(cwd, 'downloads'));
+    cpSync(fixturePath('clip.mp4'), join(cwd, 'renders/clip.mp4'));
+    writeFileSync(join(cwd, 'renders/notes.md'), `notes ${extension}`);
+    writeFileSync(join(cwd, 'renders/skipped.txt'), 'not uploaded');
+    writeFileSync(join(cwd, 'large.bin'), someBytes(8 * MiB, extension));
+    const file = `run.${extension}`;
+    expect(compilePage(file, '--module', 'nodenext', '--outDir', project)).toBe('');
+    const compiled = join(project, file.replace('ts', 'js'));
+    const { code, stdout, stderr } = await startProcess(process.execPath, [compiled], accountOf(service), cwd).finished;
+    expect([code, stderr.match(/^\w*Error: .*/m)]).toEqual([0, null]);
+    const lines = stdout.trim().split('\n');
+    expect(lines[0]).toMatch(/^[0-9a-f-]{36} true$/);
+    expect(lines.at(-1)).toBe('not_found 404 false');
+    expect(stdout).toContain('clip.mp4');
+    expect(readFileSync(join(cwd, 'report.csv'), 'utf8')).toContain(',"notes.md"');
+    expect(readdirSync(join(cwd, 'downloads'))).toContain('clip.mp4');
+  },
+);
 
 it('an upload by the library changes nothing of its process and writes only to its state directory', async () => {
   const cwd = temporaryFolder();

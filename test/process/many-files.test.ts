@@ -19,9 +19,9 @@ class Uploader {
   readonly digests: Map<string, string>;
   readonly service: FakeService;
 
-  constructor(service: FakeService, count: number, bytes?: number) {
+  constructor(service: FakeService, files: { count: number; bytes?: number }) {
     this.service = service;
-    this.digests = writeManyFiles(this.folder, count, bytes);
+    this.digests = writeManyFiles(this.folder, files);
   }
 
   startUpload(...args: string[]) {
@@ -53,7 +53,7 @@ const countOutcomes = (stdout: string): Record<string, number> => {
 describe('number of requests', () => {
   it('upload --wait of 80 files sends at most 2.2 requests per file, and a second run sends none', async () => {
     const service = await FakeService.start({ readyAfterMs: 1500 });
-    const uploader = new Uploader(service, 80, 200_000);
+    const uploader = new Uploader(service, { count: 80, bytes: 200_000 });
     const firstRun = await uploader.startUpload('--transfers', '6', '--wait').finished;
     expect([firstRun.code, firstRun.stderr]).toEqual([0, '']);
     expect(service.requests).toBeLessThanOrEqual(2.2 * 80);
@@ -65,7 +65,7 @@ describe('number of requests', () => {
 
   it(`upload --wait of ${fileCount} files that become ready in turn sends at most 2.2 requests per file`, async () => {
     const service = await FakeService.start({ readyAfterMs: isFullRun ? 60_000 : 4_000 });
-    const uploader = new Uploader(service, fileCount);
+    const uploader = new Uploader(service, { count: fileCount });
     const { code } = await uploader.startUpload('--wait').finished;
     expect(code).toBe(0);
     expect(service.requests).toBeLessThanOrEqual(2.2 * fileCount);
@@ -74,7 +74,10 @@ describe('number of requests', () => {
   it('two processes share a rate limit without failures and with at most one 429 per window', async () => {
     const limit = isFullRun ? { requests: 300, windowMs: 10_000 } : { requests: 60, windowMs: 2_000 };
     const service = await FakeService.start({ limit });
-    const uploaders = [new Uploader(service, fileCount / 2), new Uploader(service, fileCount / 2)];
+    const uploaders = [
+      new Uploader(service, { count: fileCount / 2 }),
+      new Uploader(service, { count: fileCount / 2 }),
+    ];
     const results = await Promise.all(uploaders.map((uploader) => uploader.startUpload().finished));
     expect(results.map(({ code }) => code)).toEqual([0, 0]);
     expect(service.completeAssets).toHaveLength(fileCount);
@@ -84,7 +87,7 @@ describe('number of requests', () => {
 
 it('upload --wait with --name and several files exits with 2 before it sends a request', async () => {
   const service = await FakeService.start();
-  const uploader = new Uploader(service, 3);
+  const uploader = new Uploader(service, { count: 3 });
   const { code, stderr } = await uploader.startUpload('--wait', '--name', 'x').finished;
   expect([code, service.requests]).toEqual([2, 0]);
   expect(stderr).toContain('--name works with a single file');
@@ -93,7 +96,7 @@ it('upload --wait with --name and several files exits with 2 before it sends a r
 describe('outage', () => {
   it('an upload survives an outage of some seconds and creates each asset once', async () => {
     const service = await FakeService.start();
-    const uploader = new Uploader(service, fileCount);
+    const uploader = new Uploader(service, { count: fileCount });
     let hasOutageBegun = false;
     const outageMs = isFullRun ? 5_000 : 2_500;
     service.fault = ({ nth }) => {
@@ -112,7 +115,7 @@ describe('outage', () => {
 describe('concurrent runs', () => {
   it('two uploads of the same files at once both succeed and create each asset once', async () => {
     const service = await FakeService.start({ latencyMs: 5 });
-    const uploader = new Uploader(service, fileCount);
+    const uploader = new Uploader(service, { count: fileCount });
     const firstRun = uploader.startUpload();
     while (service.completeAssets.length < fileCount / 3) await new Promise((resolve) => setTimeout(resolve, 10));
     const secondResult = await uploader.startUpload().finished;
@@ -125,7 +128,7 @@ describe('concurrent runs', () => {
   const processes = isFullRun ? 24 : 6;
   it(`${processes} uploads of the same files at once create the target folder and each asset once`, async () => {
     const service = await FakeService.start({ latencyMs: 20 });
-    const uploader = new Uploader(service, isFullRun ? 200 : 60);
+    const uploader = new Uploader(service, { count: isFullRun ? 200 : 60 });
     const startUpload = () => uploader.startUpload('--folder', '/rushes', '--create-folders').finished;
     const results = await Promise.all(Array.from({ length: processes }, startUpload));
     expect(results.filter(({ code }) => code !== 0).map(({ stderr }) => stderr)).toEqual([]);
@@ -142,7 +145,7 @@ describe('kill -9 and faults', () => {
     async (seed) => {
       const random = new Random(seed);
       const service = await FakeService.start();
-      const uploader = new Uploader(service, isFullRun ? 300 : 60);
+      const uploader = new Uploader(service, { count: isFullRun ? 300 : 60 });
       let output = '';
       for (let kill = 0; kill < kills; kill++) {
         const run = uploader.startUpload();
@@ -166,7 +169,7 @@ describe('kill -9 and faults', () => {
   it('an upload with repeated kills and server errors creates each asset once and names incomplete ones', async () => {
     const random = new Random(7);
     const service = await FakeService.start();
-    const uploader = new Uploader(service, fileCount);
+    const uploader = new Uploader(service, { count: fileCount });
     const faults: ServiceFault[] = [cut, after(cut), refuse(500), refuse(502)];
     service.fault = ({ nth }) => (nth % 10 === 0 ? random.pick(faults) : undefined);
     let output = '';
@@ -195,7 +198,7 @@ describe('memory', () => {
     timeout: 180_000,
   }, async () => {
     const service = await FakeService.start();
-    const uploader = new Uploader(service, isFullRun ? 10_000 : 600, 500);
+    const uploader = new Uploader(service, { count: isFullRun ? 10_000 : 600, bytes: 500 });
     let peakMiB = 0;
     const started = uploader.startUpload();
     service.fault = ({ nth }) => {

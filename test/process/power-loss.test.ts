@@ -34,7 +34,7 @@ describe('power loss', { tags: 'strace' }, () => {
       const home = temporaryFolder();
       const state = join(home, 'state');
       const traceFile = join(home, 'trace');
-      const digests = writeManyFiles(join(home, 'shots'), fileCount);
+      const digests = writeManyFiles(join(home, 'shots'), { count: fileCount });
       const environment = {
         ...service.environment,
         MEDIACTL_STATE_DIR: state,

@@ -65,7 +65,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const limit = { requests: 0.6 * many, windowMs: 2_000 };
       const service = await FakeService.start({ limit, latencyMs: 20 });
       const folder = join(temporaryFolder(), 'shots');
-      const digests = writeManyFiles(folder, many, 60_000);
+      const digests = writeManyFiles(folder, { count: many, bytes: 60_000 });
       const machines = new Machines(service.environment, queue(), folder);
       const workerArgs = ['--lease', '1s', '--max-crashes', '50'];
       const machine = { MEDIACTL_STATE_DIR: join(temporaryFolder(), 'state') };
@@ -303,9 +303,9 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const base = temporaryFolder();
       const folderOf = (name: string) => join(base, name);
       const folder = folderOf('shots');
-      const digests = writeManyFiles(folder, 30);
+      const digests = writeManyFiles(folder, { count: 30 });
       for (const name of digests.keys()) utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
-      writeManyFiles(folderOf('stale'), 30, 3_000);
+      writeManyFiles(folderOf('stale'), { count: 30, bytes: 3_000 });
       mkdirSync(folderOf('unmounted'));
       writeFileSync(join(folderOf('unmounted'), '.DS_Store'), '');
       const fleet = new Machines(service.environment, queue(), folder);
@@ -425,7 +425,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     it(`the queue loses and duplicates no file when its store is down for ${away / 1000} s (outages: ${times.length})`, async () => {
       const service = await FakeService.start({ latencyMs: 100 });
       const folder = join(temporaryFolder(), 'shots');
-      const digests = writeManyFiles(folder, 60, 20_000);
+      const digests = writeManyFiles(folder, { count: 60, bytes: 20_000 });
       const machines = new Machines(service.environment, queue(), folder);
       const workers = [1, 2].map(() => machines.worker(['--lease', '1500ms']));
       const pushed = machines.upload([folder], ['--wait']);

@@ -132,7 +132,8 @@ async function uploadOnce(
 /** Lists the entries of a store of this machine. A queue's worker reads the entry of its own job only. */
 const listEntries = async (store: UploadStore) => (store instanceof LocalUploadStore ? store.list() : undefined);
 
-type Moment = 'before' | 'after';
+/** The write to the store at which a process dies, counted from 1. */
+type Death = { moment: 'before' | 'after'; write: number };
 type CallKind = 'read' | 'write' | 'release';
 
 /** Wraps each call of a store. */
@@ -163,17 +164,17 @@ type MortalStore = {
 };
 
 /**
- * Wraps a store for a process that dies at the n-th write: just before it takes effect, or once it has. Every later
+ * Wraps a store for a process that dies at a write: just before it takes effect, or once it has. Every later
  * call fails, and locks stay.
  */
-function dieAtWrite(store: UploadStore, n: number, moment: Moment): MortalStore {
+function dieAtWrite(store: UploadStore, { moment, write }: Death): MortalStore {
   let calls = 0;
   let isDead = false;
   const pending: Promise<unknown>[] = [];
   const around = async <T>(call: () => Promise<T>, kind: CallKind): Promise<T | undefined> => {
     if (isDead && kind === 'release') return undefined;
     if (isDead) throw new Error('the process is dead');
-    const isLast = kind === 'write' && ++calls === n;
+    const isLast = kind === 'write' && ++calls === write;
     if (isLast) isDead = true;
     if (isLast && moment === 'before') throw new Error('the process died');
     const result = call();
@@ -195,11 +196,11 @@ function dieAtWrite(store: UploadStore, n: number, moment: Moment): MortalStore 
 }
 
 /** Wraps a store so that `work` is done just before the n-th write. Later writes wait for it too. */
-function interruptAtWrite(store: UploadStore, n: number, work: () => Promise<unknown>): UploadStore {
+function interruptAtWrite(store: UploadStore, nthWrite: number, work: () => Promise<unknown>): UploadStore {
   let calls = 0;
   let working: Promise<unknown> | undefined;
   return wrapStore(store, async (call, kind) => {
-    if (kind === 'write' && ++calls === n) working = work();
+    if (kind === 'write' && ++calls === nthWrite) working = work();
     if (kind === 'write') await working;
     return call();
   });
@@ -306,10 +307,10 @@ export function testUploadStore(
     await killStoreProcess(storeProcess);
     return result;
   };
-  const uploadAndDie = async (service: FakeService, file: TestFile, n: number, moment: Moment) => {
+  const uploadAndDie = async (service: FakeService, file: TestFile, death: Death) => {
     let mortal: MortalStore | undefined;
     const result = await uploadAndEnd(service, file, (store) => {
-      mortal = dieAtWrite(store, n, moment);
+      mortal = dieAtWrite(store, death);
       return mortal;
     });
     return { ...result, calls: mortal?.calls, isDead: mortal?.isDead };
@@ -391,20 +392,20 @@ export function testUploadStore(
     it.each(sizes)('an upload of %s makes %i writes to the store', async (_what, writes, size) => {
       const service = await FakeService.start();
       const file = createFile(service, size);
-      const { error, calls, isDead } = await uploadAndDie(service, file, writes + 1, 'before');
+      const { error, calls, isDead } = await uploadAndDie(service, file, { moment: 'before', write: writes + 1 });
       expect({ error, calls, isDead }).toEqual({ error: undefined, calls: writes, isDead: false });
       expectOneComplete(service, file);
     });
 
     it.each(crashCases)(
       'an upload of %s that is killed %s write %i resumes and leaves one complete asset',
-      async (_what, moment, n, size) => {
+      async (_what, moment, write, size) => {
         const service = await FakeService.start();
         const file = createFile(service, size);
-        const first = await uploadAndDie(service, file, n, moment);
+        const first = await uploadAndDie(service, file, { moment, write });
         expect(first.isDead).toBe(true);
         expect(first.error).toBeDefined();
-        const hasSession = n > 2 || (n === 2 && moment === 'after');
+        const hasSession = write > 2 || (write === 2 && moment === 'after');
         const [firstAssetUid] = [...service.assets.keys()];
         const second = await uploadAndEnd(service, file);
         expect(second.error).toBeUndefined();
@@ -413,7 +414,7 @@ export function testUploadStore(
         expect(service.completeAssets.map(({ uid }) => uid)).toEqual([assetUid]);
         if (hasSession) expect(assetUid).toBe(firstAssetUid);
         // Only what was created and not yet recorded is created again, and what it left is named.
-        const isLost = n === 2 && moment === 'before';
+        const isLost = write === 2 && moment === 'before';
         expect(service.assets.size).toBe(isLost ? 2 : 1);
         expectOrphansNamed(service, second);
         const requestsBefore = service.requests;
@@ -433,7 +434,7 @@ export function testUploadStore(
       let result: TestUpload | undefined;
       for (; !result?.uploaded || result.error; runs++) {
         if (runs > 20) throw new Error('it does not end');
-        result = await uploadAndDie(service, file, 3, runs % 2 === 0 ? 'after' : 'before');
+        result = await uploadAndDie(service, file, { moment: runs % 2 === 0 ? 'after' : 'before', write: 3 });
       }
       expect(runs).toBeGreaterThan(2);
       expect(service.assets.size).toBe(1);
@@ -444,12 +445,12 @@ export function testUploadStore(
   describe('concurrent processes', () => {
     it.each(writeCases)(
       'two processes that upload %s, the second from write %i of the first, create one complete asset',
-      async (_what, n, size) => {
+      async (_what, nthWrite, size) => {
         const service = await FakeService.start();
         const file = createFile(service, size);
         let secondUpload: ReturnType<typeof uploadAndEnd> | undefined;
         const first = await uploadAndEnd(service, file, (store) => ({
-          store: interruptAtWrite(store, n, () => {
+          store: interruptAtWrite(store, nthWrite, () => {
             secondUpload = uploadAndEnd(service, file);
             return secondUpload;
           }),
@@ -465,7 +466,7 @@ export function testUploadStore(
             : [undefined, expect.objectContaining({ code: 'upload_in_progress' })],
         );
         expectOneComplete(service, file);
-        expect(service.assets.size).toBe(adapter.isQueue && n === 2 ? 2 : 1);
+        expect(service.assets.size).toBe(adapter.isQueue && nthWrite === 2 ? 2 : 1);
         expectOrphansNamed(service, second);
       },
     );

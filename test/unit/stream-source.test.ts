@@ -151,7 +151,7 @@ describe('stdin of a different length', () => {
   });
 
   it.each([1, 65_536, 100_000])(
-    'stdin longer than declared never completes its last chunk (in pieces of %d bytes)',
+    'stdin that is longer than declared fails before its last chunk is complete, in pieces of %d bytes',
     async (pieceBytes) => {
       const source = openStdinSource(createPipe(allBytes.subarray(0, 65_537), pieceBytes).input, 65_536);
       const { bytes, error } = await readAll(source, 0, 65_536);
@@ -164,7 +164,7 @@ describe('stdin of a different length', () => {
     },
   );
 
-  it('stdin longer than declared can be read up to its last chunk', async () => {
+  it('stdin that is longer than declared can be read up to its last chunk', async () => {
     const source = openStdinSource(createPipe(allBytes.subarray(0, 100_001)).input, 100_000);
     expect((await readAll(source, 0, 99_999)).bytes.length).toBe(99_999);
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { assumptions } from '../../src/contract/assumptions.ts';
 import { Cli } from '../support/cli.ts';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 /*
@@ -109,7 +109,7 @@ describe.skipIf(isReadOnly)('write checks', () => {
     uid = record.asset_uid;
   });
   check('the service stores an upload of several chunks', [], async () => {
-    const path = writeFileNamed('large.bin', someBytes(300_000, folder));
+    const path = writeFileNamed('large.bin', pseudoRandomBytes(300_000, folder));
     const [record] = await cli.json(['upload', path, folder, '--chunk-size', '64KiB', '--force']);
     expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
   });

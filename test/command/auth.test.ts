@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { startSandbox, type TestSandbox, unlessStrict } from '../support/sandbox.ts';
+import { forSandboxMode, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ const login = (...args: string[]) =>
 
 describe('auth login', () => {
   it('auth login saves the key from stdin in a file of mode 0600 and prints the profile', async () => {
-    const workspace = unlessStrict('Main', sandbox.workspace);
+    const workspace = forSandboxMode({ normal: 'Main', strict: sandbox.workspace });
     const { code, stdout, stderr } = await login('--profile', 'main', '--workspace', workspace);
     expect(code).toBe(0);
     expect(stdout).toBe(`profile\tmain\nbase_url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey_in\tfile\n`);
@@ -34,7 +34,7 @@ describe('auth login', () => {
 
   it('auth login selects the primary workspace by default', async () => {
     const { stdout } = await login();
-    expect(stdout.includes(`workspace\t${sandbox.workspace}\n`)).toBe(unlessStrict(true, false));
+    expect(stdout.includes(`workspace\t${sandbox.workspace}\n`)).toBe(forSandboxMode({ normal: true, strict: false }));
   });
 
   it('auth login exits with 4 and saves nothing if the key is rejected, unless --skip-verify is given', async () => {
@@ -236,10 +236,10 @@ describe('CI environment', () => {
 
 describe('setting precedence', () => {
   it('the workspace comes from the flag, then the variable, then .mediactl.json, then the profile', async () => {
-    const main = unlessStrict('Main', sandbox.workspace);
+    const main = forSandboxMode({ normal: 'Main', strict: sandbox.workspace });
     await login('--profile', 'main', '--workspace', main);
     const archiveUid = (await cli.json(['workspaces', 'ls']))[1].uid;
-    const archive = unlessStrict('Archive', archiveUid);
+    const archive = forSandboxMode({ normal: 'Archive', strict: archiveUid });
     const workspaceOf = async (args: string[], environment = {}, cwd = cli.home) => {
       const file = join(cli.home, 'a.txt');
       writeFileSync(file, 'text');

@@ -5,13 +5,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
-import { fastClock, optionalClock } from '../support/clock.ts';
+import { acceleratedClock, acceleratedClockInProcess } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
-import { after, cut as dropConnection, FakeService, refuse } from '../support/fake-service.ts';
+import { dropConnection, FakeService, handleThen, respondWithError } from '../support/fake-service.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 
-const handleThenDropConnection = after(dropConnection);
+const handleThenDropConnection = handleThen(dropConnection);
 
 async function setUp(options: Parameters<typeof FakeService.start>[0] = {}) {
   const service = await FakeService.start(options);
@@ -24,9 +24,9 @@ async function setUp(options: Parameters<typeof FakeService.start>[0] = {}) {
     writeFileSync(path, text);
     return path;
   };
-  const runCli = (...args: string[]) => cli.run(args, { clock: optionalClock(50) });
+  const runCli = (...args: string[]) => cli.run(args, { clock: acceleratedClockInProcess({ speed: 50 }) });
   const upload = (...args: string[]): Promise<UploadRecord[]> =>
-    cli.json(['upload', ...args], { clock: optionalClock(50) });
+    cli.json(['upload', ...args], { clock: acceleratedClockInProcess({ speed: 50 }) });
   return { service, cli, directory, writeFile, runCli, upload };
 }
 
@@ -192,7 +192,7 @@ describe('upload --prune', () => {
     writeFile('stays.bin');
     await runCli(...syncArgs(directory));
     for (const path of paths) unlinkSync(path);
-    service.fault = ({ method }) => (method === 'DELETE' ? refuse(403) : undefined);
+    service.fault = ({ method }) => (method === 'DELETE' ? respondWithError(403) : undefined);
     const { code, stderr } = await runCli(...syncArgs(directory));
     expect([code, stderr]).toEqual([5, expect.not.stringContaining('moved')]);
     expect(service.completeAssets).toHaveLength(4);
@@ -310,10 +310,10 @@ describe('stopped uploads', () => {
     service.fault = ({ method, path }) => {
       if (method !== 'POST' || path !== '/upload/') return undefined;
       createRequests++;
-      return createRequests <= 3 ? dropConnection : createRequests > 6 ? refuse(402) : undefined;
+      return createRequests <= 3 ? dropConnection : createRequests > 6 ? respondWithError(402) : undefined;
     };
     const args = ['upload', '--flatten', directory, '--json', '--transfers', '1'];
-    const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(50) });
+    const { code, stdout, stderr } = await cli.run(args, { clock: acceleratedClock({ speed: 50 }) });
     expect(code).toBe(7);
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
     expect(JSON.parse(stdout).length + error.details.files_remaining_count).toBe(12);
@@ -325,11 +325,11 @@ describe('stopped uploads', () => {
     let createRequests = 0;
     service.fault = ({ method, path }) => {
       // Fails only the list of the newest assets, in which empty ones are searched.
-      if (method === 'GET' && path.includes('ordering=')) return refuse(503);
+      if (method === 'GET' && path.includes('ordering=')) return respondWithError(503);
       return method === 'POST' && path === '/upload/' && ++createRequests <= 2 ? handleThenDropConnection : undefined;
     };
     const args = ['upload', '--flatten', directory, '--json', '--progress', 'json', '--max-wait', '30s'];
-    const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(200) });
+    const { code, stdout, stderr } = await cli.run(args, { clock: acceleratedClock({ speed: 200 }) });
     expect([code, outcomes(JSON.parse(stdout))]).toEqual([0, Array(6).fill('uploaded')]);
     const events = stderr
       .split('\n')
@@ -343,7 +343,7 @@ describe('stopped uploads', () => {
   it('upload --wait exits with 5 if the key cannot read assets, after it has uploaded files', async () => {
     const { directory, runCli, service } = await setUp();
     writeManyFiles(directory, { count: 4 });
-    service.fault = ({ method }) => (method === 'GET' ? refuse(403) : undefined);
+    service.fault = ({ method }) => (method === 'GET' ? respondWithError(403) : undefined);
     expect((await runCli('upload', '--flatten', directory, '--wait')).code).toBe(5);
     expect(service.completeAssets.length).toBeGreaterThan(0);
   });

@@ -3,15 +3,15 @@ import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
 import { assetUid } from '../support/fake-library.ts';
 import { serveAsset } from '../support/fake-service.ts';
 import { FileServer } from '../support/file-server.ts';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 
 const fileSize = 300_000;
-const firstVersion = someBytes(fileSize, 'the first version');
+const firstVersion = pseudoRandomBytes(fileSize, 'the first version');
 
 /** A media response of a CDN that may drop, truncate or change the file. */
 type MediaReply = {
@@ -46,7 +46,7 @@ beforeEach(() => {
   cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_WORKSPACE: assetUid });
 });
 
-const secondVersion = someBytes(fileSize, 'another version');
+const secondVersion = pseudoRandomBytes(fileSize, 'another version');
 
 const cutReply: MediaReply = {
   headers: { ...videoHeaders, 'content-length': fileSize },
@@ -220,7 +220,7 @@ const resumeCases: ResumeCase[] = [
     fileSize,
     13,
   ],
-  ['a part of a longer file', [cutReply, (from) => part(from, 600_000, someBytes(600_000))], fileSize, 13],
+  ['a part of a longer file', [cutReply, (from) => part(from, 600_000, pseudoRandomBytes(600_000))], fileSize, 13],
   ['a part at another offset', [cutReply, (from) => part(from - 1, fileSize)], fileSize, 13],
   ['a part that was not requested', [part(0, 10)], fileSize, 13],
   [
@@ -327,7 +327,7 @@ async function downloadFilm(replies: Script[], recordedSize: number | null, extr
   const path = join(cli.home, 'film.mp4');
   const result = await cli.run(['assets', 'download', assetUid, '-o', path, ...extraArgs], {
     environment: { MEDIACTL_BASE_URL: service },
-    clock: fastClock(),
+    clock: acceleratedClock(),
   });
   return { ...result, path, requestedRanges };
 }
@@ -373,7 +373,7 @@ it('download restarts at offset 0 if the file changes while the connection is do
   mediaServer.fault = ({ nth }) => (nth === 1 ? { cutAfterBytes: 100_000 } : undefined);
   const service = await serveAsset({ type: 'video', source_url: { url: mediaServer.url } });
   const path = join(cli.home, 'film.mp4');
-  const clock = fastClock();
+  const clock = acceleratedClock();
   const { code } = await cli.run(['assets', 'download', assetUid, '-o', path], {
     environment: { MEDIACTL_BASE_URL: service },
     clock: {

@@ -13,14 +13,14 @@ import { inherited } from '../support/environment.ts';
 import { errorOf } from '../support/errors.ts';
 import { assetUid } from '../support/fake-library.ts';
 import { serveAsset } from '../support/fake-service.ts';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
 const { setup, account } = setUpCli();
 
 const fileSize = 300_000;
-const film = someBytes(fileSize);
+const film = pseudoRandomBytes(fileSize);
 const filmHeaders = { 'content-type': 'video/mp4', 'content-length': fileSize };
 const sendFilm = (response: ServerResponse) => response.writeHead(200, filmHeaders).end(film);
 

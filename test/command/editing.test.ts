@@ -4,7 +4,7 @@ import type { CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { unlessStrict } from '../support/sandbox.ts';
+import { forSandboxMode } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
 const { account, setup } = setUpCli();
@@ -188,7 +188,7 @@ it('assets ls prints a hint if there are more assets than it shows', async () =>
   await createAssets(25, 'cut');
   const listing = await setup.cli.run(['assets', 'ls', 'cut']);
   expect(listing.stdout.trimEnd().split('\n')).toHaveLength(20);
-  expect(listing.stderr).toBe(unlessStrict('20 of 25; --all for all, --limit for more\n', ''));
+  expect(listing.stderr).toBe(forSandboxMode({ normal: '20 of 25; --all for all, --limit for more\n', strict: '' }));
   expect((await setup.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe('');
 });
 

@@ -9,7 +9,7 @@ import { tryLock } from '../../src/client/lock.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import { optionalClock } from '../support/clock.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { errorInTable, errorOf, recordedError, type SeenError, seenError } from '../support/errors.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -28,7 +28,7 @@ beforeEach(() => {
 
 /** Runs a command with --json on a fast clock, and returns its error. */
 const errorFrom = async (args: string[], options: CliOptions = {}) =>
-  errorOf(await cli.run([...args, '--json'], { clock: optionalClock(), ...options }));
+  errorOf(await cli.run([...args, '--json'], { clock: acceleratedClockInProcess(), ...options }));
 
 /** Runs a command against a service. */
 const errorAt = (url: string, args: string[], moreEnvironment: Record<string, string> = {}) =>

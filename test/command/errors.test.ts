@@ -260,8 +260,8 @@ describe('unusable services', () => {
     expect(webPage.code).toBe(10);
     expect(webPage.stderr).toContain('error: the response is not JSON from the API');
     expect(webPage.stderr.length).toBeLessThan(500);
-    const { fastClock } = await import('../support/clock.ts');
-    const badGateway = await cli.run(['workspaces', 'ls'], { ...withBaseUrl(proxy), clock: fastClock() });
+    const { acceleratedClock } = await import('../support/clock.ts');
+    const badGateway = await cli.run(['workspaces', 'ls'], { ...withBaseUrl(proxy), clock: acceleratedClock() });
     expect(badGateway.code).toBe(10);
     expect(badGateway.stderr).toContain('cause: it sent a web page instead of JSON: "Bad Gateway at Corp Proxy"');
   });

@@ -6,8 +6,8 @@ import { AssetsApi } from '../../src/client/api/assets.ts';
 import type { Transport } from '../../src/client/http/transport.ts';
 import type { NameOverrides } from '../../src/contract/assumptions.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { Interposer, respondWith } from '../support/interposer.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -411,7 +411,7 @@ describe('mv', () => {
 
   it('mv prints one error and stops after the first requests if the service refuses to move assets', async () => {
     await uploadFiles('a.txt', 'b.txt');
-    const proxy = await Interposer.start(sandbox.url, ({ method }) =>
+    const proxy = await FaultProxy.start(sandbox.url, ({ method }) =>
       method === 'PATCH'
         ? respondWith(422, { error: { code: 'validation_failed', message: 'unknown field' } })
         : undefined,
@@ -501,7 +501,7 @@ describe('rm -r', () => {
 
   it('rm -r keeps the folder if an asset cannot be deleted, or if an asset or a folder is added meanwhile', async () => {
     await uploadFiles('Old/a.txt', 'Old/b.txt');
-    const failing = await Interposer.start(sandbox.url, ({ method, path }) =>
+    const failing = await FaultProxy.start(sandbox.url, ({ method, path }) =>
       method === 'DELETE' && path.includes('/assets/')
         ? respondWith(409, { error: { code: 'busy', message: 'busy' } })
         : undefined,
@@ -514,7 +514,7 @@ describe('rm -r', () => {
     );
     const lateFile = join(createDirectory('late.txt'), 'late.txt');
     let addLateContent = () => cli.json(['upload', lateFile, `${folder}/Old`]);
-    const proxy = await Interposer.start(sandbox.url, ({ method, path }) =>
+    const proxy = await FaultProxy.start(sandbox.url, ({ method, path }) =>
       method === 'DELETE' && path.includes('/assets/')
         ? {
             beforeResponse: async () => {
@@ -542,7 +542,7 @@ describe('rm -r', () => {
     await uploadFiles('Old/day1/a.txt', 'Old/day2/b.txt');
     const lateFile = join(createDirectory('late.txt'), 'late.txt');
     let arrival: Promise<unknown> | undefined; // once, though assets are deleted at the same time
-    const proxy = await Interposer.start(sandbox.url, ({ method, path }) =>
+    const proxy = await FaultProxy.start(sandbox.url, ({ method, path }) =>
       method === 'DELETE' && path.includes('/assets/')
         ? {
             beforeResponse: async () => {

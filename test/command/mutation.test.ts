@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/error-hints.ts';
 import { Cli } from '../support/cli.ts';
-import { optionalClock } from '../support/clock.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { Random } from '../support/random.ts';
@@ -70,7 +70,7 @@ it.each(table)(
       MEDIACTL_WORKSPACE: workspaceUid,
     });
     const { code, stdout, stderr } = await cli.run(prepareCommand(commandLine, cli.home), {
-      clock: optionalClock(),
+      clock: acceleratedClockInProcess(),
       stdin: '',
     });
     const message = [commandLine, ...mutations, code, stderr.slice(0, 1000)].join('\n');

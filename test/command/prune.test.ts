@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import type { LibraryOptions } from '../support/fake-library.ts';
 import { FakeService } from '../support/fake-service.ts';
-import { Interposer } from '../support/interposer.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { createLatch } from '../support/latch.ts';
 
 /* Assets that `--sync --prune` moves to the trash, and the limits of --yes. */
@@ -188,10 +188,10 @@ it('--prune with -n or --estimate announces no deletion that the run would refus
 it('--prune trashes nothing while another process uploads a file of the directory', async () => {
   const { opened: chunkReleased, open: releaseChunk } = createLatch();
   let isHeld = false;
-  const interposer = await Interposer.start(service.url, ({ method }) =>
+  const proxy = await FaultProxy.start(service.url, ({ method }) =>
     isHeld && method === 'PATCH' ? { beforeResponse: () => chunkReleased } : undefined,
   );
-  cli = new Cli({ ...service.environment, MEDIACTL_BASE_URL: interposer.url });
+  cli = new Cli({ ...service.environment, MEDIACTL_BASE_URL: proxy.url });
   directory = join(cli.home, 'rushes');
   for (const name of ['a.bin', 'b.bin', 'c.bin']) writeFileAt(name);
   await prune();

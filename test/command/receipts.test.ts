@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
-import { after, cut, FakeService, refuse } from '../support/fake-service.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { dropConnection, FakeService, handleThen, respondWithError } from '../support/fake-service.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 
 /* Files with a receipt on this machine are neither sent nor looked up again. */
@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 async function uploadFolder(...args: string[]): Promise<UploadRecord[]> {
   service.requests = 0;
-  return cli.json(['upload', '--flatten', folder, ...args], { clock: fastClock(20) });
+  return cli.json(['upload', '--flatten', folder, ...args], { clock: acceleratedClock({ speed: 20 }) });
 }
 
 const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
@@ -73,7 +73,7 @@ describe('repeated upload of the same files', () => {
     for (let n = 0; n < 3; n++) writeFileSync(join(folder, `same ${n}.bin`), 'one content');
     service.fault = ({ method, path }) =>
       method === 'POST' && path === '/upload/' && service.completeAssets.length === fileCount + 1
-        ? refuse(401)
+        ? respondWithError(401)
         : undefined;
     const { code } = await cli.run(['upload', '--flatten', folder, '--transfers', '1']);
     expect([code, service.completeAssets.length]).toEqual([4, fileCount + 1]);
@@ -96,7 +96,7 @@ describe('repeated upload of the same files', () => {
 
 it('wait waits for the assets of an earlier upload, and sends no request for an asset that is already ready', async () => {
   await uploadFolder();
-  const records = await cli.json(['wait'], { clock: fastClock(20) });
+  const records = await cli.json(['wait'], { clock: acceleratedClock({ speed: 20 }) });
   expect(records.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(ofEachFile('ready'));
   service.requests = 0;
   expect(await cli.json(['wait'])).toEqual([]);
@@ -180,12 +180,12 @@ describe('upload receipts', () => {
 describe('orphans of lost responses', () => {
   const loseOneResponse = () => {
     service.fault = ({ method, path }) =>
-      method === 'POST' && path === '/upload/' && service.assets.size === 2 ? after(cut) : undefined;
+      method === 'POST' && path === '/upload/' && service.assets.size === 2 ? handleThen(dropConnection) : undefined;
   };
 
   it('upload finds the empty asset of a lost response with one list request and names it at the end', async () => {
     loseOneResponse();
-    const { code, stderr } = await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
+    const { code, stderr } = await cli.run(['upload', '--flatten', folder], { clock: acceleratedClock({ speed: 20 }) });
     expect([code, service.completeAssets.length]).toEqual([0, fileCount]);
     const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     expect(stderr).toContain(`asset ${orphan?.uid} may be empty`);
@@ -194,7 +194,7 @@ describe('orphans of lost responses', () => {
 
   it('uploads cleanup --trash lists the empty asset of a lost response, and moves it to the trash only after its session has expired', async () => {
     loseOneResponse();
-    await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
+    await cli.run(['upload', '--flatten', folder], { clock: acceleratedClock({ speed: 20 }) });
     const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     const cleanupRecords = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
@@ -211,7 +211,7 @@ describe('orphans of lost responses', () => {
 
   it('uploads cleanup does not list the asset of a lost response if the asset is complete', async () => {
     loseOneResponse();
-    await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
+    await cli.run(['upload', '--flatten', folder], { clock: acceleratedClock({ speed: 20 }) });
     for (const asset of service.assets.values()) asset.completedAt ??= Date.now();
     expect(await cli.json(['uploads', 'cleanup', '--trash', '--yes'])).toEqual([]);
     expect([...service.assets.values()].filter(({ isTrashed }) => isTrashed)).toEqual([]);
@@ -221,7 +221,7 @@ describe('orphans of lost responses', () => {
 it('upload --stop-at exits with 9 at the given time, and the next upload sends the remaining files', async () => {
   writeManyFiles(folder, { count: 40 });
   const args = ['upload', '--flatten', folder, '--limit-rate', '1k', '--json'];
-  const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: fastClock(20) });
+  const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: acceleratedClock({ speed: 20 }) });
   expect(code).toBe(9);
   const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
   expect(error).toMatchObject({ code: 'stopped_at_limit', details: { failures: [] } });

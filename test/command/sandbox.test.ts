@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
 import { fixturePath } from '../support/sandbox.ts';
 
@@ -302,7 +302,7 @@ it('sandbox logs -f prints new lines, also after a log rotation, until it is int
   let output = '';
   const following = cli.run(['sandbox', 'logs', '-f', '--lines', '1'], {
     signal: interruption.signal,
-    clock: fastClock(),
+    clock: acceleratedClock(),
     onStdout: (text) => {
       output = text;
     },
@@ -366,7 +366,7 @@ it('sandbox start exits with 1 and prints the reason if the port is in use', asy
 it('sandbox reset deletes nothing if the sandbox does not stop, and suggests kill -9', async () => {
   const { pid } = await startSandbox();
   process.kill(pid, 'SIGSTOP');
-  const reset = await cli.run(['sandbox', 'reset', '--yes', '--json'], { clock: fastClock() });
+  const reset = await cli.run(['sandbox', 'reset', '--yes', '--json'], { clock: acceleratedClock() });
   process.kill(pid, 'SIGCONT');
   expect(errorOf(reset)).toEqual({
     code: 'sandbox_failed',

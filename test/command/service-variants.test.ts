@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { testKey, workspaceUid } from '../support/fake-library.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
@@ -105,7 +105,7 @@ it('assets wait polls a thousand assets by pages of the list instead of one by o
     return { body: { items, count: uids.length } };
   });
   const stdin = uids.join('\n');
-  const { code } = await cli.run(['assets', 'wait', '-', '-q'], { stdin, clock: fastClock() });
+  const { code } = await cli.run(['assets', 'wait', '-', '-q'], { stdin, clock: acceleratedClock() });
   expect([code, requests.length]).toEqual([0, 30]);
 });
 

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { SqlDatabase } from '../../src/contract/sqlite.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { errorInTable, errorOf, type SeenError } from '../support/errors.ts';
 import { FakeService } from '../support/fake-service.ts';
 import { writeManyFiles } from '../support/many-files.ts';
@@ -366,10 +366,10 @@ describe('a locked receipt database', () => {
 
   it('upload exits with state_locked if the receipt database stays locked; --force uploads without it', async () => {
     await lockStore();
-    const refused = await upload([], { clock: fastClock() });
+    const refused = await upload([], { clock: acceleratedClock() });
     expect(service.requests).toBe(0);
     expect(errorOf(refused)).toEqual(errorInTable('state_locked'));
-    const forced = await upload(['--force'], { clock: fastClock() });
+    const forced = await upload(['--force'], { clock: acceleratedClock() });
     expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount + 1]);
   });
 });

@@ -2,9 +2,9 @@ import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, utime
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
-import { FakeService, refuse } from '../support/fake-service.ts';
+import { FakeService, respondWithError } from '../support/fake-service.ts';
 
 let service: FakeService;
 let cli: Cli;
@@ -88,7 +88,8 @@ describe('upload --sync', () => {
     await cli.json(['upload', '--sync', directory, '--folder', '/Elsewhere']);
     unlinkSync(join(directory, 'day 1/a.bin'));
     writeFileSync(join(directory, 'new.bin'), 'new');
-    service.fault = ({ method, path }) => (method === 'POST' && path === '/upload/' ? refuse(413) : undefined);
+    service.fault = ({ method, path }) =>
+      method === 'POST' && path === '/upload/' ? respondWithError(413) : undefined;
     expect((await cli.run(syncCommand('--prune', '--yes'))).code).not.toBe(0);
     expect(service.completeAssets).toHaveLength(8);
     service.fault = () => undefined;
@@ -238,7 +239,7 @@ it('upload --min-age skips files that changed recently, even if their modificati
   for (const path of ['top.bin', 'day 1/a.bin']) utimesSync(join(directory, path), 1, 1); // as cp -p does
   // A minute after the files have changed, according to the clock of the file system.
   const now = () => statSync(join(directory, 'top.bin')).ctimeMs + 60_000;
-  const options = { clock: { ...fastClock(), now } };
+  const options = { clock: { ...acceleratedClock(), now } };
   const ran = await cli.run(syncCommand('--create-folders', '--min-age', '1h'), options);
   expect([ran.code, assetNames()]).toEqual([0, []]);
   expect(ran.stderr).toContain('4 files that changed recently, which may still be written');

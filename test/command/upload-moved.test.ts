@@ -1,13 +1,13 @@
 import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { someBytes } from '../support/files.ts';
-import { respondWith } from '../support/interposer.ts';
+import { respondWith } from '../support/fault-proxy.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { createLatch } from '../support/latch.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
-const postRequests = () => setup.interposer.methods.filter((method) => method === 'POST');
+const postRequests = () => setup.faultProxy.methods.filter((method) => method === 'POST');
 
 /** Returns the path of the file in another directory, as in another checkout. */
 function pathInDirectory(directory: string): string {
@@ -61,7 +61,7 @@ describe('upload of a moved file', () => {
       'has other content',
       (moved) => {
         rmSync(setup.path);
-        setup.bytes = someBytes(setup.bytes.length, 'other');
+        setup.bytes = pseudoRandomBytes(setup.bytes.length, 'other');
         writeFileSync(moved, setup.bytes);
       },
     ],

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { rawSocket, requestHead } from '../support/raw-socket.ts';
 import { startSandbox } from '../support/sandbox.ts';
@@ -21,7 +21,7 @@ describe('cut-after', () => {
   it('the fault cut-after drops the connection at the given byte as often as requested, and keeps earlier bytes', async () => {
     const { patch, createSession, offsetOf, firedFaults, activeFaults } =
       await startWithFaults('cut-after=300000,times=2');
-    const bytes = someBytes(1_000_000);
+    const bytes = pseudoRandomBytes(1_000_000);
     const location = await createSession(bytes.length);
     await expect(patch(location, 0, bytes)).rejects.toThrow();
     expect(await offsetOf(location)).toBe(300_000);
@@ -35,14 +35,14 @@ describe('cut-after', () => {
 
   it('the fault cut-after does not affect shorter request bodies', async () => {
     const { patch, createSession, firedFaults } = await startWithFaults('cut-after=11');
-    const response = await patch(await createSession(10), 0, someBytes(10));
+    const response = await patch(await createSession(10), 0, pseudoRandomBytes(10));
     expect([response.status, firedFaults()]).toEqual([204, []]);
   });
 });
 
 it('the fault silent-after stalls the connection after the given number of bytes and does not close it', async () => {
   const { sandbox, createSession, offsetOf, patch } = await startWithFaults('silent-after=100KiB,times=1');
-  const bytes = someBytes(24_000_000); // more than the socket buffers of both sides hold
+  const bytes = pseudoRandomBytes(24_000_000); // more than the socket buffers of both sides hold
   const location = await createSession(bytes.length);
   const { socket, received, closed } = await rawSocket(sandbox.url);
   socket.write(
@@ -106,15 +106,15 @@ it('the fault expire-sessions expires a session permanently at its next PATCH or
   const { createSession, patch, head, firedFaults } = await startWithFaults('expire-sessions,times=1');
   const expiredSession = await createSession(10);
   expect((await head(expiredSession)).status).toBe(404);
-  expect((await patch(expiredSession, 0, someBytes(10))).status).toBe(404);
-  expect((await patch(await createSession(10), 0, someBytes(10))).status).toBe(204);
+  expect((await patch(expiredSession, 0, pseudoRandomBytes(10))).status).toBe(404);
+  expect((await patch(await createSession(10), 0, pseudoRandomBytes(10))).status).toBe(204);
   expect(firedFaults()).toEqual([`fault expire-sessions,times=1 at HEAD ${expiredSession}`]);
 });
 
 describe('checksums', () => {
   const lastPatchWithFaults = async (...faults: string[]) => {
     const { createSession, patch } = await startWithFaults(...faults);
-    const response = await patch(await createSession(10), 0, someBytes(10));
+    const response = await patch(await createSession(10), 0, pseudoRandomBytes(10));
     return [response.status, response.headers.get('X-Checksum-Blake3')] as const;
   };
 

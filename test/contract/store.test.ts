@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox } from '../support/sandbox.ts';
 import { openDatabase } from '../support/sqlite.ts';
@@ -126,7 +126,7 @@ describe('replaced or corrupt databases', () => {
   });
 
   it.each([
-    ['random bytes', someBytes(20_000), 'is not a database or is corrupt'],
+    ['random bytes', pseudoRandomBytes(20_000), 'is not a database or is corrupt'],
     ['a text file', Buffer.from('hello'), 'is not a database or is corrupt'],
   ])(
     'the sandbox does not start with %s as its database, and leaves the file unchanged',

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { b3sum, someBytes } from '../support/files.ts';
+import { b3sum, pseudoRandomBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -87,7 +87,7 @@ it('an upload over the maximum size returns 413, and one over the free space ret
 
 describe('§4 PATCH and HEAD {location}', () => {
   it('PATCH returns 204 with the new offset, and the last PATCH also returns the checksum', async () => {
-    const bytes = someBytes(3000);
+    const bytes = pseudoRandomBytes(3000);
     const { location, asset_uid } = await createSession(3000);
     const first = await patch(location, 0, bytes.subarray(0, 1000));
     expect([first.status, first.headers.get('Upload-Offset')]).toEqual([204, '1000']);
@@ -101,7 +101,7 @@ describe('§4 PATCH and HEAD {location}', () => {
   });
 
   it('the checksum of a complete upload equals the output of b3sum', { tags: 'b3sum' }, async () => {
-    const bytes = someBytes(3000);
+    const bytes = pseudoRandomBytes(3000);
     const { location } = await createSession(3000);
     await patch(location, 0, bytes.subarray(0, 1000));
     const { headers } = await patch(location, 1000, bytes.subarray(1000));
@@ -150,7 +150,7 @@ describe('§4 PATCH and HEAD {location}', () => {
 
   it('PATCH keeps the bytes that arrived before the connection dropped', async () => {
     const { location } = await createSession(2_000_000);
-    const bytes = someBytes(2_000_000);
+    const bytes = pseudoRandomBytes(2_000_000);
     const outgoing = request(sandbox.url + location, {
       method: 'PATCH',
       headers: {
@@ -175,7 +175,7 @@ describe('§4 PATCH and HEAD {location}', () => {
 
   it('only one of several concurrent PATCH requests at the same offset succeeds', async () => {
     const { location, asset_uid } = await createSession(400_000);
-    const bytes = someBytes(400_000);
+    const bytes = pseudoRandomBytes(400_000);
     const results = await Promise.allSettled([
       patch(location, 0, bytes),
       patch(location, 0, bytes),
@@ -213,7 +213,7 @@ describe('§4 PATCH and HEAD {location}', () => {
 describe('restarts', () => {
   it('an upload resumes at its offset after a restart of the sandbox, whose checksum then covers the whole file', async () => {
     const before = await startSandbox();
-    const bytes = someBytes(5000);
+    const bytes = pseudoRandomBytes(5000);
     const raw = rawHttp(() => before);
     const { location } = await (await raw.create(5000)).json();
     const checksum = async (target: TestSandbox, offset: number) => {
@@ -259,7 +259,7 @@ describe('§3 Processing', () => {
   };
 
   it.each([
-    ['random bytes named .mp4', 'a.mp4', () => someBytes(20_000), 'unsupported'],
+    ['random bytes named .mp4', 'a.mp4', () => pseudoRandomBytes(20_000), 'unsupported'],
     ['a truncated video', 'b.mp4', () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000), 'truncated'],
   ])('processing of %s fails with a reason', async (_what, name, bytes, reason) => {
     const asset = await uploadContent(name, bytes());

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Interposer, respondWith } from '../support/interposer.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { shellQuote } from '../support/pty.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
@@ -83,8 +83,8 @@ type Scene = {
 };
 
 /** Returns the environment of a service with faults. */
-const faulty = async (plan: Parameters<typeof Interposer.start>[1]) => ({
-  MEDIACTL_BASE_URL: (await Interposer.start(sandbox.url, plan)).url,
+const faulty = async (plan: Parameters<typeof FaultProxy.start>[1]) => ({
+  MEDIACTL_BASE_URL: (await FaultProxy.start(sandbox.url, plan)).url,
 });
 
 const scenes: Record<string, Scene> = {

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { after, cut, FakeService, refuse, type ServiceFault } from '../support/fake-service.ts';
+import {
+  dropConnection,
+  FakeService,
+  handleThen,
+  respondWithError,
+  type ServiceFault,
+} from '../support/fake-service.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { Random } from '../support/random.ts';
@@ -170,7 +176,12 @@ describe('kill -9 and faults', () => {
     const random = new Random(7);
     const service = await FakeService.start();
     const uploader = new Uploader(service, { count: fileCount });
-    const faults: ServiceFault[] = [cut, after(cut), refuse(500), refuse(502)];
+    const faults: ServiceFault[] = [
+      dropConnection,
+      handleThen(dropConnection),
+      respondWithError(500),
+      respondWithError(502),
+    ];
     service.fault = ({ nth }) => (nth % 10 === 0 ? random.pick(faults) : undefined);
     let output = '';
     for (let round = 0; round < (isFullRun ? 10 : 3); round++) {

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { errorInTable, recordedError } from '../support/errors.ts';
-import { Interposer, respondWith } from '../support/interposer.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { waitUntil } from '../support/machines.ts';
 import { postgres, redis, type StoreServer, startPgbouncer, startRedis, storeEnvironment } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -135,7 +135,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
 
   it('doctor reports that a queue is paused and why', async () => {
     const queue = uniqueQueueUrl(store.address);
-    const proxy = await Interposer.start(setup.sandbox.url, ({ method }) =>
+    const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) =>
       method === 'POST' ? respondWith(507, { error: { code: 'storage', message: 'storage is used up' } }) : undefined,
     );
     const environment = { MEDIACTL_BASE_URL: proxy.url, MEDIACTL_QUEUE: queue };

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
 import { sandboxCommand } from '../support/spawn.ts';
 import { openDatabase } from '../support/sqlite.ts';
@@ -116,7 +116,7 @@ describe('full disk', { tags: 'user-namespaces' }, () => {
   it('uploads to a full disk get 507, resume once there is room and lose no acknowledged byte', async () => {
     const disk = await startOnSmallDisk(24);
     const { sendRequest, postUpload, createUpload, patch, offsetOf, waitUntilProcessed, isAlive } = disk;
-    const bytes = someBytes(6 * MiB, 'disk');
+    const bytes = pseudoRandomBytes(6 * MiB, 'disk');
     const image = readFileSync(fixturePath('still.jpg'));
     const largeUpload = await createUpload(bytes.length);
     const imageUpload = await createUpload(image.length, 'still.jpg');

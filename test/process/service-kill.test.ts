@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { b3sum, someBytes } from '../support/files.ts';
+import { b3sum, pseudoRandomBytes } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { sandboxCommand } from '../support/spawn.ts';
 import { openDatabase } from '../support/sqlite.ts';
@@ -56,7 +56,7 @@ it(`a service that is killed ${kills} times during an upload loses no acknowledg
   const seed = Number(process.env.MEDIACTL_TEST_SEED ?? Date.now() % 1_000_000);
   const random = createRandom(seed);
   const dataDir = temporaryFolder();
-  const bytes = someBytes(24 * KiB * KiB, String(seed));
+  const bytes = pseudoRandomBytes(24 * KiB * KiB, String(seed));
   writeFileSync(file, bytes);
   const encoded = (text: string) => Buffer.from(text).toString('base64');
 
@@ -144,7 +144,7 @@ it('the service writes a chunk to disk before it acknowledges it', { tags: 'stra
   });
   const { location } = (await created.json()) as { location: string };
   const headers = { 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' };
-  expect((await sendRequest('PATCH', location, headers, someBytes(1000))).status).toBe(204);
+  expect((await sendRequest('PATCH', location, headers, pseudoRandomBytes(1000))).status).toBe(204);
   child.kill('SIGTERM');
   await exited;
   const calls = readFileSync(log, 'utf8').split('\n');

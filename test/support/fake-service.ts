@@ -21,14 +21,14 @@ export type ServiceRequest = {
 export type ServiceFault = (request: ServiceRequest) => StubResponse | undefined | Promise<StubResponse | undefined>;
 
 /** A fault that drops the connection. */
-export const cut = (): undefined => undefined;
+export const dropConnection = (): undefined => undefined;
 /** Creates a fault after the service has acted: changes its response, or drops the connection. */
-export const after =
+export const handleThen =
   (change: (reply: StubResponse, request: ServiceRequest) => StubResponse | undefined): ServiceFault =>
   async (request) =>
     change(await request.act(), request);
 /** Creates a fault that responds with an error instead of the service. */
-export const refuse =
+export const respondWithError =
   (status: number, headers = {}) =>
   (): StubResponse => ({ status, headers, body: { error: { code: 'of_the_test' } } });
 

@@ -7,10 +7,10 @@ import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
 import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { FakeService } from './fake-service.ts';
-import { writeSome } from './files.ts';
+import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from './fault-proxy.ts';
+import { writeRandomFile } from './files.ts';
 import { isFullRun } from './full-run.ts';
 import { has } from './has.ts';
-import { type Fault, type InterposedRequest, Interposer, respondWith } from './interposer.ts';
 import { Machines, parseJsonLines, pause, waitForStderr, waitUntil } from './machines.ts';
 import { writeManyFiles } from './many-files.ts';
 import { Random } from './random.ts';
@@ -45,9 +45,9 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
 
     const queue = () => `${store.address}#${Math.random().toString(36).slice(2)}`;
 
-    /** Creates machines that reach the sandbox through an interposer, which injects faults. */
-    async function throughInterposer(plan: (seen: InterposedRequest) => Fault | undefined, folder = temporaryFolder()) {
-      const line = await Interposer.start(sandbox.url, plan);
+    /** Creates machines that reach the sandbox through a proxy, which injects faults. */
+    async function throughFaultProxy(plan: (seen: ProxiedRequest) => Fault | undefined, folder = temporaryFolder()) {
+      const line = await FaultProxy.start(sandbox.url, plan);
       const machines = new Machines(environmentOf(sandbox, line.url), queue(), folder);
       return { line, folder, machines };
     }
@@ -119,7 +119,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const kills: number[] = [];
       let worker: ReturnType<Machines['worker']> | undefined;
       let sent = 0;
-      const { folder, machines: fleet } = await throughInterposer(({ method, nth }) => {
+      const { folder, machines: fleet } = await throughFaultProxy(({ method, nth }) => {
         if (method !== 'PATCH') return undefined;
         let before = 0;
         return {
@@ -133,7 +133,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         };
       });
       const path = join(folder, `${kind} large.bin`);
-      writeSome(path, size, kind);
+      writeRandomFile(path, { size, seed: kind });
       const args = ['--lease', '1s'];
       const pushed = fleet.upload([path], ['--wait', '--chunk-size', String(chunk)]);
       for (let round = 0; round < 3; round++) {
@@ -158,11 +158,11 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         line,
         folder,
         machines: fleet,
-      } = await throughInterposer(({ method, nth }) =>
+      } = await throughFaultProxy(({ method, nth }) =>
         method === 'PATCH' && nth === 2 && isHeld ? { respond: () => {} } : undefined,
       );
       const path = join(folder, `${kind} handed.bin`);
-      writeSome(path, 3 * MiB, kind);
+      writeRandomFile(path, { size: 3 * MiB, seed: kind });
       const args = ['--lease', '10m'];
       const pushed = fleet.upload([path], ['--wait', '--chunk-size', '1MiB']);
       const first = fleet.worker(args);
@@ -187,7 +187,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         line,
         folder,
         machines: fleet,
-      } = await throughInterposer(({ method, nth }) =>
+      } = await throughFaultProxy(({ method, nth }) =>
         method === 'PATCH' && nth === 2
           ? {
               onBytes: (bytes) => {
@@ -198,7 +198,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
           : undefined,
       );
       const path = join(folder, `${kind} frozen.bin`);
-      writeSome(path, 60 * MiB, kind);
+      writeRandomFile(path, { size: 60 * MiB, seed: kind });
       frozen = fleet.worker(['--lease', '1s']);
       const pushed = fleet.upload([path], ['--wait', '--chunk-size', '20MiB']);
       await waitUntil(() => passed > 3 * MiB);
@@ -226,11 +226,11 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     it('a file that crashes every worker fails, other files are uploaded, and a retry uploads it', async () => {
       const folder = temporaryFolder();
       const bad = join(folder, `${kind} poison.bin`);
-      writeSome(bad, 1000, 'poison');
-      for (const n of [1, 2, 3]) writeSome(join(folder, `${kind} good ${n}.bin`), 1000, `${n}`);
+      writeRandomFile(bad, { size: 1000, seed: 'poison' });
+      for (const n of [1, 2, 3]) writeRandomFile(join(folder, `${kind} good ${n}.bin`), { size: 1000, seed: `${n}` });
       let isPoison = true;
       let worker: ReturnType<Machines['worker']> | undefined;
-      const { machines: fleet } = await throughInterposer(({ method, headers }) => {
+      const { machines: fleet } = await throughFaultProxy(({ method, headers }) => {
         const metadata = String(headers['upload-metadata']);
         const isBad = metadata.includes(Buffer.from(`${kind} poison.bin`).toString('base64'));
         return method === 'POST' && isPoison && isBad
@@ -263,12 +263,12 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
 
     it('a worker whose API key is refused exits with 4, and another worker uploads the file', async () => {
       let isRefused = true;
-      const { folder, machines: fleet } = await throughInterposer(({ method }) =>
+      const { folder, machines: fleet } = await throughFaultProxy(({ method }) =>
         method === 'POST' && isRefused
           ? respondWith(401, { error: { code: 'unauthenticated', message: 'revoked' } })
           : undefined,
       );
-      writeSome(join(folder, `${kind} key.bin`), 1000, 'key');
+      writeRandomFile(join(folder, `${kind} key.bin`), { size: 1000, seed: 'key' });
       const pushed = fleet.upload([folder], ['--wait']);
       const bad = await fleet.worker().finished;
       expect([bad.code, bad.stdout], bad.stderr).toEqual([4, '']);
@@ -281,10 +281,11 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     it('a full storage quota pauses the queue, no file fails, and uploads retry resumes it', async () => {
       let isFull = true;
       const full = respondWith(507, { error: { code: 'storage', message: 'storage is used up' } });
-      const { folder, machines: fleet } = await throughInterposer(({ method }) =>
+      const { folder, machines: fleet } = await throughFaultProxy(({ method }) =>
         method === 'POST' && isFull ? full : undefined,
       );
-      for (const n of [1, 2, 3, 4]) writeSome(join(folder, `${kind} full ${n}.bin`), 1000, `${n}`);
+      for (const n of [1, 2, 3, 4])
+        writeRandomFile(join(folder, `${kind} full ${n}.bin`), { size: 1000, seed: `${n}` });
       const pushed = fleet.upload([folder], ['--wait']);
       fleet.worker();
       const listed = async () => fleet.json(['uploads', 'ls', '--queue']);
@@ -346,20 +347,20 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     it('a file that one worker cannot find does not fail while a worker that can find it is busy', async () => {
       let isHeld = true;
       const held: (() => void)[] = [];
-      const { folder, machines: fleet } = await throughInterposer(({ method }) =>
+      const { folder, machines: fleet } = await throughFaultProxy(({ method }) =>
         method === 'PATCH' && isHeld
           ? { beforeResponse: () => new Promise<void>((resolve) => held.push(resolve)) }
           : undefined,
       );
       const wrong = temporaryFolder();
-      writeSome(join(wrong, 'other.bin'), 10);
+      writeRandomFile(join(wrong, 'other.bin'), { size: 10 });
       const named = (name: string) => join(folder, `${kind} ${name}.bin`);
       const enqueue = (names: string[], args: string[] = []) =>
         fleet.run([
           ...['upload', ...names.map(named), '--jsonl', '--progress', 'none'],
           ...['--queue', '--root', `media=${folder}`, ...args],
         ]);
-      for (const name of ['first', 'second']) writeSome(named(name), 1_000, name);
+      for (const name of ['first', 'second']) writeRandomFile(named(name), { size: 1_000, seed: name });
       const worker = (root: string, ...args: string[]) =>
         fleet.run(['worker', '--root', `media=${root}`, '--transfers', '1', ...args]);
       const busy = enqueue(['first'], ['--wait']);
@@ -405,12 +406,12 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect(attemptsMade).toBe(0);
       await opened.queue.remove('ux');
       await messages[1];
-      writeSome(join(folder, `${kind} known.bin`), 1_000);
+      writeRandomFile(join(folder, `${kind} known.bin`), { size: 1_000 });
       expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
     });
 
     it('a worker exits with 0 on SIGTERM while its store is down', async () => {
-      const { machines: fleet } = await throughInterposer(() => undefined);
+      const { machines: fleet } = await throughFaultProxy(() => undefined);
       const worker = fleet.worker();
       await waitForStderr(worker, 'it reads files below');
       await store.kill();

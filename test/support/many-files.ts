@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
-import { someBytes } from './files.ts';
+import { pseudoRandomBytes } from './files.ts';
 
 /** Writes `count` different files. @returns the BLAKE3 digest of each by name */
 export function writeManyFiles(
@@ -9,7 +9,7 @@ export function writeManyFiles(
   { count, bytes = 2_000 }: { count: number; bytes?: number },
 ): Map<string, string> {
   mkdirSync(folder, { recursive: true });
-  const block = someBytes(bytes, folder);
+  const block = pseudoRandomBytes(bytes, folder);
   const digests = new Map<string, string>();
   for (let n = 0; n < count; n++) {
     const name = `shot ${String(n).padStart(5, '0')}.bin`;

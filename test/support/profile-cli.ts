@@ -6,14 +6,14 @@ import { type Responder, startRecordingServer } from './recording-server.ts';
 
 /**
  * Starts a service with these responses and creates a user with a profile for it.
- * `kept` returns the field names stored in that profile.
+ * `storedFieldNames` returns the field names stored in that profile.
  */
 export async function startProfileCli(answers: Responder, names: Record<string, string> = {}) {
   const { url, requests } = await startRecordingServer(answers);
   const { cli, path } = createProfileCli(url, names);
-  const writes = () => requests.filter(({ method }) => method !== 'GET');
-  const kept = () => JSON.parse(readFileSync(path, 'utf8')).profiles.other.names;
-  return { cli, requests, writes, kept };
+  const writeRequests = () => requests.filter(({ method }) => method !== 'GET');
+  const storedFieldNames = () => JSON.parse(readFileSync(path, 'utf8')).profiles.other.names;
+  return { cli, requests, writeRequests, storedFieldNames };
 }
 
 /** Creates a user with a profile for the service at a URL, in the config file at `path`. */

@@ -14,10 +14,10 @@ import type { Receipts } from '../../src/client/upload/store/receipts.ts';
 import type { OpenEntry, Orphan, UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
 import type { Clock } from '../../src/contract/clock.ts';
-import { fastClock } from './clock.ts';
+import { acceleratedClock } from './clock.ts';
 import { errorInTable, seenError } from './errors.ts';
 import { FakeService } from './fake-service.ts';
-import { writeSome } from './files.ts';
+import { writeRandomFile } from './files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /* The test suite of every store with which an upload survives a crash. */
@@ -62,7 +62,7 @@ const fileName = 'day 1.mov';
 
 function createFile(service: FakeService, size: number): TestFile {
   const path = join(realpathSync(temporaryFolder()), fileName);
-  const bytes = writeSome(path, size, path);
+  const bytes = writeRandomFile(path, { size, seed: path });
   const id = uploadIdOf({ path, workspace, identity: path }, new URL(service.url));
   return { path, id, bytes, blake3: Buffer.from(blake3(bytes)).toString('hex') };
 }
@@ -74,7 +74,7 @@ async function uploadOnce(
   { store, receipts }: StoreProcess,
 ): Promise<TestUpload> {
   const transport = new Transport({
-    clock: fastClock(),
+    clock: acceleratedClock(),
     userAgent: 'test',
     requestTimeoutMs: 1_000_000,
     maxWaitMs: 600_000,

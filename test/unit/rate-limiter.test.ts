@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { ClientRateLimiter, type Lane, type TransportNotice } from '../../src/client/http/rate-limiter.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 
 const minuteMs = 60_000;
 
 /** Creates a rate limiter on its own clock and records the acquired requests. Tests that wait pass a `clockSpeed`. */
 function createLimiter({ maxOutageMs = minuteMs, clockSpeed = 1 } = {}) {
-  const clock = fastClock(clockSpeed);
+  const clock = acceleratedClock({ speed: clockSpeed });
   const limiter = new ClientRateLimiter(clock, maxOutageMs);
   const sentAt: number[] = [];
   const waits: TransportNotice[] = [];

@@ -8,10 +8,10 @@ import { openChecksum, PrefixDigest } from '../../src/client/upload/sources/chec
 import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
 import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
 import { recordedError } from '../support/errors.ts';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 
 const chunkBytes = 3 * 1024 * 1024;
-const allBytes = someBytes(4 * chunkBytes + 1000);
+const allBytes = pseudoRandomBytes(4 * chunkBytes + 1000);
 
 /** Simulates a pipe; `taken` counts the bytes that were read from it. */
 function createPipe(bytes = allBytes, pieceBytes = 65_536) {
@@ -112,7 +112,7 @@ describe('stdin of a known length', () => {
     const checksumOfAll = await openChecksum();
     checksumOfAll.update(allBytes);
     expect(digest.current()).toEqual({ offset: allBytes.length, blake3: checksumOfAll.digest() });
-    const otherSource = openStdinSource(createPipe(someBytes(allBytes.length, 'other')).input);
+    const otherSource = openStdinSource(createPipe(pseudoRandomBytes(allBytes.length, 'other')).input);
     await expect((await PrefixDigest.open(otherSource, expected)).catchUp(offset)).rejects.toThrow(
       'changed since its upload began',
     );

@@ -145,7 +145,7 @@ describe('assets ls --html file', () => {
     const path = join(cli.home, 'sheet.html');
     writeFileSync(path, 'mine');
     const refused = await cli.run(['assets', 'ls', '--html', path]);
-    expect([refused.code, readFileSync(path, 'utf8'), service.requests]).toEqual([2, 'mine', 0]);
+    expect([refused.code, readFileSync(path, 'utf8'), service.requestCount]).toEqual([2, 'mine', 0]);
     expect(refused.stderr).toContain('use another path with --html, or --yes');
     expect((await cli.run(['assets', 'ls', '--html', path, '--yes'])).code).toBe(0);
     expect(readFileSync(path, 'utf8')).toContain('asset 2');
@@ -187,7 +187,7 @@ describe('assets ls --html file', () => {
     const cli = createCli(service.url);
     const path = join(cli.home, 'sheet.html');
     const { code, stderr } = await cli.run(['assets', 'ls', '--html', path, '--dry-run']);
-    expect([code, existsSync(path), service.requests]).toEqual([0, false, 0]);
+    expect([code, existsSync(path), service.requestCount]).toEqual([0, false, 0]);
     expect(stderr).toContain(`would write a page of thumbnails to ${path}`);
   });
 });

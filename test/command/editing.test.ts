@@ -8,12 +8,12 @@ import { forSandboxMode } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
 const { account, setup } = setUpCli();
-const { create } = rawHttp(() => setup.sandbox);
+const { createUploadOfSize } = rawHttp(() => setup.sandbox);
 
 /** Creates assets without bytes, which is fast; each test finds its own by a unique word in the name. */
 const createAssets = async (count: number, word: string) => {
   const uids = Array.from({ length: count }, async (_, n) => {
-    const response = await create(5, { asset_name: `${word} ${n}` });
+    const response = await createUploadOfSize(5, { asset_name: `${word} ${n}` });
     return (await response.json()).asset_uid as string;
   });
   return Promise.all(uids);

@@ -22,7 +22,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } });
 });
 afterAll(() => sandbox.end());
-const { create } = rawHttp(() => sandbox);
+const { createUploadOfSize } = rawHttp(() => sandbox);
 const account = () => ({
   MEDIACTL_API_KEY: sandbox.key,
   MEDIACTL_BASE_URL: sandbox.url,
@@ -192,7 +192,9 @@ describe('glob arguments', () => {
     const { uid: parent_folder_uid } = (await cli.json(['folders', 'ls'])).find(
       ({ path }: { path: string }) => path === folder,
     );
-    await Promise.all(Array.from({ length: 101 }, (_, n) => create(5, { asset_name: `${n}.txt`, parent_folder_uid })));
+    await Promise.all(
+      Array.from({ length: 101 }, (_, n) => createUploadOfSize(5, { asset_name: `${n}.txt`, parent_folder_uid })),
+    );
     expect((await cli.run(['rm', `${folder}/*`, '--yes'])).code).toBe(2);
     expect((await cli.run(['rm', `${folder}/*`, '--yes', '--max-delete', '101'])).code).toBe(0);
   });

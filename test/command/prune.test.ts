@@ -55,11 +55,11 @@ describe('upload --sync --prune after a move on the service', () => {
     expect(assetNames()).toEqual(['gone.bin', 'moved.bin', 'stays.bin']);
     expect((await prune()).stderr).toContain('moved 1 asset to the trash');
     expect(assetNames()).toEqual(['moved.bin', 'stays.bin']);
-    service.requests = 0;
+    service.requestCount = 0;
     const secondRun = await prune();
     expect([secondRun.code, secondRun.stderr]).toEqual([0, expect.not.stringContaining('moved')]);
     // The moved asset is not requested again: the only requests are two for the folder tree.
-    expect(service.requests).toBe(2);
+    expect(service.requestCount).toBe(2);
   });
 
   it('--sync uploads a restored file again if its asset was moved out of the folder', async () => {

@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 async function uploadFolder(...args: string[]): Promise<UploadRecord[]> {
-  service.requests = 0;
+  service.requestCount = 0;
   return cli.json(['upload', '--flatten', folder, ...args], { clock: acceleratedClock({ speed: 20 }) });
 }
 
@@ -34,9 +34,9 @@ describe('repeated upload of the same files', () => {
     const firstRun = await uploadFolder();
     expect(outcomes(firstRun)).toEqual(ofEachFile('uploaded'));
     const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
-    service.requests = 0;
+    service.requestCount = 0;
     const secondRun: UploadRecord[] = await cli.json(['upload', '--flatten', folder], { environment });
-    expect([outcomes(secondRun), service.requests]).toEqual([ofEachFile('skipped'), 0]);
+    expect([outcomes(secondRun), service.requestCount]).toEqual([ofEachFile('skipped'), 0]);
     const uids = (items: UploadRecord[]) => items.map(({ asset_uid }) => asset_uid).sort();
     expect(uids(secondRun)).toEqual(uids(firstRun));
   });
@@ -44,7 +44,7 @@ describe('repeated upload of the same files', () => {
   it('upload does not send a file again after it is touched, moved or copied, but sends it after it is edited', async () => {
     await uploadFolder();
     utimesSync(firstFile(), 1, 1);
-    expect([outcomes(await uploadFolder()), service.requests]).toEqual([ofEachFile('skipped'), 0]);
+    expect([outcomes(await uploadFolder()), service.requestCount]).toEqual([ofEachFile('skipped'), 0]);
     renameSync(folder, `${folder} of May`);
     folder = `${folder} of May`;
     expect(outcomes(await uploadFolder())).toEqual(ofEachFile('duplicate'));
@@ -98,10 +98,10 @@ it('wait waits for the assets of an earlier upload, and sends no request for an 
   await uploadFolder();
   const records = await cli.json(['wait'], { clock: acceleratedClock({ speed: 20 }) });
   expect(records.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(ofEachFile('ready'));
-  service.requests = 0;
+  service.requestCount = 0;
   expect(await cli.json(['wait'])).toEqual([]);
   expect((await uploadFolder('--wait')).map(({ asset_status }) => asset_status)).toEqual(ofEachFile('ready'));
-  expect(service.requests).toBe(0);
+  expect(service.requestCount).toBe(0);
 });
 
 describe('upload receipts', () => {
@@ -122,9 +122,9 @@ describe('upload receipts', () => {
     expect(imported).toEqual({ read: fileCount, imported: fileCount });
     const importedAgain = await cli.json(['uploads', 'import', '-'], { stdin: receipts, environment: environment });
     expect(importedAgain).toEqual({ read: fileCount, imported: 0 });
-    service.requests = 0;
+    service.requestCount = 0;
     const records = await cli.json(['upload', '--flatten', folder], { environment: environment });
-    expect([outcomes(records), service.requests]).toEqual([ofEachFile('skipped'), 0]);
+    expect([outcomes(records), service.requestCount]).toEqual([ofEachFile('skipped'), 0]);
   });
 
   it('an imported receipt has verified null, because this machine did not check the upload', async () => {

@@ -229,7 +229,7 @@ describe('upload --sync of a renamed directory', () => {
     const { code, stderr } = await cli.run(sync('--prune', '--yes', '-n'));
     expect([code, stderr]).toEqual([0, expect.not.stringMatching(/trash|of 2 files/)]);
     expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
-    service.requests = 0;
+    service.requestCount = 0;
     expect(await cli.json(sync('--prune', '--yes'))).toMatchObject([{ outcome: 'skipped' }, { outcome: 'skipped' }]);
     expect(libraryPaths()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });

@@ -40,7 +40,7 @@ beforeEach(async () => {
 });
 
 async function upload(args: string[] = [], options: CliOptions = {}) {
-  service.requests = 0;
+  service.requestCount = 0;
   const ran = await cli.run(['upload', '--flatten', directory, '--json', ...args], {
     ...options,
     environment: { MEDIACTL_STATE_DIR: state, ...options.environment },
@@ -122,7 +122,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     await upload();
     disk.fill();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_full'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_full'));
     expect(errorOf(refused)).toEqual(errorInTable('state_full'));
     const forced = await upload(['--force']);
     expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
@@ -133,7 +133,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     mkdirSync(state);
     disk.fill();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_full'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_full'));
     disk.free();
     expect((await upload()).code).toBe(0);
     expectEachFileOnce();
@@ -143,7 +143,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     await upload();
     state = join(disk.mountReadOnly(), 'state');
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_read_only'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_read_only'));
     expect(errorOf(refused)).toEqual({
       code: 'state_read_only',
       exit: 14,
@@ -203,7 +203,7 @@ describe('a damaged receipt database', () => {
     async (damageName, code, damage) => {
       damage();
       const refused = await upload();
-      expect([errorOf(refused), service.requests]).toEqual([errors[code], 0]);
+      expect([errorOf(refused), service.requestCount]).toEqual([errors[code], 0]);
       expect(refused.error.cause).toContain(storePath());
       const doctor = await cli.run(['doctor', '--json']);
       const findings: { check: string; error: { code: string } | null }[] = JSON.parse(doctor.stdout);
@@ -228,7 +228,7 @@ describe('a damaged receipt database', () => {
     rmSync(storePath());
     make();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_unusable'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_unusable'));
     expect((await cli.run(['uploads', 'ls'])).code).toBe(14);
     expect((await cli.run(['uploads', 'ls', '--finished'])).code).toBe(14);
     expect((await cli.run(['doctor'])).stdout).toContain('the upload history cannot be used');
@@ -238,7 +238,7 @@ describe('a damaged receipt database', () => {
     openStore((db) => db.exec('PRAGMA user_version = 99'));
     const refused = await upload();
     expect(errorOf(refused)).toEqual(errorInTable('state_newer'));
-    expect(service.requests).toBe(0);
+    expect(service.requestCount).toBe(0);
     const forced = await upload(['--force']);
     expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
     expect(existsSync(`${storePath()}.unusable-1`)).toBe(false);
@@ -322,7 +322,7 @@ it.each([
     expect([interruptedRun.code, interruptedRun.error.code]).toEqual([14, code]);
     expect(service.assets.size).toBeLessThan(fileCount);
     const nextRun = await upload();
-    expect([nextRun.code, nextRun.error.code, service.requests]).toEqual(exit14WithoutRequest(code));
+    expect([nextRun.code, nextRun.error.code, service.requestCount]).toEqual(exit14WithoutRequest(code));
   },
 );
 
@@ -367,7 +367,7 @@ describe('a locked receipt database', () => {
   it('upload exits with state_locked if the receipt database stays locked; --force uploads without it', async () => {
     await lockStore();
     const refused = await upload([], { clock: acceleratedClock() });
-    expect(service.requests).toBe(0);
+    expect(service.requestCount).toBe(0);
     expect(errorOf(refused)).toEqual(errorInTable('state_locked'));
     const forced = await upload(['--force'], { clock: acceleratedClock() });
     expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount + 1]);

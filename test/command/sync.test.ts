@@ -47,9 +47,9 @@ describe('upload --sync', () => {
     // Once before, and once each to check the first new folder at the top level and the first nested one.
     expect(service.counts['GET /workspaces/:uid/folders/']).toBe(3);
     expect(service.counts['POST /workspaces/:uid/folders/']).toBe(4);
-    const before = service.requests;
+    const before = service.requestCount;
     expect((await cli.json(syncCommand())).map(({ outcome }: never) => outcome)).toEqual(Array(4).fill('skipped'));
-    expect(service.requests - before).toBe(1);
+    expect(service.requestCount - before).toBe(1);
   });
 
   it('upload --sync sends a file whose content was uploaded under another path', async () => {
@@ -231,7 +231,7 @@ describe('upload plans, globs and manifests', () => {
     writeFileSync(path, text);
     const { code, stderr } = await cli.run(['upload', '--manifest', path]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-    expect(service.requests).toBe(0);
+    expect(service.requestCount).toBe(0);
   });
 });
 

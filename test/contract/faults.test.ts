@@ -13,7 +13,7 @@ async function startWithFaults(...faults: string[]) {
   const firedFaults = () => lines.filter((line) => line.startsWith('fault '));
   const activeFaults = async () =>
     ((await (await fetch(`${sandbox.url}/health`)).json()) as { faults: unknown }).faults;
-  const createSession = async (size: number) => (await (await http.create(size)).json()).location;
+  const createSession = async (size: number) => (await (await http.createUploadOfSize(size)).json()).location;
   return { sandbox, ...http, firedFaults, activeFaults, createSession };
 }
 
@@ -65,16 +65,16 @@ it('the fault silent-after stalls the connection after the given number of bytes
 
 describe('status', () => {
   it('the fault status fails matching requests as often as requested, in the error format of the endpoint', async () => {
-    const { call, create, firedFaults } = await startWithFaults(
+    const { call, createUploadOfSize, firedFaults } = await startWithFaults(
       'status=503,path=/upload/,times=1',
       'status=429,method=GET,times=1',
     );
-    const uploadError = await create(5);
+    const uploadError = await createUploadOfSize(5);
     expect([uploadError.status, uploadError.headers.get('content-type')]).toEqual([
       503,
       expect.stringMatching(/^text\/plain/),
     ]);
-    expect((await create(5)).status).toBe(201);
+    expect((await createUploadOfSize(5)).status).toBe(201);
     const apiError = await call('GET', '/assets/');
     expect([apiError.status, apiError.headers.get('Retry-After')]).toEqual([429, '1']);
     expect((await apiError.json()).error).toHaveProperty('message');
@@ -83,8 +83,8 @@ describe('status', () => {
   });
 
   it('the fault status fails a request before it is executed and after it is authenticated', async () => {
-    const { call, create, firedFaults } = await startWithFaults('status=503,method=DELETE');
-    const path = `/assets/${(await (await create(5)).json()).asset_uid}/`;
+    const { call, createUploadOfSize, firedFaults } = await startWithFaults('status=503,method=DELETE');
+    const path = `/assets/${(await (await createUploadOfSize(5)).json()).asset_uid}/`;
     expect((await call('DELETE', path, { key: '' })).status).toBe(401);
     expect(firedFaults()).toEqual([]);
     expect((await call('DELETE', path)).status).toBe(503);
@@ -131,11 +131,13 @@ describe('checksums', () => {
 });
 
 it('the fault lost-answer executes the request and drops the connection before the response', async () => {
-  const { call, create, firedFaults } = await startWithFaults('lost-answer,method=POST,path=/upload/,times=1');
-  await expect(create(5)).rejects.toThrow();
+  const { call, createUploadOfSize, firedFaults } = await startWithFaults(
+    'lost-answer,method=POST,path=/upload/,times=1',
+  );
+  await expect(createUploadOfSize(5)).rejects.toThrow();
   expect((await (await call('GET', '/assets/')).json()).items).toHaveLength(1);
   expect(firedFaults()).toHaveLength(1);
-  expect((await create(5)).status).toBe(201);
+  expect((await createUploadOfSize(5)).status).toBe(201);
 });
 
 it('the sandbox does not start if a fault has invalid syntax', async () => {

@@ -23,10 +23,10 @@ afterAll(async () => {
 
 /** Uploads a file and waits until it is processed. @returns the asset, its playback info and its player's thumbnail */
 async function uploadAndProcess(sandbox: TestSandbox, path: string, metadata = {}) {
-  const { playbackInfo, player, upload } = rawHttp(() => sandbox);
+  const { fetchPlaybackInfo, fetchPlayer, upload } = rawHttp(() => sandbox);
   const asset = await upload(path, metadata);
-  const [item] = (await player(asset.uid)).items;
-  return { asset, info: await playbackInfo(asset.uid), poster: item.asset.thumbnail_url };
+  const [item] = (await fetchPlayer(asset.uid)).items;
+  return { asset, info: await fetchPlaybackInfo(asset.uid), poster: item.asset.thumbnail_url };
 }
 
 const writeTemporaryFile = (name: string, content: string | Uint8Array) => {

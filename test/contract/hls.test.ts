@@ -22,9 +22,9 @@ afterAll(async () => {
 
 /** Uploads a file and waits until it is processed. @returns the asset and its playback info */
 async function uploadAndProcess(sandbox: TestSandbox, path: string) {
-  const { playbackInfo, upload } = rawHttp(() => sandbox);
+  const { fetchPlaybackInfo, upload } = rawHttp(() => sandbox);
   const asset = await upload(path);
-  const info = await playbackInfo(asset.uid);
+  const info = await fetchPlaybackInfo(asset.uid);
   return { asset, info: info };
 }
 

@@ -17,7 +17,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let sandbox: TestSandbox;
 const log: string[] = [];
-const { call, playbackInfo, upload } = rawHttp(() => sandbox);
+const { call, fetchPlaybackInfo, upload } = rawHttp(() => sandbox);
 
 beforeAll(async () => {
   sandbox = await startSandbox({ ffmpeg, log: (line) => log.push(line) });
@@ -28,7 +28,7 @@ afterAll(() => sandbox.end());
 const uploadUntilReady = async (path: string) => {
   const asset = await upload(path);
   expect(asset).toMatchObject({ status: 'ready', failure_reason: null });
-  return { asset, info: await playbackInfo(asset.uid) };
+  return { asset, info: await fetchPlaybackInfo(asset.uid) };
 };
 
 /** Returns the renditions of a master playlist, as listed and as ffprobe reports them. */

@@ -12,10 +12,10 @@ beforeAll(async () => {
   sandbox = await startSandbox();
 });
 afterAll(() => sandbox.end());
-const { call, create, head, offsetOf, patch, processed } = rawHttp(() => sandbox);
+const { call, createUploadOfSize, head, offsetOf, patch, waitUntilProcessed } = rawHttp(() => sandbox);
 
 const createSession = async (size: number, metadata?: Record<string, string>) =>
-  (await create(size, metadata)).json() as Promise<{
+  (await createUploadOfSize(size, metadata)).json() as Promise<{
     uid: string;
     location: string;
     asset_uid: string;
@@ -25,7 +25,7 @@ const createSession = async (size: number, metadata?: Record<string, string>) =>
 
 describe('§4 POST /upload/', () => {
   it('upload creation returns 201 with Location and the session, and creates the asset at once', async () => {
-    const response = await create(1234, {
+    const response = await createUploadOfSize(1234, {
       filename: 'a clip.mp4',
       asset_name: 'Naïve clip',
       description: 'two words',
@@ -61,7 +61,7 @@ describe('§4 POST /upload/', () => {
     ['a value is not Base64', { 'Upload-Metadata': `filename a.bin,${workspace}` }, 400],
     ['the workspace does not exist', { 'Upload-Metadata': `filename YS5iaW4=,${workspace}` }, 404],
   ])('upload creation fails with a text/plain error when %s', async (_what, headers, status) => {
-    const response = await create(10, {}, { headers });
+    const response = await createUploadOfSize(10, {}, { headers });
     expect(response.status).toBe(status);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/plain/);
     expect((await response.text()).length).toBeGreaterThan(5);
@@ -69,19 +69,19 @@ describe('§4 POST /upload/', () => {
 
   it('upload creation with an unknown parent folder returns 404', async () => {
     const missing = { parent_folder_uid: '00000000-0000-4000-8000-000000000000' };
-    expect((await create(10, missing)).status).toBe(404);
+    expect((await createUploadOfSize(10, missing)).status).toBe(404);
   });
 });
 
 it('an upload over the maximum size returns 413, and one over the free space returns 507, as text/plain', async () => {
   const small = await startSandbox({ maxUploadBytes: 1000 });
   try {
-    const tooLarge = await rawHttp(() => small).create(1001);
+    const tooLarge = await rawHttp(() => small).createUploadOfSize(1001);
     expect([tooLarge.status, await tooLarge.text()]).toEqual([413, 'an upload must be at most 1000 bytes\n']);
   } finally {
     await small.end();
   }
-  const tooMuch = await create(1e15 - 1);
+  const tooMuch = await createUploadOfSize(1e15 - 1);
   expect([tooMuch.status, await tooMuch.text()]).toEqual([507, 'insufficient storage space\n']);
 });
 
@@ -201,7 +201,7 @@ describe('§4 PATCH and HEAD {location}', () => {
     const sandboxWithExpiredSessions = await startSandbox({ sessionSeconds: 0 });
     const http = rawHttp(() => sandboxWithExpiredSessions);
     try {
-      const { location } = await (await http.create(3)).json();
+      const { location } = await (await http.createUploadOfSize(3)).json();
       expect((await http.head(location)).status).toBe(404);
       expect((await http.patch(location, 0, Buffer.from('abc'))).status).toBe(404);
     } finally {
@@ -215,7 +215,7 @@ describe('restarts', () => {
     const before = await startSandbox();
     const bytes = pseudoRandomBytes(5000);
     const raw = rawHttp(() => before);
-    const { location } = await (await raw.create(5000)).json();
+    const { location } = await (await raw.createUploadOfSize(5000)).json();
     const checksum = async (target: TestSandbox, offset: number) => {
       const { patch: patchNow } = rawHttp(() => target);
       return (await patchNow(location, offset, bytes.subarray(offset))).headers.get('X-Checksum-Blake3');
@@ -238,13 +238,13 @@ describe('restarts', () => {
     const before = await startSandbox();
     const raw = rawHttp(() => before);
     const bytes = readFileSync(fixturePath('clip.mp4'));
-    const { uid, asset_uid } = await (await raw.create(bytes.length)).json();
+    const { uid, asset_uid } = await (await raw.createUploadOfSize(bytes.length)).json();
     await before.close();
     // The state after a crash between the last write and the response.
     writeFileSync(join(before.dataDir, 'uploads', uid), bytes);
     const after = await startSandbox({ dataDir: before.dataDir });
     try {
-      expect(await rawHttp(() => after).processed(asset_uid)).toMatchObject({ status: 'ready' });
+      expect(await rawHttp(() => after).waitUntilProcessed(asset_uid)).toMatchObject({ status: 'ready' });
     } finally {
       await after.end();
     }
@@ -255,7 +255,7 @@ describe('§3 Processing', () => {
   const uploadContent = async (name: string, bytes: Uint8Array) => {
     const { location, asset_uid } = await createSession(bytes.length, { filename: name });
     await patch(location, 0, bytes);
-    return processed(asset_uid);
+    return waitUntilProcessed(asset_uid);
   };
 
   it.each([
@@ -269,7 +269,10 @@ describe('§3 Processing', () => {
 
   it('processing of an empty file fails at once', async () => {
     const { asset_uid } = await createSession(0);
-    expect(await processed(asset_uid)).toMatchObject({ status: 'failed', failure_reason: 'the file is empty' });
+    expect(await waitUntilProcessed(asset_uid)).toMatchObject({
+      status: 'failed',
+      failure_reason: 'the file is empty',
+    });
   });
 
   it('the asset type is detected by content, not by file name', async () => {

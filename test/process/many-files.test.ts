@@ -62,11 +62,11 @@ describe('number of requests', () => {
     const uploader = new Uploader(service, { count: 80, bytes: 200_000 });
     const firstRun = await uploader.startUpload('--transfers', '6', '--wait').finished;
     expect([firstRun.code, firstRun.stderr]).toEqual([0, '']);
-    expect(service.requests).toBeLessThanOrEqual(2.2 * 80);
+    expect(service.requestCount).toBeLessThanOrEqual(2.2 * 80);
     uploader.expectOneAssetPerFile();
-    service.requests = 0;
+    service.requestCount = 0;
     const secondRun = await uploader.startUpload('--wait').finished;
-    expect([secondRun.code, countOutcomes(secondRun.stdout), service.requests]).toEqual([0, { skipped: 80 }, 0]);
+    expect([secondRun.code, countOutcomes(secondRun.stdout), service.requestCount]).toEqual([0, { skipped: 80 }, 0]);
   });
 
   it(`upload --wait of ${fileCount} files that become ready in turn sends at most 2.2 requests per file`, async () => {
@@ -74,7 +74,7 @@ describe('number of requests', () => {
     const uploader = new Uploader(service, { count: fileCount });
     const { code } = await uploader.startUpload('--wait').finished;
     expect(code).toBe(0);
-    expect(service.requests).toBeLessThanOrEqual(2.2 * fileCount);
+    expect(service.requestCount).toBeLessThanOrEqual(2.2 * fileCount);
   }, 300_000);
 
   it('two processes share a rate limit without failures and with at most one 429 per window', async () => {
@@ -95,7 +95,7 @@ it('upload --wait with --name and several files exits with 2 before it sends a r
   const service = await FakeService.start();
   const uploader = new Uploader(service, { count: 3 });
   const { code, stderr } = await uploader.startUpload('--wait', '--name', 'x').finished;
-  expect([code, service.requests]).toEqual([2, 0]);
+  expect([code, service.requestCount]).toEqual([2, 0]);
   expect(stderr).toContain('--name works with a single file');
 });
 
@@ -155,9 +155,9 @@ describe('kill -9 and faults', () => {
       let output = '';
       for (let kill = 0; kill < kills; kill++) {
         const run = uploader.startUpload();
-        const killAtRequest = service.requests + 1 + random.below((2 * uploader.digests.size) / kills);
+        const killAtRequest = service.requestCount + 1 + random.below((2 * uploader.digests.size) / kills);
         service.fault = () => {
-          if (service.requests >= killAtRequest) run.child.kill('SIGKILL');
+          if (service.requestCount >= killAtRequest) run.child.kill('SIGKILL');
           return undefined;
         };
         const { signal, stderr } = await run.finished;
@@ -186,8 +186,8 @@ describe('kill -9 and faults', () => {
     let output = '';
     for (let round = 0; round < (isFullRun ? 10 : 3); round++) {
       const run = uploader.startUpload();
-      const killAtRequest = service.requests + random.below(fileCount / 3);
-      while (service.requests < killAtRequest && run.child.exitCode === null)
+      const killAtRequest = service.requestCount + random.below(fileCount / 3);
+      while (service.requestCount < killAtRequest && run.child.exitCode === null)
         await new Promise((resolve) => setTimeout(resolve, 5));
       run.child.kill('SIGKILL');
       output += (await run.finished).stderr;

@@ -417,10 +417,10 @@ export function testUploadStore(
         const isLost = write === 2 && moment === 'before';
         expect(service.assets.size).toBe(isLost ? 2 : 1);
         expectOrphansNamed(service, second);
-        const requestsBefore = service.requests;
+        const requestsBefore = service.requestCount;
         const third = await uploadAndEnd(service, file);
         expect(third).toMatchObject({ error: undefined, uploaded: { assetUid, bytesSent: 0, blake3: file.blake3 } });
-        if (!adapter.isQueue) expect(service.requests).toBe(requestsBefore); // its receipt shows it
+        if (!adapter.isQueue) expect(service.requestCount).toBe(requestsBefore); // its receipt shows it
         expectOneComplete(service, file);
         const remainingEntry = await (await openStoreProcess(file.id)).store.read(file.id);
         expect(remainingEntry?.state).toBe(adapter.isQueue ? 'whole' : undefined);

@@ -8,7 +8,7 @@ import { Transport } from '../../src/client/http/transport.ts';
 import { type RangeOptions, RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
 import { acceleratedClock } from '../support/clock.ts';
-import { type FileRequest, FileServer, type FileServerFault } from '../support/file-server.ts';
+import { type FileRequest, FileServer, type FileServerFault, faultsInOrder } from '../support/file-server.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { createLatch } from '../support/latch.ts';
@@ -130,8 +130,13 @@ describe('unchanged files', () => {
 describe('failed connections', () => {
   it('a read resumes at the byte where the connection broke or the server failed', async () => {
     const { server, source } = await startServerAndOpen();
-    server.fault = ({ nth }) =>
-      [{}, { cutAfterBytes: 100_000 }, respondWithStatus(503), { cutAfterBytes: 1 }, respondWithStatus(502)][nth - 1];
+    server.fault = faultsInOrder([
+      {},
+      { cutAfterBytes: 100_000 },
+      respondWithStatus(503),
+      { cutAfterBytes: 1 },
+      respondWithStatus(502),
+    ]);
     const { bytes, error } = await readAll(source);
     expect(error).toBeUndefined();
     expect(bytes.equals(server.bytes)).toBe(true);
@@ -176,7 +181,7 @@ describe('failed connections', () => {
         response.end(bytes.subarray(from, to));
       },
     });
-    server.fault = ({ nth }) => [undefined, sendOnly(0, 7), sendOnly(7, 9)][nth - 1];
+    server.fault = faultsInOrder([undefined, sendOnly(0, 7), sendOnly(7, 9)]);
     expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
     expect(server.ranges[3]).toBe(`9-${size - 1}`);
   });

@@ -24,7 +24,7 @@ function writeFileAt(path: string, text = path): void {
   writeFileSync(place, text);
 }
 
-const writeFiles = (folder: string, count: number) => {
+const writeFiles = (folder: string, { count }: { count: number }) => {
   for (let n = 0; n < count; n++) writeFileAt(`${folder}/${n}.bin`);
 };
 
@@ -83,8 +83,9 @@ describe('upload --sync --prune after a move on the service', () => {
 });
 
 describe('upload --sync --prune of an unmounted disk', () => {
-  /** Expects that --yes alone is refused on every run, and that `--max-delete count` trashes `count` assets. */
-  async function expectPruneIsRefused(reason: string, count: number) {
+  /** Expects that --yes alone is refused, and that `--max-delete` with the first number of the reason is accepted. */
+  async function expectPruneIsRefused(reason: string) {
+    const count = Number.parseInt(reason, 10);
     const before = assetNames();
     for (let run = 0; run < 2; run++) {
       const { code, stderr } = await prune();
@@ -103,42 +104,42 @@ describe('upload --sync --prune of an unmounted disk', () => {
   }
 
   it('--prune --yes exits with 2 and trashes nothing if the directory contains only a new file', async () => {
-    writeFiles('.', 6);
+    writeFiles('.', { count: 6 });
     await prune();
     rmSync(directory, { recursive: true });
     writeFileAt('NOT_MOUNTED');
-    await expectPruneIsRefused(`6 of 6 files that were uploaded from ${directory} are missing`, 6);
+    await expectPruneIsRefused(`6 of 6 files that were uploaded from ${directory} are missing`);
     expect(assetNames()).toEqual(['NOT_MOUNTED']);
   });
 
   it('--prune --yes exits with 2 if a subdirectory is empty', async () => {
-    writeFiles('day1', 3);
-    writeFiles('day2', 3);
+    writeFiles('day1', { count: 3 });
+    writeFiles('day2', { count: 3 });
     await prune();
     for (const name of readdirSync(join(directory, 'day1'))) unlinkSync(join(directory, 'day1', name));
-    await expectPruneIsRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`, 3);
+    await expectPruneIsRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`);
   });
 
   it('--prune --yes exits with 2 if a link to an empty directory replaces a subdirectory', async () => {
-    writeFiles('day1', 3);
-    writeFiles('day2', 3);
+    writeFiles('day1', { count: 3 });
+    writeFiles('day2', { count: 3 });
     await prune();
     rmSync(join(directory, 'day1'), { recursive: true });
     mkdirSync(join(cli.home, 'empty'));
     symlinkSync(join(cli.home, 'empty'), join(directory, 'day1'));
-    await expectPruneIsRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`, 3);
+    await expectPruneIsRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`);
   });
 
   it('--prune --yes exits with 2 if more than half of the files of a subdirectory are missing', async () => {
-    writeFiles('day1', 20);
-    writeFiles('day2', 20);
+    writeFiles('day1', { count: 20 });
+    writeFiles('day2', { count: 20 });
     await prune();
     for (let n = 0; n < 11; n++) unlinkSync(join(directory, `day1/${n}.bin`));
-    await expectPruneIsRefused(`11 of 20 files that were uploaded from ${directory}/day1 are missing`, 11);
+    await expectPruneIsRefused(`11 of 20 files that were uploaded from ${directory}/day1 are missing`);
   });
 
   it('--prune --yes sends and trashes nothing after the disk is mounted again', async () => {
-    writeFiles('.', 6);
+    writeFiles('.', { count: 6 });
     await prune();
     renameSync(directory, `${directory} elsewhere`);
     writeFileAt('NOT_MOUNTED');
@@ -150,8 +151,8 @@ describe('upload --sync --prune of an unmounted disk', () => {
   });
 
   it('--prune asks for the number of assets on a terminal if a disk may not be mounted', async () => {
-    writeFiles('day1', 3);
-    writeFiles('day2', 3);
+    writeFiles('day1', { count: 3 });
+    writeFiles('day2', { count: 3 });
     await prune();
     for (let n = 0; n < 3; n++) unlinkSync(join(directory, `day1/${n}.bin`));
     const confirmedByY = await prune([], { tty: true, stdin: 'y\n' });
@@ -164,8 +165,8 @@ describe('upload --sync --prune of an unmounted disk', () => {
 });
 
 it('--prune --yes needs no --max-delete for a few deleted files or a small deleted directory', async () => {
-  writeFiles('day1', 30);
-  writeFiles('day2', 3);
+  writeFiles('day1', { count: 30 });
+  writeFiles('day2', { count: 3 });
   await prune();
   for (let n = 0; n < 10; n++) unlinkSync(join(directory, `day1/${n}.bin`));
   rmSync(join(directory, 'day2'), { recursive: true });
@@ -174,7 +175,7 @@ it('--prune --yes needs no --max-delete for a few deleted files or a small delet
 });
 
 it('--prune with -n or --estimate announces no deletion that the run would refuse', async () => {
-  writeFiles('.', 12);
+  writeFiles('.', { count: 12 });
   await prune();
   rmSync(directory, { recursive: true });
   writeFileAt('NOT_MOUNTED');

@@ -22,10 +22,10 @@ import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 const setup = setUpUploader();
 
 /** Changes bytes but neither size nor mtime. */
-function editButKeepTime(at: number, seed: string): void {
+function editButKeepTime({ at }: { at: number }): void {
   const time = new Date('2026-01-01');
   const bytes = Buffer.from(setup.bytes);
-  pseudoRandomBytes(1000, seed).copy(bytes, at);
+  pseudoRandomBytes(1000, 'edited').copy(bytes, at);
   writeFileSync(setup.path, bytes);
   utimesSync(setup.path, time, time);
 }
@@ -35,7 +35,7 @@ describe('files that change during an upload', () => {
     ['shrinks', 13, () => truncateSync(setup.path, 3 * chunkBytes)],
     ['grows', 13, () => appendFileSync(setup.path, 'more')],
     ['is edited', 13, () => writeFileSync(setup.path, pseudoRandomBytes(setup.bytes.length, 'edited'))],
-    ['is edited but keeps its modification time', 13, () => editButKeepTime(0, 'secret')],
+    ['is edited but keeps its modification time', 13, () => editButKeepTime({ at: 0 })],
     ['is deleted', 1, () => rmSync(setup.path)],
     [
       'is replaced',
@@ -210,7 +210,7 @@ describe('files that change during an upload', () => {
     });
 
     it('upload exits with 13 and checksum_mismatch if sent but unacknowledged bytes were edited', async () => {
-      editButKeepTime(2 * chunkBytes, 's');
+      editButKeepTime({ at: 2 * chunkBytes });
       for (const _run of [1, 2]) {
         const { code, record } = await setup.upload();
         expect([code, record.error.code]).toEqual([13, 'checksum_mismatch']);
@@ -220,7 +220,7 @@ describe('files that change during an upload', () => {
 
     it('upload leaves the file unverified if unacknowledged bytes were edited and the service sends no checksum', async () => {
       removeChecksumHeader();
-      editButKeepTime(2 * chunkBytes, 's');
+      editButKeepTime({ at: 2 * chunkBytes });
       expect((await setup.upload()).record).toMatchObject({ error: null, verified: null });
     });
   });

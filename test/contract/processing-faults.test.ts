@@ -7,7 +7,7 @@ import { deflateSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/contract/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { audioInput, ffmpeg, makeMedia, videoInput } from '../support/ffmpeg.ts';
+import { ffmpeg, makeMedia, secondsOfAudio, secondsOfVideo } from '../support/ffmpeg.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { pdfOf } from '../support/pdf.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -373,7 +373,13 @@ describe.concurrent('hostile files', () => {
 
   it('a video with corrupt frames does not affect the processing of other assets', { tags: 'ffmpeg' }, async () => {
     const { upload } = await startWith({ ffmpeg });
-    const path = await makeMedia('clip.mp4', ...videoInput('64x48', 2), ...audioInput(2), '-pix_fmt', 'yuv420p');
+    const path = await makeMedia(
+      'clip.mp4',
+      ...secondsOfVideo(2, '64x48'),
+      ...secondsOfAudio(2),
+      '-pix_fmt',
+      'yuv420p',
+    );
     const bytes = readFileSync(path);
     const [from, to] = [bytes.length / 4, bytes.length / 2].map(Math.floor) as [number, number];
     for (let at = from; at < to; at++) bytes[at] = (at * 7919) & 0xff; // the same noise in every run

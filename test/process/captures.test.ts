@@ -161,7 +161,7 @@ describe('captures', { tags: 'script' }, () => {
     for (const columns of widths)
       it(`the scene "${name}" on a terminal of ${columns} columns matches its capture`, async () => {
         const { command, until, environment: more } = await commandFor(columns);
-        const screen = new Screen(`${command}; printf '$ '; sleep 60`, environment(more), columns);
+        const screen = new Screen(`${command}; printf '$ '; sleep 60`, environment(more), { columns });
         await screen.waitForText(until);
         const { lines, cells } = screen;
         screen.kill();
@@ -190,7 +190,9 @@ it.each(texts)('no word of the scene "%s" is broken at the edge of a narrow term
 
 describe('window size', { tags: 'script' }, () => {
   it('upload redraws one progress line when the terminal is resized, without leftover fragments', async () => {
-    const screen = new Screen(`${uploadOf48MiBStalledAfter({ mebibytes: 30 })}; sleep 60`, environment(), 110);
+    const screen = new Screen(`${uploadOf48MiBStalledAfter({ mebibytes: 30 })}; sleep 60`, environment(), {
+      columns: 110,
+    });
     await screen.waitForText(/62%[\s\S]*ETA/); // 30 of 48 MiB
     for (const columns of [70, 44, 90, 41, 120]) {
       screen.resize(columns);

@@ -269,13 +269,13 @@ describe('CI steps', () => {
             },
           };
     const proxy = await FaultProxy.start(sandbox.url, planFault);
-    /** Checks out the file as each job does, and runs the action; kills the upload once `limit` bytes are sent. */
-    const runJob = (runId: string, path: string, limit = Number.POSITIVE_INFINITY) => {
+    /** Checks out the file as each job does, and runs the action; kills the upload once `killAfterBytes` are sent. */
+    const runJob = (runId: string, path: string, { killAfterBytes = Number.POSITIVE_INFINITY } = {}) => {
       for (const name of readdirSync(cwd)) rmSync(join(cwd, name), { recursive: true });
       mkdirSync(join(cwd, path, '..'), { recursive: true });
       writeFileSync(join(cwd, path), bytes);
       utimesSync(join(cwd, path), new Date(`2026-03-0${runId}`), new Date(`2026-03-0${runId}`));
-      killAt = limit;
+      killAt = killAfterBytes;
       return runUpload({
         runId,
         url: proxy.url,
@@ -286,10 +286,10 @@ describe('CI steps', () => {
         },
       });
     };
-    const firstRun = await runJob('1', 'render.bin', 0.3 * size);
+    const firstRun = await runJob('1', 'render.bin', { killAfterBytes: 0.3 * size });
     expect(firstRun.failed).toEqual([expect.stringMatching(/^Upload: null/)]);
     expect(firstRun.outputs.uids).toBe('[]');
-    expect((await runJob('2', 'render.bin', 0.6 * size)).failed).toHaveLength(1);
+    expect((await runJob('2', 'render.bin', { killAfterBytes: 0.6 * size })).failed).toHaveLength(1);
     const { failed, outputs, summary } = await runJob('3', 'moved/render.bin');
     expect(failed).toEqual([]);
     expect(summary).toContain('verified');

@@ -80,7 +80,7 @@ describe('terminal', { tags: 'script' }, () => {
           ...['--limit-rate', '300KiB', '--chunk-size', '20KiB'],
         ]),
         environment(temporaryFolder(), { TERM: 'xterm-256color', LANG: 'C.UTF-8' }),
-        columns,
+        { columns },
       );
       await screen.waitForText(/of 9 files[\s\S]*% of/);
       expect(await screen.exited).toBe(0);

@@ -80,7 +80,7 @@ describe('mediactl with @tus/server', () => {
 });
 
 describe('other tus clients with the sandbox', () => {
-  const readNewAsset = async (assetsBefore: number) => {
+  const readNewAsset = async ({ assetsBefore }: { assetsBefore: number }) => {
     const page = await fetch(`${sandbox.url}/api/external/v1/assets/`, {
       headers: { authorization: `Bearer ${sandbox.key}` },
     });
@@ -102,7 +102,7 @@ describe('other tus clients with the sandbox', () => {
         onError: reject,
       }).start();
     });
-    expect((await readNewAsset(0)).equals(bytes)).toBe(true);
+    expect((await readNewAsset({ assetsBefore: 0 })).equals(bytes)).toBe(true);
   });
 
   it('tus-js-client pauses and resumes an upload within one run and in the next run', async () => {
@@ -174,6 +174,6 @@ second.upload()
     });
     const code = await new Promise((resolve) => child.on('close', resolve));
     expect([code, output]).toEqual([0, '']);
-    expect((await readNewAsset(1)).equals(bytes)).toBe(true);
+    expect((await readNewAsset({ assetsBefore: 1 })).equals(bytes)).toBe(true);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
 import { renderWatchPage } from '../../src/web/watch/server/page.ts';
 import { currentTime, mediaState, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
-import { audioInput, ffmpeg, makeMedia } from '../support/ffmpeg.ts';
+import { ffmpeg, makeMedia, secondsOfAudio } from '../support/ffmpeg.ts';
 import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, playerScript, startSandbox } from '../support/sandbox.ts';
@@ -134,7 +134,7 @@ describe('timeline', { tags: 'chromium' }, () => {
 
 describe('audio waveform', { tags: 'chromium' }, () => {
   it('the waveform uses the colors of the page and seeks on a click', { tags: 'ffmpeg' }, async () => {
-    const { url } = await uploadToNewSandbox(await makeMedia('swell.mp3', ...audioInput(8)));
+    const { url } = await uploadToNewSandbox(await makeMedia('swell.mp3', ...secondsOfAudio(8)));
     const { page, complaints } = await openPage(fixture.browser, url, { deviceScaleFactor: 2 });
     await pollUntil(() => page.locator('#timeline.drawn').count()).toBe(1);
     await slider(page).waitFor();

@@ -33,11 +33,11 @@ export function rotateMp4(path: string, height: number): string {
   return path;
 }
 
-export const videoInput = (size: string, seconds = 3) => [
+export const secondsOfVideo = (seconds: number, size: string) => [
   ...['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25:duration=${seconds}`],
 ];
 
-export const audioInput = (seconds = 3, hertz = 440) => [
+export const secondsOfAudio = (seconds: number, { hertz = 440 } = {}) => [
   ...['-f', 'lavfi', '-i', `sine=frequency=${hertz}:duration=${seconds}`],
 ];
 

@@ -23,7 +23,7 @@ const MiB = 1024 * 1024;
 const many = isFullRun ? 200 : 50;
 
 /** Returns environments for faketime(1) whose clocks are the given seconds ahead; none without faketime. */
-function clocksAhead(...seconds: number[]): Record<string, string>[] {
+function clocksAheadBySeconds(...seconds: number[]): Record<string, string>[] {
   if (!has('faketime')) return [];
   const LD_PRELOAD = execFileSync('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD']).toString();
   return seconds.map((each) => ({ LD_PRELOAD: LD_PRELOAD.trim(), FAKETIME: `+${each}` }));
@@ -324,7 +324,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       // The disk is mounted: its worker continues on its own.
       cpSync(folder, folderOf('unmounted'), { recursive: true, preserveTimestamps: true });
       await waitUntil(() => service.completeAssets.length > 0);
-      const wrongClocks = clocksAhead(60, 600).map((clock) => worker('shots', '30s', clock));
+      const wrongClocks = clocksAheadBySeconds(60, 600).map((clock) => worker('shots', '30s', clock));
       const clockWords = `${isRefused ? paused : 'warning: '}this machine’s clock is `;
       await Promise.all(wrongClocks.map((each) => waitForStderr(each, clockWords)));
       const right = [worker('shots'), worker('shots')];
@@ -422,18 +422,18 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     });
 
     // Longer than the lease. BullMQ backs off differently on each store. Redis, the more common one, gets the longer test.
-    const [away, times] = kind === 'redis' ? [3_000, [0.2, 0.6]] : [2_000, [0.4]];
-    it(`the queue loses and duplicates no file when its store is down for ${away / 1000} s (outages: ${times.length})`, async () => {
+    const [outageMs, outageStarts] = kind === 'redis' ? [3_000, [0.2, 0.6]] : [2_000, [0.4]];
+    it(`the queue loses and duplicates no file when its store is down ${outageStarts.length} times for ${outageMs} ms`, async () => {
       const service = await FakeService.start({ latencyMs: 100 });
       const folder = join(temporaryFolder(), 'shots');
       const digests = writeManyFiles(folder, { count: 60, bytes: 20_000 });
       const machines = new Machines(service.environment, queue(), folder);
       const workers = [1, 2].map(() => machines.worker(['--lease', '1500ms']));
       const pushed = machines.upload([folder], ['--wait']);
-      for (const share of times) {
-        await waitUntil(() => service.completeAssets.length >= 60 * share);
+      for (const uploadedShare of outageStarts) {
+        await waitUntil(() => service.completeAssets.length >= 60 * uploadedShare);
         await store.kill();
-        await pause(away);
+        await pause(outageMs);
         await store.start();
       }
       const { code, stderr } = await pushed.finished;

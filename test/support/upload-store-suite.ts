@@ -223,6 +223,8 @@ const session = {
   expiresAt: '2026-02-04T04:05:06.789Z',
 };
 const digest = 'ab'.repeat(32);
+/** The write of an upload that stores its new session. */
+const sessionWrite = 2;
 
 /** An upload in each state. */
 const entries: [name: string, entry: UploadEntry][] = [
@@ -405,7 +407,7 @@ export function testUploadStore(
         const first = await uploadAndDie(service, file, { moment, write });
         expect(first.isDead).toBe(true);
         expect(first.error).toBeDefined();
-        const hasSession = write > 2 || (write === 2 && moment === 'after');
+        const hasSession = write > sessionWrite || (write === sessionWrite && moment === 'after');
         const [firstAssetUid] = [...service.assets.keys()];
         const second = await uploadAndEnd(service, file);
         expect(second.error).toBeUndefined();
@@ -414,7 +416,7 @@ export function testUploadStore(
         expect(service.completeAssets.map(({ uid }) => uid)).toEqual([assetUid]);
         if (hasSession) expect(assetUid).toBe(firstAssetUid);
         // Only what was created and not yet recorded is created again, and what it left is named.
-        const isLost = write === 2 && moment === 'before';
+        const isLost = write === sessionWrite && moment === 'before';
         expect(service.assets.size).toBe(isLost ? 2 : 1);
         expectOrphansNamed(service, second);
         const requestsBefore = service.requestCount;
@@ -466,7 +468,7 @@ export function testUploadStore(
             : [undefined, expect.objectContaining({ code: 'upload_in_progress' })],
         );
         expectOneComplete(service, file);
-        expect(service.assets.size).toBe(adapter.isQueue && nthWrite === 2 ? 2 : 1);
+        expect(service.assets.size).toBe(adapter.isQueue && nthWrite === sessionWrite ? 2 : 1);
         expectOrphansNamed(service, second);
       },
     );

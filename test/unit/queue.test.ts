@@ -374,7 +374,7 @@ describe('workers', { tags: 'postgresql' }, () => {
     await server.end();
   });
   /** Returns dependencies with a clock that is ahead of the store's. */
-  const depsWithClockOffset = async (aheadMs: number) => {
+  const depsWithClock = async ({ aheadMs }: { aheadMs: number }) => {
     const offsetMs = (await client.store.now()) - systemClock.now() + aheadMs;
     return {
       roots: await Roots.open([], '/'),
@@ -386,8 +386,8 @@ describe('workers', { tags: 'postgresql' }, () => {
   };
 
   it('a worker fails its self-check when its clock differs from the store by over a quarter of the lease', async () => {
-    await runSelfCheck(client, await depsWithClockOffset(5_000));
-    expect(await runSelfCheck(client, await depsWithClockOffset(-10_000)).catch(seenError)).toEqual({
+    await runSelfCheck(client, await depsWithClock({ aheadMs: 5_000 }));
+    expect(await runSelfCheck(client, await depsWithClock({ aheadMs: -10_000 })).catch(seenError)).toEqual({
       code: 'clock_skew',
       exit: 2,
       hint: 'synchronize both clocks with NTP',
@@ -395,7 +395,7 @@ describe('workers', { tags: 'postgresql' }, () => {
   });
 
   it('a worker that pauses after repeated failures aborts its current uploads', async () => {
-    const health = new WorkerHealth(client, await depsWithClockOffset(0));
+    const health = new WorkerHealth(client, await depsWithClock({ aheadMs: 0 }));
     const signal = await health.waitUntilHealthy(new AbortController().signal);
     for (let failures = 0; failures < 10; failures++) health.onFailure(parseFailure('the disk is slow'));
     expect(seenError(signal.reason)).toEqual(errorInTable('worker_paused'));

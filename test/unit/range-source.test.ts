@@ -17,7 +17,7 @@ const MiB = 1024 * 1024;
 const size = 300_000;
 
 /** Creates a transport with an API key, which no file server may receive. */
-function transportFor(baseUrl: string, requestTimeoutMs = 5_000): Transport {
+function transportFor(baseUrl: string, { requestTimeoutMs = 5_000 } = {}): Transport {
   const transport = new Transport({
     baseUrl: new URL(baseUrl),
     apiKey: 'a-key',
@@ -155,7 +155,7 @@ describe('failed connections', () => {
 
   it('a read times out after four attempts in which the server only drips bytes', async () => {
     const server = await FileServer.start(pseudoRandomBytes(size));
-    const source = await RangeSource.open(server.url, transportFor(server.url, 50));
+    const source = await RangeSource.open(server.url, transportFor(server.url, { requestTimeoutMs: 50 }));
     server.fault = ({ nth, headers }) =>
       nth === 1
         ? undefined
@@ -174,14 +174,14 @@ describe('failed connections', () => {
 
   it('a response shorter than the requested range is followed by a request for the rest', async () => {
     const { server, source } = await startServerAndOpen();
-    const sendOnly = (from: number, to: number): FileServerFault => ({
+    const sendOnlyBytes = (from: number, to: number): FileServerFault => ({
       respond: (response) => {
         const { etag, bytes } = server;
         response.writeHead(206, { etag, 'content-range': `bytes ${from}-${to - 1}/${size}` });
         response.end(bytes.subarray(from, to));
       },
     });
-    server.fault = faultsInOrder([undefined, sendOnly(0, 7), sendOnly(7, 9)]);
+    server.fault = faultsInOrder([undefined, sendOnlyBytes(0, 7), sendOnlyBytes(7, 9)]);
     expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
     expect(server.ranges[3]).toBe(`9-${size - 1}`);
   });
@@ -198,7 +198,7 @@ describe('failed connections', () => {
 
   it('a reader that stops closes a stalled connection without waiting for the idle timeout', async () => {
     const server = await FileServer.start(pseudoRandomBytes(size));
-    const source = await RangeSource.open(server.url, transportFor(server.url, 3600_000));
+    const source = await RangeSource.open(server.url, transportFor(server.url, { requestTimeoutMs: 3600_000 }));
     const connectionClosed = createLatch();
     server.fault = afterOpening({
       respond: (response) => {

@@ -21,7 +21,7 @@ const location = `/api/external/v1/upload/${uid}/`;
 const MiB = 1024 * 1024;
 
 /** Creates an upload store in memory; each write takes `writeMs` and is visible afterwards. */
-function storeInMemory(writeMs = 0): ListableUploadStore & { entries: Map<string, UploadEntry> } {
+function storeInMemory({ writeMs = 0 } = {}): ListableUploadStore & { entries: Map<string, UploadEntry> } {
   const entries = new Map<string, UploadEntry>();
   const write = async (entry: UploadEntry) => {
     const copy = structuredClone(entry);
@@ -134,7 +134,7 @@ it('an upload works with a custom store, a custom source and a given ID', async 
 });
 
 it('the last chunk waits until a slow store has recorded that the service may have every byte', async () => {
-  const store = storeInMemory(150);
+  const store = storeInMemory({ writeMs: 150 });
   const unrecordedProgress: number[] = [];
   const onEvent = (event: FileEvent) => {
     const entry = store.entries.get('given-by-others');

@@ -227,9 +227,7 @@ describe('CI environment', () => {
   });
 
   it('assets ls exits with 4 and reports a missing base URL if only the API key is set', async () => {
-    const { code, stderr } = await cli.run(['assets', 'ls'], {
-      environment: { MEDIACTL_API_KEY: sandbox.key },
-    });
+    const { code, stderr } = await cli.run(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: sandbox.key } });
     expect([code, stderr.split('\n')[0]]).toEqual([4, 'error: no base URL']);
   });
 });
@@ -243,10 +241,7 @@ describe('setting precedence', () => {
     const workspaceOf = async (args: string[], environment = {}, cwd = cli.home) => {
       const file = join(cli.home, 'a.txt');
       writeFileSync(file, 'text');
-      const upload = await cli.run(['upload', file, '--dry-run', '--json', ...args], {
-        environment,
-        cwd,
-      });
+      const upload = await cli.run(['upload', file, '--dry-run', '--json', ...args], { environment, cwd });
       return upload.code === 0 ? JSON.parse(upload.stdout)[0].workspace_uid : upload.stderr;
     };
     const subfolder = join(cli.home, 'project/deep');

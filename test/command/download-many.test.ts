@@ -115,9 +115,7 @@ describe('download of several assets', () => {
     };
     const outcomes = (all: { outcome: string }[]) => all.map(({ outcome }) => outcome);
     const downloadOne = async (id: string) => {
-      await setup.cli.run(['download', id, '-d', directory], {
-        environment: { MEDIACTL_BASE_URL: service.url },
-      });
+      await setup.cli.run(['download', id, '-d', directory], { environment: { MEDIACTL_BASE_URL: service.url } });
     };
     await downloadOne(uidOfDigit('a'));
     const [name = ''] = readdirSync(directory);

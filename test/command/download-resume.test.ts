@@ -121,15 +121,8 @@ const resumeCases: ResumeCase[] = [
   [
     'Last-Modified without an ETag',
     [
-      {
-        ...cutReply,
-        headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
-      },
-      (from) =>
-        part(from, fileSize, firstVersion, {
-          etag: '',
-          'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT',
-        }),
+      { ...cutReply, headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' } },
+      (from) => part(from, fileSize, firstVersion, { etag: '', 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' }),
     ],
     fileSize,
     0,
@@ -151,12 +144,7 @@ const resumeCases: ResumeCase[] = [
   ],
   [
     'the whole file in chunked encoding',
-    [
-      {
-        headers: { 'content-type': 'video/mp4', 'transfer-encoding': 'chunked' },
-        body: firstVersion,
-      },
-    ],
+    [{ headers: { 'content-type': 'video/mp4', 'transfer-encoding': 'chunked' }, body: firstVersion }],
     fileSize,
     0,
   ],
@@ -207,15 +195,8 @@ const resumeCases: ResumeCase[] = [
   [
     'a part of another version with another Last-Modified',
     [
-      {
-        ...cutReply,
-        headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
-      },
-      (from) =>
-        part(from, fileSize, secondVersion, {
-          etag: '',
-          'last-modified': 'Sun, 02 Mar 2025 00:00:00 GMT',
-        }),
+      { ...cutReply, headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' } },
+      (from) => part(from, fileSize, secondVersion, { etag: '', 'last-modified': 'Sun, 02 Mar 2025 00:00:00 GMT' }),
     ],
     fileSize,
     13,
@@ -225,13 +206,7 @@ const resumeCases: ResumeCase[] = [
   ['a part that was not requested', [part(0, 10)], fileSize, 13],
   [
     'a third of the file without Content-Length',
-    [
-      {
-        headers: { 'content-type': 'video/mp4' },
-        body: firstVersion.subarray(0, 100_000),
-        endsWithConnection: true,
-      },
-    ],
+    [{ headers: { 'content-type': 'video/mp4' }, body: firstVersion.subarray(0, 100_000), endsWithConnection: true }],
     fileSize,
     13,
   ],
@@ -239,12 +214,7 @@ const resumeCases: ResumeCase[] = [
   ['an empty 204 response', [{ status: 204, headers: {}, body: Buffer.alloc(0) }], null, 13],
   [
     'a web page',
-    [
-      {
-        headers: { 'content-type': 'text/html; charset=utf-8' },
-        body: Buffer.from('<html>Log in</html>'),
-      },
-    ],
+    [{ headers: { 'content-type': 'text/html; charset=utf-8' }, body: Buffer.from('<html>Log in</html>') }],
     null,
     13,
   ],
@@ -256,12 +226,7 @@ const resumeCases: ResumeCase[] = [
   ],
   [
     'a complete response that is shorter than the recorded size',
-    [
-      {
-        headers: { ...videoHeaders, 'content-length': 1000 },
-        body: firstVersion.subarray(0, 1000),
-      },
-    ],
+    [{ headers: { ...videoHeaders, 'content-length': 1000 }, body: firstVersion.subarray(0, 1000) }],
     fileSize,
     13,
   ],

@@ -101,10 +101,7 @@ describe('assets rm', () => {
   it('assets rm exits with 130 and prints "nothing was changed", but no error, if the answer is no', async () => {
     const [uid] = await createAssets({ count: 1, word: 'declined' });
     for (const stdin of ['n\n', '\n', 'maybe\n']) {
-      const { code, stderr } = await setup.cli.run(['assets', 'rm', uid as string], {
-        tty: true,
-        stdin,
-      });
+      const { code, stderr } = await setup.cli.run(['assets', 'rm', uid as string], { tty: true, stdin });
       expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([130, 'nothing was changed']);
       expect(stderr).not.toContain('error');
     }
@@ -242,9 +239,7 @@ describe('assets update', () => {
     [['--add-tag', 'a', '--remove-tag', 'a'], '--add-tag and --remove-tag both name a'],
   ])('assets update exits with 2 for the arguments %j', async (args, problem) => {
     const id = '00000000-0000-4000-8000-000000000000';
-    const { code, stderr } = await setup.cli.run(['assets', 'update', id, ...args], {
-      stdin: '{}',
-    });
+    const { code, stderr } = await setup.cli.run(['assets', 'update', id, ...args], { stdin: '{}' });
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
   });
 });

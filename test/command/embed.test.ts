@@ -175,10 +175,7 @@ describe('embed settings (A05 to A07)', () => {
     const { cli } = await startProfileCli(
       embedService(settings, ({ domain }) => settings.domains.push(String(domain))),
     );
-    expect(await cli.run(['embed', 'domains', 'add', 'b.example'])).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
+    expect(await cli.run(['embed', 'domains', 'add', 'b.example'])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it.each([

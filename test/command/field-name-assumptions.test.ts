@@ -452,9 +452,7 @@ describe('page envelope (A01)', () => {
   });
 
   it('assets ls --count exits with 10 without a total, and works with field_names.page_total', async () => {
-    const { cli } = await startProfileCli(({ query }) => ({
-      body: { items: pageOf(query), n: 250 },
-    }));
+    const { cli } = await startProfileCli(({ query }) => ({ body: { items: pageOf(query), n: 250 } }));
     expect((await cli.run(['assets', 'ls', '--count'])).code).toBe(10);
     await cli.run(['config', 'set', 'field_names.page_total', 'n']);
     expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');

@@ -50,11 +50,7 @@ describe('malformed responses', () => {
   });
 
   it('auth status reports no rate limit if its reset time is out of range', async () => {
-    const headers = {
-      'x-ratelimit-limit': '1',
-      'x-ratelimit-remaining': '1',
-      'x-ratelimit-reset': '1e15',
-    };
+    const headers = { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '1e15' };
     const service = await startServer((_request, response) => respond(response, 200, { items: [], count: 0 }, headers));
     expect(await cli.json(['auth', 'status'], withBaseUrl(service))).toMatchObject({ rate_limit: null });
   });
@@ -176,10 +172,7 @@ describe('unusual local files', () => {
     symlinkSync(state, join(cli.home, 'linked'));
     const { code } = await cli.run(['upload', '-', '--name', 'n.txt'], {
       stdin: 'text',
-      environment: {
-        MEDIACTL_BASE_URL: sandbox.url,
-        MEDIACTL_STATE_DIR: join(cli.home, 'linked'),
-      },
+      environment: { MEDIACTL_BASE_URL: sandbox.url, MEDIACTL_STATE_DIR: join(cli.home, 'linked') },
     });
     expect(code).toBe(0);
     expect(readdirSync(join(state, 'spool'))).toEqual([]);

@@ -56,11 +56,7 @@ it.each(table)(
       if (untilMutation-- <= 0 && random.chance(0.7))
         body = mutate(body, random, (what) => mutations.push(`${request.method} ${request.path}: ${what}`));
       const text = toJson(body);
-      return {
-        ...answer,
-        body: text,
-        headers: { ...answer.headers, 'content-type': 'application/json' },
-      };
+      return { ...answer, body: text, headers: { ...answer.headers, 'content-type': 'application/json' } };
     };
     const { url: baseUrl } = await startRecordingServer(respondWithMutations);
     const cli = new Cli({

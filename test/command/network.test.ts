@@ -48,9 +48,7 @@ describe('redirects', () => {
       requests.push(`${request.method} ${request.url}`);
       respond(response, 307, undefined, { location: '/elsewhere/' });
     });
-    const ran = await cli.run(['api', '/things/', '-f', 'a=b'], {
-      environment: { MEDIACTL_BASE_URL: service },
-    });
+    const ran = await cli.run(['api', '/things/', '-f', 'a=b'], { environment: { MEDIACTL_BASE_URL: service } });
     expect(ran.code).toBe(10);
     expect(ran.stderr).toContain('a redirect, which is not followed');
     expect(requests).toEqual(['POST /api/external/v1/things/']);
@@ -329,12 +327,7 @@ it('assets ls sends no more requests and no retries after its output pipe is clo
   const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
   const listFirstAsset = `node '${program}' assets ls --all --jsonl | head -1`;
   const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', listFirstAsset], {
-    env: {
-      ...inherited,
-      HOME: temporaryFolder(),
-      MEDIACTL_API_KEY: 'a-key-of-this-test',
-      MEDIACTL_BASE_URL: service,
-    },
+    env: { ...inherited, HOME: temporaryFolder(), MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service },
   });
   expect(JSON.parse(stdout)).toEqual({ uid: '0' });
   // the first page and the requests that were in flight then; no retries

@@ -543,10 +543,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const path = createFile('odd.md');
     const [{ job_id: id }] = await runJson(['upload', path, '--queue']);
     const malformedFields: Record<string, string>[] = [
-      {
-        progress: '{"offset":"\\u001b[31mzz","worker":7,"error":{"exit_code":0}}',
-        timestamp: 'abc',
-      },
+      { progress: '{"offset":"\\u001b[31mzz","worker":7,"error":{"exit_code":0}}', timestamp: 'abc' },
       { progress: '{"worker":{}}', returnvalue: '{"worker":5,"verified":"x","removed":7}' },
       { data: '{not json' },
     ];
@@ -597,9 +594,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
 
   it('a worker fails a job with queue_service_mismatch if the job is for another service', async () => {
     await runJson(['upload', createFile('foreign.md'), '--queue']);
-    startWorker([], {
-      environment: { MEDIACTL_BASE_URL: setup.sandbox.url.replace('127.0.0.1', 'localhost') },
-    });
+    startWorker([], { environment: { MEDIACTL_BASE_URL: setup.sandbox.url.replace('127.0.0.1', 'localhost') } });
     await waitUntil(async () => (await listJobs())[0]?.state === 'failed');
     const [{ error }] = await listJobs();
     expect(recordedError(error)).toEqual(errorInTable('queue_service_mismatch'));
@@ -675,10 +670,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       const ran = await run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: address } });
       return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'queue');
     };
-    expect(await queueCheck(queue)).toMatchObject({
-      status: 'passed',
-      detail: expect.stringMatching(/redis \d/),
-    });
+    expect(await queueCheck(queue)).toMatchObject({ status: 'passed', detail: expect.stringMatching(/redis \d/) });
     const evictingServer = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
     expect(await queueCheck(evictingServer.address)).toMatchObject({
       status: 'failed',

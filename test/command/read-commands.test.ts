@@ -29,11 +29,7 @@ describe('assets ls', () => {
   const shortUid = (name: string) => (uids[name] as string).slice(0, 8);
 
   it('assets ls prints a table with short uids, newest first, on a terminal, and get accepts short uids', async () => {
-    const { stdout } = await runMediactl(['assets', 'ls'], {
-      tty: true,
-      columns: 90,
-      environment: { NO_COLOR: '1' },
-    });
+    const { stdout } = await runMediactl(['assets', 'ls'], { tty: true, columns: 90, environment: { NO_COLOR: '1' } });
     const typeCell = (text: string) => forSandboxMode({ normal: `${text.padEnd(5)}  `, strict: '' });
     const sizeCell = (text: string) => forSandboxMode({ normal: `${text.padEnd(9)}  `, strict: '' });
     const lines = stdout.split('\n').map((line) => line.trimEnd().replace(/\d+ minutes? ago$/, 'just now'));
@@ -49,11 +45,7 @@ describe('assets ls', () => {
   });
 
   it('assets ls shortens wide columns, but not the first eight digits of uids, on a narrow terminal', async () => {
-    const { stdout } = await runMediactl(['assets', 'ls'], {
-      tty: true,
-      columns: 70,
-      environment: { NO_COLOR: '1' },
-    });
+    const { stdout } = await runMediactl(['assets', 'ls'], { tty: true, columns: 70, environment: { NO_COLOR: '1' } });
     for (const line of stdout.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(70);
     expect(stdout).toContain(shortUid('clip.mp4'));
   });
@@ -360,10 +352,7 @@ describe('control characters from the service', () => {
   const hostileName = 'evil\u001b[2J\u009b31m\u202egpj.exe\nnew line\ttab';
   it('assets ls escapes control characters in tables and on a terminal, but keeps them in piped JSON', async () => {
     const service = await startServer((_request, response) =>
-      respond(response, 200, {
-        items: [{ uid: uids['clip.mp4'], name: hostileName, status: hostileName }],
-        count: 1,
-      }),
+      respond(response, 200, { items: [{ uid: uids['clip.mp4'], name: hostileName, status: hostileName }], count: 1 }),
     );
     const options = { environment: { MEDIACTL_BASE_URL: service } };
     for (const tty of [true, false]) {
@@ -383,10 +372,7 @@ describe('control characters from the service', () => {
     const service = await startServer((_request, response) =>
       respond(response, 400, { error: { message: hostileName } }),
     );
-    const { stderr } = await runMediactl(['assets', 'ls'], {
-      environment: { MEDIACTL_BASE_URL: service },
-      tty: true,
-    });
+    const { stderr } = await runMediactl(['assets', 'ls'], { environment: { MEDIACTL_BASE_URL: service }, tty: true });
     expect(stderr.replace(colorSequences, '')).not.toMatch(controlCharacters);
   });
 });

@@ -148,10 +148,7 @@ describe('upload receipts', () => {
     async (character) => {
       await uploadFolder();
       const { stdout } = await cli.run(['uploads', 'ls', '--finished', '--jsonl']);
-      const badReceipt = JSON.stringify({
-        ...JSON.parse(stdout.split('\n')[0] as string),
-        path: `/a${character}b`,
-      });
+      const badReceipt = JSON.stringify({ ...JSON.parse(stdout.split('\n')[0] as string), path: `/a${character}b` });
       const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
       const importRun = await cli.run(['uploads', 'import', '-'], { stdin: `${stdout}${badReceipt}\n`, environment });
       expect([importRun.code, importRun.stderr]).toEqual([2, expect.stringContaining(`line ${fileCount + 1}`)]);

@@ -54,10 +54,7 @@ async function outcomesOf(args: readonly string[]): Promise<Record<string, strin
   const items: UploadRecord[] = await cli.json(args);
   const outcomes = outcomesByName(items);
   const isSent = (outcome: string) => ['new', 'changed'].includes(outcome);
-  const planned = dryRun.map((item) => ({
-    ...item,
-    outcome: isSent(item.outcome) ? 'uploaded' : item.outcome,
-  }));
+  const planned = dryRun.map((item) => ({ ...item, outcome: isSent(item.outcome) ? 'uploaded' : item.outcome }));
   expect(outcomesByName(planned)).toEqual(outcomes);
   const count = (kind: string) => items.filter(({ outcome }) => outcome === kind).length;
   const { skipped, duplicate, new: added, changed } = estimate;

@@ -56,10 +56,7 @@ describe('uids without dashes', () => {
     expect((await cli.run(['assets', 'ls', '-q'])).stdout).toBe(`${uidWithoutDashes}\n`);
     expect((await cli.json(['assets', 'get', uidWithoutDashes]))[0].uid).toBe(uidWithoutDashes);
     expect((await cli.run(['assets', 'rm', uidWithoutDashes, '--yes'])).code).toBe(0);
-    expect(requests.at(-1)).toMatchObject({
-      method: 'DELETE',
-      path: `/api/external/v1/assets/${uidWithoutDashes}/`,
-    });
+    expect(requests.at(-1)).toMatchObject({ method: 'DELETE', path: `/api/external/v1/assets/${uidWithoutDashes}/` });
   });
 
   it('@last finds an uploaded asset whose uid has no dashes', async () => {

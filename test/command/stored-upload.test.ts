@@ -55,9 +55,7 @@ describe('several files in one upload', () => {
   it('upload --wait polls many assets by pages of the list instead of one by one', async () => {
     const files = [1, 2, 3, 4].map((n) => join(setup.cli.home, `${n}.md`));
     for (const file of files) writeFileSync(file, `# ${file}`);
-    const ran = await setup.cli.run(['upload', ...files, '--wait', '--json'], {
-      environment: setup.environment(),
-    });
+    const ran = await setup.cli.run(['upload', ...files, '--wait', '--json'], { environment: setup.environment() });
     expect(JSON.parse(ran.stdout).map(({ asset_status }: never) => asset_status)).toEqual(Array(4).fill('ready'));
     const requestedPaths = setup.faultProxy.requests
       .filter(({ method }) => method === 'GET')

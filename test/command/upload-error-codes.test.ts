@@ -205,11 +205,7 @@ describe('upload errors of sessions', () => {
       request.method === 'HEAD'
         ? { headers: (headers) => ({ ...headers, 'upload-offset': '1000' }) }
         : withoutChecksum(request);
-    expect(await uploadError()).toEqual({
-      code: 'session_broken',
-      exit: 10,
-      hint: 'run the same command again',
-    });
+    expect(await uploadError()).toEqual({ code: 'session_broken', exit: 10, hint: 'run the same command again' });
   });
 
   it('upload exits with 13 and code session_mismatch if the session is for another number of bytes', async () => {

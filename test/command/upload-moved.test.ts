@@ -29,11 +29,7 @@ describe('upload of a moved file', () => {
     copyFileSync(oldPath, newPath);
     rmSync(oldPath);
     const { record, stderr } = await uploadFrom(newPath);
-    expect(record).toMatchObject({
-      asset_uid: session.assetUid,
-      resumed_from_bytes: 2 * chunkBytes,
-      path: newPath,
-    });
+    expect(record).toMatchObject({ asset_uid: session.assetUid, resumed_from_bytes: 2 * chunkBytes, path: newPath });
     expect(stderr).toContain(`resuming asset ${session.assetUid}, started as ${oldPath}`);
     await setup.expectUploaded(record);
     expect(postRequests()).toEqual([]);

@@ -168,9 +168,7 @@ it('upload does not suggest uploads resume if it cannot store its state', async 
 });
 
 describe('unfinished uploads of stdin', () => {
-  const checksumMismatch: Fault = {
-    headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }),
-  };
+  const checksumMismatch: Fault = { headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }) };
 
   it('upload of stdin suggests uploads resume --force after a checksum mismatch, and uploads forget --all keeps the temporary copy without --yes', async () => {
     setup.fault = ({ method }) => (method === 'PATCH' ? checksumMismatch : undefined);

@@ -21,11 +21,7 @@ let fault: (request: ProxiedRequest) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
   const proxy = await FaultProxy.start(sandbox.url, (request) => fault(request));
-  cli = new Cli({
-    MEDIACTL_API_KEY: sandbox.key,
-    MEDIACTL_BASE_URL: proxy.url,
-    MEDIACTL_WORKSPACE: sandbox.workspace,
-  });
+  cli = new Cli({ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: proxy.url, MEDIACTL_WORKSPACE: sandbox.workspace });
   path = join(cli.home, `rushes-${basename(cli.home)}.bin`); // no other test's asset has its name
   writeRandomFile(path, { size: 3000 });
 });
@@ -137,9 +133,7 @@ describe('upload of several files', () => {
         request.nth > 6 && request.method !== 'GET' ? respondWith(status, { error: {} }) : undefined,
       );
       const args = ['upload', ...files, '--json', '--transfers', '4'];
-      const { code, stdout, stderr } = await cli.run(args, {
-        environment: { MEDIACTL_BASE_URL: proxy.url },
-      });
+      const { code, stdout, stderr } = await cli.run(args, { environment: { MEDIACTL_BASE_URL: proxy.url } });
       expect(proxy.requests.filter(({ method, nth }) => method === 'POST' && nth > 6).length).toBeLessThan(5);
       expect(code).toBe(exitCode);
       const records: { error: unknown }[] = JSON.parse(stdout);

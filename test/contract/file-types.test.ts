@@ -91,10 +91,7 @@ describe.concurrent('without media tools', () => {
       withoutTools,
       writeTemporaryFile('cut.jpg', large.subarray(0, 99)),
     );
-    expect(broken).toMatchObject({
-      status: 'failed',
-      failure_reason: expect.stringContaining('cannot be read'),
-    });
+    expect(broken).toMatchObject({ status: 'failed', failure_reason: expect.stringContaining('cannot be read') });
   });
 
   it('an SVG is an image and is served with a Content-Security-Policy that sandboxes it', async () => {
@@ -212,10 +209,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     ]);
     const broken = Buffer.from(readFileSync(path)).fill(0xff, 8);
     const { asset: failed } = await uploadAndProcess(withTools, writeTemporaryFile('broken.tiff', broken));
-    expect(failed).toMatchObject({
-      status: 'failed',
-      failure_reason: expect.stringContaining('cannot be read'),
-    });
+    expect(failed).toMatchObject({ status: 'failed', failure_reason: expect.stringContaining('cannot be read') });
   });
 
   it('a GIF stays animated and gets a still image as its thumbnail', async () => {
@@ -245,12 +239,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     const { subtitle_tracks } = (await processedFilm()).info;
     expect(subtitle_tracks).toEqual([
       { label: 'German', language: 'de', url: expect.any(String), expires_at: expect.any(String) },
-      {
-        label: 'Signs; = songs',
-        language: 'und',
-        url: expect.any(String),
-        expires_at: expect.any(String),
-      },
+      { label: 'Signs; = songs', language: 'und', url: expect.any(String), expires_at: expect.any(String) },
     ]);
     const [{ url }] = subtitle_tracks;
     const response = await fetch(url);

@@ -48,10 +48,7 @@ async function fetchRenditions(masterUrl: string): Promise<HlsRendition[]> {
         url,
         header: await fetchFile(/URI="([^"]+)"/.exec(playlist)?.[1]),
         segments: await Promise.all(
-          segments.map(async ([, seconds, name]) => ({
-            seconds: Number(seconds),
-            bytes: await fetchFile(name),
-          })),
+          segments.map(async ([, seconds, name]) => ({ seconds: Number(seconds), bytes: await fetchFile(name) })),
         ),
       };
     }),

@@ -106,16 +106,9 @@ describe.each([
   });
 
   it('the response check of the tests detects anything that /openapi.json does not describe', async () => {
-    const rateLimitHeaders = {
-      'X-RateLimit-Limit': '1',
-      'X-RateLimit-Remaining': '1',
-      'X-RateLimit-Reset': '1',
-    };
+    const rateLimitHeaders = { 'X-RateLimit-Limit': '1', 'X-RateLimit-Remaining': '1', 'X-RateLimit-Reset': '1' };
     const createResponse = (status: number, body: unknown, headers: Record<string, string> = rateLimitHeaders) =>
-      new Response(JSON.stringify(body), {
-        status,
-        headers: { 'content-type': 'application/json', ...headers },
-      });
+      new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
     const checkResponse = (method: string, path: string, response: Response) =>
       assertConformsToOpenApi(method, new URL(`${sandbox.url}/api/external/v1${path}`), response);
     const page = isStrictService ? { items: [] } : { items: [], count: 0 }; // --strict omits `count`

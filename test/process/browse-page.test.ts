@@ -143,13 +143,7 @@ it('the asset list returns the assets of the service with the filters of the pag
   });
   const { path, query, headers } = requests.at(-1) ?? {};
   expect(path).toBe(`${v1}/assets/`);
-  expect(query).toEqual({
-    search: 'quay',
-    status: 'ready',
-    ordering: 'name',
-    limit: '100',
-    offset: '0',
-  });
+  expect(query).toEqual({ search: 'quay', status: 'ready', ordering: 'name', limit: '100', offset: '0' });
   expect(headers?.authorization).toBe(`Bearer ${testKey}`);
 });
 
@@ -259,9 +253,7 @@ it('the browse server does not fetch a thumbnail whose URL is not an HTTP URL', 
       path.endsWith(`/${assetUid}/`) ? { body: { uid: assetUid, thumbnail_url } } : undefined,
     ).then(async ({ fetchPage }) => {
       expect((await fetchPage(`assets/${assetUid}/thumbnail`)).status).toBe(404);
-      expect(await (await fetchPage(`assets/${assetUid}`)).json()).toMatchObject({
-        thumbnail: null,
-      });
+      expect(await (await fetchPage(`assets/${assetUid}`)).json()).toMatchObject({ thumbnail: null });
     });
 });
 
@@ -542,10 +534,7 @@ it('a file that is dropped twice at once is uploaded once, and its request ends 
     const { fetchPage } = await signIn(address);
     const body = new Uint8Array(3 * 1024 * 1024).fill(7);
     const sendFile = (id: number) =>
-      fetchPage(`uploads?id=${id}&name=a.bin&below=&folder=&size=${body.length}`, {
-        method: 'POST',
-        body,
-      });
+      fetchPage(`uploads?id=${id}&name=a.bin&below=&folder=&size=${body.length}`, { method: 'POST', body });
     const events = (await fetchPage('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
     expect((await sendFile(1)).status).toBe(200);
     let received = '';

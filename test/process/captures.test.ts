@@ -115,18 +115,10 @@ const scenes: Record<string, Scene> = {
       ),
     }),
   },
-  table: {
-    commandFor: async () => ({
-      command: typeAndRun('ls', '--limit', '8', '--type', 'video'),
-      until: /\n\$$/,
-    }),
-  },
+  table: { commandFor: async () => ({ command: typeAndRun('ls', '--limit', '8', '--type', 'video'), until: /\n\$$/ }) },
   tree: { commandFor: async () => ({ command: typeAndRun('folders', 'tree'), until: /\n\$$/ }) },
   choice: {
-    commandFor: async () => ({
-      command: typeAndRun('get', 'Harbour at dusk'),
-      until: /Which one\?[\s\S]*\d{2}/,
-    }),
+    commandFor: async () => ({ command: typeAndRun('get', 'Harbour at dusk'), until: /Which one\?[\s\S]*\d{2}/ }),
   },
   error: {
     commandFor: async () => ({

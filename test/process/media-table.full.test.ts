@@ -167,10 +167,7 @@ function table(tools: { ffmpeg?: string; pdftoppm?: string }, expectations: [str
     async ([name, expected], { expect }) => {
       const asset = await assets.get(name);
       if (expected instanceof RegExp) {
-        expect(asset).toMatchObject({
-          status: 'failed',
-          failure_reason: expect.stringMatching(expected),
-        });
+        expect(asset).toMatchObject({ status: 'failed', failure_reason: expect.stringMatching(expected) });
         return;
       }
       expect(asset).toMatchObject({ status: 'ready', failure_reason: null });

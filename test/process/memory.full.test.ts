@@ -174,10 +174,7 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
     await once(child, 'exit');
   };
   const sendRequest = async (path: string, init: RequestInit = {}) =>
-    fetch(`${url}/api/external/v1${path}`, {
-      ...init,
-      headers: { ...init.headers, authorization: `Bearer ${key}` },
-    });
+    fetch(`${url}/api/external/v1${path}`, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } });
 
   // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
   const getJson = async (path: string) => (await sendRequest(path)).json() as Promise<any>;

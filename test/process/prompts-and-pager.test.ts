@@ -168,10 +168,7 @@ describe('pager', { tags: 'script' }, () => {
     const service = await startRecordingServer(({ query }) =>
       query.offset === '0'
         ? {
-            body: {
-              items: Array.from({ length: 100 }, (_, n) => ({ uid: `u${n}`, name: 'x' })),
-              count: 300,
-            },
+            body: { items: Array.from({ length: 100 }, (_, n) => ({ uid: `u${n}`, name: 'x' })), count: 300 },
           }
         : { status: 429, body: { error: {} }, headers: { 'retry-after': '300' } },
     );

@@ -72,9 +72,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
   });
   afterAll(() => store.end());
   const redisCli = ({ address }: StoreServer, ...words: string[]) =>
-    execFileSync('redis-cli', ['-p', new URL(address).port, ...words], {
-      env: storeEnvironment,
-    }).toString();
+    execFileSync('redis-cli', ['-p', new URL(address).port, ...words], { env: storeEnvironment }).toString();
 
   it('a worker whose Redis user lacks permissions exits with 4, and the suggested ACL rule works', async () => {
     redisCli(store, 'ACL', 'SETUSER', 'weak', 'on', '>pass', '~*', '&*', '+@all', '-eval', '-evalsha');

@@ -113,13 +113,7 @@ async function startOnSmallDisk({ sizeMiB }: { sizeMiB: number }) {
     truncateSync(filler, statSync(filler).size - leaving);
   };
   const dataDir = join(outside, 'data');
-  return {
-    started,
-    dataDir,
-    fill,
-    empty: () => rmSync(filler),
-    ...(await connectTo(started, dataDir)),
-  };
+  return { started, dataDir, fill, empty: () => rmSync(filler), ...(await connectTo(started, dataDir)) };
 }
 
 describe('full disk', { tags: 'user-namespaces' }, () => {

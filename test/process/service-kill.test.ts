@@ -16,9 +16,7 @@ const kills = isFullRun ? 20 : 5;
 /** Starts the service as a separate process; returns functions for requests to it. @param prefix a command that starts it */
 async function startService(dataDir: string, prefix: string[] = []) {
   const [command = '', ...args] = [...prefix, program, sandboxFile, '--data-dir', dataDir, '--port', '0'];
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   onTestFinished(async () => {
     child.kill('SIGKILL');
@@ -39,11 +37,7 @@ async function startService(dataDir: string, prefix: string[] = []) {
   const sendRequest = (method: string, path: string, headers: object = {}, body?: Uint8Array) =>
     fetch(url + path, {
       method,
-      headers: {
-        authorization: `Bearer ${read('credentials.json').keys.all}`,
-        'tus-resumable': '1.0.0',
-        ...headers,
-      },
+      headers: { authorization: `Bearer ${read('credentials.json').keys.all}`, 'tus-resumable': '1.0.0', ...headers },
       ...(body && { body }),
     });
   return { child, exited, workspace, sendRequest };
@@ -121,9 +115,7 @@ it(`a service that is killed ${kills} times during an upload loses no acknowledg
     expect(statSync(source).size).toBe(bytes.length);
     expect(readFileSync(source).equals(bytes)).toBe(true);
     const database = openDatabase(join(dataDir, 'sandbox.db'));
-    expect(database.prepare('PRAGMA integrity_check').get()).toMatchObject({
-      integrity_check: 'ok',
-    });
+    expect(database.prepare('PRAGMA integrity_check').get()).toMatchObject({ integrity_check: 'ok' });
     database.close();
   } catch (error) {
     process.stderr.write(`to reproduce: MEDIACTL_TEST_SEED=${seed}\n`);

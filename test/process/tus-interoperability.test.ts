@@ -59,9 +59,7 @@ describe('mediactl with @tus/server', () => {
     });
     const path = join(cli.home, 'clip.bin');
     const bytes = writeRandomFile(path, { size });
-    const [record] = await cli.json(['upload', path, '--chunk-size', '1MiB'], {
-      clock: acceleratedClock(),
-    });
+    const [record] = await cli.json(['upload', path, '--chunk-size', '1MiB'], { clock: acceleratedClock() });
     return { path, bytes, record, stored: stored(), created: createdCount(), methods: proxy.methods };
   }
 

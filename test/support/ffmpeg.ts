@@ -85,8 +85,6 @@ export async function findOnsets(at: string): Promise<{ flashes: number[]; beeps
 /** Measures the mean brightness of a picture, 0 to 255. */
 export async function measureBrightness(at: string): Promise<number> {
   const one = ['-vf', 'scale=1:1,format=gray', '-f', 'rawvideo', '-'];
-  const { stdout } = await promisify(execFile)('ffmpeg', [...quiet, '-i', at, ...one], {
-    encoding: 'buffer',
-  });
+  const { stdout } = await promisify(execFile)('ffmpeg', [...quiet, '-i', at, ...one], { encoding: 'buffer' });
   return stdout[0] as number;
 }

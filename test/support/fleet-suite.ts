@@ -396,10 +396,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const messages = ['a newer version queued files', 'this worker has resumed'].map((words) =>
         waitForStderr(worker, words),
       );
-      await opened.queue.add('x', { version: 2, path: 'x' } as never, {
-        jobId: 'ux',
-        attempts: 10,
-      });
+      await opened.queue.add('x', { version: 2, path: 'x' } as never, { jobId: 'ux', attempts: 10 });
       await messages[0];
       expect(await opened.queue.getJobState('ux')).toBe('waiting');
       const [{ attemptsMade } = { attemptsMade: -1 }] = await opened.queue.getJobs(['waiting']);

@@ -21,13 +21,7 @@ export function createProfileCli(url: string, names: Record<string, string> = {}
   const cli = new Cli();
   mkdirSync(join(cli.home, 'config'));
   const path = join(cli.home, 'config/config.json');
-  const profile = {
-    baseUrl: url,
-    key: 'a-key-of-this-test',
-    keyStore: 'file',
-    workspace: workspaceUid,
-    names,
-  };
+  const profile = { baseUrl: url, key: 'a-key-of-this-test', keyStore: 'file', workspace: workspaceUid, names };
   writeFileSync(path, JSON.stringify({ current: 'other', profiles: { other: profile } }));
   return { cli, path };
 }

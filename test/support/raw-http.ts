@@ -43,11 +43,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
       headers: {
         'Tus-Resumable': '1.0.0',
         'Upload-Length': String(size),
-        'Upload-Metadata': Object.entries({
-          filename: 'a.bin',
-          workspace_uid: sandbox().workspace,
-          ...metadata,
-        })
+        'Upload-Metadata': Object.entries({ filename: 'a.bin', workspace_uid: sandbox().workspace, ...metadata })
           .map(([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`)
           .join(','),
         ...options.headers,

@@ -34,11 +34,7 @@ class UploadFixture {
   }
 
   environment(url = this.faultProxy.url) {
-    return {
-      MEDIACTL_API_KEY: this.sandbox.key,
-      MEDIACTL_BASE_URL: url,
-      MEDIACTL_WORKSPACE: this.sandbox.workspace,
-    };
+    return { MEDIACTL_API_KEY: this.sandbox.key, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: this.sandbox.workspace };
   }
 
   startFaultProxy(plan: FaultPlan): Promise<FaultProxy> {

@@ -69,11 +69,7 @@ async function startCountingService() {
   return startServer(async (request, response) => {
     if (request.method === 'POST') return respond(response, 201, { uid, asset_uid: uid, location }, { location });
     if (request.method === 'PATCH') for await (const part of request) stored += part.length;
-    const limit = {
-      'x-ratelimit-limit': '1000',
-      'x-ratelimit-remaining': '900',
-      'x-ratelimit-reset': '60',
-    };
+    const limit = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '900', 'x-ratelimit-reset': '60' };
     respond(response, 204, undefined, { 'upload-offset': String(stored), ...limit });
   });
 }

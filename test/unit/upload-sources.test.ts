@@ -164,9 +164,7 @@ it('an upload of stdin resumes where an earlier run stopped when the same input 
   await expect(runUpload(openStdin(bytes))).rejects.toThrow('credit balance');
   fault = () => undefined;
   const otherInput = Buffer.concat([bytes.subarray(0, 10), Buffer.from('x'), bytes.subarray(11)]);
-  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({
-    explanation: { code: 'file_changed' },
-  });
+  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
   const uploaded = await runUpload(openStdin(bytes));
   expect(uploaded).toMatchObject({ verified: true, resumedFrom: 2 * chunkBytes });
   expect(storedBytes(uploaded).equals(bytes)).toBe(true);
@@ -178,9 +176,7 @@ it('the same stdin is not uploaded twice, and different input is not mistaken fo
   const secondUpload = await runUpload(openStdin(bytes));
   expect(secondUpload).toMatchObject({ assetUid: firstUpload.assetUid, bytesSent: 0 });
   const otherInput = Buffer.concat([bytes.subarray(1), Buffer.from('x')]);
-  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({
-    explanation: { code: 'file_missing' },
-  });
+  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({ explanation: { code: 'file_missing' } });
 });
 
 it('a remote file counts as changed by its ETag, or by its modification time if it has no ETag', () => {

@@ -108,12 +108,13 @@ describe('auth login of an existing profile', () => {
 });
 
 describe('several profiles', () => {
-  beforeEach(async () => {
+  const logInAsOneThenTwo = async () => {
     await login('--profile', 'one');
     await login('--profile', 'two');
-  });
+  };
 
   it('auth login prints how to switch back if it changes the current profile', async () => {
+    await logInAsOneThenTwo();
     const { stderr } = await login('--profile', 'three');
     expect(stderr).toContain('three is now the current profile; back: mediactl auth switch two');
     expect((await cli.run(['auth', 'switch', 'two'])).code).toBe(0);
@@ -121,6 +122,7 @@ describe('several profiles', () => {
   });
 
   it('auth ls marks the current profile, and auth switch and auth logout change it', async () => {
+    await logInAsOneThenTwo();
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('one\ntwo\n');
     expect((await cli.run(['auth', 'switch', 'one'])).code).toBe(0);
     const profiles = await cli.json(['auth', 'ls']);
@@ -135,6 +137,7 @@ describe('several profiles', () => {
   });
 
   it('auth switch and auth logout exit with 2 and list the profiles if the profile does not exist', async () => {
+    await logInAsOneThenTwo();
     for (const args of [
       ['switch', 'x'],
       ['logout', 'x'],
@@ -147,6 +150,7 @@ describe('several profiles', () => {
   });
 
   it('auth logout --all without a terminal exits with 2 unless --yes is given', async () => {
+    await logInAsOneThenTwo();
     const { code, stderr } = await cli.run(['auth', 'logout', '--all']);
     expect([code, stderr.includes('mediactl auth logout --all --yes')]).toEqual([2, true]);
     expect((await cli.run(['auth', 'logout', '--all', '--yes'])).code).toBe(0);

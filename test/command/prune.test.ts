@@ -35,7 +35,7 @@ const assetNames = () => service.completeAssets.map(({ name }) => name).sort();
 
 describe('upload --sync --prune after a move on the service', () => {
   let keepFolder: { uid: string; name: string; parent: string | undefined };
-  beforeEach(async () => {
+  const syncThenMoveOneAssetAndDeleteTwoFiles = async () => {
     for (const name of ['moved.bin', 'gone.bin', 'stays.bin']) writeFileAt(name);
     await prune();
     await cli.run(['folders', 'create', '/Keep']);
@@ -43,9 +43,10 @@ describe('upload --sync --prune after a move on the service', () => {
     for (const asset of service.assets.values()) if (asset.name === 'moved.bin') asset.folder = keepFolder.uid;
     unlinkSync(join(directory, 'moved.bin'));
     unlinkSync(join(directory, 'gone.bin'));
-  });
+  };
 
   it('--prune keeps an asset that was moved out of the folder, and does not count it in the prompt', async () => {
+    await syncThenMoveOneAssetAndDeleteTwoFiles();
     const dryRun = await prune(['-n']);
     expect(dryRun.stderr).toContain('move 1 asset to the trash');
     expect(dryRun.stdout).not.toContain('moved.bin');
@@ -63,6 +64,7 @@ describe('upload --sync --prune after a move on the service', () => {
   });
 
   it('--sync uploads a restored file again if its asset was moved out of the folder', async () => {
+    await syncThenMoveOneAssetAndDeleteTwoFiles();
     await prune();
     writeFileAt('moved.bin');
     await prune();
@@ -70,12 +72,14 @@ describe('upload --sync --prune after a move on the service', () => {
   });
 
   it('--prune trashes the asset of a deleted file if it was moved to a subfolder', async () => {
+    await syncThenMoveOneAssetAndDeleteTwoFiles();
     keepFolder.parent = service.folders.find(({ name }) => name === 'F')?.uid;
     await prune();
     expect(assetNames()).toEqual(['stays.bin']);
   });
 
   it('--prune keeps an asset that was moved to the top level', async () => {
+    await syncThenMoveOneAssetAndDeleteTwoFiles();
     for (const asset of service.assets.values()) if (asset.name === 'moved.bin') asset.folder = undefined;
     expect((await prune()).stderr).toContain('its asset is kept, because it was moved to /');
     expect(assetNames()).toEqual(['moved.bin', 'stays.bin']);

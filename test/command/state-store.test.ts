@@ -160,11 +160,11 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
 });
 
 describe('a damaged receipt database', () => {
-  beforeEach(async () => {
+  const uploadAllAndRemoveWriteAheadLog = async () => {
     expect((await upload()).code).toBe(0);
     // No write-ahead log, like after a checkpoint by another process.
     for (const each of ['-wal', '-shm']) rmSync(`${storePath()}${each}`, { force: true });
-  });
+  };
 
   const overwriteBytes = (path: string, offset: number, bytes: Buffer) => {
     const content = readFileSync(path);
@@ -201,6 +201,7 @@ describe('a damaged receipt database', () => {
   it.each(damages)(
     'upload and doctor reject a receipt database that %s (%s), and upload --force creates a new one',
     async (damageName, code, damage) => {
+      await uploadAllAndRemoveWriteAheadLog();
       damage();
       const refused = await upload();
       expect([errorOf(refused), service.requestCount]).toEqual([errors[code], 0]);
@@ -225,6 +226,7 @@ describe('a damaged receipt database', () => {
     ['a directory', () => mkdirSync(storePath())],
     ['a device', () => symlinkSync('/dev/null', storePath())],
   ])('upload, uploads ls and doctor fail without hanging if the receipt database is %s', async (_what, make) => {
+    await uploadAllAndRemoveWriteAheadLog();
     rmSync(storePath());
     make();
     const refused = await upload();
@@ -235,6 +237,7 @@ describe('a damaged receipt database', () => {
   });
 
   it('upload exits with 14 and keeps the receipt database if a newer mediactl has written it', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     openStore((db) => db.exec('PRAGMA user_version = 99'));
     const refused = await upload();
     expect(errorOf(refused)).toEqual(errorInTable('state_newer'));
@@ -245,6 +248,7 @@ describe('a damaged receipt database', () => {
   });
 
   it('upload adds an id to the receipt database of an older mediactl, and detects later that it is missing', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     rmSync(join(state, 'receipts.id'));
     openStore((db) => db.exec('PRAGMA application_id = 0'));
     expect((await upload()).records[0].outcome).toBe('skipped');
@@ -256,6 +260,7 @@ describe('a damaged receipt database', () => {
   it.each(['last-upload', 'receipts.db-reserve', 'runs.lock'])(
     'upload does not write to the target of a symbolic link in place of %s',
     async (name) => {
+      await uploadAllAndRemoveWriteAheadLog();
       const [link, target] = [join(state, name), join(cli.home, 'target')];
       rmSync(link, { force: true });
       symlinkSync(target, link);
@@ -270,6 +275,7 @@ describe('a damaged receipt database', () => {
   );
 
   it('upload uses a receipt database that is a symbolic link to another file', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     const elsewhere = join(cli.home, 'elsewhere.db');
     renameSync(storePath(), elsewhere);
     symlinkSync(elsewhere, storePath());
@@ -280,6 +286,7 @@ describe('a damaged receipt database', () => {
   });
 
   it('upload exits with 14 and creates no asset if it cannot write its lock file', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     rmSync(join(state, 'runs'), { recursive: true });
     writeFileSync(join(state, 'runs'), '');
     writeFileSync(join(directory, 'one more.bin'), 'more');
@@ -290,6 +297,7 @@ describe('a damaged receipt database', () => {
   });
 
   it('upload skips uploaded files after the state directory is moved', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     renameSync(state, `${state} of before`);
     state = `${state} of before`;
     expect((await upload()).records[0].outcome).toBe('skipped');
@@ -350,12 +358,13 @@ const lockStore = async () => {
 };
 
 describe('a locked receipt database', () => {
-  beforeEach(async () => {
+  const uploadAllAndAddOneFile = async () => {
     expect((await upload()).code).toBe(0);
     writeFileSync(join(directory, 'one more.bin'), 'more');
-  });
+  };
 
   it('upload waits with one warning while another program locks the receipt database', async () => {
+    await uploadAllAndAddOneFile();
     const lockingProcess = await lockStore();
     const waitingRun = await upload([], {
       onStderr: (text) => void (text.includes('; waiting') && lockingProcess.stdin.end()),
@@ -365,6 +374,7 @@ describe('a locked receipt database', () => {
   });
 
   it('upload exits with state_locked if the receipt database stays locked; --force uploads without it', async () => {
+    await uploadAllAndAddOneFile();
     await lockStore();
     const refused = await upload([], { clock: acceleratedClock() });
     expect(service.requestCount).toBe(0);

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { acceleratedClock } from '../support/clock.ts';
 import { respondWith } from '../support/fault-proxy.ts';
 import { pseudoRandomBytes, writeRandomFile } from '../support/files.ts';
@@ -157,7 +157,7 @@ describe('files that change during an upload', () => {
   });
 
   describe('after a dropped connection within a chunk', () => {
-    beforeEach(async () => {
+    const dropConnectionWithinThirdChunk = async () => {
       utimesSync(setup.path, new Date('2026-01-01'), new Date('2026-01-01'));
       // The connection drops within the third chunk, and HEAD fails: the service has bytes that were never acknowledged.
       let cut = 0;
@@ -168,7 +168,7 @@ describe('files that change during an upload', () => {
       expect((await setup.upload()).code).toBe(7);
       setup.fault = () => undefined;
       setup.faultProxy.requests.length = 0;
-    });
+    };
     const removeChecksumHeader = () => {
       setup.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
     };
@@ -179,6 +179,7 @@ describe('files that change during an upload', () => {
     };
 
     it('upload exits with 13 before it sends a byte if the file was edited after a partial chunk', async () => {
+      await dropConnectionWithinThirdChunk();
       writeFileSync(setup.path, pseudoRandomBytes(setup.bytes.length, 'edited'));
       const { code, record } = await setup.upload();
       expect([code, record.error.code]).toEqual([13, 'file_changed']);
@@ -191,6 +192,7 @@ describe('files that change during an upload', () => {
     ])(
       'upload resumes at the offset of the service if the file was %s after a partial chunk',
       async (_what, change) => {
+        await dropConnectionWithinThirdChunk();
         change();
         const { record } = await setup.upload();
         expect(record.resumed_from_bytes).toBe(2 * chunkBytes + 20_000);
@@ -200,6 +202,7 @@ describe('files that change during an upload', () => {
     );
 
     it('upload resumes at the offset of the service if the stored offset is older', async () => {
+      await dropConnectionWithinThirdChunk();
       const { id } = setup.storedEntry();
       const olderState = { offset: chunkBytes, mayBeWhole: false, prefix: undefined };
       changeStoredUpload(setup.stateDir, id, (entry) => ({ ...entry, ...olderState }));
@@ -210,6 +213,7 @@ describe('files that change during an upload', () => {
     });
 
     it('upload exits with 13 and checksum_mismatch if sent but unacknowledged bytes were edited', async () => {
+      await dropConnectionWithinThirdChunk();
       editButKeepTime({ at: 2 * chunkBytes });
       for (const _run of [1, 2]) {
         const { code, record } = await setup.upload();
@@ -219,6 +223,7 @@ describe('files that change during an upload', () => {
     });
 
     it('upload leaves the file unverified if unacknowledged bytes were edited and the service sends no checksum', async () => {
+      await dropConnectionWithinThirdChunk();
       removeChecksumHeader();
       editButKeepTime({ at: 2 * chunkBytes });
       expect((await setup.upload()).record).toMatchObject({ error: null, verified: null });

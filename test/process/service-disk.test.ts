@@ -101,7 +101,7 @@ async function startOnSmallDisk({ sizeMiB }: { sizeMiB: number }) {
   const outside = join('/proc', String(started.child.pid), 'root', mount);
   const filler = join(outside, 'filler');
   /** Fills the disk, but for a number of bytes. */
-  const fill = (leaving = 0) => {
+  const fill = ({ leavingBytes = 0 } = {}) => {
     for (let block = MiB; block >= 1; ) {
       try {
         appendFileSync(filler, Buffer.alloc(block, 1));
@@ -110,7 +110,7 @@ async function startOnSmallDisk({ sizeMiB }: { sizeMiB: number }) {
         block = Math.floor(block / 16);
       }
     }
-    truncateSync(filler, statSync(filler).size - leaving);
+    truncateSync(filler, statSync(filler).size - leavingBytes);
   };
   const dataDir = join(outside, 'data');
   return { started, dataDir, fill, empty: () => rmSync(filler), ...(await connectTo(started, dataDir)) };
@@ -206,7 +206,7 @@ describe('full disk', { tags: 'user-namespaces' }, () => {
     const clip = readFileSync(fixturePath('clip.mp4'));
     const { location, asset_uid } = await createUploadOfSize(clip.length, 'clip.mp4');
     expect((await patch(location, 0, clip.subarray(0, -1))).status).toBe(204);
-    disk.fill(Math.floor(clip.length / 2)); // room for the last byte and the store, but not for the segments
+    disk.fill({ leavingBytes: Math.floor(clip.length / 2) }); // room for the last byte and the store, but not for the segments
     expect((await patch(location, clip.length - 1, clip.subarray(-1))).status).toBe(204);
     while (!/waiting for storage, retrying in .*: /.test(service.output())) await sleep(20);
     expect(isAlive()).toBe(true);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { assumptions } from '../../src/contract/assumptions.ts';
 import { Cli } from '../support/cli.ts';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 /*
@@ -47,9 +47,9 @@ function check(name: string, assumptionIds: readonly string[], verify: () => Pro
 }
 
 /** Runs a command and expects an exit code. @returns its output */
-async function runMediactl(args: readonly string[], code = 0) {
+async function runMediactl(args: readonly string[], { exitCode = 0 } = {}) {
   const ran = await cli.run(args);
-  expect([ran.code, ran.stderr], args.join(' ')).toEqual([code, expect.any(String)]);
+  expect([ran.code, ran.stderr], args.join(' ')).toEqual([exitCode, expect.any(String)]);
   return ran;
 }
 const writeFileNamed = (name: string, content: string | Buffer) => {
@@ -86,7 +86,7 @@ describe('read-only checks', () => {
     await runMediactl(['ls', '/', '--json']);
   });
   check('the service returns no asset for an unknown uid', [], async () => {
-    await runMediactl(['get', '00000000-0000-4000-8000-000000000000'], 3);
+    await runMediactl(['get', '00000000-0000-4000-8000-000000000000'], { exitCode: 3 });
   });
 });
 
@@ -101,7 +101,7 @@ describe.skipIf(isReadOnly)('write checks', () => {
     await runMediactl(['ls', `${folder}/three/two`]);
   });
   check('mediactl refuses a folder name with a slash', [], async () => {
-    await runMediactl(['folders', 'rename', `${folder}/three`, 'a/b'], 2);
+    await runMediactl(['folders', 'rename', `${folder}/three`, 'a/b'], { exitCode: 2 });
   });
   check('the service stores an upload and confirms its checksum', [], async () => {
     const record = await uploadFile('notes.md', `# ${folder}`);
@@ -109,7 +109,7 @@ describe.skipIf(isReadOnly)('write checks', () => {
     uid = record.asset_uid;
   });
   check('the service stores an upload of several chunks', [], async () => {
-    const path = writeFileNamed('large.bin', someBytes(300_000, folder));
+    const path = writeFileNamed('large.bin', pseudoRandomBytes(300_000, folder));
     const [record] = await cli.json(['upload', path, folder, '--chunk-size', '64KiB', '--force']);
     expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
   });
@@ -151,7 +151,7 @@ describe.skipIf(isReadOnly)('write checks', () => {
   });
   check('the service does not return a deleted asset', [], async () => {
     await runMediactl(['rm', uid, '--yes']);
-    await runMediactl(['get', uid], 3);
+    await runMediactl(['get', uid], { exitCode: 3 });
   });
   check('the service deletes folders and their contents', ['A04'], async () => {
     await runMediactl(['rm', '-r', folder, '--yes']);

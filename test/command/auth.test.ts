@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { startSandbox, type TestSandbox, unlessStrict } from '../support/sandbox.ts';
+import { forSandboxMode, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ const login = (...args: string[]) =>
 
 describe('auth login', () => {
   it('auth login saves the key from stdin in a file of mode 0600 and prints the profile', async () => {
-    const workspace = unlessStrict('Main', sandbox.workspace);
+    const workspace = forSandboxMode({ normal: 'Main', strict: sandbox.workspace });
     const { code, stdout, stderr } = await login('--profile', 'main', '--workspace', workspace);
     expect(code).toBe(0);
     expect(stdout).toBe(`profile\tmain\nbase_url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey_in\tfile\n`);
@@ -34,7 +34,7 @@ describe('auth login', () => {
 
   it('auth login selects the primary workspace by default', async () => {
     const { stdout } = await login();
-    expect(stdout.includes(`workspace\t${sandbox.workspace}\n`)).toBe(unlessStrict(true, false));
+    expect(stdout.includes(`workspace\t${sandbox.workspace}\n`)).toBe(forSandboxMode({ normal: true, strict: false }));
   });
 
   it('auth login exits with 4 and saves nothing if the key is rejected, unless --skip-verify is given', async () => {
@@ -108,12 +108,13 @@ describe('auth login of an existing profile', () => {
 });
 
 describe('several profiles', () => {
-  beforeEach(async () => {
+  const logInAsOneThenTwo = async () => {
     await login('--profile', 'one');
     await login('--profile', 'two');
-  });
+  };
 
   it('auth login prints how to switch back if it changes the current profile', async () => {
+    await logInAsOneThenTwo();
     const { stderr } = await login('--profile', 'three');
     expect(stderr).toContain('three is now the current profile; back: mediactl auth switch two');
     expect((await cli.run(['auth', 'switch', 'two'])).code).toBe(0);
@@ -121,6 +122,7 @@ describe('several profiles', () => {
   });
 
   it('auth ls marks the current profile, and auth switch and auth logout change it', async () => {
+    await logInAsOneThenTwo();
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('one\ntwo\n');
     expect((await cli.run(['auth', 'switch', 'one'])).code).toBe(0);
     const profiles = await cli.json(['auth', 'ls']);
@@ -135,6 +137,7 @@ describe('several profiles', () => {
   });
 
   it('auth switch and auth logout exit with 2 and list the profiles if the profile does not exist', async () => {
+    await logInAsOneThenTwo();
     for (const args of [
       ['switch', 'x'],
       ['logout', 'x'],
@@ -147,6 +150,7 @@ describe('several profiles', () => {
   });
 
   it('auth logout --all without a terminal exits with 2 unless --yes is given', async () => {
+    await logInAsOneThenTwo();
     const { code, stderr } = await cli.run(['auth', 'logout', '--all']);
     expect([code, stderr.includes('mediactl auth logout --all --yes')]).toEqual([2, true]);
     expect((await cli.run(['auth', 'logout', '--all', '--yes'])).code).toBe(0);
@@ -227,26 +231,21 @@ describe('CI environment', () => {
   });
 
   it('assets ls exits with 4 and reports a missing base URL if only the API key is set', async () => {
-    const { code, stderr } = await cli.run(['assets', 'ls'], {
-      environment: { MEDIACTL_API_KEY: sandbox.key },
-    });
+    const { code, stderr } = await cli.run(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: sandbox.key } });
     expect([code, stderr.split('\n')[0]]).toEqual([4, 'error: no base URL']);
   });
 });
 
 describe('setting precedence', () => {
   it('the workspace comes from the flag, then the variable, then .mediactl.json, then the profile', async () => {
-    const main = unlessStrict('Main', sandbox.workspace);
+    const main = forSandboxMode({ normal: 'Main', strict: sandbox.workspace });
     await login('--profile', 'main', '--workspace', main);
     const archiveUid = (await cli.json(['workspaces', 'ls']))[1].uid;
-    const archive = unlessStrict('Archive', archiveUid);
+    const archive = forSandboxMode({ normal: 'Archive', strict: archiveUid });
     const workspaceOf = async (args: string[], environment = {}, cwd = cli.home) => {
       const file = join(cli.home, 'a.txt');
       writeFileSync(file, 'text');
-      const upload = await cli.run(['upload', file, '--dry-run', '--json', ...args], {
-        environment,
-        cwd,
-      });
+      const upload = await cli.run(['upload', file, '--dry-run', '--json', ...args], { environment, cwd });
       return upload.code === 0 ? JSON.parse(upload.stdout)[0].workspace_uid : upload.stderr;
     };
     const subfolder = join(cli.home, 'project/deep');

@@ -5,13 +5,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
-import { fastClock, optionalClock } from '../support/clock.ts';
+import { acceleratedClock, acceleratedClockInProcess } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
-import { after, cut as dropConnection, FakeService, refuse } from '../support/fake-service.ts';
+import { dropConnection, FakeService, handleThen, respondWithError } from '../support/fake-service.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 
-const handleThenDropConnection = after(dropConnection);
+const handleThenDropConnection = handleThen(dropConnection);
 
 async function setUp(options: Parameters<typeof FakeService.start>[0] = {}) {
   const service = await FakeService.start(options);
@@ -24,9 +24,9 @@ async function setUp(options: Parameters<typeof FakeService.start>[0] = {}) {
     writeFileSync(path, text);
     return path;
   };
-  const runCli = (...args: string[]) => cli.run(args, { clock: optionalClock(50) });
+  const runCli = (...args: string[]) => cli.run(args, { clock: acceleratedClockInProcess({ speed: 50 }) });
   const upload = (...args: string[]): Promise<UploadRecord[]> =>
-    cli.json(['upload', ...args], { clock: optionalClock(50) });
+    cli.json(['upload', ...args], { clock: acceleratedClockInProcess({ speed: 50 }) });
   return { service, cli, directory, writeFile, runCli, upload };
 }
 
@@ -192,7 +192,7 @@ describe('upload --prune', () => {
     writeFile('stays.bin');
     await runCli(...syncArgs(directory));
     for (const path of paths) unlinkSync(path);
-    service.fault = ({ method }) => (method === 'DELETE' ? refuse(403) : undefined);
+    service.fault = ({ method }) => (method === 'DELETE' ? respondWithError(403) : undefined);
     const { code, stderr } = await runCli(...syncArgs(directory));
     expect([code, stderr]).toEqual([5, expect.not.stringContaining('moved')]);
     expect(service.completeAssets).toHaveLength(4);
@@ -290,7 +290,7 @@ describe('upload --results', () => {
 
   it('upload --results on a full disk uploads all files and then exits with 1', async () => {
     const { directory, runCli, service } = await setUp();
-    writeManyFiles(directory, 20);
+    writeManyFiles(directory, { count: 20 });
     const result = await runCli('upload', '--flatten', directory, '--results', '/dev/full', '--json');
     expect(errorOf(result)).toEqual({
       code: 'write_failed',
@@ -305,15 +305,15 @@ describe('upload --results', () => {
 describe('stopped uploads', () => {
   it('an upload that stops at 402 reports each file as a record or as remaining', async () => {
     const { directory, cli, service } = await setUp();
-    writeManyFiles(directory, 12);
+    writeManyFiles(directory, { count: 12 });
     let createRequests = 0;
     service.fault = ({ method, path }) => {
       if (method !== 'POST' || path !== '/upload/') return undefined;
       createRequests++;
-      return createRequests <= 3 ? dropConnection : createRequests > 6 ? refuse(402) : undefined;
+      return createRequests <= 3 ? dropConnection : createRequests > 6 ? respondWithError(402) : undefined;
     };
     const args = ['upload', '--flatten', directory, '--json', '--transfers', '1'];
-    const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(50) });
+    const { code, stdout, stderr } = await cli.run(args, { clock: acceleratedClock({ speed: 50 }) });
     expect(code).toBe(7);
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
     expect(JSON.parse(stdout).length + error.details.files_remaining_count).toBe(12);
@@ -321,15 +321,15 @@ describe('stopped uploads', () => {
 
   it('upload reports every file in records and events if the search for empty assets fails (503)', async () => {
     const { directory, cli, service } = await setUp();
-    writeManyFiles(directory, 6);
+    writeManyFiles(directory, { count: 6 });
     let createRequests = 0;
     service.fault = ({ method, path }) => {
       // Fails only the list of the newest assets, in which empty ones are searched.
-      if (method === 'GET' && path.includes('ordering=')) return refuse(503);
+      if (method === 'GET' && path.includes('ordering=')) return respondWithError(503);
       return method === 'POST' && path === '/upload/' && ++createRequests <= 2 ? handleThenDropConnection : undefined;
     };
     const args = ['upload', '--flatten', directory, '--json', '--progress', 'json', '--max-wait', '30s'];
-    const { code, stdout, stderr } = await cli.run(args, { clock: fastClock(200) });
+    const { code, stdout, stderr } = await cli.run(args, { clock: acceleratedClock({ speed: 200 }) });
     expect([code, outcomes(JSON.parse(stdout))]).toEqual([0, Array(6).fill('uploaded')]);
     const events = stderr
       .split('\n')
@@ -342,8 +342,8 @@ describe('stopped uploads', () => {
 
   it('upload --wait exits with 5 if the key cannot read assets, after it has uploaded files', async () => {
     const { directory, runCli, service } = await setUp();
-    writeManyFiles(directory, 4);
-    service.fault = ({ method }) => (method === 'GET' ? refuse(403) : undefined);
+    writeManyFiles(directory, { count: 4 });
+    service.fault = ({ method }) => (method === 'GET' ? respondWithError(403) : undefined);
     expect((await runCli('upload', '--flatten', directory, '--wait')).code).toBe(5);
     expect(service.completeAssets.length).toBeGreaterThan(0);
   });
@@ -372,7 +372,7 @@ describe('stopped uploads', () => {
 
 it('upload opens one connection with --transfers 1, and at most eight more with --transfers 8', async () => {
   const { directory, upload, service } = await setUp();
-  writeManyFiles(directory, 24);
+  writeManyFiles(directory, { count: 24 });
   await upload('--flatten', directory, '--transfers', '1');
   expect(service.connections.size).toBe(1);
   await upload('--flatten', directory, '--force', '--transfers', '8');
@@ -381,7 +381,7 @@ it('upload opens one connection with --transfers 1, and at most eight more with 
 
 it('upload --create-folders exits with 2 if --reserve-requests equals the rate limit', async () => {
   const { directory, runCli } = await setUp({ limit: { requests: 50, windowMs: 60_000 } });
-  writeManyFiles(directory, 3);
+  writeManyFiles(directory, { count: 3 });
   const { code, stderr } = await runCli(
     'upload',
     directory,
@@ -399,7 +399,7 @@ it('upload --create-folders exits with 2 if --reserve-requests equals the rate l
 
 it('upload exits with 2 if --reserve-requests exceeds a rate limit that was not known before', async () => {
   const { directory, runCli } = await setUp({ limit: { requests: 50, windowMs: 3_000_000 } });
-  writeManyFiles(directory, 3);
+  writeManyFiles(directory, { count: 3 });
   const { code, stderr } = await runCli('upload', '--flatten', directory, '--reserve-requests', '5000');
   expect([code, stderr]).toEqual([2, expect.stringContaining('a reserve of 5000 requests allows none')]);
 });
@@ -412,7 +412,7 @@ it.each([
   ['json', 9],
 ])('upload --progress %s of %i file(s) reports the rate limit when the wait begins', async (mode, fileCount) => {
   const { directory, cli } = await setUp({ limit: { requests: 3, windowMs: 3_000_000 } });
-  writeManyFiles(directory, fileCount);
+  writeManyFiles(directory, { count: fileCount });
   const interruption = new AbortController();
   const interruptAtRateLimit = (text: string) => {
     if (/rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate_limited","until"/.test(text))

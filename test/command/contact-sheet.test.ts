@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { numberedUid } from '../support/fake-library.ts';
 import { FakeService, type MediaResponder, sendBytes } from '../support/fake-service.ts';
-import { fixturePath, startSandbox, unlessStrict } from '../support/sandbox.ts';
+import { fixturePath, forSandboxMode, startSandbox } from '../support/sandbox.ts';
 
 const picture = readFileSync(fixturePath('still.jpg'));
 const sendPicture = sendBytes(picture, 'image/jpeg');
@@ -48,9 +48,11 @@ describe('assets ls --html', () => {
     expect(secondRun).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' });
     const { stdout, stderr } = await cli.run(['videos', 'ls', '--html', path, '--yes']);
     expect(stdout.split('\n').slice(0, 2)).toEqual([`saved\t${path}`, 'assets\t20']);
-    expect(stderr).toContain(unlessStrict('--all for all', '20 of 20')); // strict mode omits the total
+    expect(stderr).toContain(forSandboxMode({ normal: '--all for all', strict: '20 of 20' })); // strict mode omits the total
     const videosPage = readFileSync(path, 'utf8');
-    expect(videosPage).toContain(unlessStrict('the first 20 assets (more not shown), ', '20 assets, '));
+    expect(videosPage).toContain(
+      forSandboxMode({ normal: 'the first 20 assets (more not shown), ', strict: '20 assets, ' }),
+    );
     await sandbox.end();
   });
 
@@ -143,7 +145,7 @@ describe('assets ls --html file', () => {
     const path = join(cli.home, 'sheet.html');
     writeFileSync(path, 'mine');
     const refused = await cli.run(['assets', 'ls', '--html', path]);
-    expect([refused.code, readFileSync(path, 'utf8'), service.requests]).toEqual([2, 'mine', 0]);
+    expect([refused.code, readFileSync(path, 'utf8'), service.requestCount]).toEqual([2, 'mine', 0]);
     expect(refused.stderr).toContain('use another path with --html, or --yes');
     expect((await cli.run(['assets', 'ls', '--html', path, '--yes'])).code).toBe(0);
     expect(readFileSync(path, 'utf8')).toContain('asset 2');
@@ -185,7 +187,7 @@ describe('assets ls --html file', () => {
     const cli = createCli(service.url);
     const path = join(cli.home, 'sheet.html');
     const { code, stderr } = await cli.run(['assets', 'ls', '--html', path, '--dry-run']);
-    expect([code, existsSync(path), service.requests]).toEqual([0, false, 0]);
+    expect([code, existsSync(path), service.requestCount]).toEqual([0, false, 0]);
     expect(stderr).toContain(`would write a page of thumbnails to ${path}`);
   });
 });

@@ -3,15 +3,15 @@ import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
 import { assetUid } from '../support/fake-library.ts';
 import { serveAsset } from '../support/fake-service.ts';
 import { FileServer } from '../support/file-server.ts';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 
 const fileSize = 300_000;
-const firstVersion = someBytes(fileSize, 'the first version');
+const firstVersion = pseudoRandomBytes(fileSize, 'the first version');
 
 /** A media response of a CDN that may drop, truncate or change the file. */
 type MediaReply = {
@@ -46,7 +46,7 @@ beforeEach(() => {
   cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_WORKSPACE: assetUid });
 });
 
-const secondVersion = someBytes(fileSize, 'another version');
+const secondVersion = pseudoRandomBytes(fileSize, 'another version');
 
 const cutReply: MediaReply = {
   headers: { ...videoHeaders, 'content-length': fileSize },
@@ -121,15 +121,8 @@ const resumeCases: ResumeCase[] = [
   [
     'Last-Modified without an ETag',
     [
-      {
-        ...cutReply,
-        headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
-      },
-      (from) =>
-        part(from, fileSize, firstVersion, {
-          etag: '',
-          'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT',
-        }),
+      { ...cutReply, headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' } },
+      (from) => part(from, fileSize, firstVersion, { etag: '', 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' }),
     ],
     fileSize,
     0,
@@ -151,12 +144,7 @@ const resumeCases: ResumeCase[] = [
   ],
   [
     'the whole file in chunked encoding',
-    [
-      {
-        headers: { 'content-type': 'video/mp4', 'transfer-encoding': 'chunked' },
-        body: firstVersion,
-      },
-    ],
+    [{ headers: { 'content-type': 'video/mp4', 'transfer-encoding': 'chunked' }, body: firstVersion }],
     fileSize,
     0,
   ],
@@ -207,31 +195,18 @@ const resumeCases: ResumeCase[] = [
   [
     'a part of another version with another Last-Modified',
     [
-      {
-        ...cutReply,
-        headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
-      },
-      (from) =>
-        part(from, fileSize, secondVersion, {
-          etag: '',
-          'last-modified': 'Sun, 02 Mar 2025 00:00:00 GMT',
-        }),
+      { ...cutReply, headers: { 'content-length': fileSize, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' } },
+      (from) => part(from, fileSize, secondVersion, { etag: '', 'last-modified': 'Sun, 02 Mar 2025 00:00:00 GMT' }),
     ],
     fileSize,
     13,
   ],
-  ['a part of a longer file', [cutReply, (from) => part(from, 600_000, someBytes(600_000))], fileSize, 13],
+  ['a part of a longer file', [cutReply, (from) => part(from, 600_000, pseudoRandomBytes(600_000))], fileSize, 13],
   ['a part at another offset', [cutReply, (from) => part(from - 1, fileSize)], fileSize, 13],
   ['a part that was not requested', [part(0, 10)], fileSize, 13],
   [
     'a third of the file without Content-Length',
-    [
-      {
-        headers: { 'content-type': 'video/mp4' },
-        body: firstVersion.subarray(0, 100_000),
-        endsWithConnection: true,
-      },
-    ],
+    [{ headers: { 'content-type': 'video/mp4' }, body: firstVersion.subarray(0, 100_000), endsWithConnection: true }],
     fileSize,
     13,
   ],
@@ -239,12 +214,7 @@ const resumeCases: ResumeCase[] = [
   ['an empty 204 response', [{ status: 204, headers: {}, body: Buffer.alloc(0) }], null, 13],
   [
     'a web page',
-    [
-      {
-        headers: { 'content-type': 'text/html; charset=utf-8' },
-        body: Buffer.from('<html>Log in</html>'),
-      },
-    ],
+    [{ headers: { 'content-type': 'text/html; charset=utf-8' }, body: Buffer.from('<html>Log in</html>') }],
     null,
     13,
   ],
@@ -256,12 +226,7 @@ const resumeCases: ResumeCase[] = [
   ],
   [
     'a complete response that is shorter than the recorded size',
-    [
-      {
-        headers: { ...videoHeaders, 'content-length': 1000 },
-        body: firstVersion.subarray(0, 1000),
-      },
-    ],
+    [{ headers: { ...videoHeaders, 'content-length': 1000 }, body: firstVersion.subarray(0, 1000) }],
     fileSize,
     13,
   ],
@@ -327,7 +292,7 @@ async function downloadFilm(replies: Script[], recordedSize: number | null, extr
   const path = join(cli.home, 'film.mp4');
   const result = await cli.run(['assets', 'download', assetUid, '-o', path, ...extraArgs], {
     environment: { MEDIACTL_BASE_URL: service },
-    clock: fastClock(),
+    clock: acceleratedClock(),
   });
   return { ...result, path, requestedRanges };
 }
@@ -373,7 +338,7 @@ it('download restarts at offset 0 if the file changes while the connection is do
   mediaServer.fault = ({ nth }) => (nth === 1 ? { cutAfterBytes: 100_000 } : undefined);
   const service = await serveAsset({ type: 'video', source_url: { url: mediaServer.url } });
   const path = join(cli.home, 'film.mp4');
-  const clock = fastClock();
+  const clock = acceleratedClock();
   const { code } = await cli.run(['assets', 'download', assetUid, '-o', path], {
     environment: { MEDIACTL_BASE_URL: service },
     clock: {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
-import { someBytes } from '../support/files.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { Random } from '../support/random.ts';
 
@@ -27,7 +27,7 @@ class FaultyCdn {
     this.random = random;
     const size = random.pick([1, 1000, 70_000, 300_000]);
     const other = random.chance(0.5) ? size : size + 1 + random.below(1000);
-    this.versions = [someBytes(size, 'first'), someBytes(other, 'second')];
+    this.versions = [pseudoRandomBytes(size, 'first'), pseudoRandomBytes(other, 'second')];
     const [etag, dated] = [random.chance(0.7), random.chance(0.5)];
     this.supports = { etag, modified: dated, length: random.chance(0.9), ranges: random.chance(0.8) };
     this.#faultsLeft = random.below(6);
@@ -106,7 +106,7 @@ it.each(Array.from({ length: 400 }, (_, n) => n + 1))(
     if (hasOldFile) writeFileSync(path, 'what was there before');
     const { code, stderr } = await cli.run(['assets', 'download', uid, '-o', path, '--yes'], {
       environment: { MEDIACTL_BASE_URL: service },
-      clock: fastClock(1000),
+      clock: acceleratedClock({ speed: 1000 }),
       signal: interruption.signal,
     });
     const details = [seed, cdn.supports, recordedSize, cdn.log, code, stderr];

@@ -13,14 +13,14 @@ import { inherited } from '../support/environment.ts';
 import { errorOf } from '../support/errors.ts';
 import { assetUid } from '../support/fake-library.ts';
 import { serveAsset } from '../support/fake-service.ts';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
 const { setup, account } = setUpCli();
 
 const fileSize = 300_000;
-const film = someBytes(fileSize);
+const film = pseudoRandomBytes(fileSize);
 const filmHeaders = { 'content-type': 'video/mp4', 'content-length': fileSize };
 const sendFilm = (response: ServerResponse) => response.writeHead(200, filmHeaders).end(film);
 
@@ -109,9 +109,7 @@ describe('download from the sandbox', () => {
     for (const otherFile of [join(setup.cli.home, otherPartFile), `${path}.orig`]) writeFileSync(otherFile, 'left');
     isStalled = false;
     const environment = { MEDIACTL_BASE_URL: service };
-    const { code } = await setup.cli.run(['assets', 'download', assetUid, '-o', path], {
-      environment,
-    });
+    const { code } = await setup.cli.run(['assets', 'download', assetUid, '-o', path], { environment });
     expect([code, partFiles(), existsSync(`${path}.orig`)]).toEqual([0, [otherPartFile], true]);
   });
 
@@ -122,9 +120,7 @@ describe('download from the sandbox', () => {
       sendFilm(response);
     });
     const environment = { MEDIACTL_BASE_URL: service };
-    const { code, stderr } = await setup.cli.run(['assets', 'download', assetUid, '-o', path], {
-      environment,
-    });
+    const { code, stderr } = await setup.cli.run(['assets', 'download', assetUid, '-o', path], { environment });
     expect([code, stderr]).toEqual([2, expect.stringContaining('already exists')]);
     expect(readFileSync(path, 'utf8')).toBe('mine');
     expect(readdirSync(setup.cli.home).filter((name) => name.endsWith('.part'))).toEqual([]);
@@ -133,9 +129,7 @@ describe('download from the sandbox', () => {
   it('download replaces a broken symbolic link', async () => {
     const path = join(setup.cli.home, 'film.mp4');
     symlinkSync('nowhere', path);
-    const environment = {
-      MEDIACTL_BASE_URL: await serveVideo(sendFilm),
-    };
+    const environment = { MEDIACTL_BASE_URL: await serveVideo(sendFilm) };
     const args = ['assets', 'download', assetUid, '-o', path];
     expect((await setup.cli.run(args, { environment })).code).toBe(0);
     expect(readFileSync(path).equals(film)).toBe(true);
@@ -151,10 +145,7 @@ describe('download from the sandbox', () => {
     });
     const download = (state: string) =>
       setup.cli.run(['assets', 'download', assetUid, '-o', path, '--yes'], {
-        environment: {
-          MEDIACTL_BASE_URL: service,
-          MEDIACTL_STATE_DIR: `${setup.cli.home}/${state}`,
-        },
+        environment: { MEDIACTL_BASE_URL: service, MEDIACTL_STATE_DIR: `${setup.cli.home}/${state}` },
       });
     const firstDownload = download('one');
     while (readdirSync(setup.cli.home).every((name) => !name.endsWith('.part'))) await sleep(20);

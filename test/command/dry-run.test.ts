@@ -8,7 +8,7 @@ import { describeCommand as describeTree } from '../../src/cli/reference/command
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { queryState, writeEntryText } from '../support/state-database.ts';
+import { queryState, writeStoredUploadText } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
@@ -180,7 +180,7 @@ it.each(commandNames)('%s -n changes no local file and sends no write request', 
       file: { sizeBytes: 1, mtimeNs: '1' },
       begunAt: '2026-01-01',
     };
-    writeEntryText(stateDir, 'abc', JSON.stringify(unfinishedUpload));
+    writeStoredUploadText(stateDir, 'abc', JSON.stringify(unfinishedUpload));
   });
   expect(code).toBe(nonZeroExits[name] ?? 0);
 });

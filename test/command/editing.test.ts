@@ -4,16 +4,16 @@ import type { CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { unlessStrict } from '../support/sandbox.ts';
+import { forSandboxMode } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
 const { account, setup } = setUpCli();
-const { create } = rawHttp(() => setup.sandbox);
+const { createUploadOfSize } = rawHttp(() => setup.sandbox);
 
 /** Creates assets without bytes, which is fast; each test finds its own by a unique word in the name. */
-const createAssets = async (count: number, word: string) => {
+const createAssets = async ({ count, word }: { count: number; word: string }) => {
   const uids = Array.from({ length: count }, async (_, n) => {
-    const response = await create(5, { asset_name: `${word} ${n}` });
+    const response = await createUploadOfSize(5, { asset_name: `${word} ${n}` });
     return (await response.json()).asset_uid as string;
   });
   return Promise.all(uids);
@@ -22,7 +22,7 @@ const countAssets = async (word: string) => (await setup.cli.json(['assets', 'ls
 
 describe('assets rm', () => {
   it('assets rm lists the assets in its prompt and deletes nothing if the answer is no', async () => {
-    await createAssets(2, 'asked');
+    await createAssets({ count: 2, word: 'asked' });
     const options: CliOptions = { tty: true, stdin: 'n\n' };
     const { code, stderr } = await setup.cli.run(['assets', 'rm', '--search', 'asked'], options);
     expect(code).toBe(130);
@@ -32,7 +32,7 @@ describe('assets rm', () => {
   });
 
   it('assets rm without a terminal exits with 2 and deletes nothing unless --yes is given', async () => {
-    const [uid] = await createAssets(1, 'unasked');
+    const [uid] = await createAssets({ count: 1, word: 'unasked' });
     const { code, stderr } = await setup.cli.run(['assets', 'rm', uid as string]);
     expect(code).toBe(2);
     expect(stderr).toContain('--yes');
@@ -41,7 +41,7 @@ describe('assets rm', () => {
   });
 
   it('assets rm exits with 2 above the limit of --max-delete, for filters and uids, even on a terminal', async () => {
-    const uids = await createAssets(4, 'bulky');
+    const uids = await createAssets({ count: 4, word: 'bulky' });
     for (const selection of [['--search', 'bulky'], uids]) {
       const args = ['assets', 'rm', ...selection, '--max-delete', '3'];
       for (const options of [{}, { tty: true, stdin: '4\n' }] satisfies CliOptions[]) {
@@ -55,7 +55,7 @@ describe('assets rm', () => {
   });
 
   it('assets rm of more than 100 assets requires their number to be typed; --yes is not enough', async () => {
-    const uids = await createAssets(101, 'many');
+    const uids = await createAssets({ count: 101, word: 'many' });
     const args = ['assets', 'rm', '--search', 'many'];
     expect((await setup.cli.run([...args, '--yes'])).code).toBe(2);
     expect((await setup.cli.run(['assets', 'rm', '-', '-y'], { stdin: uids.join('\n') })).code).toBe(2);
@@ -80,7 +80,7 @@ describe('assets rm', () => {
   });
 
   it('assets rm exits with 2 for -w, because the API cannot filter by workspace', async () => {
-    const [uid] = await createAssets(1, 'elsewhere');
+    const [uid] = await createAssets({ count: 1, word: 'elsewhere' });
     for (const selection of [[uid as string], ['--search', 'elsewhere']])
       expect((await setup.cli.run(['assets', 'rm', ...selection, '-w', 'Archive', '-y'])).code).toBe(2);
     expect(await countAssets('elsewhere')).toBe(1);
@@ -99,12 +99,9 @@ describe('assets rm', () => {
   });
 
   it('assets rm exits with 130 and prints "nothing was changed", but no error, if the answer is no', async () => {
-    const [uid] = await createAssets(1, 'declined');
+    const [uid] = await createAssets({ count: 1, word: 'declined' });
     for (const stdin of ['n\n', '\n', 'maybe\n']) {
-      const { code, stderr } = await setup.cli.run(['assets', 'rm', uid as string], {
-        tty: true,
-        stdin,
-      });
+      const { code, stderr } = await setup.cli.run(['assets', 'rm', uid as string], { tty: true, stdin });
       expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([130, 'nothing was changed']);
       expect(stderr).not.toContain('error');
     }
@@ -117,7 +114,7 @@ describe('assets rm', () => {
   });
 
   it('assets rm exits with 11, names each asset that fails and deletes the others', async () => {
-    const [first, second] = await createAssets(2, 'partly');
+    const [first, second] = await createAssets({ count: 2, word: 'partly' });
     const unknownUid = '00000000-0000-4000-8000-000000000000';
     const { code, stdout, stderr } = await setup.cli.run(['assets', 'rm', '-', '--yes', '--json'], {
       stdin: `${first}\n${unknownUid}\n${second}\n`,
@@ -136,7 +133,7 @@ describe('assets rm', () => {
   });
 
   it('assets rm stops after the first 403 if the key lacks the scope, and exits with 11', async () => {
-    const uids = await createAssets(20, 'kept');
+    const uids = await createAssets({ count: 20, word: 'kept' });
     const key = setup.sandbox.createKey('read', ['Read Assets']);
     const { code, stdout, stderr } = await setup.cli.run(['assets', 'rm', ...uids, '--yes', '--json', '--debug'], {
       environment: { MEDIACTL_API_KEY: key },
@@ -151,8 +148,8 @@ describe('assets rm', () => {
   });
 
   it('assets rm deletes the matches of a filter on all pages and nothing else', async () => {
-    await createAssets(130, 'deep');
-    await createAssets(1, 'other');
+    await createAssets({ count: 130, word: 'deep' });
+    await createAssets({ count: 1, word: 'other' });
     const { code } = await setup.cli.run(['assets', 'rm', '--search', 'deep', '--max-delete', '200', '-y']);
     expect(code).toBe(0);
     expect([await countAssets('deep'), await countAssets('other')]).toEqual([0, 1]);
@@ -160,7 +157,7 @@ describe('assets rm', () => {
 });
 
 it('assets rm exits with 130 if it is interrupted, and prints a record for every asset', async () => {
-  const uids = await createAssets(30, 'stopped');
+  const uids = await createAssets({ count: 30, word: 'stopped' });
   const interruption = new AbortController();
   const service = await startServer(async (_request, response) => {
     interruption.abort(new MediactlError('interrupted', { code: 'interrupted' }));
@@ -176,7 +173,7 @@ it('assets rm exits with 130 if it is interrupted, and prints a record for every
 });
 
 it('assets get exits with 11, names the missing assets and prints the others', async () => {
-  const [first, second] = await createAssets(2, 'shown');
+  const [first, second] = await createAssets({ count: 2, word: 'shown' });
   const unknownUid = '00000000-0000-4000-8000-000000000000';
   const args = ['assets', 'get', first as string, unknownUid, second as string, '--json'];
   const { code, stdout, stderr } = await setup.cli.run(args);
@@ -185,16 +182,16 @@ it('assets get exits with 11, names the missing assets and prints the others', a
 });
 
 it('assets ls prints a hint if there are more assets than it shows', async () => {
-  await createAssets(25, 'cut');
+  await createAssets({ count: 25, word: 'cut' });
   const listing = await setup.cli.run(['assets', 'ls', 'cut']);
   expect(listing.stdout.trimEnd().split('\n')).toHaveLength(20);
-  expect(listing.stderr).toBe(unlessStrict('20 of 25; --all for all, --limit for more\n', ''));
+  expect(listing.stderr).toBe(forSandboxMode({ normal: '20 of 25; --all for all, --limit for more\n', strict: '' }));
   expect((await setup.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe('');
 });
 
 describe('assets update', () => {
   it('assets update changes the name, the description and the tags of an asset', async () => {
-    const [uid] = await createAssets(1, 'updating');
+    const [uid] = await createAssets({ count: 1, word: 'updating' });
     const args = ['assets', 'update', uid as string, '--name', 'After', '--description', 'words'];
     expect(await setup.cli.json([...args, '--add-tag', 'sea'])).toEqual([
       { uid, name: 'After', outcome: 'updated', error: null },
@@ -209,8 +206,8 @@ describe('assets update', () => {
   });
 
   it('assets update by filter exits with 2 above --max-changes, and changes only the matches', async () => {
-    await createAssets(3, 'relabel');
-    await createAssets(1, 'bystander');
+    await createAssets({ count: 3, word: 'relabel' });
+    await createAssets({ count: 1, word: 'bystander' });
     const args = ['assets', 'update', '--search', 'relabel', '--add-tag', 'new', '--yes'];
     expect((await setup.cli.run([...args, '--max-changes', '2'])).code).toBe(2);
     expect(await setup.cli.json(args)).toHaveLength(3);
@@ -218,7 +215,7 @@ describe('assets update', () => {
   });
 
   it('assets update adds and removes single tags, and prints the tags that --set-tags replaces', async () => {
-    const [uid] = await createAssets(1, 'tagged');
+    const [uid] = await createAssets({ count: 1, word: 'tagged' });
     const update = (...args: string[]) => setup.cli.run(['assets', 'update', uid as string, ...args]);
     const tags = async () => (await setup.cli.json(['assets', 'get', uid as string]))[0].tags;
     await update('--add-tag', 'sea', '--add-tag', 'day');
@@ -242,16 +239,14 @@ describe('assets update', () => {
     [['--add-tag', 'a', '--remove-tag', 'a'], '--add-tag and --remove-tag both name a'],
   ])('assets update exits with 2 for the arguments %j', async (args, problem) => {
     const id = '00000000-0000-4000-8000-000000000000';
-    const { code, stderr } = await setup.cli.run(['assets', 'update', id, ...args], {
-      stdin: '{}',
-    });
+    const { code, stderr } = await setup.cli.run(['assets', 'update', id, ...args], { stdin: '{}' });
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
   });
 });
 
 it('assets update --set-tags of several assets prints the tags that each of them loses', async () => {
   const uids: string[] = [];
-  for (const uid of await createAssets(2, 'tagged')) {
+  for (const uid of await createAssets({ count: 2, word: 'tagged' })) {
     await setup.cli.run(['assets', 'update', uid, '--set-tags', 'sea']);
     uids.push(uid);
   }
@@ -289,6 +284,6 @@ it.each([
 );
 
 it('assets thumb exits with 3 if the asset has no thumbnail', async () => {
-  const [uid] = await createAssets(1, 'bare');
+  const [uid] = await createAssets({ count: 1, word: 'bare' });
   expect((await setup.cli.run(['assets', 'thumb', uid as string])).code).toBe(3);
 });

@@ -89,7 +89,7 @@ describe('embed domains', () => {
 describe('embed settings (A05 to A07)', () => {
   it('embed commands read and write the switch and the list under another known field name', async () => {
     const settings = { uid: workspaceUid, restriction_enabled: false, allowed_domains: [{ hostname: 'a.example' }] };
-    const { cli, writes } = await startProfileCli(
+    const { cli, writeRequests } = await startProfileCli(
       embedService(settings, (body, method) => {
         if (typeof body.restriction_enabled === 'boolean') settings.restriction_enabled = body.restriction_enabled;
         if (method === 'POST') settings.allowed_domains.push({ hostname: String(body.hostname) });
@@ -98,7 +98,7 @@ describe('embed settings (A05 to A07)', () => {
     expect((await cli.json(['embed', 'restrict'])).restriction_enabled).toBe(true);
     expect((await cli.run(['embed', 'domains', 'ls', '-q'])).stdout).toBe('a.example\n');
     expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).code).toBe(0);
-    expect(writes().map(({ body }) => body)).toEqual([{ restriction_enabled: true }, { hostname: 'b.example' }]);
+    expect(writeRequests().map(({ body }) => body)).toEqual([{ restriction_enabled: true }, { hostname: 'b.example' }]);
   });
 
   it.each([
@@ -112,14 +112,14 @@ describe('embed settings (A05 to A07)', () => {
     ...['watermark_enabled', 'protected_playback', 'has_limits', 'age_restricted'],
   ])('embed commands exit with 2, ask for the field name and write nothing if the only boolean is %s', async (name) => {
     const settings = { [name]: true, mode: 'open', domains: [] };
-    const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
+    const { cli, writeRequests } = await startProfileCli(embedService(settings, () => {}));
     for (const verb of ['show', 'restrict', 'unrestrict']) {
       const { code, stderr } = await cli.run(['embed', verb]);
       expect([verb, code]).toEqual([verb, 2]);
       expect(stderr).toContain(`field_names.embed_enabled NAME, with one of ${name}`);
       expect(stderr).toContain("or '!NAME' if true means that every site may embed");
     }
-    expect(writes()).toEqual([]);
+    expect(writeRequests()).toEqual([]);
     expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
   });
 
@@ -134,14 +134,14 @@ describe('embed settings (A05 to A07)', () => {
 
   it('embed commands invert the switch if field_names.embed_enabled is !NAME', async () => {
     const settings = { unrestricted: true, domains: ['a.example'] as string[] };
-    const { cli, writes, kept } = await startProfileCli(
+    const { cli, writeRequests, storedFieldNames } = await startProfileCli(
       embedService(settings, (body, method) => {
         if (method === 'POST') settings.domains.push(String(body.domain));
         else Object.assign(settings, body);
       }),
     );
     expect((await cli.run(['config', 'set', 'field_names.embed_enabled', '!unrestricted'])).code).toBe(0);
-    expect(kept()).toEqual({ embed_enabled: '!unrestricted' }); // the field names in the profile
+    expect(storedFieldNames()).toEqual({ embed_enabled: '!unrestricted' }); // the field names in the profile
     expect((await cli.run(['config', 'set', 'field_names.folder_parent', '!x'])).code).toBe(2);
     expect((await cli.run(['embed', 'show'])).stdout).toContain('restriction\toff: every domain');
     expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).stderr).toContain('the restriction is off');
@@ -150,7 +150,7 @@ describe('embed settings (A05 to A07)', () => {
     expect((await cli.run(['embed', 'restrict'])).stdout).toContain('restriction\ton:');
     expect(settings.unrestricted).toBe(false);
     expect((await cli.run(['embed', 'unrestrict'])).stdout).toContain('restriction\toff:');
-    expect(writes().map(({ body }) => body)).toEqual([
+    expect(writeRequests().map(({ body }) => body)).toEqual([
       { domain: 'b.example' },
       { unrestricted: false },
       { unrestricted: true },
@@ -175,10 +175,7 @@ describe('embed settings (A05 to A07)', () => {
     const { cli } = await startProfileCli(
       embedService(settings, ({ domain }) => settings.domains.push(String(domain))),
     );
-    expect(await cli.run(['embed', 'domains', 'add', 'b.example'])).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
+    expect(await cli.run(['embed', 'domains', 'add', 'b.example'])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it.each([
@@ -193,13 +190,13 @@ describe('embed settings (A05 to A07)', () => {
     'embed domains exits with 6 and writes nothing if the settings have %s instead of an allow-list',
     async (_, record) => {
       const settings = { enabled: true, ...record };
-      const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
+      const { cli, writeRequests } = await startProfileCli(embedService(settings, () => {}));
       for (const args of [['ls'], ['add', 'c.example'], ['rm', 'bob.example']]) {
         const { code, stdout, stderr } = await cli.run(['embed', 'domains', ...args]);
         expect([code, stdout]).toEqual([6, expect.not.stringContaining('added')]);
         expect(stderr).toContain('mediactl config set field_names.embed_domains NAME');
       }
-      expect(writes()).toEqual([]);
+      expect(writeRequests()).toEqual([]);
       // The name of the switch is unambiguous.
       const shown = await cli.run(['embed', 'show']);
       expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('embed domains ls')]);
@@ -208,12 +205,12 @@ describe('embed settings (A05 to A07)', () => {
 
   it('embed commands exit with 2 and write nothing if several fields could be the switch or the list', async () => {
     const settings = { strict: false, locked: false, hosts: [], paths: [] };
-    const { cli, writes } = await startProfileCli(embedService(settings, () => {}));
+    const { cli, writeRequests } = await startProfileCli(embedService(settings, () => {}));
     const { code, stderr } = await cli.run(['embed', 'restrict']);
     expect(code).toBe(2);
     expect(stderr).toContain('field_names.embed_enabled NAME, with one of strict, locked');
     expect((await cli.run(['embed', 'domains', 'ls'])).stderr).toContain('one of hosts, paths');
-    expect(writes()).toEqual([]);
+    expect(writeRequests()).toEqual([]);
     await cli.run(['config', 'set', 'field_names.embed_domains', 'hosts']);
     expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
   });
@@ -242,21 +239,21 @@ describe('embed domain spellings', () => {
   };
 
   it('embed domains sync changes nothing if its file is the output of embed domains ls', async () => {
-    const { cli, writes } = await startProfileCli(threeDomainService());
+    const { cli, writeRequests } = await startProfileCli(threeDomainService());
     const { stdout } = await cli.run(['embed', 'domains', 'ls']);
     expect(stdout).toBe('München.example\n192.0.2.1\nhost.example:8080\n');
     for (const stdin of [stdout, 'xn--mnchen-3ya.example\n192.0.2.1\nhost.example:8080\n']) {
       const syncArgs = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
       expect((await cli.run(syncArgs, { stdin })).code).toBe(0);
     }
-    expect(writes()).toEqual([]);
+    expect(writeRequests()).toEqual([]);
   });
 
   it('embed domains rm sends each domain as the service spells it', async () => {
-    const { cli, writes } = await startProfileCli(threeDomainService());
+    const { cli, writeRequests } = await startProfileCli(threeDomainService());
     const args = ['embed', 'domains', 'rm', 'münchen.example', '192.0.2.1'];
     expect((await cli.run(args)).code).toBe(0);
-    expect(writes().map(({ body }) => body)).toEqual([{ domain: 'München.example' }, { domain: '192.0.2.1' }]);
+    expect(writeRequests().map(({ body }) => body)).toEqual([{ domain: 'München.example' }, { domain: '192.0.2.1' }]);
   });
 
   it.each([
@@ -304,7 +301,7 @@ describe('embed domain spellings', () => {
   });
 
   it('embed domains sync --prune removes nothing and exits with 11 if a domain cannot be added', async () => {
-    const { cli, writes } = await startProfileCli(({ method }) =>
+    const { cli, writeRequests } = await startProfileCli(({ method }) =>
       method === 'GET' ? { body: { enabled: true, domains: ['old.example'] } } : { status: 500 },
     );
     const args = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes', '--json'];
@@ -313,6 +310,6 @@ describe('embed domain spellings', () => {
     const [added, removed] = JSON.parse(stdout).map(({ error }: { error: ErrorRecord }) => recordedError(error));
     expect(added).toMatchObject({ code: 'server_error' });
     expect(removed).toEqual(errorInTable('skipped'));
-    expect(writes().map(({ method }) => method)).toEqual(['POST']);
+    expect(writeRequests().map(({ method }) => method)).toEqual(['POST']);
   });
 });

@@ -9,7 +9,7 @@ import { tryLock } from '../../src/client/lock.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import { optionalClock } from '../support/clock.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { errorInTable, errorOf, recordedError, type SeenError, seenError } from '../support/errors.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -28,7 +28,7 @@ beforeEach(() => {
 
 /** Runs a command with --json on a fast clock, and returns its error. */
 const errorFrom = async (args: string[], options: CliOptions = {}) =>
-  errorOf(await cli.run([...args, '--json'], { clock: optionalClock(), ...options }));
+  errorOf(await cli.run([...args, '--json'], { clock: acceleratedClockInProcess(), ...options }));
 
 /** Runs a command against a service. */
 const errorAt = (url: string, args: string[], moreEnvironment: Record<string, string> = {}) =>
@@ -89,7 +89,7 @@ describe('account errors', () => {
     expect(await errorAt(url, ['assets', 'ls', '--all'])).toEqual(errorInTable('list_changed'));
   });
 
-  it('assets ls exits with 2 and code usage if the API key is malformed', async () => {
+  it('assets ls exits with 2 and the error code `usage` if the API key is malformed', async () => {
     expect(await errorAt(unreachableUrl, ['assets', 'ls'], { MEDIACTL_API_KEY: 'two words' })).toEqual({
       code: 'usage',
       exit: 2,
@@ -380,7 +380,7 @@ describe('asset and folder errors', () => {
     });
   });
 
-  it('assets wait exits with 2 and code usage for a status that it cannot wait for', async () => {
+  it('assets wait exits with 2 and the error code `usage` for a status that it cannot wait for', async () => {
     const url = await fakeLibrary();
     expect(await errorAt(url, ['assets', 'wait', assetUid, '--for', 'archived'])).toEqual({
       code: 'usage',
@@ -493,7 +493,7 @@ describe('playback errors', () => {
     return (await startRecordingServer(respondTo)).url;
   };
 
-  it('download exits with 2 and code usage if the image variants have no sizes', async () => {
+  it('download exits with 2 and the error code `usage` if the image variants have no sizes', async () => {
     const variants = ['a', 'b'].map((name) => ({ url: `http://127.0.0.1:9/${name}.jpg` }));
     const url = await startPlayback({ type: 'image', blocked: false, variants });
     expect(await errorAt(url, ['download', assetUid, '-o', '-'])).toEqual({
@@ -541,7 +541,7 @@ describe('sandbox errors', () => {
     expect(await errorFrom(['sandbox', 'logs'])).toEqual(errorInTable('not_running'));
   });
 
-  it('sandbox start exits with 2 and code usage for an unknown fault', async () => {
+  it('sandbox start exits with 2 and the error code `usage` for an unknown fault', async () => {
     expect(await errorFrom(['sandbox', 'start', '--fault', 'nonsense'], { clock: systemClock })).toEqual({
       code: 'usage',
       exit: 2,
@@ -561,7 +561,7 @@ describe('file errors', () => {
     expect(await errorAt(unreachableUrl, ['upload', path])).toEqual(errorInTable('not_a_file'));
   });
 
-  it('assets ls exits with 2 and code usage if --limit is not a number', async () => {
+  it('assets ls exits with 2 and the error code `usage` if --limit is not a number', async () => {
     expect(await errorAt(unreachableUrl, ['assets', 'ls', '--limit', 'many'])).toEqual({
       code: 'usage',
       exit: 2,

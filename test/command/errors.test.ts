@@ -198,9 +198,7 @@ describe('invalid input', () => {
     [{ error: { message: 'not in this office' } }, 'it lacks the "Read Assets" scope; not in this office'],
   ])('the error of a 403 names the missing scope only once (%j)', async (body, cause) => {
     const service = await startServer((_request, response) => respond(response, 403, body));
-    const result = await cli.run(['assets', 'ls', '--json'], {
-      environment: { MEDIACTL_BASE_URL: service },
-    });
+    const result = await cli.run(['assets', 'ls', '--json'], { environment: { MEDIACTL_BASE_URL: service } });
     expect(JSON.parse(result.stderr).error).toMatchObject({ code: 'forbidden', cause });
   });
 
@@ -251,17 +249,15 @@ describe('unusable services', () => {
   it('the CLI exits with 10 and reports a web page instead of JSON, for status 200 and 502', async () => {
     const page = `<!DOCTYPE html><html><head><title>Bad Gateway at Corp Proxy</title></head>${'x'.repeat(5000)}`;
     const proxy = await startServer((request, response) => {
-      response.writeHead(request.url?.includes('workspaces') ? 502 : 200, {
-        'content-type': 'text/html',
-      });
+      response.writeHead(request.url?.includes('workspaces') ? 502 : 200, { 'content-type': 'text/html' });
       response.end(page);
     });
     const webPage = await cli.run(['assets', 'ls'], withBaseUrl(proxy));
     expect(webPage.code).toBe(10);
     expect(webPage.stderr).toContain('error: the response is not JSON from the API');
     expect(webPage.stderr.length).toBeLessThan(500);
-    const { fastClock } = await import('../support/clock.ts');
-    const badGateway = await cli.run(['workspaces', 'ls'], { ...withBaseUrl(proxy), clock: fastClock() });
+    const { acceleratedClock } = await import('../support/clock.ts');
+    const badGateway = await cli.run(['workspaces', 'ls'], { ...withBaseUrl(proxy), clock: acceleratedClock() });
     expect(badGateway.code).toBe(10);
     expect(badGateway.stderr).toContain('cause: it sent a web page instead of JSON: "Bad Gateway at Corp Proxy"');
   });
@@ -309,9 +305,7 @@ it('the error cause contains the message of the service in every known response 
   ];
   for (const [body, cause] of bodies) {
     const service = await startServer((_request, response) => respond(response, 422, body));
-    const { code, stderr } = await cli.run(['assets', 'ls', '--json'], {
-      environment: { MEDIACTL_BASE_URL: service },
-    });
+    const { code, stderr } = await cli.run(['assets', 'ls', '--json'], { environment: { MEDIACTL_BASE_URL: service } });
     expect(code).toBe(6);
     expect(JSON.parse(stderr).error).toMatchObject({ code: 'validation_failed', http_status: 422, cause });
   }

@@ -5,7 +5,7 @@ import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli } from '../support/cli.ts';
-import { FakeService, refuse } from '../support/fake-service.ts';
+import { FakeService, respondWithError } from '../support/fake-service.ts';
 import { isStrict } from '../support/sandbox.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
 
@@ -161,7 +161,7 @@ describe('folders that cannot be listed', () => {
       const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
       await uploadFromMachine('a');
       service.fault = ({ method, path }) =>
-        method === 'GET' && path.startsWith('/assets/?') ? refuse(status) : undefined;
+        method === 'GET' && path.startsWith('/assets/?') ? respondWithError(status) : undefined;
       const { code, stderr } = await cli.run(['upload', directory], onMachine('b'));
       expect([code, service.assets.size]).toEqual([0, 10]);
       expect(stderr.match(/not compared with the folder/g)).toHaveLength(1);
@@ -182,7 +182,8 @@ describe('folders that cannot be listed', () => {
   it('upload exits with 4 and sends nothing if the list request fails with 401', async () => {
     const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
     await uploadFromMachine('a');
-    service.fault = ({ method, path }) => (method === 'GET' && path.startsWith('/assets/?') ? refuse(401) : undefined);
+    service.fault = ({ method, path }) =>
+      method === 'GET' && path.startsWith('/assets/?') ? respondWithError(401) : undefined;
     expect((await cli.run(['upload', directory], onMachine('b'))).code).toBe(4);
     expect(service.assets.size).toBe(5);
   });
@@ -256,7 +257,7 @@ describe('files with unchanged size and modification time', () => {
   });
 });
 
-it('sync --prune keeps the asset of a deleted file while an uncompared file has the same size', async () => {
+it('sync --prune keeps the asset of a deleted file while a file whose content was not compared has the same size', async () => {
   const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
   await uploadFromMachine('a', '/Rushes', '--create-folders');
   const sync = async (...args: string[]) =>
@@ -320,7 +321,7 @@ describe('assets that do not match', () => {
 
 it('upload --ignore-existing exits with 5 if it cannot list the folder, and with 2 beside --prune', async () => {
   const { service, cli, directory, onMachine } = await startWithFiveFiles();
-  service.fault = ({ path }) => (path.startsWith('/assets/?') ? refuse(403) : undefined);
+  service.fault = ({ path }) => (path.startsWith('/assets/?') ? respondWithError(403) : undefined);
   expect((await cli.run(['upload', directory, '--ignore-existing'], onMachine('b'))).code).toBe(5);
   expect(service.assets.size).toBe(0);
   const args = ['sync', directory, '/', '--prune', '--yes', '--ignore-existing'];

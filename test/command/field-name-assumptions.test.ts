@@ -56,10 +56,10 @@ describe('folder fields (A02, A03)', () => {
     { name: 'name', parent: 'parent_folder_uid', children: 'folders', asObject: true },
     { name: 'name', parent: 'parent_uid', children: 'children', asObject: true },
   ])('folders create and mv write the field names that the folder tree shows, such as $parent', async (names) => {
-    const { cli, writes } = await startProfileCli(folderService(names));
+    const { cli, writeRequests } = await startProfileCli(folderService(names));
     const path = (await cli.json(['folders', 'create', '/Top/Below/New'])).path;
     expect(path).toBe('/Top/Below/New');
-    expect(writes()[0]?.body).toEqual({ name: 'New', [names.parent]: childUid });
+    expect(writeRequests()[0]?.body).toEqual({ name: 'New', [names.parent]: childUid });
     expect((await cli.json(['folders', 'mv', '/Top/Below', '/'])).path).toBe('/Below');
     expect(await cli.json(['folders', 'ls', '-r', '--fields', 'path'])).toEqual([
       { path: '/Top' },
@@ -70,12 +70,12 @@ describe('folder fields (A02, A03)', () => {
 
   it('folders create exits with 6 for an unknown parent field, and works with field_names.folder_parent', async () => {
     const names = { name: 'name', parent: 'inside', children: 'children', isHidden: true };
-    const { cli, writes } = await startProfileCli(folderService(names));
+    const { cli, writeRequests } = await startProfileCli(folderService(names));
     const failed = await cli.run(['folders', 'create', '/Top/New']);
     expect(failed.code).toBe(6);
     expect(failed.stderr).toContain(`did not apply parent to the new folder /New (${createdUid})`);
     expect(failed.stderr).toContain('mediactl config set field_names.folder_parent NAME');
-    expect(writes()).toHaveLength(1);
+    expect(writeRequests()).toHaveLength(1);
     const moved = await cli.run(['folders', 'mv', '/Top/Below', '/']);
     expect([moved.code, moved.stdout]).toEqual([6, '']);
     expect((await cli.run(['config', 'set', 'field_names.folder_parent', 'inside'])).code).toBe(0);
@@ -108,9 +108,9 @@ describe('mirrored folders (A02)', () => {
   const expectedPaths = ['/Top/q/4.bin', '/Top/q/r/3.bin', '/Top/x/2.bin', '/Top/x/y/z/1.bin'];
 
   it.each([
-    ['unknown and in no record', { taken: 'parent_folder' }],
-    ['not the one that records show', { taken: 'parent_folder_uid', shown: 'parent_uid' }],
-    ['not the one that records show as null', { taken: 'above', shown: 'parent_uid' }],
+    ['unknown and in no record', { inRequest: 'parent_folder' }],
+    ['not the one that records show', { inRequest: 'parent_folder_uid', inResponse: 'parent_uid' }],
+    ['not the one that records show as null', { inRequest: 'above', inResponse: 'parent_uid' }],
   ])('upload exits with 6 at the first misplaced folder if the parent field is %s', async (_, parentFields) => {
     const { service, cli, directory, uploadToTop } = await setUp({ parentFields });
     for (const uploadArgs of [
@@ -130,14 +130,14 @@ describe('mirrored folders (A02)', () => {
       expect(service.paths).toEqual([]);
       expect(service.assets.size).toBe(0);
     }
-    await cli.run(['config', 'set', 'field_names.folder_parent', parentFields.taken]);
+    await cli.run(['config', 'set', 'field_names.folder_parent', parentFields.inRequest]);
     expect((await uploadToTop(directory, '--create-folders')).code).toBe(0);
     expect(service.paths).toEqual(expectedPaths);
   });
 
   it('upload exits with 6 if the response to a new folder shows another parent than it sent', async () => {
     const { service, directory, uploadToTop } = await setUp({
-      parentFields: { taken: 'parent_uid', shown: 'parent_uid' },
+      parentFields: { inRequest: 'parent_uid', inResponse: 'parent_uid' },
       onNewFolder: (folder) => {
         if (folder.name === 'z') folder.parent = undefined;
       },
@@ -180,7 +180,7 @@ describe('missing fields in a 422', () => {
     [{ error: { code: 'x', message: 'Field required', details: { reason: 'y', limit: 3 } } }],
     [{ code: 'required', message: 'Field required' }],
   ])('embed commands suggest no override if a 422 does not name the missing field (body %#)', async (body) => {
-    const { cli, kept: savedFieldNames } = await startProfileCli(({ method }) =>
+    const { cli, storedFieldNames: savedFieldNames } = await startProfileCli(({ method }) =>
       method === 'GET' ? { body: { enabled: true, domains: [] } } : { status: 422, body },
     );
     for (const args of [
@@ -238,21 +238,21 @@ describe('editable fields (A08)', () => {
     [['--set', 'name=New'], { name: 'New' }],
     [['--body', '-'], { name: 'From stdin' }],
   ])('assets update %j sends the fields unchanged', async (args, body) => {
-    const { cli, writes } = await startProfileCli(acceptLabelsAndName);
+    const { cli, writeRequests } = await startProfileCli(acceptLabelsAndName);
     const stdin = JSON.stringify({ name: 'From stdin' });
     const { code } = await cli.run(['assets', 'update', firstUid as string, ...args], { stdin });
-    expect([code, writes()[0]?.body]).toEqual([0, body]);
+    expect([code, writeRequests()[0]?.body]).toEqual([0, body]);
   });
 
   it('assets update writes tags to the field that field_names.asset_tags names', async () => {
-    const { cli, writes } = await startProfileCli(acceptLabelsAndName, { asset_tags: 'labels' });
+    const { cli, writeRequests } = await startProfileCli(acceptLabelsAndName, { asset_tags: 'labels' });
     expect((await cli.run(['assets', 'update', firstUid as string, '--set-tags', 'b'])).code).toBe(0);
-    expect(writes()[0]?.body).toEqual({ labels: ['b'] });
+    expect(writeRequests()[0]?.body).toEqual({ labels: ['b'] });
   });
 
   it('assets update reads tags from the field that shows them, even if it writes them to another one', async () => {
     let slugs = ['day'];
-    const { cli, writes } = await startProfileCli(
+    const { cli, writeRequests } = await startProfileCli(
       ({ method, body }) => {
         if (method === 'PATCH') slugs = (body as { tag_slugs: string[] }).tag_slugs;
         return { body: { uid: firstUid, tags: slugs.map((slug) => ({ slug, name: slug })) } };
@@ -262,7 +262,7 @@ describe('editable fields (A08)', () => {
     const args = ['assets', 'update', firstUid as string, '--add-tag', 'night'];
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([0, '']);
-    expect(writes()[0]?.body).toEqual({ tag_slugs: ['day', 'night'] });
+    expect(writeRequests()[0]?.body).toEqual({ tag_slugs: ['day', 'night'] });
   });
 
   it('assets update accepts a response that shows the tags as objects in another order', async () => {
@@ -280,11 +280,11 @@ describe('tag formats (A08)', () => {
   const [a, b, c] = ['a', 'b', 'c'];
   const tagsAs = (shown: (slug: string, id: number) => unknown) => [a, b, c].map(shown as never);
   const updateTags = async (tags: unknown, ...changeArgs: string[]) => {
-    const { cli, writes } = await startProfileCli(({ method, body }) => ({
+    const { cli, writeRequests } = await startProfileCli(({ method, body }) => ({
       body: { uid: firstUid, ...(method === 'PATCH' ? (body as object) : { tags }) },
     }));
     const { code, stderr } = await cli.run(['assets', 'update', firstUid as string, ...changeArgs]);
-    return { code, stderr, sentTags: writes().map(({ body }) => (body as { tags: string[] }).tags) };
+    return { code, stderr, sentTags: writeRequests().map(({ body }) => (body as { tags: string[] }).tags) };
   };
 
   it.each([
@@ -328,12 +328,12 @@ describe('tag formats (A08)', () => {
   });
 
   it('assets update reads tags from the field that field_names.asset_tags names', async () => {
-    const { cli, writes } = await startProfileCli(
+    const { cli, writeRequests } = await startProfileCli(
       ({ body }) => ({ body: { uid: firstUid, tags: ['other'], labels: ['a'], ...(body as object) } }),
       { asset_tags: 'labels' },
     );
     await cli.run(['assets', 'update', firstUid as string, '--add-tag', 'b']);
-    expect(writes()[0]?.body).toEqual({ labels: ['a', 'b'] });
+    expect(writeRequests()[0]?.body).toEqual({ labels: ['a', 'b'] });
   });
 });
 
@@ -378,11 +378,11 @@ describe('tag slugs (A08)', () => {
     [['--add-tag', 'a', '--add-tag', 'a'], ['a']],
     [['--add-tag', 'In_House-2'], ['In_House-2']],
   ])('assets update %j sends each tag once, as it was typed', async (args, tags) => {
-    const { cli, writes } = await startProfileCli(({ body }) => ({
+    const { cli, writeRequests } = await startProfileCli(({ body }) => ({
       body: { uid: firstUid, tags: [], ...(body as object) },
     }));
     expect((await cli.run(['assets', 'update', firstUid as string, ...args])).code).toBe(0);
-    expect(writes()[0]?.body).toEqual({ tags });
+    expect(writeRequests()[0]?.body).toEqual({ tags });
   });
 });
 
@@ -408,7 +408,7 @@ describe('statuses (A11)', () => {
 
 it('upload exits with 13 and sends no byte if the upload session has another size than the file', async () => {
   const respond = createLibrary();
-  const { cli, writes } = await startProfileCli((request) => {
+  const { cli, writeRequests } = await startProfileCli((request) => {
     const { body, ...response } = respond(request) ?? {};
     return { ...response, body: request.method === 'POST' ? { ...(body as object), total_size: 4 } : body };
   });
@@ -416,7 +416,7 @@ it('upload exits with 13 and sends no byte if the upload session has another siz
   writeFileSync(path, '12345');
   const { code, stderr } = await cli.run(['upload', path]);
   expect([code, stderr]).toEqual([13, expect.stringContaining('the file has 5 bytes, the session 4')]);
-  expect(writes().map(({ method }) => method)).toEqual(['POST']);
+  expect(writeRequests().map(({ method }) => method)).toEqual(['POST']);
 });
 
 describe('page envelope (A01)', () => {
@@ -452,9 +452,7 @@ describe('page envelope (A01)', () => {
   });
 
   it('assets ls --count exits with 10 without a total, and works with field_names.page_total', async () => {
-    const { cli } = await startProfileCli(({ query }) => ({
-      body: { items: pageOf(query), n: 250 },
-    }));
+    const { cli } = await startProfileCli(({ query }) => ({ body: { items: pageOf(query), n: 250 } }));
     expect((await cli.run(['assets', 'ls', '--count'])).code).toBe(10);
     await cli.run(['config', 'set', 'field_names.page_total', 'n']);
     expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');

@@ -12,7 +12,7 @@ import { Cli } from '../support/cli.ts';
 const tree = describeTree(await buildCommandTree('0.0.0'));
 const paths = allNodes(tree).map(({ path }) => path.split(' ').slice(1));
 const cli = new Cli();
-const helpPage = async (path: readonly string[], columns: number) =>
+const helpPage = async (path: readonly string[], { columns }: { columns: number }) =>
   (await cli.run([...path, '--help'], { tty: true, columns, environment: { NO_COLOR: '1' } })).stdout;
 
 /** Commands whose help may be longer than a screen. */
@@ -20,16 +20,16 @@ const longPages = ['', 'upload', 'assets ls', 'videos ls'];
 
 describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s', (name, path) => {
   it('the help page fits the height and the width of the terminal', async () => {
-    const lines = (await helpPage(path, 80)).trimEnd().split('\n');
+    const lines = (await helpPage(path, { columns: 80 })).trimEnd().split('\n');
     const advice = 'shorten the descriptions of options, or move an explanation to a page of docs/';
     if (!longPages.includes(name)) expect(lines.length, advice).toBeLessThanOrEqual(24);
     for (const columns of [40, 80, 120])
-      for (const line of (await helpPage(path, columns)).split('\n'))
+      for (const line of (await helpPage(path, { columns })).split('\n'))
         expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
   it('the help page shows an example before the options, and omits the global options', async () => {
-    const helpText = await helpPage(path, 80);
+    const helpText = await helpPage(path, { columns: 80 });
     const command = allNodes(tree).find((each) => each.path === `mediactl ${name}`.trim());
     if (command?.examples[0]) expect(helpText.replace(/\n */g, ' ')).toContain(`Examples ${command.examples[0]}`);
     expect(helpText).not.toMatch(/--request-timeout|--no-input/);
@@ -43,7 +43,7 @@ it('--help prints bold headings only on a color terminal', async () => {
 });
 
 it('mediactl --help groups the commands, lists each alias once and names the help topics', async () => {
-  const helpText = await helpPage([], 80);
+  const helpText = await helpPage([], { columns: 80 });
   const headings = helpText.split('\n').filter((line) => /^[A-Z][a-z ]+$/.test(line));
   expect(headings).toEqual([...['Examples', 'Everyday commands', 'More commands', 'Account', 'Try it', 'Scripting']]);
   expect(helpText.match(/whoami/g)).toHaveLength(1);

@@ -6,8 +6,8 @@ import { AssetsApi } from '../../src/client/api/assets.ts';
 import type { Transport } from '../../src/client/http/transport.ts';
 import type { NameOverrides } from '../../src/contract/assumptions.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { Interposer, respondWith } from '../support/interposer.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } });
 });
 afterAll(() => sandbox.end());
-const { create } = rawHttp(() => sandbox);
+const { createUploadOfSize } = rawHttp(() => sandbox);
 const account = () => ({
   MEDIACTL_API_KEY: sandbox.key,
   MEDIACTL_BASE_URL: sandbox.url,
@@ -192,7 +192,9 @@ describe('glob arguments', () => {
     const { uid: parent_folder_uid } = (await cli.json(['folders', 'ls'])).find(
       ({ path }: { path: string }) => path === folder,
     );
-    await Promise.all(Array.from({ length: 101 }, (_, n) => create(5, { asset_name: `${n}.txt`, parent_folder_uid })));
+    await Promise.all(
+      Array.from({ length: 101 }, (_, n) => createUploadOfSize(5, { asset_name: `${n}.txt`, parent_folder_uid })),
+    );
     expect((await cli.run(['rm', `${folder}/*`, '--yes'])).code).toBe(2);
     expect((await cli.run(['rm', `${folder}/*`, '--yes', '--max-delete', '101'])).code).toBe(0);
   });
@@ -393,15 +395,25 @@ describe('mv', () => {
     await uploadFiles('a.txt');
     const result = await cli.run(['mv', `${folder}/a.txt`, `${folder}/b.txt`, '--yes']);
     expect([result.code, result.stderr]).toEqual([2, expect.stringContaining('looks like an asset')]);
-    expect(await cli.json(['mv', `${folder}/a.txt`, `${folder}/new/deep`, '-n'])).toHaveLength(3);
-    expect((await cli.run(['rename', `${folder}/a.txt`, '/x/b.txt'])).code).toBe(2);
     expect((await cli.run(['mv', 'a.txt', 'b.txt'])).code).toBe(2);
+  });
+
+  it('mv without a target and rename to a path exit with 2', async () => {
+    await uploadFiles('a.txt');
     expect((await cli.run(['mv', `${folder}/a.txt`])).code).toBe(2);
+    expect((await cli.run(['rename', `${folder}/a.txt`, '/x/b.txt'])).code).toBe(2);
+  });
+
+  it('mv --dry-run prints the requests that create each new folder and move the asset', async () => {
+    await uploadFiles('a.txt');
+    const planned = await cli.json(['mv', `${folder}/a.txt`, `${folder}/new/deep`, '-n']);
+    const [newFolder, deepFolder] = ['new', 'deep'].map((name) => ({ method: 'POST', body: { name } }));
+    expect(planned).toMatchObject([newFolder, deepFolder, { method: 'PATCH' }]);
   });
 
   it('mv prints one error and stops after the first requests if the service refuses to move assets', async () => {
     await uploadFiles('a.txt', 'b.txt');
-    const proxy = await Interposer.start(sandbox.url, ({ method }) =>
+    const proxy = await FaultProxy.start(sandbox.url, ({ method }) =>
       method === 'PATCH'
         ? respondWith(422, { error: { code: 'validation_failed', message: 'unknown field' } })
         : undefined,
@@ -491,7 +503,7 @@ describe('rm -r', () => {
 
   it('rm -r keeps the folder if an asset cannot be deleted, or if an asset or a folder is added meanwhile', async () => {
     await uploadFiles('Old/a.txt', 'Old/b.txt');
-    const failing = await Interposer.start(sandbox.url, ({ method, path }) =>
+    const failing = await FaultProxy.start(sandbox.url, ({ method, path }) =>
       method === 'DELETE' && path.includes('/assets/')
         ? respondWith(409, { error: { code: 'busy', message: 'busy' } })
         : undefined,
@@ -504,7 +516,7 @@ describe('rm -r', () => {
     );
     const lateFile = join(createDirectory('late.txt'), 'late.txt');
     let addLateContent = () => cli.json(['upload', lateFile, `${folder}/Old`]);
-    const proxy = await Interposer.start(sandbox.url, ({ method, path }) =>
+    const proxy = await FaultProxy.start(sandbox.url, ({ method, path }) =>
       method === 'DELETE' && path.includes('/assets/')
         ? {
             beforeResponse: async () => {
@@ -532,7 +544,7 @@ describe('rm -r', () => {
     await uploadFiles('Old/day1/a.txt', 'Old/day2/b.txt');
     const lateFile = join(createDirectory('late.txt'), 'late.txt');
     let arrival: Promise<unknown> | undefined; // once, though assets are deleted at the same time
-    const proxy = await Interposer.start(sandbox.url, ({ method, path }) =>
+    const proxy = await FaultProxy.start(sandbox.url, ({ method, path }) =>
       method === 'DELETE' && path.includes('/assets/')
         ? {
             beforeResponse: async () => {

@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { optionalClock } from '../support/clock.ts';
-import { writeSome } from '../support/files.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { Interposer, respondWith } from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
@@ -21,7 +21,7 @@ let cli: Cli;
 beforeEach(() => {
   cli = new Cli({ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_WORKSPACE: sandbox.workspace });
 });
-const withBaseUrl = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url }, clock: optionalClock() });
+const withBaseUrl = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url }, clock: acceleratedClockInProcess() });
 
 describe('malformed responses', () => {
   it.each([
@@ -50,11 +50,7 @@ describe('malformed responses', () => {
   });
 
   it('auth status reports no rate limit if its reset time is out of range', async () => {
-    const headers = {
-      'x-ratelimit-limit': '1',
-      'x-ratelimit-remaining': '1',
-      'x-ratelimit-reset': '1e15',
-    };
+    const headers = { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '1e15' };
     const service = await startServer((_request, response) => respond(response, 200, { items: [], count: 0 }, headers));
     expect(await cli.json(['auth', 'status'], withBaseUrl(service))).toMatchObject({ rate_limit: null });
   });
@@ -108,23 +104,23 @@ describe('endless responses', () => {
 
 describe('unexpected responses to a chunk', () => {
   it('upload exits with 13 if the service acknowledges bytes that were never sent', async () => {
-    const interposer = await Interposer.start(sandbox.url, ({ method }) =>
+    const proxy = await FaultProxy.start(sandbox.url, ({ method }) =>
       method === 'PATCH' ? respondWith(204, undefined, { 'upload-offset': '3000' }) : undefined,
     );
     const path = join(cli.home, 'a.bin');
-    writeSome(path, 3000);
-    const result = await cli.run(['upload', path, '--chunk-size', '1000', '--json'], withBaseUrl(interposer.url));
+    writeRandomFile(path, { size: 3000 });
+    const result = await cli.run(['upload', path, '--chunk-size', '1000', '--json'], withBaseUrl(proxy.url));
     expect(result.code).toBe(13);
     expect(JSON.parse(result.stdout)[0].error.message).toContain('acknowledged 3000 bytes, but only 1000 were sent');
   });
 
   it('upload retries a chunk after status 408', async () => {
-    const interposer = await Interposer.start(sandbox.url, ({ method, nth }) =>
+    const proxy = await FaultProxy.start(sandbox.url, ({ method, nth }) =>
       method === 'PATCH' && nth === 1 ? respondWith(408, 'slow') : undefined,
     );
     const path = join(cli.home, 'a.bin');
-    writeSome(path, 3000);
-    expect((await cli.json(['upload', path], withBaseUrl(interposer.url)))[0].verified).toBe(true);
+    writeRandomFile(path, { size: 3000 });
+    expect((await cli.json(['upload', path], withBaseUrl(proxy.url)))[0].verified).toBe(true);
   });
 });
 
@@ -176,10 +172,7 @@ describe('unusual local files', () => {
     symlinkSync(state, join(cli.home, 'linked'));
     const { code } = await cli.run(['upload', '-', '--name', 'n.txt'], {
       stdin: 'text',
-      environment: {
-        MEDIACTL_BASE_URL: sandbox.url,
-        MEDIACTL_STATE_DIR: join(cli.home, 'linked'),
-      },
+      environment: { MEDIACTL_BASE_URL: sandbox.url, MEDIACTL_STATE_DIR: join(cli.home, 'linked') },
     });
     expect(code).toBe(0);
     expect(readdirSync(join(state, 'spool'))).toEqual([]);

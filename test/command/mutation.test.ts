@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/error-hints.ts';
 import { Cli } from '../support/cli.ts';
-import { optionalClock } from '../support/clock.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { Random } from '../support/random.ts';
@@ -56,11 +56,7 @@ it.each(table)(
       if (untilMutation-- <= 0 && random.chance(0.7))
         body = mutate(body, random, (what) => mutations.push(`${request.method} ${request.path}: ${what}`));
       const text = toJson(body);
-      return {
-        ...answer,
-        body: text,
-        headers: { ...answer.headers, 'content-type': 'application/json' },
-      };
+      return { ...answer, body: text, headers: { ...answer.headers, 'content-type': 'application/json' } };
     };
     const { url: baseUrl } = await startRecordingServer(respondWithMutations);
     const cli = new Cli({
@@ -70,7 +66,7 @@ it.each(table)(
       MEDIACTL_WORKSPACE: workspaceUid,
     });
     const { code, stdout, stderr } = await cli.run(prepareCommand(commandLine, cli.home), {
-      clock: optionalClock(),
+      clock: acceleratedClockInProcess(),
       stdin: '',
     });
     const message = [commandLine, ...mutations, code, stderr.slice(0, 1000)].join('\n');

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { inherited } from '../support/environment.ts';
 import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 const listAssets = (url: string, environment = {}) =>
   cli.run(['assets', 'ls', '--json'], {
-    clock: fastClock(),
+    clock: acceleratedClock(),
     environment: { MEDIACTL_BASE_URL: url, ...environment },
   });
 
@@ -48,9 +48,7 @@ describe('redirects', () => {
       requests.push(`${request.method} ${request.url}`);
       respond(response, 307, undefined, { location: '/elsewhere/' });
     });
-    const ran = await cli.run(['api', '/things/', '-f', 'a=b'], {
-      environment: { MEDIACTL_BASE_URL: service },
-    });
+    const ran = await cli.run(['api', '/things/', '-f', 'a=b'], { environment: { MEDIACTL_BASE_URL: service } });
     expect(ran.code).toBe(10);
     expect(ran.stderr).toContain('a redirect, which is not followed');
     expect(requests).toEqual(['POST /api/external/v1/things/']);
@@ -132,7 +130,7 @@ it('assets ls counts simultaneous rate limit waits of several pages once against
   });
   const environment = { MEDIACTL_BASE_URL: service };
   const ran = await cli.run(['assets', 'ls', '--limit', '900', '--quiet', '--max-wait', '2m'], {
-    clock: fastClock(),
+    clock: acceleratedClock(),
     environment,
   });
   expect(ran.code).toBe(0);
@@ -141,7 +139,7 @@ it('assets ls counts simultaneous rate limit waits of several pages once against
 });
 
 it('a read waits one second before each retry if a 429 response has Retry-After: 0', async () => {
-  const clock = fastClock();
+  const clock = acceleratedClock();
   let requestCount = 0;
   const service = await startServer((_request, response) => {
     requestCount++;
@@ -201,7 +199,7 @@ it('auth status distinguishes a rejected API key from a failing service', async 
   const status = async (code: number) => {
     const service = await startServer((_request, response) => respond(response, code, { error: {} }));
     const ran = await cli.run(['auth', 'status', '--json'], {
-      clock: fastClock(),
+      clock: acceleratedClock(),
       environment: { MEDIACTL_BASE_URL: service },
     });
     return [ran.code, JSON.parse(ran.stdout).authenticated];
@@ -329,12 +327,7 @@ it('assets ls sends no more requests and no retries after its output pipe is clo
   const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
   const listFirstAsset = `node '${program}' assets ls --all --jsonl | head -1`;
   const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', listFirstAsset], {
-    env: {
-      ...inherited,
-      HOME: temporaryFolder(),
-      MEDIACTL_API_KEY: 'a-key-of-this-test',
-      MEDIACTL_BASE_URL: service,
-    },
+    env: { ...inherited, HOME: temporaryFolder(), MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service },
   });
   expect(JSON.parse(stdout)).toEqual({ uid: '0' });
   // the first page and the requests that were in flight then; no retries

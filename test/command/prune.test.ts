@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import type { LibraryOptions } from '../support/fake-library.ts';
 import { FakeService } from '../support/fake-service.ts';
-import { Interposer } from '../support/interposer.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { createLatch } from '../support/latch.ts';
 
 /* Assets that `--sync --prune` moves to the trash, and the limits of --yes. */
@@ -24,7 +24,7 @@ function writeFileAt(path: string, text = path): void {
   writeFileSync(place, text);
 }
 
-const writeFiles = (folder: string, count: number) => {
+const writeFiles = (folder: string, { count }: { count: number }) => {
   for (let n = 0; n < count; n++) writeFileAt(`${folder}/${n}.bin`);
 };
 
@@ -35,7 +35,7 @@ const assetNames = () => service.completeAssets.map(({ name }) => name).sort();
 
 describe('upload --sync --prune after a move on the service', () => {
   let keepFolder: { uid: string; name: string; parent: string | undefined };
-  beforeEach(async () => {
+  const syncThenMoveOneAssetAndDeleteTwoFiles = async () => {
     for (const name of ['moved.bin', 'gone.bin', 'stays.bin']) writeFileAt(name);
     await prune();
     await cli.run(['folders', 'create', '/Keep']);
@@ -43,9 +43,10 @@ describe('upload --sync --prune after a move on the service', () => {
     for (const asset of service.assets.values()) if (asset.name === 'moved.bin') asset.folder = keepFolder.uid;
     unlinkSync(join(directory, 'moved.bin'));
     unlinkSync(join(directory, 'gone.bin'));
-  });
+  };
 
   it('--prune keeps an asset that was moved out of the folder, and does not count it in the prompt', async () => {
+    await syncThenMoveOneAssetAndDeleteTwoFiles();
     const dryRun = await prune(['-n']);
     expect(dryRun.stderr).toContain('move 1 asset to the trash');
     expect(dryRun.stdout).not.toContain('moved.bin');
@@ -55,14 +56,15 @@ describe('upload --sync --prune after a move on the service', () => {
     expect(assetNames()).toEqual(['gone.bin', 'moved.bin', 'stays.bin']);
     expect((await prune()).stderr).toContain('moved 1 asset to the trash');
     expect(assetNames()).toEqual(['moved.bin', 'stays.bin']);
-    service.requests = 0;
+    service.requestCount = 0;
     const secondRun = await prune();
     expect([secondRun.code, secondRun.stderr]).toEqual([0, expect.not.stringContaining('moved')]);
     // The moved asset is not requested again: the only requests are two for the folder tree.
-    expect(service.requests).toBe(2);
+    expect(service.requestCount).toBe(2);
   });
 
   it('--sync uploads a restored file again if its asset was moved out of the folder', async () => {
+    await syncThenMoveOneAssetAndDeleteTwoFiles();
     await prune();
     writeFileAt('moved.bin');
     await prune();
@@ -70,12 +72,14 @@ describe('upload --sync --prune after a move on the service', () => {
   });
 
   it('--prune trashes the asset of a deleted file if it was moved to a subfolder', async () => {
+    await syncThenMoveOneAssetAndDeleteTwoFiles();
     keepFolder.parent = service.folders.find(({ name }) => name === 'F')?.uid;
     await prune();
     expect(assetNames()).toEqual(['stays.bin']);
   });
 
   it('--prune keeps an asset that was moved to the top level', async () => {
+    await syncThenMoveOneAssetAndDeleteTwoFiles();
     for (const asset of service.assets.values()) if (asset.name === 'moved.bin') asset.folder = undefined;
     expect((await prune()).stderr).toContain('its asset is kept, because it was moved to /');
     expect(assetNames()).toEqual(['moved.bin', 'stays.bin']);
@@ -83,8 +87,9 @@ describe('upload --sync --prune after a move on the service', () => {
 });
 
 describe('upload --sync --prune of an unmounted disk', () => {
-  /** Expects that --yes alone is refused on every run, and that `--max-delete count` trashes `count` assets. */
-  async function expectPruneIsRefused(reason: string, count: number) {
+  /** Expects that --yes alone is refused, and that `--max-delete` with the first number of the reason is accepted. */
+  async function expectPruneIsRefused(reason: string) {
+    const count = Number.parseInt(reason, 10);
     const before = assetNames();
     for (let run = 0; run < 2; run++) {
       const { code, stderr } = await prune();
@@ -103,42 +108,42 @@ describe('upload --sync --prune of an unmounted disk', () => {
   }
 
   it('--prune --yes exits with 2 and trashes nothing if the directory contains only a new file', async () => {
-    writeFiles('.', 6);
+    writeFiles('.', { count: 6 });
     await prune();
     rmSync(directory, { recursive: true });
     writeFileAt('NOT_MOUNTED');
-    await expectPruneIsRefused(`6 of 6 files that were uploaded from ${directory} are missing`, 6);
+    await expectPruneIsRefused(`6 of 6 files that were uploaded from ${directory} are missing`);
     expect(assetNames()).toEqual(['NOT_MOUNTED']);
   });
 
   it('--prune --yes exits with 2 if a subdirectory is empty', async () => {
-    writeFiles('day1', 3);
-    writeFiles('day2', 3);
+    writeFiles('day1', { count: 3 });
+    writeFiles('day2', { count: 3 });
     await prune();
     for (const name of readdirSync(join(directory, 'day1'))) unlinkSync(join(directory, 'day1', name));
-    await expectPruneIsRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`, 3);
+    await expectPruneIsRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`);
   });
 
   it('--prune --yes exits with 2 if a link to an empty directory replaces a subdirectory', async () => {
-    writeFiles('day1', 3);
-    writeFiles('day2', 3);
+    writeFiles('day1', { count: 3 });
+    writeFiles('day2', { count: 3 });
     await prune();
     rmSync(join(directory, 'day1'), { recursive: true });
     mkdirSync(join(cli.home, 'empty'));
     symlinkSync(join(cli.home, 'empty'), join(directory, 'day1'));
-    await expectPruneIsRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`, 3);
+    await expectPruneIsRefused(`3 of 3 files that were uploaded from ${directory}/day1 are missing`);
   });
 
   it('--prune --yes exits with 2 if more than half of the files of a subdirectory are missing', async () => {
-    writeFiles('day1', 20);
-    writeFiles('day2', 20);
+    writeFiles('day1', { count: 20 });
+    writeFiles('day2', { count: 20 });
     await prune();
     for (let n = 0; n < 11; n++) unlinkSync(join(directory, `day1/${n}.bin`));
-    await expectPruneIsRefused(`11 of 20 files that were uploaded from ${directory}/day1 are missing`, 11);
+    await expectPruneIsRefused(`11 of 20 files that were uploaded from ${directory}/day1 are missing`);
   });
 
   it('--prune --yes sends and trashes nothing after the disk is mounted again', async () => {
-    writeFiles('.', 6);
+    writeFiles('.', { count: 6 });
     await prune();
     renameSync(directory, `${directory} elsewhere`);
     writeFileAt('NOT_MOUNTED');
@@ -150,8 +155,8 @@ describe('upload --sync --prune of an unmounted disk', () => {
   });
 
   it('--prune asks for the number of assets on a terminal if a disk may not be mounted', async () => {
-    writeFiles('day1', 3);
-    writeFiles('day2', 3);
+    writeFiles('day1', { count: 3 });
+    writeFiles('day2', { count: 3 });
     await prune();
     for (let n = 0; n < 3; n++) unlinkSync(join(directory, `day1/${n}.bin`));
     const confirmedByY = await prune([], { tty: true, stdin: 'y\n' });
@@ -164,8 +169,8 @@ describe('upload --sync --prune of an unmounted disk', () => {
 });
 
 it('--prune --yes needs no --max-delete for a few deleted files or a small deleted directory', async () => {
-  writeFiles('day1', 30);
-  writeFiles('day2', 3);
+  writeFiles('day1', { count: 30 });
+  writeFiles('day2', { count: 3 });
   await prune();
   for (let n = 0; n < 10; n++) unlinkSync(join(directory, `day1/${n}.bin`));
   rmSync(join(directory, 'day2'), { recursive: true });
@@ -174,7 +179,7 @@ it('--prune --yes needs no --max-delete for a few deleted files or a small delet
 });
 
 it('--prune with -n or --estimate announces no deletion that the run would refuse', async () => {
-  writeFiles('.', 12);
+  writeFiles('.', { count: 12 });
   await prune();
   rmSync(directory, { recursive: true });
   writeFileAt('NOT_MOUNTED');
@@ -188,10 +193,10 @@ it('--prune with -n or --estimate announces no deletion that the run would refus
 it('--prune trashes nothing while another process uploads a file of the directory', async () => {
   const { opened: chunkReleased, open: releaseChunk } = createLatch();
   let isHeld = false;
-  const interposer = await Interposer.start(service.url, ({ method }) =>
+  const proxy = await FaultProxy.start(service.url, ({ method }) =>
     isHeld && method === 'PATCH' ? { beforeResponse: () => chunkReleased } : undefined,
   );
-  cli = new Cli({ ...service.environment, MEDIACTL_BASE_URL: interposer.url });
+  cli = new Cli({ ...service.environment, MEDIACTL_BASE_URL: proxy.url });
   directory = join(cli.home, 'rushes');
   for (const name of ['a.bin', 'b.bin', 'c.bin']) writeFileAt(name);
   await prune();

@@ -7,11 +7,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
-import { optionalClock } from '../support/clock.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { FileServer } from '../support/file-server.ts';
-import { someBytes } from '../support/files.ts';
-import { Interposer, respondWith } from '../support/interposer.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { pause, waitUntil } from '../support/machines.ts';
 import { redis, type StoreServer, startRedis } from '../support/stores.ts';
 
@@ -40,7 +40,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
 
   const run = (args: string[], options: CliOptions = {}) =>
     setup.cli.run(args, {
-      clock: optionalClock(5),
+      clock: acceleratedClockInProcess({ speed: 5 }),
       ...options,
       environment: { MEDIACTL_QUEUE: queue, ...options.environment },
     });
@@ -374,7 +374,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('uploads forget exits with 6 while a worker uploads the file', async () => {
-    const path = createFile('large.bin', someBytes(3_000_000, 'large'));
+    const path = createFile('large.bin', pseudoRandomBytes(3_000_000, 'large'));
     const slowWorker = startWorker(['--limit-rate', '200KB']);
     const [{ job_id: id }] = await runJson(['upload', path, '--queue']);
     await waitUntil(async () => (await listJobs())[0]?.state === 'uploading');
@@ -384,7 +384,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     slowWorker.stop.abort(Object.assign(new Error('interrupted')));
   });
 
-  it('upload --queue --wait --stop-at exits with 9 at that time, and the workers continue', async () => {
+  it('upload --queue --wait --stop-at exits with 9 at that time, and a worker can still finish the job', async () => {
     const path = createFile('until.md');
     const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--stop-at', '5s']);
     expect([code, stderr]).toEqual([9, expect.stringContaining('1 not finished')]);
@@ -433,7 +433,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('uploads watch shows a file that a worker starts as soon as it is queued', async () => {
-    const [first, second] = ['one.bin', 'two.bin'].map((name) => createFile(name, someBytes(400_000, name)));
+    const [first, second] = ['one.bin', 'two.bin'].map((name) => createFile(name, pseudoRandomBytes(400_000, name)));
     startWorker(['--limit-rate', '200KB']);
     await runJson(['upload', first as string, '--queue']);
     await waitUntil(async () => (await listJobs())[0]?.state === 'uploading');
@@ -449,7 +449,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('a worker uploads from a signed URL below its root, and no output shows the signature', async () => {
-    const fileServer = await FileServer.start(someBytes(100_000, 'far'));
+    const fileServer = await FileServer.start(pseudoRandomBytes(100_000, 'far'));
     const signedUrl = `${fileServer.url}?X-Amz-Signature=5ecre7`;
     const refused = await run(['upload', signedUrl, '--queue']);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes')]);
@@ -467,8 +467,8 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('a worker does not follow the redirect of a source URL to an origin outside its root', async () => {
-    const internalServer = await FileServer.start(someBytes(1_000, 'internal'));
-    const publicServer = await FileServer.start(someBytes(1_000, 'public'));
+    const internalServer = await FileServer.start(pseudoRandomBytes(1_000, 'internal'));
+    const publicServer = await FileServer.start(pseudoRandomBytes(1_000, 'public'));
     publicServer.fault = () => ({
       respond: (response) => response.writeHead(302, { location: internalServer.url }).end(),
     });
@@ -481,7 +481,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('upload --queue replaces the expired signature of a queued URL, and the worker uploads it', async () => {
-    const fileServer = await FileServer.start(someBytes(10_000, 'signed'));
+    const fileServer = await FileServer.start(pseudoRandomBytes(10_000, 'signed'));
     let accepted = 'one';
     fileServer.fault = ({ path }) =>
       path.includes(`X-Amz-Signature=${accepted}`)
@@ -508,10 +508,10 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   it('two processes that queue the same failed files at the same time both exit with 0', async () => {
     const paths = Array.from({ length: 40 }, (_, n) => createFile(`twice-${n}.md`));
     const refusal = { error: { code: 'validation_failed', message: 'refused' } };
-    const interposer = await Interposer.start(account().MEDIACTL_BASE_URL as string, ({ method }) =>
+    const proxy = await FaultProxy.start(account().MEDIACTL_BASE_URL as string, ({ method }) =>
       method === 'POST' ? respondWith(422, refusal) : undefined,
     );
-    const environment = { MEDIACTL_BASE_URL: interposer.url };
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
     await run(['upload', ...paths, '--queue'], { environment });
     const { stop, ended } = startWorker(['--transfers', '10'], { environment });
     await waitUntil(async () => (await listJobs()).every(({ state }: { state: string }) => state === 'failed'));
@@ -543,10 +543,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const path = createFile('odd.md');
     const [{ job_id: id }] = await runJson(['upload', path, '--queue']);
     const malformedFields: Record<string, string>[] = [
-      {
-        progress: '{"offset":"\\u001b[31mzz","worker":7,"error":{"exit_code":0}}',
-        timestamp: 'abc',
-      },
+      { progress: '{"offset":"\\u001b[31mzz","worker":7,"error":{"exit_code":0}}', timestamp: 'abc' },
       { progress: '{"worker":{}}', returnvalue: '{"worker":5,"verified":"x","removed":7}' },
       { data: '{not json' },
     ];
@@ -597,9 +594,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
 
   it('a worker fails a job with queue_service_mismatch if the job is for another service', async () => {
     await runJson(['upload', createFile('foreign.md'), '--queue']);
-    startWorker([], {
-      environment: { MEDIACTL_BASE_URL: setup.sandbox.url.replace('127.0.0.1', 'localhost') },
-    });
+    startWorker([], { environment: { MEDIACTL_BASE_URL: setup.sandbox.url.replace('127.0.0.1', 'localhost') } });
     await waitUntil(async () => (await listJobs())[0]?.state === 'failed');
     const [{ error }] = await listJobs();
     expect(recordedError(error)).toEqual(errorInTable('queue_service_mismatch'));
@@ -642,7 +637,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     [['uploads', 'forget', '--queue'], 'specify upload ids or --all'],
     [['uploads', 'forget', '--finished'], '--finished works only with --queue'],
     [['uploads', 'ls', '--queue', 'clip.mp4'], '--queue: invalid queue URL'],
-  ])('mediactl exits with 2 and prints the reason for the arguments %j', async (args, message) => {
+  ])('mediactl exits with 2 and says why it rejects the arguments %j', async (args, message) => {
     const path = createFile('usage.md');
     const { code, stderr } = await run(args.map((word) => (word === 'FILE' ? path : word)));
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -675,10 +670,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       const ran = await run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: address } });
       return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'queue');
     };
-    expect(await queueCheck(queue)).toMatchObject({
-      status: 'passed',
-      detail: expect.stringMatching(/redis \d/),
-    });
+    expect(await queueCheck(queue)).toMatchObject({ status: 'passed', detail: expect.stringMatching(/redis \d/) });
     const evictingServer = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
     expect(await queueCheck(evictingServer.address)).toMatchObject({
       status: 'failed',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { fixturePath, isStrict, startSandbox, type TestSandbox, unlessStrict } from '../support/sandbox.ts';
+import { fixturePath, forSandboxMode, isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -29,13 +29,9 @@ describe('assets ls', () => {
   const shortUid = (name: string) => (uids[name] as string).slice(0, 8);
 
   it('assets ls prints a table with short uids, newest first, on a terminal, and get accepts short uids', async () => {
-    const { stdout } = await runMediactl(['assets', 'ls'], {
-      tty: true,
-      columns: 90,
-      environment: { NO_COLOR: '1' },
-    });
-    const typeCell = (text: string) => unlessStrict(`${text.padEnd(5)}  `, '');
-    const sizeCell = (text: string) => unlessStrict(`${text.padEnd(9)}  `, '');
+    const { stdout } = await runMediactl(['assets', 'ls'], { tty: true, columns: 90, environment: { NO_COLOR: '1' } });
+    const typeCell = (text: string) => forSandboxMode({ normal: `${text.padEnd(5)}  `, strict: '' });
+    const sizeCell = (text: string) => forSandboxMode({ normal: `${text.padEnd(9)}  `, strict: '' });
     const lines = stdout.split('\n').map((line) => line.trimEnd().replace(/\d+ minutes? ago$/, 'just now'));
     expect(lines).toEqual([
       `NAME       UID       ${typeCell('TYPE')}STATUS  LENGTH  ${sizeCell('SIZE')}CREATED`,
@@ -48,12 +44,8 @@ describe('assets ls', () => {
     expect((await cli.json(['get', shortUid('tone.mp3').slice(0, 6)]))[0].uid).toBe(uids['tone.mp3']);
   });
 
-  it('assets ls shortens wide columns but no uids on a narrow terminal', async () => {
-    const { stdout } = await runMediactl(['assets', 'ls'], {
-      tty: true,
-      columns: 70,
-      environment: { NO_COLOR: '1' },
-    });
+  it('assets ls shortens wide columns, but not the first eight digits of uids, on a narrow terminal', async () => {
+    const { stdout } = await runMediactl(['assets', 'ls'], { tty: true, columns: 70, environment: { NO_COLOR: '1' } });
     for (const line of stdout.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(70);
     expect(stdout).toContain(shortUid('clip.mp4'));
   });
@@ -62,7 +54,7 @@ describe('assets ls', () => {
     const { stdout } = await runMediactl(['assets', 'ls', '--type', 'audio']);
     expect(stdout).toMatch(
       new RegExp(
-        `^${uids['tone.mp3']}\ttone\\.mp3\t${unlessStrict('audio', '')}\tready\t3\\.03\t\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\n$`,
+        `^${uids['tone.mp3']}\ttone\\.mp3\t${forSandboxMode({ normal: 'audio', strict: '' })}\tready\t3\\.03\t\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\n$`,
       ),
     );
   });
@@ -85,7 +77,9 @@ describe('assets ls', () => {
     expect(await listUids('--created-after', 'today', '--type', 'image')).toBe(`${uids['still.jpg']}\n`);
     expect(await listUids('--created-before', '7d')).toBe('');
     // In strict mode, no workspace is known to be the primary one, so folders cannot be listed.
-    expect(await listUids('--folder', '/', '--type', 'video')).toBe(unlessStrict(`${uids['clip.mp4']}\n`, ''));
+    expect(await listUids('--folder', '/', '--type', 'video')).toBe(
+      forSandboxMode({ normal: `${uids['clip.mp4']}\n`, strict: '' }),
+    );
     expect((await runMediactl(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
   });
 
@@ -116,7 +110,7 @@ describe('assets ls', () => {
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--json', '--jsonl'], '--json and --jsonl cannot be used together'],
     [['--all', '--limit', '1'], '--all and --limit cannot be used together'],
-  ])('assets ls with %j exits with 2 and names the wrong option', async (args, problem) => {
+  ])('assets ls with %j exits with 2 and names the invalid option', async (args, problem) => {
     const { code, stdout, stderr } = await runMediactl(['assets', 'ls', ...args]);
     expect([code, stdout]).toEqual([2, '']);
     if (args[0] === '--json') expect(JSON.parse(stderr).error.message).toBe(problem);
@@ -171,7 +165,7 @@ describe('assets wait', () => {
     const { code, stdout, stderr } = await runMediactl(['upload', broken, '--wait', '--json']);
     expect(code).toBe(12);
     const [{ error, asset_uid }] = JSON.parse(stdout);
-    expect(error.cause).toContain(unlessStrict('unsupported file type', 'its status is failed'));
+    expect(error.cause).toContain(forSandboxMode({ normal: 'unsupported file type', strict: 'its status is failed' }));
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) as string).error.exit_code).toBe(12);
     expect((await runMediactl(['assets', 'wait', asset_uid])).code).toBe(12);
   });
@@ -286,13 +280,13 @@ describe('workspaces', () => {
   it('workspaces ls lists workspaces, and workspaces use exits with 2 if the key comes from the environment', async () => {
     expect((await runMediactl(['workspaces', 'ls'], { tty: true, environment: { NO_COLOR: '1' } })).stdout).toMatch(
       new RegExp(
-        unlessStrict(
-          `^NAME .*\nMain     ${sandbox.workspace.slice(0, 8)}  yes\nArchive  [0-9a-f]{8} *\n$`,
-          `^UID\n${sandbox.workspace.slice(0, 8)}\n[0-9a-f]{8}\n$`,
-        ),
+        forSandboxMode({
+          normal: `^NAME .*\nMain     ${sandbox.workspace.slice(0, 8)}  yes\nArchive  [0-9a-f]{8} *\n$`,
+          strict: `^UID\n${sandbox.workspace.slice(0, 8)}\n[0-9a-f]{8}\n$`,
+        }),
       ),
     );
-    const main = unlessStrict('Main', sandbox.workspace);
+    const main = forSandboxMode({ normal: 'Main', strict: sandbox.workspace });
     expect((await runMediactl(['workspaces', 'use', main, '-n'])).stderr).toContain(sandbox.workspace);
     expect((await runMediactl(['workspaces', 'use', 'Nowhere'])).code).toBe(3);
     const { code, stderr } = await runMediactl(['workspaces', 'use', main]);
@@ -324,7 +318,7 @@ describe('api', () => {
   it('api with -f sends a POST, and has the errors and exit codes of other commands', async () => {
     const { code, stderr } = await runMediactl(['api', '/playback/info/', '-f', 'asset_id=x', '-F', 'n=1']);
     expect(code).toBe(6);
-    expect(stderr).toContain(unlessStrict('playback_token', 'invalid parameters or body'));
+    expect(stderr).toContain(forSandboxMode({ normal: 'playback_token', strict: 'invalid parameters or body' }));
     const readOnlyKey = sandbox.createKey('read', ['Read Assets']);
     const refused = await runMediactl(['api', '-X', 'DELETE', `/assets/${uids['clip.mp4']}/`], {
       environment: { MEDIACTL_API_KEY: readOnlyKey },
@@ -338,7 +332,7 @@ describe('api', () => {
     [['/assets/', '-F', 'a={'], '-F a: not JSON: {'],
     [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not accept an API key'],
     [['/assets/', '--input', '/nowhere'], 'cannot read /nowhere'],
-  ])('api with the arguments %j exits with 2 and prints the reason', async (args, problem) => {
+  ])('api with the arguments %j exits with 2 and says why it rejects them', async (args, problem) => {
     const { code, stderr } = await runMediactl(['api', ...args]);
     expect([code, stderr.includes(problem)]).toEqual([2, true]);
   });
@@ -358,10 +352,7 @@ describe('control characters from the service', () => {
   const hostileName = 'evil\u001b[2J\u009b31m\u202egpj.exe\nnew line\ttab';
   it('assets ls escapes control characters in tables and on a terminal, but keeps them in piped JSON', async () => {
     const service = await startServer((_request, response) =>
-      respond(response, 200, {
-        items: [{ uid: uids['clip.mp4'], name: hostileName, status: hostileName }],
-        count: 1,
-      }),
+      respond(response, 200, { items: [{ uid: uids['clip.mp4'], name: hostileName, status: hostileName }], count: 1 }),
     );
     const options = { environment: { MEDIACTL_BASE_URL: service } };
     for (const tty of [true, false]) {
@@ -381,10 +372,7 @@ describe('control characters from the service', () => {
     const service = await startServer((_request, response) =>
       respond(response, 400, { error: { message: hostileName } }),
     );
-    const { stderr } = await runMediactl(['assets', 'ls'], {
-      environment: { MEDIACTL_BASE_URL: service },
-      tty: true,
-    });
+    const { stderr } = await runMediactl(['assets', 'ls'], { environment: { MEDIACTL_BASE_URL: service }, tty: true });
     expect(stderr.replace(colorSequences, '')).not.toMatch(controlCharacters);
   });
 });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
-import { after, cut, FakeService, refuse } from '../support/fake-service.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { dropConnection, FakeService, handleThen, respondWithError } from '../support/fake-service.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 
 /* Files with a receipt on this machine are neither sent nor looked up again. */
@@ -17,12 +17,12 @@ beforeEach(async () => {
   service = await FakeService.start();
   cli = new Cli(service.environment);
   folder = join(cli.home, 'shots');
-  writeManyFiles(folder, fileCount);
+  writeManyFiles(folder, { count: fileCount });
 });
 
 async function uploadFolder(...args: string[]): Promise<UploadRecord[]> {
-  service.requests = 0;
-  return cli.json(['upload', '--flatten', folder, ...args], { clock: fastClock(20) });
+  service.requestCount = 0;
+  return cli.json(['upload', '--flatten', folder, ...args], { clock: acceleratedClock({ speed: 20 }) });
 }
 
 const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
@@ -34,9 +34,9 @@ describe('repeated upload of the same files', () => {
     const firstRun = await uploadFolder();
     expect(outcomes(firstRun)).toEqual(ofEachFile('uploaded'));
     const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
-    service.requests = 0;
+    service.requestCount = 0;
     const secondRun: UploadRecord[] = await cli.json(['upload', '--flatten', folder], { environment });
-    expect([outcomes(secondRun), service.requests]).toEqual([ofEachFile('skipped'), 0]);
+    expect([outcomes(secondRun), service.requestCount]).toEqual([ofEachFile('skipped'), 0]);
     const uids = (items: UploadRecord[]) => items.map(({ asset_uid }) => asset_uid).sort();
     expect(uids(secondRun)).toEqual(uids(firstRun));
   });
@@ -44,7 +44,7 @@ describe('repeated upload of the same files', () => {
   it('upload does not send a file again after it is touched, moved or copied, but sends it after it is edited', async () => {
     await uploadFolder();
     utimesSync(firstFile(), 1, 1);
-    expect([outcomes(await uploadFolder()), service.requests]).toEqual([ofEachFile('skipped'), 0]);
+    expect([outcomes(await uploadFolder()), service.requestCount]).toEqual([ofEachFile('skipped'), 0]);
     renameSync(folder, `${folder} of May`);
     folder = `${folder} of May`;
     expect(outcomes(await uploadFolder())).toEqual(ofEachFile('duplicate'));
@@ -73,7 +73,7 @@ describe('repeated upload of the same files', () => {
     for (let n = 0; n < 3; n++) writeFileSync(join(folder, `same ${n}.bin`), 'one content');
     service.fault = ({ method, path }) =>
       method === 'POST' && path === '/upload/' && service.completeAssets.length === fileCount + 1
-        ? refuse(401)
+        ? respondWithError(401)
         : undefined;
     const { code } = await cli.run(['upload', '--flatten', folder, '--transfers', '1']);
     expect([code, service.completeAssets.length]).toEqual([4, fileCount + 1]);
@@ -96,12 +96,12 @@ describe('repeated upload of the same files', () => {
 
 it('wait waits for the assets of an earlier upload, and sends no request for an asset that is already ready', async () => {
   await uploadFolder();
-  const records = await cli.json(['wait'], { clock: fastClock(20) });
+  const records = await cli.json(['wait'], { clock: acceleratedClock({ speed: 20 }) });
   expect(records.map(({ asset_status }: { asset_status: string }) => asset_status)).toEqual(ofEachFile('ready'));
-  service.requests = 0;
+  service.requestCount = 0;
   expect(await cli.json(['wait'])).toEqual([]);
   expect((await uploadFolder('--wait')).map(({ asset_status }) => asset_status)).toEqual(ofEachFile('ready'));
-  expect(service.requests).toBe(0);
+  expect(service.requestCount).toBe(0);
 });
 
 describe('upload receipts', () => {
@@ -122,9 +122,9 @@ describe('upload receipts', () => {
     expect(imported).toEqual({ read: fileCount, imported: fileCount });
     const importedAgain = await cli.json(['uploads', 'import', '-'], { stdin: receipts, environment: environment });
     expect(importedAgain).toEqual({ read: fileCount, imported: 0 });
-    service.requests = 0;
+    service.requestCount = 0;
     const records = await cli.json(['upload', '--flatten', folder], { environment: environment });
-    expect([outcomes(records), service.requests]).toEqual([ofEachFile('skipped'), 0]);
+    expect([outcomes(records), service.requestCount]).toEqual([ofEachFile('skipped'), 0]);
   });
 
   it('an imported receipt has verified null, because this machine did not check the upload', async () => {
@@ -148,10 +148,7 @@ describe('upload receipts', () => {
     async (character) => {
       await uploadFolder();
       const { stdout } = await cli.run(['uploads', 'ls', '--finished', '--jsonl']);
-      const badReceipt = JSON.stringify({
-        ...JSON.parse(stdout.split('\n')[0] as string),
-        path: `/a${character}b`,
-      });
+      const badReceipt = JSON.stringify({ ...JSON.parse(stdout.split('\n')[0] as string), path: `/a${character}b` });
       const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
       const importRun = await cli.run(['uploads', 'import', '-'], { stdin: `${stdout}${badReceipt}\n`, environment });
       expect([importRun.code, importRun.stderr]).toEqual([2, expect.stringContaining(`line ${fileCount + 1}`)]);
@@ -180,12 +177,12 @@ describe('upload receipts', () => {
 describe('orphans of lost responses', () => {
   const loseOneResponse = () => {
     service.fault = ({ method, path }) =>
-      method === 'POST' && path === '/upload/' && service.assets.size === 2 ? after(cut) : undefined;
+      method === 'POST' && path === '/upload/' && service.assets.size === 2 ? handleThen(dropConnection) : undefined;
   };
 
   it('upload finds the empty asset of a lost response with one list request and names it at the end', async () => {
     loseOneResponse();
-    const { code, stderr } = await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
+    const { code, stderr } = await cli.run(['upload', '--flatten', folder], { clock: acceleratedClock({ speed: 20 }) });
     expect([code, service.completeAssets.length]).toEqual([0, fileCount]);
     const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     expect(stderr).toContain(`asset ${orphan?.uid} may be empty`);
@@ -194,7 +191,7 @@ describe('orphans of lost responses', () => {
 
   it('uploads cleanup --trash lists the empty asset of a lost response, and moves it to the trash only after its session has expired', async () => {
     loseOneResponse();
-    await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
+    await cli.run(['upload', '--flatten', folder], { clock: acceleratedClock({ speed: 20 }) });
     const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
     const cleanupRecords = await cli.json(['uploads', 'cleanup', '--trash', '--yes']);
     // The orphan was found by name only: until upload sessions expire, another uploader may be using it.
@@ -211,7 +208,7 @@ describe('orphans of lost responses', () => {
 
   it('uploads cleanup does not list the asset of a lost response if the asset is complete', async () => {
     loseOneResponse();
-    await cli.run(['upload', '--flatten', folder], { clock: fastClock(20) });
+    await cli.run(['upload', '--flatten', folder], { clock: acceleratedClock({ speed: 20 }) });
     for (const asset of service.assets.values()) asset.completedAt ??= Date.now();
     expect(await cli.json(['uploads', 'cleanup', '--trash', '--yes'])).toEqual([]);
     expect([...service.assets.values()].filter(({ isTrashed }) => isTrashed)).toEqual([]);
@@ -219,9 +216,9 @@ describe('orphans of lost responses', () => {
 });
 
 it('upload --stop-at exits with 9 at the given time, and the next upload sends the remaining files', async () => {
-  writeManyFiles(folder, 40);
+  writeManyFiles(folder, { count: 40 });
   const args = ['upload', '--flatten', folder, '--limit-rate', '1k', '--json'];
-  const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: fastClock(20) });
+  const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: acceleratedClock({ speed: 20 }) });
   expect(code).toBe(9);
   const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
   expect(error).toMatchObject({ code: 'stopped_at_limit', details: { failures: [] } });

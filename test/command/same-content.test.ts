@@ -41,10 +41,10 @@ type Mode = 'upload' | '--sync' | '--duplicates upload';
 const modes: readonly Mode[] = ['upload', '--sync', '--duplicates upload'];
 
 /** Builds the command that uploads a directory to a folder and mirrors its subdirectories. */
-const uploadCommand = (mode: Mode, folder = '/F', from = directory) => [
+const uploadCommand = (mode: Mode, { to = '/F', from = directory } = {}) => [
   ...['upload', ...(mode === '--sync' ? ['--sync'] : ['--create-folders'])],
   ...(mode === '--duplicates upload' ? ['--duplicates', 'upload'] : []),
-  ...[from, '--folder', folder],
+  ...[from, '--folder', to],
 ];
 
 /** Runs a command and expects the same from `-n` and `--estimate` before. @returns outcomes by file name */
@@ -54,10 +54,7 @@ async function outcomesOf(args: readonly string[]): Promise<Record<string, strin
   const items: UploadRecord[] = await cli.json(args);
   const outcomes = outcomesByName(items);
   const isSent = (outcome: string) => ['new', 'changed'].includes(outcome);
-  const planned = dryRun.map((item) => ({
-    ...item,
-    outcome: isSent(item.outcome) ? 'uploaded' : item.outcome,
-  }));
+  const planned = dryRun.map((item) => ({ ...item, outcome: isSent(item.outcome) ? 'uploaded' : item.outcome }));
   expect(outcomesByName(planned)).toEqual(outcomes);
   const count = (kind: string) => items.filter(({ outcome }) => outcome === kind).length;
   const { skipped, duplicate, new: added, changed } = estimate;
@@ -70,58 +67,63 @@ async function outcomesOf(args: readonly string[]): Promise<Record<string, strin
 const outcomesByName = (items: readonly UploadRecord[]) =>
   Object.fromEntries(items.map(({ path, outcome }) => [path.split('/').at(-1), outcome]));
 
-describe.each(modes)('duplicates with %s', (mode) => {
-  const outcomeOfCopy = mode === 'upload' ? 'duplicate' : 'uploaded';
-  beforeEach(async () => {
-    await cli.json(uploadCommand(mode));
+describe.each(modes)('duplicates with %s', (uploadOrOption) => {
+  const outcomeOfCopy = uploadOrOption === 'upload' ? 'duplicate' : 'uploaded';
+  const uploadBothFilesFirst = async () => {
+    await cli.json(uploadCommand(uploadOrOption));
     expect(libraryPaths()).toEqual(['/F/day1/a.bin', '/F/day1/b.bin']);
-  });
+  };
 
   it('upload skips an unchanged or touched file at the same path in the same folder', async () => {
-    expect(await outcomesOf(uploadCommand(mode))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
+    await uploadBothFilesFirst();
+    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
     utimesSync(join(directory, 'day1/a.bin'), 1, 1);
-    expect(await outcomesOf(uploadCommand(mode))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
+    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
     expect(service.completeAssets).toHaveLength(2);
   });
 
   it('upload sends a file again if its content has changed', async () => {
+    await uploadBothFilesFirst();
     writeFileAt('day1/a.bin', 'other content here');
-    expect(await outcomesOf(uploadCommand(mode))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'skipped' });
+    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'skipped' });
     expect(libraryPaths()).toEqual(['/F/day1/a.bin', '/F/day1/a.bin', '/F/day1/b.bin']);
   });
 
   it('upload skips a copy in the same folder, but not with --sync or --duplicates upload', async () => {
+    await uploadBothFilesFirst();
     writeFileAt('day1/copy.bin', 'the content of a');
-    expect(await outcomesOf(uploadCommand(mode))).toMatchObject({ 'copy.bin': outcomeOfCopy });
+    expect(await outcomesOf(uploadCommand(uploadOrOption))).toMatchObject({ 'copy.bin': outcomeOfCopy });
     expect(service.completeAssets).toHaveLength(outcomeOfCopy === 'duplicate' ? 2 : 3);
   });
 
   it('upload sends files again if --folder names another folder', async () => {
-    expect(await outcomesOf(uploadCommand(mode, '/Other'))).toEqual({
-      'a.bin': 'uploaded',
-      'b.bin': 'uploaded',
-    });
+    await uploadBothFilesFirst();
+    const uploadToOther = uploadCommand(uploadOrOption, { to: '/Other' });
+    expect(await outcomesOf(uploadToOther)).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'uploaded' });
     expect(libraryPaths()).toContain('/Other/day1/a.bin');
   });
 
   it('upload sends a copy of a file whose content is only in another folder', async () => {
+    await uploadBothFilesFirst();
     writeFileAt('day2/copy.bin', 'the content of a');
-    expect(await outcomesOf(uploadCommand(mode))).toMatchObject({ 'copy.bin': 'uploaded' });
+    expect(await outcomesOf(uploadCommand(uploadOrOption))).toMatchObject({ 'copy.bin': 'uploaded' });
     expect(libraryPaths()).toContain('/F/day2/copy.bin');
   });
 
   it('upload sends the files of a renamed directory again, to the new folder', async () => {
+    await uploadBothFilesFirst();
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
-    expect(await outcomesOf(uploadCommand(mode))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'uploaded' });
+    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'uploaded' });
     expect(libraryPaths()).toContain('/F/day one/a.bin');
   });
 
   it('upload skips a renamed directory if its library folder is renamed too, but not with --duplicates upload', async () => {
+    await uploadBothFilesFirst();
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
     renameFolder('day1', 'day one');
-    const expected = mode === '--sync' ? 'skipped' : outcomeOfCopy;
-    expect(await outcomesOf(uploadCommand(mode))).toEqual({ 'a.bin': expected, 'b.bin': expected });
-    expect(service.completeAssets).toHaveLength(mode === '--duplicates upload' ? 4 : 2);
+    const expected = uploadOrOption === '--sync' ? 'skipped' : outcomeOfCopy;
+    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': expected, 'b.bin': expected });
+    expect(service.completeAssets).toHaveLength(uploadOrOption === '--duplicates upload' ? 4 : 2);
   });
 });
 
@@ -130,14 +132,11 @@ it.each([
   ['--duplicates upload', 'uploaded', 4],
 ] as const)('%s of a renamed directory to one flat folder reports the outcome “%s”', async (mode, outcome, count) => {
   const flatUpload = (from: string) =>
-    uploadCommand(mode, '/F', from).map((arg) => (arg === '--create-folders' ? '--flatten' : arg));
+    uploadCommand(mode, { from }).map((arg) => (arg === '--create-folders' ? '--flatten' : arg));
   await cli.run(['folders', 'create', '/F']);
   await cli.json(flatUpload(directory));
   renameSync(directory, `${directory} of May`);
-  expect(await outcomesOf(flatUpload(`${directory} of May`))).toEqual({
-    'a.bin': outcome,
-    'b.bin': outcome,
-  });
+  expect(await outcomesOf(flatUpload(`${directory} of May`))).toEqual({ 'a.bin': outcome, 'b.bin': outcome });
   expect(service.completeAssets).toHaveLength(count);
 });
 
@@ -192,12 +191,13 @@ describe('skipped files', () => {
 
 describe('upload --sync of a renamed directory', () => {
   const sync = (...more: string[]) => [...uploadCommand('--sync'), ...more];
-  beforeEach(async () => {
+  const uploadAndRenameDay1 = async () => {
     await cli.json(sync());
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
-  });
+  };
 
   it('upload --sync warns about a renamed directory before it sends files, and suggests folders rename', async () => {
+    await uploadAndRenameDay1();
     const warning =
       /2 files of \S+\/rushes\/day1 are now in \S+\/rushes\/day one: they will be uploaded again, to \/F\/day one; the old assets in \/F\/day1 stay\. To avoid that, stop, run mediactl folders rename \/F\/day1 'day one', then/;
     expect((await cli.run(sync('-n'))).stderr).toMatch(warning);
@@ -214,22 +214,25 @@ describe('upload --sync of a renamed directory', () => {
   });
 
   it('upload --sync --prune of a renamed directory trashes the old assets', async () => {
+    await uploadAndRenameDay1();
     const { stderr } = await cli.run(sync('--prune', '--yes'));
     expect(stderr).toContain('the old assets in /F/day1 move to the trash');
     expect(libraryPaths()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });
 
   it('upload --sync --prune sends and trashes nothing if the library folder is renamed like the directory', async () => {
+    await uploadAndRenameDay1();
     renameFolder('day1', 'day one');
     const { code, stderr } = await cli.run(sync('--prune', '--yes', '-n'));
     expect([code, stderr]).toEqual([0, expect.not.stringMatching(/trash|of 2 files/)]);
     expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
-    service.requests = 0;
+    service.requestCount = 0;
     expect(await cli.json(sync('--prune', '--yes'))).toMatchObject([{ outcome: 'skipped' }, { outcome: 'skipped' }]);
     expect(libraryPaths()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });
 
   it('upload --sync sends a renamed directory without a warning if only names and sizes are the same', async () => {
+    await uploadAndRenameDay1();
     writeFileAt('day one/a.bin', 'the CONTENT of a');
     writeFileAt('day one/b.bin', 'the CONTENT of b');
     renameFolder('day1', 'day one');
@@ -242,7 +245,7 @@ describe('upload --sync of a renamed directory', () => {
 it('upload --sync sends nothing if the synced directory itself is renamed', async () => {
   await cli.json(uploadCommand('--sync'));
   renameSync(directory, `${directory} of May`);
-  const syncOfRenamed = uploadCommand('--sync', '/F', `${directory} of May`);
+  const syncOfRenamed = uploadCommand('--sync', { from: `${directory} of May` });
   expect(await outcomesOf(syncOfRenamed)).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
   expect(service.completeAssets).toHaveLength(2);
 });

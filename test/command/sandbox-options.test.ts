@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { writeSome } from '../support/files.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
 
 let cli: Cli;
@@ -19,7 +19,7 @@ describe('sandbox start --fault', () => {
       { fault: 'cut-after=1MiB,times=2', remaining_count: 2 },
       { fault: 'status=503,path=/upload/,times=1', remaining_count: 1 },
     ]);
-    writeSome(`${cli.home}/a.bin`, 3 * 1024 * 1024);
+    writeRandomFile(`${cli.home}/a.bin`, { size: 3 * 1024 * 1024 });
     const [record] = await cli.json(['upload', `${cli.home}/a.bin`]);
     expect(record.verified).toBe(true);
     expect((await sandboxStatus()).faults).toEqual([]);
@@ -70,7 +70,7 @@ it('sandbox start applies --strict, --rate-limit, --credits and --max-upload-siz
   const response = await cli.run(['api', '/assets/', '-i']);
   expect(response.stdout).toMatch(/^x-ratelimit-limit: 50$/m);
   expect(response.stdout).toMatch(/^\{"items":\[\]\}$/m);
-  writeSome(`${cli.home}/large.bin`, 1024 * 1024 + 1);
+  writeRandomFile(`${cli.home}/large.bin`, { size: 1024 * 1024 + 1 });
   expect((await cli.run(['upload', `${cli.home}/large.bin`])).stderr).toContain('413');
   const [record] = await cli.json(['upload', fixturePath('still.jpg')]);
   expect(record.asset_uid).toBeTruthy();

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
 import { fixturePath } from '../support/sandbox.ts';
 
@@ -108,33 +108,32 @@ it('sandbox start --profile creates a profile for a second sandbox and keeps the
 });
 
 describe('a second sandbox', () => {
-  const profileSeeded = ['--profile', 'seeded'];
   const dataDir = () => join(cli.home, 'other');
 
   it('every sandbox command selects a second sandbox with --profile, and suggests commands with the same option', async () => {
     const first = await startSandbox();
     const args = ['sandbox', 'start', '--port', '0', '--seed', '30', '--data-dir', dataDir()];
-    const { code, stderr } = await cli.run([...args, ...profileSeeded]);
+    const { code, stderr } = await cli.run([...args, '--profile', 'seeded']);
     expect(code).toBe(0);
     const suggestions = stderr.split('\n').filter((line) => line.startsWith('  mediactl'));
     expect(suggestions).toHaveLength(5);
     for (const suggestion of suggestions) expect(suggestion).toMatch(/ --profile seeded$/);
 
-    const status = await cli.json(['sandbox', 'status', ...profileSeeded]);
+    const status = await cli.json(['sandbox', 'status', '--profile', 'seeded']);
     expect(status).toMatchObject({ running: true, data_dir: dataDir() });
-    expect(await cli.json(['assets', 'ls', '--count', ...profileSeeded])).toBe(30);
-    await cli.json(['upload', fixturePath('still.jpg'), ...profileSeeded]);
-    const openRun = await cli.run(['sandbox', 'open', '@last', '--url', ...profileSeeded]);
+    expect(await cli.json(['assets', 'ls', '--count', '--profile', 'seeded'])).toBe(30);
+    await cli.json(['upload', fixturePath('still.jpg'), '--profile', 'seeded']);
+    const openRun = await cli.run(['sandbox', 'open', '@last', '--url', '--profile', 'seeded']);
     expect(openRun.stdout.startsWith(`${status.url}/watch/`)).toBe(true);
-    const logs = await cli.run(['sandbox', 'logs', '--lines', '100', ...profileSeeded]);
+    const logs = await cli.run(['sandbox', 'logs', '--lines', '100', '--profile', 'seeded']);
     expect(logs.stdout).toContain(`listening on ${status.url}`);
-    expect((await cli.run(['sandbox', 'start', ...profileSeeded])).stderr).toContain('already running');
-    expect((await cli.run(['sandbox', 'stop', ...profileSeeded])).stderr).toBe(
+    expect((await cli.run(['sandbox', 'start', '--profile', 'seeded'])).stderr).toContain('already running');
+    expect((await cli.run(['sandbox', 'stop', '--profile', 'seeded'])).stderr).toBe(
       `stopped the sandbox (pid ${status.pid})\n`,
     );
-    const restarted = await cli.json(['sandbox', 'start', '--port', '0', ...profileSeeded]);
+    const restarted = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'seeded']);
     expect(restarted).toMatchObject({ data_dir: dataDir(), profile: 'seeded' });
-    expect((await cli.run(['sandbox', 'reset', '--yes', ...profileSeeded])).stderr).toContain(
+    expect((await cli.run(['sandbox', 'reset', '--yes', '--profile', 'seeded'])).stderr).toContain(
       'deleted the sandbox and profile seeded; to start a new one: mediactl sandbox start',
     );
     expect(existsSync(join(dataDir(), 'sandbox.db'))).toBe(false);
@@ -145,7 +144,7 @@ describe('a second sandbox', () => {
   });
 
   it('sandbox status and reset use the sandbox of the current profile', async () => {
-    await startSandbox('--data-dir', dataDir(), ...profileSeeded);
+    await startSandbox('--data-dir', dataDir(), '--profile', 'seeded');
     expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: true, data_dir: dataDir() });
     expect((await cli.run(['sandbox', 'reset', '--yes'])).code).toBe(0);
     expect(await cli.json(['auth', 'ls'])).toEqual([]);
@@ -302,7 +301,7 @@ it('sandbox logs -f prints new lines, also after a log rotation, until it is int
   let output = '';
   const following = cli.run(['sandbox', 'logs', '-f', '--lines', '1'], {
     signal: interruption.signal,
-    clock: fastClock(),
+    clock: acceleratedClock(),
     onStdout: (text) => {
       output = text;
     },
@@ -366,7 +365,7 @@ it('sandbox start exits with 1 and prints the reason if the port is in use', asy
 it('sandbox reset deletes nothing if the sandbox does not stop, and suggests kill -9', async () => {
   const { pid } = await startSandbox();
   process.kill(pid, 'SIGSTOP');
-  const reset = await cli.run(['sandbox', 'reset', '--yes', '--json'], { clock: fastClock() });
+  const reset = await cli.run(['sandbox', 'reset', '--yes', '--json'], { clock: acceleratedClock() });
   process.kill(pid, 'SIGCONT');
   expect(errorOf(reset)).toEqual({
     code: 'sandbox_failed',

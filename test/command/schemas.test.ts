@@ -10,7 +10,7 @@ import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.
 
 let sandbox: TestSandbox;
 let cli: Cli;
-const { create } = rawHttp(() => sandbox);
+const { createUploadOfSize } = rawHttp(() => sandbox);
 beforeAll(async () => {
   sandbox = await startSandbox();
   cli = new Cli({
@@ -71,7 +71,7 @@ describe('mediactl schema', () => {
   });
 
   it('the records of assets rm match the schema “changes”', async () => {
-    const { asset_uid } = await (await create(5, { asset_name: 'goes' })).json();
+    const { asset_uid } = await (await createUploadOfSize(5, { asset_name: 'goes' })).json();
     await expectOutputMatches('changes', ['assets', 'rm', asset_uid, unknownUid, '--yes']);
   });
 

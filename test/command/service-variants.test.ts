@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { testKey, workspaceUid } from '../support/fake-library.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
@@ -56,10 +56,7 @@ describe('uids without dashes', () => {
     expect((await cli.run(['assets', 'ls', '-q'])).stdout).toBe(`${uidWithoutDashes}\n`);
     expect((await cli.json(['assets', 'get', uidWithoutDashes]))[0].uid).toBe(uidWithoutDashes);
     expect((await cli.run(['assets', 'rm', uidWithoutDashes, '--yes'])).code).toBe(0);
-    expect(requests.at(-1)).toMatchObject({
-      method: 'DELETE',
-      path: `/api/external/v1/assets/${uidWithoutDashes}/`,
-    });
+    expect(requests.at(-1)).toMatchObject({ method: 'DELETE', path: `/api/external/v1/assets/${uidWithoutDashes}/` });
   });
 
   it('@last finds an uploaded asset whose uid has no dashes', async () => {
@@ -105,7 +102,7 @@ it('assets wait polls a thousand assets by pages of the list instead of one by o
     return { body: { items, count: uids.length } };
   });
   const stdin = uids.join('\n');
-  const { code } = await cli.run(['assets', 'wait', '-', '-q'], { stdin, clock: fastClock() });
+  const { code } = await cli.run(['assets', 'wait', '-', '-q'], { stdin, clock: acceleratedClock() });
   expect([code, requests.length]).toEqual([0, 30]);
 });
 

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { SqlDatabase } from '../../src/contract/sqlite.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { errorInTable, errorOf, type SeenError } from '../support/errors.ts';
 import { FakeService } from '../support/fake-service.ts';
 import { writeManyFiles } from '../support/many-files.ts';
@@ -36,11 +36,11 @@ beforeEach(async () => {
   cli = new Cli(service.environment);
   directory = join(cli.home, 'shots');
   state = join(cli.home, 'state');
-  digests = writeManyFiles(directory, fileCount);
+  digests = writeManyFiles(directory, { count: fileCount });
 });
 
 async function upload(args: string[] = [], options: CliOptions = {}) {
-  service.requests = 0;
+  service.requestCount = 0;
   const ran = await cli.run(['upload', '--flatten', directory, '--json', ...args], {
     ...options,
     environment: { MEDIACTL_STATE_DIR: state, ...options.environment },
@@ -122,7 +122,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     await upload();
     disk.fill();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_full'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_full'));
     expect(errorOf(refused)).toEqual(errorInTable('state_full'));
     const forced = await upload(['--force']);
     expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
@@ -133,7 +133,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     mkdirSync(state);
     disk.fill();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_full'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_full'));
     disk.free();
     expect((await upload()).code).toBe(0);
     expectEachFileOnce();
@@ -143,7 +143,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     await upload();
     state = join(disk.mountReadOnly(), 'state');
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_read_only'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_read_only'));
     expect(errorOf(refused)).toEqual({
       code: 'state_read_only',
       exit: 14,
@@ -160,11 +160,11 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
 });
 
 describe('a damaged receipt database', () => {
-  beforeEach(async () => {
+  const uploadAllAndRemoveWriteAheadLog = async () => {
     expect((await upload()).code).toBe(0);
     // No write-ahead log, like after a checkpoint by another process.
     for (const each of ['-wal', '-shm']) rmSync(`${storePath()}${each}`, { force: true });
-  });
+  };
 
   const overwriteBytes = (path: string, offset: number, bytes: Buffer) => {
     const content = readFileSync(path);
@@ -201,9 +201,10 @@ describe('a damaged receipt database', () => {
   it.each(damages)(
     'upload and doctor reject a receipt database that %s (%s), and upload --force creates a new one',
     async (damageName, code, damage) => {
+      await uploadAllAndRemoveWriteAheadLog();
       damage();
       const refused = await upload();
-      expect([errorOf(refused), service.requests]).toEqual([errors[code], 0]);
+      expect([errorOf(refused), service.requestCount]).toEqual([errors[code], 0]);
       expect(refused.error.cause).toContain(storePath());
       const doctor = await cli.run(['doctor', '--json']);
       const findings: { check: string; error: { code: string } | null }[] = JSON.parse(doctor.stdout);
@@ -225,26 +226,29 @@ describe('a damaged receipt database', () => {
     ['a directory', () => mkdirSync(storePath())],
     ['a device', () => symlinkSync('/dev/null', storePath())],
   ])('upload, uploads ls and doctor fail without hanging if the receipt database is %s', async (_what, make) => {
+    await uploadAllAndRemoveWriteAheadLog();
     rmSync(storePath());
     make();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requests]).toEqual(exit14WithoutRequest('state_unusable'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_unusable'));
     expect((await cli.run(['uploads', 'ls'])).code).toBe(14);
     expect((await cli.run(['uploads', 'ls', '--finished'])).code).toBe(14);
     expect((await cli.run(['doctor'])).stdout).toContain('the upload history cannot be used');
   });
 
   it('upload exits with 14 and keeps the receipt database if a newer mediactl has written it', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     openStore((db) => db.exec('PRAGMA user_version = 99'));
     const refused = await upload();
     expect(errorOf(refused)).toEqual(errorInTable('state_newer'));
-    expect(service.requests).toBe(0);
+    expect(service.requestCount).toBe(0);
     const forced = await upload(['--force']);
     expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
     expect(existsSync(`${storePath()}.unusable-1`)).toBe(false);
   });
 
   it('upload adds an id to the receipt database of an older mediactl, and detects later that it is missing', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     rmSync(join(state, 'receipts.id'));
     openStore((db) => db.exec('PRAGMA application_id = 0'));
     expect((await upload()).records[0].outcome).toBe('skipped');
@@ -256,6 +260,7 @@ describe('a damaged receipt database', () => {
   it.each(['last-upload', 'receipts.db-reserve', 'runs.lock'])(
     'upload does not write to the target of a symbolic link in place of %s',
     async (name) => {
+      await uploadAllAndRemoveWriteAheadLog();
       const [link, target] = [join(state, name), join(cli.home, 'target')];
       rmSync(link, { force: true });
       symlinkSync(target, link);
@@ -270,6 +275,7 @@ describe('a damaged receipt database', () => {
   );
 
   it('upload uses a receipt database that is a symbolic link to another file', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     const elsewhere = join(cli.home, 'elsewhere.db');
     renameSync(storePath(), elsewhere);
     symlinkSync(elsewhere, storePath());
@@ -280,6 +286,7 @@ describe('a damaged receipt database', () => {
   });
 
   it('upload exits with 14 and creates no asset if it cannot write its lock file', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     rmSync(join(state, 'runs'), { recursive: true });
     writeFileSync(join(state, 'runs'), '');
     writeFileSync(join(directory, 'one more.bin'), 'more');
@@ -290,6 +297,7 @@ describe('a damaged receipt database', () => {
   });
 
   it('upload skips uploaded files after the state directory is moved', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
     renameSync(state, `${state} of before`);
     state = `${state} of before`;
     expect((await upload()).records[0].outcome).toBe('skipped');
@@ -322,7 +330,7 @@ it.each([
     expect([interruptedRun.code, interruptedRun.error.code]).toEqual([14, code]);
     expect(service.assets.size).toBeLessThan(fileCount);
     const nextRun = await upload();
-    expect([nextRun.code, nextRun.error.code, service.requests]).toEqual(exit14WithoutRequest(code));
+    expect([nextRun.code, nextRun.error.code, service.requestCount]).toEqual(exit14WithoutRequest(code));
   },
 );
 
@@ -350,12 +358,13 @@ const lockStore = async () => {
 };
 
 describe('a locked receipt database', () => {
-  beforeEach(async () => {
+  const uploadAllAndAddOneFile = async () => {
     expect((await upload()).code).toBe(0);
     writeFileSync(join(directory, 'one more.bin'), 'more');
-  });
+  };
 
   it('upload waits with one warning while another program locks the receipt database', async () => {
+    await uploadAllAndAddOneFile();
     const lockingProcess = await lockStore();
     const waitingRun = await upload([], {
       onStderr: (text) => void (text.includes('; waiting') && lockingProcess.stdin.end()),
@@ -365,11 +374,12 @@ describe('a locked receipt database', () => {
   });
 
   it('upload exits with state_locked if the receipt database stays locked; --force uploads without it', async () => {
+    await uploadAllAndAddOneFile();
     await lockStore();
-    const refused = await upload([], { clock: fastClock() });
-    expect(service.requests).toBe(0);
+    const refused = await upload([], { clock: acceleratedClock() });
+    expect(service.requestCount).toBe(0);
     expect(errorOf(refused)).toEqual(errorInTable('state_locked'));
-    const forced = await upload(['--force'], { clock: fastClock() });
+    const forced = await upload(['--force'], { clock: acceleratedClock() });
     expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount + 1]);
   });
 });

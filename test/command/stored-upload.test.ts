@@ -3,11 +3,11 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import type { FakeAsset } from '../support/fake-library.ts';
 import { FakeService } from '../support/fake-service.ts';
-import { writeSome } from '../support/files.ts';
-import { type Fault, respondWith } from '../support/interposer.ts';
+import { type Fault, respondWith } from '../support/fault-proxy.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { startSandbox } from '../support/sandbox.ts';
 import { changeState, databaseFile, failWrites, queryState } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
@@ -33,7 +33,7 @@ describe('several files in one upload', () => {
   it('upload still prints the records of finished files if it is interrupted between two files', async () => {
     const abort = new AbortController();
     const secondFile = join(setup.cli.home, 'second.bin');
-    writeSome(secondFile, 1000);
+    writeRandomFile(secondFile, { size: 1000 });
     setup.fault = ({ method, nth }) =>
       method === 'POST' && nth === 2 ? { respond: () => abort.abort(interruptedError()) } : undefined;
     const interruptedRun = await setup.cli.run(['upload', setup.path, secondFile, '--json', '--transfers', '1'], {
@@ -55,11 +55,9 @@ describe('several files in one upload', () => {
   it('upload --wait polls many assets by pages of the list instead of one by one', async () => {
     const files = [1, 2, 3, 4].map((n) => join(setup.cli.home, `${n}.md`));
     for (const file of files) writeFileSync(file, `# ${file}`);
-    const ran = await setup.cli.run(['upload', ...files, '--wait', '--json'], {
-      environment: setup.environment(),
-    });
+    const ran = await setup.cli.run(['upload', ...files, '--wait', '--json'], { environment: setup.environment() });
     expect(JSON.parse(ran.stdout).map(({ asset_status }: never) => asset_status)).toEqual(Array(4).fill('ready'));
-    const requestedPaths = setup.interposer.requests
+    const requestedPaths = setup.faultProxy.requests
       .filter(({ method }) => method === 'GET')
       .map(({ path: url }) => url);
     // Only the first asset, before the others are uploaded, and the last one left are polled individually.
@@ -105,7 +103,7 @@ describe('failures between the last byte and the result', () => {
       writeTextFile();
       const signal = injectFault();
       const firstRun = await setup.upload(['--wait', '--timeout', '60s'], {
-        clock: fastClock(2000),
+        clock: acceleratedClock({ speed: 2000 }),
         ...(signal && { signal }),
       });
       expect(firstRun.code).toBe(exitCode);
@@ -150,7 +148,7 @@ describe('failures between the last byte and the result', () => {
 
   it('upload exits with 0 and uploads every file if the reader of stdout closes the pipe', async () => {
     const others = [1, 2, 3].map((n) => join(setup.cli.home, `${n}.bin`));
-    for (const other of others) writeSome(other, 1000, other);
+    for (const other of others) writeRandomFile(other, { size: 1000, seed: other });
     const paths = [setup.path, ...others];
     const { code, stderr } = await setup.cli.run(['upload', ...paths, '-q', '--transfers', '1'], {
       environment: setup.environment(),
@@ -223,13 +221,13 @@ describe('stored state of an upload', () => {
     changeState(setup.stateDir, 'UPDATE uploads SET entry = ? WHERE id = ?', '{torn', id);
     const { code, stderr } = await setup.upload();
     expect([code, stderr]).toEqual([14, expect.stringContaining('the upload history is damaged')]);
-    expect(setup.interposer.uploadRequests).toEqual([]);
+    expect(setup.faultProxy.uploadRequests).toEqual([]);
   });
 
   it('upload sends nothing without a state directory; with --force it warns once and uploads', async () => {
     writeFileSync(setup.stateDir, 'a file where the folder should be');
     const refused = await setup.upload();
-    expect([refused.code, setup.interposer.requests.length]).toEqual([14, 0]);
+    expect([refused.code, setup.faultProxy.requests.length]).toEqual([14, 0]);
     const { code, record, stderr } = await setup.upload(['--force']);
     expect(code).toBe(0);
     expect(stderr.match(/another run would upload it again/g)).toHaveLength(1);
@@ -282,7 +280,7 @@ it('two simultaneous uploads of one file create one asset, and the second exits 
   expect(secondUpload?.code).toBe(6);
   expect(secondUpload?.record.error.message).toBe(`already uploading (pid ${process.pid})`);
   expect(secondUpload?.record.error.hint).not.toContain('resume');
-  expect(setup.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
+  expect(setup.faultProxy.methods.filter((method) => method === 'POST')).toHaveLength(1);
 });
 
 it('uploads forget exits with 6 while the upload is in progress', async () => {

@@ -2,9 +2,9 @@ import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, utime
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
-import { FakeService, refuse } from '../support/fake-service.ts';
+import { FakeService, respondWithError } from '../support/fake-service.ts';
 
 let service: FakeService;
 let cli: Cli;
@@ -47,9 +47,9 @@ describe('upload --sync', () => {
     // Once before, and once each to check the first new folder at the top level and the first nested one.
     expect(service.counts['GET /workspaces/:uid/folders/']).toBe(3);
     expect(service.counts['POST /workspaces/:uid/folders/']).toBe(4);
-    const before = service.requests;
+    const before = service.requestCount;
     expect((await cli.json(syncCommand())).map(({ outcome }: never) => outcome)).toEqual(Array(4).fill('skipped'));
-    expect(service.requests - before).toBe(1);
+    expect(service.requestCount - before).toBe(1);
   });
 
   it('upload --sync sends a file whose content was uploaded under another path', async () => {
@@ -88,7 +88,8 @@ describe('upload --sync', () => {
     await cli.json(['upload', '--sync', directory, '--folder', '/Elsewhere']);
     unlinkSync(join(directory, 'day 1/a.bin'));
     writeFileSync(join(directory, 'new.bin'), 'new');
-    service.fault = ({ method, path }) => (method === 'POST' && path === '/upload/' ? refuse(413) : undefined);
+    service.fault = ({ method, path }) =>
+      method === 'POST' && path === '/upload/' ? respondWithError(413) : undefined;
     expect((await cli.run(syncCommand('--prune', '--yes'))).code).not.toBe(0);
     expect(service.completeAssets).toHaveLength(8);
     service.fault = () => undefined;
@@ -113,7 +114,7 @@ describe('upload --sync', () => {
     [['upload', '--sync', 'x', 'y'], 'a sync needs one directory'],
     [['upload', '--sync', 'x', '--force'], 'cannot be used together'],
     [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete needs --prune'],
-  ])('mediactl exits with 2 and prints the reason for the arguments %j', async (args, words) => {
+  ])('mediactl exits with 2 and says why it rejects the arguments %j', async (args, words) => {
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
@@ -225,12 +226,12 @@ describe('upload plans, globs and manifests', () => {
     ['path,name\n,x\n', 'the path is missing'],
     ['{"path":1}\n{"path"\n', 'line 2'],
     ['path\nx\nx\n', 'lists x twice'],
-  ])('upload --manifest exits with 2 and prints the reason for the manifest %j', async (text, words) => {
+  ])('upload --manifest exits with 2 and says why it rejects the manifest %j', async (text, words) => {
     const path = join(cli.home, 'bad');
     writeFileSync(path, text);
     const { code, stderr } = await cli.run(['upload', '--manifest', path]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-    expect(service.requests).toBe(0);
+    expect(service.requestCount).toBe(0);
   });
 });
 
@@ -238,7 +239,7 @@ it('upload --min-age skips files that changed recently, even if their modificati
   for (const path of ['top.bin', 'day 1/a.bin']) utimesSync(join(directory, path), 1, 1); // as cp -p does
   // A minute after the files have changed, according to the clock of the file system.
   const now = () => statSync(join(directory, 'top.bin')).ctimeMs + 60_000;
-  const options = { clock: { ...fastClock(), now } };
+  const options = { clock: { ...acceleratedClock(), now } };
   const ran = await cli.run(syncCommand('--create-folders', '--min-age', '1h'), options);
   expect([ran.code, assetNames()]).toEqual([0, []]);
   expect(ran.stderr).toContain('4 files that changed recently, which may still be written');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
 import { playbackInfos, prepareCommand, readCommands } from '../support/read-commands.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
@@ -61,7 +61,7 @@ describe.each([
           MEDIACTL_WORKSPACE: workspaceUid,
         });
         for (const tty of [true, false]) {
-          const ran = await cli.run(prepareCommand(line, cli.home), { tty, clock: fastClock(), stdin: 'n\n' });
+          const ran = await cli.run(prepareCommand(line, cli.home), { tty, clock: acceleratedClock(), stdin: 'n\n' });
           expect(ran.stderr.replace(ourSequences, '\n')).not.toMatch(controlCharacters);
           // A pipe gets the raw text.
           if (tty) expect(ran.stdout).not.toMatch(controlCharacters);

@@ -11,21 +11,21 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
-import { beforeEach, describe, expect, it } from 'vitest';
-import { fastClock } from '../support/clock.ts';
-import { someBytes, writeSome } from '../support/files.ts';
-import { respondWith } from '../support/interposer.ts';
+import { describe, expect, it } from 'vitest';
+import { acceleratedClock } from '../support/clock.ts';
+import { respondWith } from '../support/fault-proxy.ts';
+import { pseudoRandomBytes, writeRandomFile } from '../support/files.ts';
 import { isStrict } from '../support/sandbox.ts';
-import { changeEntry } from '../support/state-database.ts';
+import { changeStoredUpload } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
 
 /** Changes bytes but neither size nor mtime. */
-function editButKeepTime(at: number, seed: string): void {
+function editButKeepTime({ at }: { at: number }): void {
   const time = new Date('2026-01-01');
   const bytes = Buffer.from(setup.bytes);
-  someBytes(1000, seed).copy(bytes, at);
+  pseudoRandomBytes(1000, 'edited').copy(bytes, at);
   writeFileSync(setup.path, bytes);
   utimesSync(setup.path, time, time);
 }
@@ -34,14 +34,14 @@ describe('files that change during an upload', () => {
   const fileChanges: [string, number, () => void][] = [
     ['shrinks', 13, () => truncateSync(setup.path, 3 * chunkBytes)],
     ['grows', 13, () => appendFileSync(setup.path, 'more')],
-    ['is edited', 13, () => writeFileSync(setup.path, someBytes(setup.bytes.length, 'edited'))],
-    ['is edited but keeps its modification time', 13, () => editButKeepTime(0, 'secret')],
+    ['is edited', 13, () => writeFileSync(setup.path, pseudoRandomBytes(setup.bytes.length, 'edited'))],
+    ['is edited but keeps its modification time', 13, () => editButKeepTime({ at: 0 })],
     ['is deleted', 1, () => rmSync(setup.path)],
     [
       'is replaced',
       13,
       () => {
-        writeFileSync(`${setup.path}.new`, someBytes(setup.bytes.length, 'replaced'));
+        writeFileSync(`${setup.path}.new`, pseudoRandomBytes(setup.bytes.length, 'replaced'));
         renameSync(`${setup.path}.new`, setup.path);
       },
     ],
@@ -60,7 +60,7 @@ describe('files that change during an upload', () => {
   );
 
   it('upload exits with 13 if an empty file grows during the upload', async () => {
-    setup.bytes = writeSome(setup.path, 0, '');
+    setup.bytes = writeRandomFile(setup.path, { size: 0, seed: '' });
     setup.fault = ({ method }) =>
       method === 'POST' ? { beforeResponse: () => appendFileSync(setup.path, 'more') } : undefined;
     const { code, record } = await setup.upload();
@@ -75,7 +75,7 @@ describe('files that change during an upload', () => {
 
   it('upload exits with 13 before it sends a byte if the file was edited after an interruption', async () => {
     await setup.interruptAfterTwoChunks();
-    writeFileSync(setup.path, someBytes(setup.bytes.length, 'edited'));
+    writeFileSync(setup.path, pseudoRandomBytes(setup.bytes.length, 'edited'));
     const { code, record } = await setup.upload();
     expect(code).toBe(13);
     expect(record.error.cause).toContain('already uploaded has changed');
@@ -143,7 +143,7 @@ describe('files that change during an upload', () => {
     edited.fill('x', edited.length - 10);
     writeFileSync(setup.path, edited);
     setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
-    const { code, record } = await setup.upload([], { clock: fastClock() });
+    const { code, record } = await setup.upload([], { clock: acceleratedClock() });
     expect([code, record.error.code]).toEqual([13, 'file_changed']);
     expect(await setup.findAssets()).toHaveLength(1);
   });
@@ -157,7 +157,7 @@ describe('files that change during an upload', () => {
   });
 
   describe('after a dropped connection within a chunk', () => {
-    beforeEach(async () => {
+    const dropConnectionWithinThirdChunk = async () => {
       utimesSync(setup.path, new Date('2026-01-01'), new Date('2026-01-01'));
       // The connection drops within the third chunk, and HEAD fails: the service has bytes that were never acknowledged.
       let cut = 0;
@@ -167,8 +167,8 @@ describe('files that change during an upload', () => {
       };
       expect((await setup.upload()).code).toBe(7);
       setup.fault = () => undefined;
-      setup.interposer.requests.length = 0;
-    });
+      setup.faultProxy.requests.length = 0;
+    };
     const removeChecksumHeader = () => {
       setup.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
     };
@@ -179,7 +179,8 @@ describe('files that change during an upload', () => {
     };
 
     it('upload exits with 13 before it sends a byte if the file was edited after a partial chunk', async () => {
-      writeFileSync(setup.path, someBytes(setup.bytes.length, 'edited'));
+      await dropConnectionWithinThirdChunk();
+      writeFileSync(setup.path, pseudoRandomBytes(setup.bytes.length, 'edited'));
       const { code, record } = await setup.upload();
       expect([code, record.error.code]).toEqual([13, 'file_changed']);
       expect(setup.patchRequests()).toEqual([]);
@@ -191,26 +192,29 @@ describe('files that change during an upload', () => {
     ])(
       'upload resumes at the offset of the service if the file was %s after a partial chunk',
       async (_what, change) => {
+        await dropConnectionWithinThirdChunk();
         change();
         const { record } = await setup.upload();
         expect(record.resumed_from_bytes).toBe(2 * chunkBytes + 20_000);
         await setup.expectUploaded(record);
-        expect(setup.interposer.methods).not.toContain('POST');
+        expect(setup.faultProxy.methods).not.toContain('POST');
       },
     );
 
     it('upload resumes at the offset of the service if the stored offset is older', async () => {
+      await dropConnectionWithinThirdChunk();
       const { id } = setup.storedEntry();
       const olderState = { offset: chunkBytes, mayBeWhole: false, prefix: undefined };
-      changeEntry(setup.stateDir, id, (entry) => ({ ...entry, ...olderState }));
+      changeStoredUpload(setup.stateDir, id, (entry) => ({ ...entry, ...olderState }));
       const { record } = await setup.upload();
       expect(record.resumed_from_bytes).toBe(2 * chunkBytes + 20_000);
       await setup.expectUploaded(record);
-      expect(setup.interposer.methods).not.toContain('POST');
+      expect(setup.faultProxy.methods).not.toContain('POST');
     });
 
     it('upload exits with 13 and checksum_mismatch if sent but unacknowledged bytes were edited', async () => {
-      editButKeepTime(2 * chunkBytes, 's');
+      await dropConnectionWithinThirdChunk();
+      editButKeepTime({ at: 2 * chunkBytes });
       for (const _run of [1, 2]) {
         const { code, record } = await setup.upload();
         expect([code, record.error.code]).toEqual([13, 'checksum_mismatch']);
@@ -219,8 +223,9 @@ describe('files that change during an upload', () => {
     });
 
     it('upload leaves the file unverified if unacknowledged bytes were edited and the service sends no checksum', async () => {
+      await dropConnectionWithinThirdChunk();
       removeChecksumHeader();
-      editButKeepTime(2 * chunkBytes, 's');
+      editButKeepTime({ at: 2 * chunkBytes });
       expect((await setup.upload()).record).toMatchObject({ error: null, verified: null });
     });
   });
@@ -230,7 +235,7 @@ it('upload exits with 2 before any upload request if a file reports a size of 0 
   setup.path = '/proc/cpuinfo';
   const { code, record } = await setup.upload();
   expect([code, record.error.message]).toEqual([2, '/proc/cpuinfo reports a size of 0 but is not empty']);
-  expect(setup.interposer.uploadRequests).toEqual([]);
+  expect(setup.faultProxy.uploadRequests).toEqual([]);
 });
 
 describe('checksums of the service', () => {
@@ -281,7 +286,7 @@ describe('checksums of the service', () => {
       expect(stderr).toContain('unverified: the service returned no usable checksum');
       expect(stderr.includes('unreadable checksum')).toBe(checksum !== undefined);
       setup.path = join(setup.cli.home, 'other.bin');
-      writeSome(setup.path, 1000);
+      writeRandomFile(setup.path, { size: 1000 });
       const withRequireChecksum = await setup.upload(['--require-checksum']);
       expect([withRequireChecksum.code, withRequireChecksum.record.error.code]).toEqual([13, 'unverified']);
     },
@@ -298,7 +303,7 @@ describe('checksums of the service', () => {
     rewriteChecksum(() => 'f'.repeat(64));
     const first = await setup.upload();
     setup.fault = () => undefined;
-    setup.bytes = someBytes(setup.bytes.length, 'edited');
+    setup.bytes = pseudoRandomBytes(setup.bytes.length, 'edited');
     writeFileSync(setup.path, setup.bytes);
     const { record } = await setup.upload();
     await setup.expectUploaded(record);

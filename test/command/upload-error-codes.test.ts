@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/contract/clock.ts';
 import type { CliOptions } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
+import { respondWith } from '../support/fault-proxy.ts';
 import { FileServer } from '../support/file-server.ts';
-import { writeSome } from '../support/files.ts';
-import { respondWith } from '../support/interposer.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { createLatch } from '../support/latch.ts';
 import { SmallDisk } from '../support/small-disk.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
@@ -135,7 +135,7 @@ describe('upload errors of sessions', () => {
   });
 
   it('upload exits with 3 and code session_unknown if the session is gone after the last chunk', async () => {
-    setup.bytes = writeSome(setup.path, 1000);
+    setup.bytes = writeRandomFile(setup.path, { size: 1000 });
     setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
     await setup.upload();
     const { assetUid } = setup.storedEntry().session;
@@ -143,7 +143,7 @@ describe('upload errors of sessions', () => {
       if (method === 'HEAD') return respondWith(404);
       return path.includes(assetUid) ? respondWith(200, { uid: assetUid, status: 'transcoding' }) : undefined;
     };
-    expect(await uploadError([], { clock: fastClock() })).toEqual({
+    expect(await uploadError([], { clock: acceleratedClock() })).toEqual({
       code: 'session_unknown',
       exit: 3,
       hint: `mediactl get ${assetUid}, to check it; --yes starts over and keeps that asset`,
@@ -205,11 +205,7 @@ describe('upload errors of sessions', () => {
       request.method === 'HEAD'
         ? { headers: (headers) => ({ ...headers, 'upload-offset': '1000' }) }
         : withoutChecksum(request);
-    expect(await uploadError()).toEqual({
-      code: 'session_broken',
-      exit: 10,
-      hint: 'run the same command again',
-    });
+    expect(await uploadError()).toEqual({ code: 'session_broken', exit: 10, hint: 'run the same command again' });
   });
 
   it('upload exits with 13 and code session_mismatch if the session is for another number of bytes', async () => {
@@ -243,7 +239,7 @@ describe('upload errors of runs', () => {
 
   it('upload --stop-at exits with 9 and code stopped_at_limit if the time is up within a file', async () => {
     const stopTime = createLatch();
-    const clock = fastClock();
+    const clock = acceleratedClock();
     const almostOneHourMs = 3_500_000;
     const sleep: Clock['sleep'] = (delayMs, signal) =>
       delayMs > almostOneHourMs ? stopTime.opened : clock.sleep(delayMs, signal);

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
-import { writeSome } from '../support/files.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
@@ -14,7 +14,7 @@ async function interruptAt(nthRequest: number) {
   const folder = join(setup.cli.home, `run ${nthRequest}`);
   mkdirSync(folder);
   for (let n = 0; n < fileCount; n++)
-    writeSome(join(folder, `${nthRequest} ${n}.bin`), fileBytes, `${nthRequest} ${n}`);
+    writeRandomFile(join(folder, `${nthRequest} ${n}.bin`), { size: fileBytes, seed: `${nthRequest} ${n}` });
   const abort = new AbortController();
   let requests = 0;
   let sentBytes = 0;

@@ -1,13 +1,13 @@
 import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { someBytes } from '../support/files.ts';
-import { respondWith } from '../support/interposer.ts';
+import { respondWith } from '../support/fault-proxy.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { createLatch } from '../support/latch.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
-const postRequests = () => setup.interposer.methods.filter((method) => method === 'POST');
+const postRequests = () => setup.faultProxy.methods.filter((method) => method === 'POST');
 
 /** Returns the path of the file in another directory, as in another checkout. */
 function pathInDirectory(directory: string): string {
@@ -29,11 +29,7 @@ describe('upload of a moved file', () => {
     copyFileSync(oldPath, newPath);
     rmSync(oldPath);
     const { record, stderr } = await uploadFrom(newPath);
-    expect(record).toMatchObject({
-      asset_uid: session.assetUid,
-      resumed_from_bytes: 2 * chunkBytes,
-      path: newPath,
-    });
+    expect(record).toMatchObject({ asset_uid: session.assetUid, resumed_from_bytes: 2 * chunkBytes, path: newPath });
     expect(stderr).toContain(`resuming asset ${session.assetUid}, started as ${oldPath}`);
     await setup.expectUploaded(record);
     expect(postRequests()).toEqual([]);
@@ -61,7 +57,7 @@ describe('upload of a moved file', () => {
       'has other content',
       (moved) => {
         rmSync(setup.path);
-        setup.bytes = someBytes(setup.bytes.length, 'other');
+        setup.bytes = pseudoRandomBytes(setup.bytes.length, 'other');
         writeFileSync(moved, setup.bytes);
       },
     ],

@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { fastClock } from '../support/clock.ts';
-import { writeSome } from '../support/files.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { type Fault, respondWith } from '../support/fault-proxy.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { type Fault, respondWith } from '../support/interposer.ts';
 import { createLatch } from '../support/latch.ts';
 import { isStrict } from '../support/sandbox.ts';
 import { databaseFile, failWrites } from '../support/state-database.ts';
@@ -34,7 +34,7 @@ describe('one asset per file', () => {
   it('upload does not send a file again if an earlier run failed because of another file name that is not valid UTF-8', async () => {
     const folder = join(setup.cli.home, 'dir');
     mkdirSync(folder);
-    writeSome(join(folder, 'a.bin'), 1000, setup.path);
+    writeRandomFile(join(folder, 'a.bin'), { size: 1000, seed: setup.path });
     const badPath = Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]);
     writeFileSync(badPath, 'some');
     const firstRun = await setup.run(['upload', '--flatten', folder, '--json']);
@@ -54,7 +54,7 @@ describe('one asset per file', () => {
     const args = ['upload', '--flatten', folder, '--exclude', 'x*'];
     const runWithoutFiles = await setup.run(args);
     expect([runWithoutFiles.code, runWithoutFiles.stderr]).toEqual([2, expect.stringContaining('no files found')]);
-    writeSome(join(folder, 'a.bin'), 100, setup.path);
+    writeRandomFile(join(folder, 'a.bin'), { size: 100, seed: setup.path });
     expect((await setup.run(args)).code).toBe(0);
   });
 
@@ -86,7 +86,7 @@ describe('one asset per file', () => {
         if (request.method === 'HEAD') return respondWith(404, { error: {} });
         return respondWithAssetStatus(request, ++pollCount > 2 ? finalStatus : 'queued');
       };
-      const uploadRun = await setup.upload(['--chunk-size', '50MiB'], { clock: fastClock() });
+      const uploadRun = await setup.upload(['--chunk-size', '50MiB'], { clock: acceleratedClock() });
       expect([uploadRun.code, uploadRun.record.error?.code]).toEqual([exitCode, errorCode]);
       expect(await setup.findAssets()).toHaveLength(1);
     },
@@ -104,7 +104,7 @@ describe('one asset per file', () => {
     };
     const waitingRun = setup.run(['upload', setup.path, '--wait', '--json'], { clock: undefined });
     await waitUntilReceiptIsStored();
-    writeSome(setup.path, 5000, 'edited');
+    writeRandomFile(setup.path, { size: 5000, seed: 'edited' });
     holdsPatch = true;
     const stop = new AbortController();
     const otherRun = setup.upload(['--chunk-size', '50MiB'], { signal: stop.signal });
@@ -154,10 +154,10 @@ describe('one asset per file', () => {
     };
     setup.fault = ({ method }) => (method === 'POST' ? otherOrigin : undefined);
     const otherFile = join(setup.cli.home, 'other.bin');
-    writeSome(otherFile, 100, 'other');
+    writeRandomFile(otherFile, { size: 100, seed: 'other' });
     const firstRun = await setup.run(['upload', setup.path, otherFile, '--json', '--transfers', '1']);
     expect(firstRun.code).toBe(13);
-    expect(setup.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
+    expect(setup.faultProxy.methods.filter((method) => method === 'POST')).toHaveLength(1);
     setup.fault = () => undefined;
     const { record, stderr } = await setup.upload();
     await setup.expectUploaded(record);
@@ -171,7 +171,7 @@ describe('one asset per file', () => {
           beforeResponse: async () => {
             // biome-ignore lint/suspicious/noExplicitAny: Node has no other way to a client's own socket
             for (const handle of (process as any)._getActiveHandles() as Socket[])
-              if (handle.remotePort === Number(new URL(setup.interposer.url).port))
+              if (handle.remotePort === Number(new URL(setup.faultProxy.url).port))
                 handle.destroy(
                   Object.assign(new Error('read EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall: 'read' }),
                 );
@@ -216,7 +216,7 @@ describe('one asset per file', () => {
     symlinkSync(moved, setup.path);
     const [record] = JSON.parse((await setup.run(['uploads', 'resume', id, '--json'])).stdout);
     expect(record).toMatchObject({ verified: true, resumed_from_bytes: 2 * 64 * 1024 });
-    expect(setup.interposer.methods).not.toContain('POST');
+    expect(setup.faultProxy.methods).not.toContain('POST');
     expect(setup.unfinishedIds()).toEqual([]);
   });
 
@@ -224,7 +224,7 @@ describe('one asset per file', () => {
     const first = await setup.upload(['--progress', 'none'], { stdoutError: 'ENOSPC' });
     const [asset] = await setup.findAssets();
     expect(first.stdout + first.stderr).not.toContain(asset?.uid);
-    writeSome(setup.path, 900, 'edited');
+    writeRandomFile(setup.path, { size: 900, seed: 'edited' });
     const { stderr } = await setup.run(['upload', setup.path]);
     expect(stderr).toContain(`previously uploaded as asset ${asset?.uid}`);
   });
@@ -277,7 +277,7 @@ describe('state database', () => {
 
 it('upload exits with 14 before it sends the whole file if it cannot store its progress, and the next run completes the upload', async () => {
   const chunkCount = 40;
-  setup.bytes = writeSome(setup.path, chunkCount * chunkBytes, setup.path);
+  setup.bytes = writeRandomFile(setup.path, { size: chunkCount * chunkBytes, seed: setup.path });
   let allowWrites = () => {};
   const failOffsetWrites = () => {
     allowWrites = failWrites(setup.stateDir, `json_extract(NEW.entry, '$.offset') > 0`);

@@ -1,11 +1,11 @@
 import { copyFileSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fastClock } from '../support/clock.ts';
-import { writeSome } from '../support/files.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { type Fault, respondWith } from '../support/fault-proxy.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { respond } from '../support/http-server.ts';
-import { type Fault, respondWith } from '../support/interposer.ts';
-import { unlessStrict } from '../support/sandbox.ts';
+import { forSandboxMode } from '../support/sandbox.ts';
 import { databaseFile } from '../support/state-database.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
 
@@ -22,12 +22,12 @@ describe('output of upload', () => {
     copyFileSync(setup.path, copy);
     const copyRun = await setup.run(['upload', copy]);
     expect(copyRun.stderr).toContain(`a duplicate of /${first.asset_name} (asset ${first.asset_uid})`);
-    expect(setup.interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
+    expect(setup.faultProxy.methods.filter((method) => method === 'POST')).toHaveLength(1);
   });
 
   it('upload exits with 11 and names the failed file even if the reader of stdout closes the pipe', async () => {
     const other = join(setup.cli.home, 'other.bin');
-    writeSome(other, 900, 'other');
+    writeRandomFile(other, { size: 900, seed: 'other' });
     setup.fault = ({ method, nth }) => (method === 'POST' && nth === 2 ? respondWith(413, 'too large') : undefined);
     const uploadRun = await setup.run(['upload', setup.path, other, '--json', '--transfers', '1'], {
       stdoutError: 'EPIPE',
@@ -38,7 +38,7 @@ describe('output of upload', () => {
 
   it('upload exits with 2 for a usage error even if the reader of stdout closes the pipe', async () => {
     const other = join(setup.cli.home, 'other.bin');
-    writeSome(other, 900, 'other');
+    writeRandomFile(other, { size: 900, seed: 'other' });
     await setup.run(['upload', setup.path, other]);
     const ran = await setup.run(['upload', setup.path, other, '--name', 'one', '--jsonl'], { stdoutError: 'EPIPE' });
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('--name works with a single file')]);
@@ -46,7 +46,7 @@ describe('output of upload', () => {
 
   it('upload names the failed file in the final error', async () => {
     const failingFile = join(setup.cli.home, 'another.bin');
-    writeSome(failingFile, 900, 'other');
+    writeRandomFile(failingFile, { size: 900, seed: 'other' });
     setup.fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'too large') : undefined);
     const uploadRun = await setup.run(['upload', failingFile, setup.path, '--json', '--transfers', '1']);
     expect(uploadRun.code).toBe(11);
@@ -75,17 +75,17 @@ describe('output of upload', () => {
     expect(narrowTable).toMatch(new RegExp(`${uid.slice(0, 8)} +unchecked`));
     expect(narrowTable).not.toContain(uid);
     expect(stderr).toContain('mediactl wait');
-    await setup.run(['wait'], { clock: fastClock() });
+    await setup.run(['wait'], { clock: acceleratedClock() });
     expect(await list(narrowTerminal)).toMatch(new RegExp(`${uid.slice(0, 8)} +failed`));
   });
 
   it('upload --wait prints the reason for each of the first ten assets whose processing fails, and play and download print it too', async () => {
     const paths = Array.from({ length: 12 }, (_, n) => join(setup.cli.home, `broken_${n}.mp4`));
     for (const path of paths) writeFileSync(path, `not a video: ${path}`);
-    const uploadRun = await setup.run(['upload', ...paths, '--wait', '-q'], { clock: fastClock() });
+    const uploadRun = await setup.run(['upload', ...paths, '--wait', '-q'], { clock: acceleratedClock() });
     const [problem, ...lines] = uploadRun.stderr.trimEnd().split('\n');
     expect([uploadRun.code, problem]).toEqual([11, 'error: 12 of 12 files were uploaded but failed afterwards']);
-    const reason = unlessStrict('(?!its status)', 'its status is failed');
+    const reason = forSandboxMode({ normal: '(?!its status)', strict: 'its status is failed' });
     expect(lines.slice(0, 10)).toEqual(
       lines.slice(0, 10).map(() => expect.stringMatching(`broken_.*processing failed.*: ${reason}`)),
     );
@@ -116,9 +116,9 @@ describe('output of upload', () => {
 
   it('upload --wait counts failed uploads and failed processing separately', async () => {
     const broken = join(setup.cli.home, 'broken.pdf');
-    writeSome(broken, 900, 'no PDF');
+    writeRandomFile(broken, { size: 900, seed: 'no PDF' });
     const large = join(setup.cli.home, 'large.bin');
-    writeSome(large, 900, 'large');
+    writeRandomFile(large, { size: 900, seed: 'large' });
     const readErrors = async (...paths: string[]) =>
       (await setup.run(['upload', setup.path, broken, ...paths, '--wait', '--transfers', '1'])).stderr;
     expect(await readErrors()).toContain('error: 1 of 2 files was uploaded but failed afterwards');
@@ -130,7 +130,7 @@ describe('output of upload', () => {
 
   it('upload --wait still reports one asset as ready if the service refuses a request for the status of another', async () => {
     const secondFile = join(setup.cli.home, 'two.bin');
-    writeSome(secondFile, 900, 'two');
+    writeRandomFile(secondFile, { size: 900, seed: 'two' });
     let isReported = false;
     setup.fault = ({ method, path }) => {
       if (method !== 'GET') return undefined;
@@ -168,9 +168,7 @@ it('upload does not suggest uploads resume if it cannot store its state', async 
 });
 
 describe('unfinished uploads of stdin', () => {
-  const checksumMismatch: Fault = {
-    headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }),
-  };
+  const checksumMismatch: Fault = { headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }) };
 
   it('upload of stdin suggests uploads resume --force after a checksum mismatch, and uploads forget --all keeps the temporary copy without --yes', async () => {
     setup.fault = ({ method }) => (method === 'PATCH' ? checksumMismatch : undefined);
@@ -200,7 +198,7 @@ describe('unfinished uploads of stdin', () => {
     const [id] = setup.spoolFiles();
     expect(JSON.parse(stdout)[0].error.hint).toContain(`state/spool/${id}`);
     rmdirSync(databaseFile(setup.stateDir));
-    const anHourLater = fastClock();
+    const anHourLater = acceleratedClock();
     anHourLater.advance(3_600_000);
     const lsRun = await setup.run(['uploads', 'ls', '--json'], { clock: anHourLater });
     expect(JSON.parse(lsRun.stdout)).toMatchObject([{ id, state: 'planned' }]);

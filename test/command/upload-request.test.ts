@@ -10,7 +10,7 @@ import { runForget, runList } from '../../src/cli/commands/uploads/uploads.ts';
 import type { Context } from '../../src/cli/context.ts';
 import { parseUploadOptions } from '../../src/cli/uploading/upload-options.ts';
 import { waitForUploads } from '../../src/cli/uploading/wait-for-uploads.ts';
-import { respondWith } from '../support/interposer.ts';
+import { respondWith } from '../support/fault-proxy.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
 
 /* Verbs that upload, called with a request in place of argv. */

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { fastClock } from '../support/clock.ts';
-import { someBytes, writeSome } from '../support/files.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { type Fault, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';
+import { pseudoRandomBytes, writeRandomFile } from '../support/files.ts';
 import { respond } from '../support/http-server.ts';
-import { type Fault, type InterposedRequest, respondWith } from '../support/interposer.ts';
-import { unlessStrict } from '../support/sandbox.ts';
-import { changeEntry } from '../support/state-database.ts';
+import { forSandboxMode } from '../support/sandbox.ts';
+import { changeStoredUpload } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
-const postRequests = () => setup.interposer.methods.filter((method) => method === 'POST');
+const postRequests = () => setup.faultProxy.methods.filter((method) => method === 'POST');
 
 describe('location of an upload session', () => {
   /** Creates a real session but returns another location for it, in the header and in the body. */
@@ -40,7 +40,7 @@ describe('location of an upload session', () => {
   it.each([
     ['a path', (real: string) => real],
     ['a path without its slash', (real: string) => real.slice(1)],
-    ['an absolute URL', (real: string) => setup.interposer.url + real],
+    ['an absolute URL', (real: string) => setup.faultProxy.url + real],
   ])('upload follows a session location that is %s', async (_what, rewrite) => {
     returnLocation(rewrite);
     const { code, record } = await setup.upload();
@@ -50,8 +50,8 @@ describe('location of an upload session', () => {
 
   it('upload prefers the Location header to the location in the response body', async () => {
     for (const inBody of [() => undefined, () => '/api/external/v1/upload/not-this-one/']) {
-      writeSome(setup.path, 5000, String(inBody()));
-      setup.bytes = someBytes(5000, String(inBody()));
+      writeRandomFile(setup.path, { size: 5000, seed: String(inBody()) });
+      setup.bytes = pseudoRandomBytes(5000, String(inBody()));
       returnLocation((real) => real, inBody);
       await setup.expectUploaded((await setup.upload()).record);
     }
@@ -64,13 +64,13 @@ describe('location of an upload session', () => {
     );
     await setup.expectUploaded((await setup.upload()).record);
     returnLocation(() => undefined);
-    setup.bytes = writeSome(setup.path, 5000, 'another');
+    setup.bytes = writeRandomFile(setup.path, { size: 5000, seed: 'another' });
     const { code, record } = await setup.upload();
     expect([code, record.error.details.asset_uid]).toEqual([10, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });
 
   it('upload exits with 13 and sends no data to a session location on another origin', async () => {
-    const otherOrigin = await setup.startInterposer(() => undefined);
+    const otherOrigin = await setup.startFaultProxy(() => undefined);
     returnLocation((real) => otherOrigin.url + real);
     const { code, record } = await setup.upload();
     expect(code).toBe(13);
@@ -98,7 +98,7 @@ describe('refused session creation', () => {
       expect(uploadRun.code).toBe(exitCode);
       expect(uploadRun.record.error).toMatchObject({ code: errorCode, http_status: status });
       expect(uploadRun.record.error.cause).toBe(`reason for ${status}`);
-      expect(setup.interposer.uploadRequests).toHaveLength(1);
+      expect(setup.faultProxy.uploadRequests).toHaveLength(1);
       expect(setup.unfinishedIds()).toEqual([]);
     },
   );
@@ -174,14 +174,14 @@ describe('upload sessions that no longer exist', () => {
     async (_what, { session, clock }: { session?: boolean; clock?: boolean }) => {
       const id = await setup.interruptAfterTwoChunks();
       if (session)
-        changeEntry(setup.stateDir, id, (entry) => ({
+        changeStoredUpload(setup.stateDir, id, (entry) => ({
           ...entry,
           session: { ...entry.session, expiresAt: '2020-01-01T00:00:00Z' },
         }));
-      const clockNow = fastClock();
+      const clockNow = acceleratedClock();
       const clockADayAhead = { ...clockNow, now: () => clockNow.now() + 25 * 3_600_000 };
       const { record } = await setup.upload([], clock ? { clock: clockADayAhead } : {});
-      expect(setup.interposer.methods).toContain('HEAD');
+      expect(setup.faultProxy.methods).toContain('HEAD');
       expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
       await setup.expectUploaded(record);
       expect(postRequests()).toEqual([]);
@@ -212,7 +212,7 @@ describe('upload sessions that no longer exist', () => {
       if (method === 'PATCH' && nth === 5) return { dropResponse: true };
       return method === 'HEAD' ? respondWith(404) : undefined;
     };
-    const { code, record } = await setup.upload([], { clock: fastClock(10) });
+    const { code, record } = await setup.upload([], { clock: acceleratedClock({ speed: 10 }) });
     expect([code, record.verified]).toEqual([0, null]);
     expect(setup.storedBytes(record.asset_uid).equals(setup.bytes)).toBe(true);
     expect((await setup.findAssets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
@@ -234,18 +234,18 @@ describe('upload sessions that no longer exist', () => {
 
   it('upload exits with 3 and creates no second asset if the session no longer exists but its asset may be complete', async () => {
     // The only chunk was in flight when the process was killed: the service may have stored it.
-    setup.bytes = writeSome(setup.path, 1000);
+    setup.bytes = writeRandomFile(setup.path, { size: 1000 });
     setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, {}) : undefined);
     await setup.upload();
     const { session } = setup.storedEntry();
     const withAssetStatus =
       (status: string) =>
-      ({ method, path }: InterposedRequest): Fault | undefined => {
+      ({ method, path }: ProxiedRequest): Fault | undefined => {
         if (method === 'HEAD') return respondWith(404);
         return path.includes(session.assetUid) ? respondWith(200, { uid: session.assetUid, status }) : undefined;
       };
     setup.fault = withAssetStatus('transcoding');
-    const { code, record } = await setup.upload([], { clock: fastClock() });
+    const { code, record } = await setup.upload([], { clock: acceleratedClock() });
     expect([code, record.asset_uid, record.error.code]).toEqual([...[3, session.assetUid, 'session_unknown']]);
     expect(await setup.findAssets()).toHaveLength(1);
     setup.fault = withAssetStatus('ready');
@@ -280,7 +280,7 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
     const statuses = ['processing', 'queued', 'pending', 'uploading', 'ready'];
 
     /** Makes the service forget the first session from a request on, and sets its asset's status. */
-    function forgetSession(status: string, isGone: (request: InterposedRequest) => boolean) {
+    function forgetSession(status: string, isGone: (request: ProxiedRequest) => boolean) {
       let session: string | undefined;
       let isForgotten = false;
       setup.fault = (request) => {
@@ -309,7 +309,7 @@ describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
     const upload = () => setup.upload();
 
     beforeEach(() => {
-      setup.bytes = writeSome(setup.path, size, setup.path);
+      setup.bytes = writeRandomFile(setup.path, { size, seed: setup.path });
     });
 
     it.each(statuses)(
@@ -353,7 +353,7 @@ it.each<[string, Fault]>([
       const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
       return method === 'GET' && uid ? respondWith(200, { uid, status: 'processing' }) : undefined;
     };
-    const { code, record } = await setup.upload([], { clock: fastClock() });
+    const { code, record } = await setup.upload([], { clock: acceleratedClock() });
     expect([code, record.error.code]).toEqual([3, 'session_unknown']);
     expect(record.error.cause).toContain('the last response was lost');
     expect(await setup.findAssets()).toHaveLength(1);
@@ -361,9 +361,10 @@ it.each<[string, Fault]>([
 );
 
 describe('lost response to a session creation', () => {
-  /** Loses the response to the first creations, although the service carries them out. */
-  const loseResponses = (count: number, fault: Fault) => {
-    setup.fault = ({ method, nth }) => (method === 'POST' && nth <= count ? fault : undefined);
+  /** Injects a fault, by default the loss of the response to a creation that is carried out, into the next creations. */
+  const loseCreationResponses = (count: number, fault: Fault = { dropResponse: true }) => {
+    const end = postRequests().length + count;
+    setup.fault = ({ method, nth }) => (method === 'POST' && nth <= end ? fault : undefined);
   };
   /** Expects one whole asset, and that each other asset is named by the run and by `uploads cleanup`. */
   async function expectEmptyAssetsNamed({ record, stderr }: Awaited<ReturnType<typeof setup.upload>>, count: number) {
@@ -378,13 +379,13 @@ describe('lost response to a session creation', () => {
   }
 
   it('upload retries a session creation if its response is lost, and names each asset that may be empty', async () => {
-    loseResponses(2, { dropResponse: true });
+    loseCreationResponses(2);
     await expectEmptyAssetsNamed(await setup.upload(), 2);
     expect(postRequests()).toHaveLength(3);
   });
 
   it('upload exits with 10 after three lost responses to a session creation; the next run uploads the file, and uploads cleanup lists the empty assets', async () => {
-    loseResponses(3, { dropResponse: true });
+    loseCreationResponses(3);
     const first = await setup.upload();
     expect([first.code, setup.storedEntry().state]).toEqual([10, 'intended']);
     const [pending] = await setup.cli.json(['uploads', 'ls'], { environment: setup.environment() });
@@ -394,7 +395,7 @@ describe('lost response to a session creation', () => {
   });
 
   it('uploads cleanup lists the empty assets of lost responses even after uploads forget', async () => {
-    loseResponses(3, { dropResponse: true });
+    loseCreationResponses(3);
     await setup.upload(['--name', 'Final']);
     const environment = setup.environment();
     await setup.run(['uploads', 'forget', '--all', '--yes']);
@@ -412,7 +413,7 @@ describe('lost response to a session creation', () => {
   ])(
     'upload names the asset that may be empty if a gateway responds to a session creation with status %i of type %s',
     async (status, type) => {
-      loseResponses(1, gatewayError(status, type));
+      loseCreationResponses(1, gatewayError(status, type));
       const first = await setup.upload();
       await expectEmptyAssetsNamed(first.code === 0 ? first : await setup.upload(), 1);
     },
@@ -422,8 +423,8 @@ describe('lost response to a session creation', () => {
     'upload names the empty asset of a lost response if the file name is “%s”',
     async (name) => {
       setup.path = join(setup.cli.home, name);
-      setup.bytes = writeSome(setup.path, 1000, name);
-      loseResponses(1, { dropResponse: true });
+      setup.bytes = writeRandomFile(setup.path, { size: 1000, seed: name });
+      loseCreationResponses(1);
       const uploadRun = await setup.upload();
       await setup.expectUploaded(uploadRun.record);
       expect(uploadRun.stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
@@ -449,17 +450,18 @@ describe('lost response to a session creation', () => {
   });
 
   it('upload names an empty asset of a lost response in one run only, and uploads cleanup lists those of all runs', async () => {
-    loseResponses(1, { dropResponse: true });
+    loseCreationResponses(1);
     await setup.upload();
-    writeSome(setup.path, 900, 'edited');
-    loseResponses(postRequests().length + 1, { dropResponse: true });
+    writeRandomFile(setup.path, { size: 900, seed: 'edited' });
+    loseCreationResponses(1);
     const { stderr } = await setup.upload();
     expect(stderr.match(/asset [0-9a-f-]{36} may be empty/g)).toHaveLength(1);
     expect(await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() })).toHaveLength(2);
   });
 
   it('upload names no empty asset if the connection breaks before the service creates one', async () => {
-    loseResponses(1, { respond: (_response, request) => void request.socket.destroy() });
+    setup.fault = ({ method, nth }) =>
+      method === 'POST' && nth === 1 ? { respond: (_response, request) => void request.socket.destroy() } : undefined;
     await expectEmptyAssetsNamed(await setup.upload(), 0);
   });
 
@@ -493,5 +495,5 @@ it('uploads ls shows the path, state, offset and profile of an interrupted uploa
   await setup.interruptAfterTwoChunks();
   const pending = await setup.cli.json(['uploads', 'ls'], { environment: setup.environment() });
   expect(pending).toMatchObject([{ path: setup.path, state: 'resumable', offset_bytes: 2 * chunkBytes }]);
-  expect(unlessStrict(pending[0].profile, 'environment')).toBe('environment');
+  expect(forSandboxMode({ normal: pending[0].profile, strict: 'environment' })).toBe('environment');
 });

@@ -4,10 +4,10 @@ import { exitCodes } from '../../src/cli/error-hints.ts';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliResult } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { workspaceUid } from '../support/fake-library.ts';
 import { FakeService, type ServiceFault, type ServiceRequest } from '../support/fake-service.ts';
-import { writeSome } from '../support/files.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { Random } from '../support/random.ts';
 import { faultsOf } from '../support/service-faults.ts';
 
@@ -21,7 +21,7 @@ const faultyRuns = 6;
 class SoakUser {
   readonly random: Random;
   readonly cli = new Cli();
-  readonly clock = fastClock(1000);
+  readonly clock = acceleratedClock({ speed: 1000 });
   readonly files = new Map<string, Buffer>();
   readonly output: string[] = [];
   /** Log of events, in order. */
@@ -52,7 +52,7 @@ class SoakUser {
     const count = this.isStdin || random.chance(0.6) ? 1 : 2 + random.below(2);
     for (let n = 0; n < count; n++) {
       const path = join(this.cli.home, `rushes ${n}.bin`);
-      this.files.set(path, writeSome(path, random.pick(sizes), `${n} ${random.next()}`));
+      this.files.set(path, writeRandomFile(path, { size: random.pick(sizes), seed: `${n} ${random.next()}` }));
     }
     this.args = [
       'upload',

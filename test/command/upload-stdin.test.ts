@@ -7,7 +7,7 @@ import type { RunDeps, UploadOptions } from '../../src/client/upload/session/upl
 import { Spool } from '../../src/client/upload/sources/spool.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
-import { type Fault, respondWith } from '../support/interposer.ts';
+import { type Fault, respondWith } from '../support/fault-proxy.ts';
 import { changeState, queryState } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fastClock } from '../support/clock.ts';
-import { writeSome } from '../support/files.ts';
-import { type Fault, type InterposedRequest, respondWith } from '../support/interposer.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { type Fault, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
@@ -11,7 +11,7 @@ describe('a fresh upload', () => {
   it('upload sends one POST, one PATCH per chunk and no HEAD', async () => {
     const { code, record } = await setup.upload();
     expect(code).toBe(0);
-    expect(setup.interposer.uploadRequests.map(({ method }) => method)).toEqual(['POST', ...Array(5).fill('PATCH')]);
+    expect(setup.faultProxy.uploadRequests.map(({ method }) => method)).toEqual(['POST', ...Array(5).fill('PATCH')]);
     expect(record).toMatchObject({
       request_count: 6,
       bytes_sent: setup.bytes.length,
@@ -22,10 +22,10 @@ describe('a fresh upload', () => {
   });
 
   it.each([0, 1, chunkBytes, chunkBytes + 1])('upload sends a file of %i bytes', async (size) => {
-    setup.bytes = writeSome(setup.path, size, `size ${size}`);
+    setup.bytes = writeRandomFile(setup.path, { size, seed: `size ${size}` });
     const { code, record } = await setup.upload();
     expect(code).toBe(0);
-    expect(setup.interposer.uploadRequests.length).toBe(1 + Math.ceil(size / chunkBytes));
+    expect(setup.faultProxy.uploadRequests.length).toBe(1 + Math.ceil(size / chunkBytes));
     if (size === 0) expect(record).toMatchObject({ verified: null, size_bytes: 0 });
     else await setup.expectUploaded(record);
   });
@@ -34,7 +34,7 @@ describe('a fresh upload', () => {
     'upload keeps the file name %s as the asset name',
     async (name) => {
       setup.path = join(setup.cli.home, name);
-      setup.bytes = writeSome(setup.path, 1000);
+      setup.bytes = writeRandomFile(setup.path, { size: 1000 });
       const { code, record } = await setup.upload();
       expect(code).toBe(0);
       expect(record.asset_name).toBe(name);
@@ -47,8 +47,8 @@ describe('rate limit', () => {
   it.each(['POST', 'PATCH', 'HEAD'])(
     'upload waits for Retry-After on a 429 to %s, and then continues',
     async (method) => {
-      const clock = fastClock();
-      setup.fault = (request: InterposedRequest): Fault | undefined => {
+      const clock = acceleratedClock();
+      setup.fault = (request: ProxiedRequest): Fault | undefined => {
         if (method === 'HEAD' && request.method === 'PATCH' && request.nth === 2) return { cutAfterBytes: 100 };
         if (request.method !== method || request.nth > 3) return undefined;
         return respondWith(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
@@ -86,7 +86,7 @@ describe('dropped connections and server errors', () => {
     expect(code).toBe(0);
     await setup.expectUploaded(record);
     expect(record.bytes_sent).toBeLessThanOrEqual(setup.bytes.length + 2 * chunkBytes);
-    expect(setup.interposer.methods.filter((method) => method === 'HEAD')).toHaveLength(2);
+    expect(setup.faultProxy.methods.filter((method) => method === 'HEAD')).toHaveLength(2);
   });
 
   it('upload does not resend a chunk if only its response was lost', async () => {
@@ -97,7 +97,7 @@ describe('dropped connections and server errors', () => {
   });
 
   it('upload retries with backoff up to 60 s, and exits with 10 after 10 attempts', async () => {
-    const clock = fastClock(10_000);
+    const clock = acceleratedClock({ speed: 10_000 });
     setup.fault = ({ nth, method }) =>
       nth > 1 && ['PATCH', 'HEAD'].includes(method) ? respondWith(503, 'no') : undefined;
     const { code, record } = await setup.upload([], { clock });
@@ -167,7 +167,7 @@ describe('offsets', () => {
     const { code, record } = await setup.upload();
     expect(code).toBe(0);
     await setup.expectUploaded(record);
-    expect(setup.interposer.methods).not.toContain('HEAD');
+    expect(setup.faultProxy.methods).not.toContain('HEAD');
   });
 
   it.each([204, 409])('upload exits with 10 after five %i responses with the same offset', async (status) => {
@@ -236,7 +236,7 @@ const size = 4 * chunkBytes + 1000;
 const respondWithOffset = (status: number, offset: string) =>
   respondWith(status, undefined, { 'upload-offset': offset });
 const droppedConnection: Fault = { cutAfterBytes: 20_000 };
-const faultyResponses: [what: string, planFault: (request: InterposedRequest) => Fault | undefined, exit: number][] = [
+const faultyResponses: [what: string, planFault: (request: ProxiedRequest) => Fault | undefined, exit: number][] = [
   ...['', 'x', '-1', '1.5', '0x10000', '1e5', '65536, 0', '99999999999999999999'].flatMap(
     (offset): (typeof faultyResponses)[number][] => [
       [`204 with an offset of '${offset}'`, faultOnPatch(respondWithOffset(204, offset)), 10],
@@ -304,12 +304,12 @@ const faultyResponses: [what: string, planFault: (request: InterposedRequest) =>
 
 /** Injects the fault from the second PATCH on. */
 function faultOnPatch(fault: Fault) {
-  return ({ method, nth }: InterposedRequest) => (method === 'PATCH' && nth >= 2 ? fault : undefined);
+  return ({ method, nth }: ProxiedRequest) => (method === 'PATCH' && nth >= 2 ? fault : undefined);
 }
 
 /** Drops the connection once, in the second PATCH, and injects the fault into HEAD. */
 function faultOnHead(fault: Fault) {
-  return ({ method, nth }: InterposedRequest) => {
+  return ({ method, nth }: ProxiedRequest) => {
     if (method === 'PATCH' && nth === 2) return droppedConnection;
     return method === 'HEAD' ? fault : undefined;
   };
@@ -319,10 +319,10 @@ it.each(faultyResponses)(
   'upload fails with an error code and stays resumable after a faulty response: %s',
   async (_what, planFault, exit) => {
     setup.fault = planFault;
-    const { code, record } = await setup.upload([], { clock: fastClock(10_000) });
+    const { code, record } = await setup.upload([], { clock: acceleratedClock({ speed: 10_000 }) });
     expect([code, record.error?.code]).toEqual([exit, expect.any(String)]);
     expect(record.error.code).not.toBe('unclassified');
-    expect(setup.interposer.requests.length).toBeLessThanOrEqual(5 + 3 * 5 + 10);
+    expect(setup.faultProxy.requests.length).toBeLessThanOrEqual(5 + 3 * 5 + 10);
     expect(setup.unfinishedIds()).toHaveLength(1);
   },
 );

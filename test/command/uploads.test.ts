@@ -3,9 +3,9 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
-import { writeSome } from '../support/files.ts';
-import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { waitUntil } from '../support/machines.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -17,17 +17,13 @@ afterAll(() => sandbox.end());
 
 let cli: Cli;
 let path: string;
-let fault: (request: InterposedRequest) => Fault | undefined;
+let fault: (request: ProxiedRequest) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
-  const interposer = await Interposer.start(sandbox.url, (request) => fault(request));
-  cli = new Cli({
-    MEDIACTL_API_KEY: sandbox.key,
-    MEDIACTL_BASE_URL: interposer.url,
-    MEDIACTL_WORKSPACE: sandbox.workspace,
-  });
+  const proxy = await FaultProxy.start(sandbox.url, (request) => fault(request));
+  cli = new Cli({ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: proxy.url, MEDIACTL_WORKSPACE: sandbox.workspace });
   path = join(cli.home, `rushes-${basename(cli.home)}.bin`); // no other test's asset has its name
-  writeSome(path, 3000);
+  writeRandomFile(path, { size: 3000 });
 });
 
 /** Interrupts an upload at byte 1000. */
@@ -42,7 +38,7 @@ async function interruptUploadAtByte1000(args: string[] = [path], stdin?: Buffer
 describe('unfinished uploads', () => {
   it('uploads ls lists unfinished uploads, and uploads resume accepts the id of the upload, its session or its asset', async () => {
     for (const name of ['id', 'session_uid', 'asset_uid']) {
-      writeSome(path, 3000, name);
+      writeRandomFile(path, { size: 3000, seed: name });
       await interruptUploadAtByte1000();
       const [pending] = await cli.json(['uploads', 'ls']);
       expect(pending).toMatchObject({
@@ -107,7 +103,7 @@ describe('unfinished uploads', () => {
 });
 
 it('uploads ls shows the process ID and sent bytes of a running upload, and the sent bytes of an interrupted one', async () => {
-  writeSome(path, 600_000);
+  writeRandomFile(path, { size: 600_000 });
   const abort = new AbortController();
   const uploadRun = cli.run(['upload', path, '--limit-rate', '200KB'], { signal: abort.signal });
   const unfinishedUpload = async () => (await cli.json(['uploads', 'ls']))[0] ?? {};
@@ -132,15 +128,13 @@ describe('upload of several files', () => {
     'upload of several files ends if %s, after at most one failed request per parallel transfer',
     async (_what, status, exitCode) => {
       const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${status} ${n}.bin`));
-      for (const [n, file] of files.entries()) writeSome(file, 10 + n);
-      const interposer = await Interposer.start(sandbox.url, (request) =>
+      for (const [n, file] of files.entries()) writeRandomFile(file, { size: 10 + n });
+      const proxy = await FaultProxy.start(sandbox.url, (request) =>
         request.nth > 6 && request.method !== 'GET' ? respondWith(status, { error: {} }) : undefined,
       );
       const args = ['upload', ...files, '--json', '--transfers', '4'];
-      const { code, stdout, stderr } = await cli.run(args, {
-        environment: { MEDIACTL_BASE_URL: interposer.url },
-      });
-      expect(interposer.requests.filter(({ method, nth }) => method === 'POST' && nth > 6).length).toBeLessThan(5);
+      const { code, stdout, stderr } = await cli.run(args, { environment: { MEDIACTL_BASE_URL: proxy.url } });
+      expect(proxy.requests.filter(({ method, nth }) => method === 'POST' && nth > 6).length).toBeLessThan(5);
       expect(code).toBe(exitCode);
       const records: { error: unknown }[] = JSON.parse(stdout);
       const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
@@ -151,11 +145,11 @@ describe('upload of several files', () => {
   );
 
   it('upload exits with 2 before it sends any request and names every source that does not exist', async () => {
-    const interposer = await Interposer.start(sandbox.url);
+    const proxy = await FaultProxy.start(sandbox.url);
     const args = ['upload', '/no/such', '/nor/this', path, '--json'];
-    const environment = { MEDIACTL_BASE_URL: interposer.url };
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
     const { code, stdout, stderr } = await cli.run(args, { environment });
-    expect([code, stdout, interposer.requests]).toEqual([2, '', []]);
+    expect([code, stdout, proxy.requests]).toEqual([2, '', []]);
     const { error } = JSON.parse(stderr);
     expect(error.message).toBe('2 of 3 sources cannot be uploaded');
     expect(error.cause).toBe('no such file: /no/such; no such file: /nor/this');
@@ -163,8 +157,8 @@ describe('upload of several files', () => {
 
   it('upload exits with 11 if one of several files fails, and uploads the others', async () => {
     const [accepted, rejected] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [string, string];
-    writeSome(accepted, 10);
-    writeSome(rejected, 20);
+    writeRandomFile(accepted, { size: 10 });
+    writeRandomFile(rejected, { size: 20 });
     fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? respondWith(413, 'no') : undefined);
     const args = ['upload', rejected, accepted, path, '--json', '--transfers', '1'];
     const { code, stdout, stderr } = await cli.run(args);
@@ -179,7 +173,7 @@ describe('upload of several files', () => {
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
     expect(error.message).toBe('1 of 3 files was not uploaded');
     fault = () => undefined;
-    writeSome(path, 30, 'edited meanwhile: another file by now');
+    writeRandomFile(path, { size: 30, seed: 'edited meanwhile: another file by now' });
     const nextRecords = await cli.json(args);
     const uidOf = (records: { path: string; asset_uid: string }[], file: string) =>
       records.find(({ path }) => path === file)?.asset_uid;
@@ -190,7 +184,7 @@ describe('upload of several files', () => {
   });
 
   it('upload --limit-rate also limits the rate of a file of 3000 bytes', async () => {
-    const clock = fastClock(20);
+    const clock = acceleratedClock({ speed: 20 });
     const startedAt = clock.now();
     await cli.run(['upload', path, '--limit-rate', '1000', '--force'], { clock });
     const totalSleepMs = clock.sleptMs.reduce((sum, delay) => sum + delay, 0);

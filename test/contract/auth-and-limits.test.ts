@@ -8,7 +8,7 @@ beforeAll(async () => {
   sandbox = await startSandbox();
 });
 afterAll(() => sandbox.end());
-const { call, send, create } = rawHttp(() => sandbox);
+const { call, send, createUploadOfSize } = rawHttp(() => sandbox);
 
 const unknownUid = '00000000-0000-4000-8000-000000000000';
 
@@ -34,10 +34,10 @@ describe('§5 Authentication', () => {
     const writeKey = sandbox.createKey('write', ['Write Assets']);
     expect((await call('GET', '/videos/', { key: readKey })).status).toBe(200);
     expect((await call('GET', '/workspaces/', { key: writeKey })).status).toBe(403);
-    const refused = await create(1, {}, { key: readKey });
+    const refused = await createUploadOfSize(1, {}, { key: readKey });
     expect(refused.status).toBe(403);
     expect((await refused.json()).error.message).toContain('Write Assets');
-    expect((await create(1, {}, { key: writeKey })).status).toBe(201);
+    expect((await createUploadOfSize(1, {}, { key: writeKey })).status).toBe(201);
   });
 
   it.each(['bearer', 'BEARER', 'Bearer '])('the Authorization scheme is case-insensitive: %j', async (scheme) => {
@@ -46,7 +46,7 @@ describe('§5 Authentication', () => {
   });
 
   it('a playback token with extra characters is refused with 401', async () => {
-    const { asset_uid } = await (await create(1)).json();
+    const { asset_uid } = await (await createUploadOfSize(1)).json();
     const { playback_token: token } = await (await call('GET', `/assets/${asset_uid}/player/`)).json();
     const status = async (playback_token: string) =>
       (await send('POST', '/playback/info/', { asset_id: asset_uid, playback_token }, 'none')).status;
@@ -106,13 +106,13 @@ describe('§8 Limits', () => {
 
   it('POST /playback/info/ is rate limited per playback token, including errors', async () => {
     const limitedSandbox = await startSandbox({ rateLimit: { limit: 3, windowSeconds: 3600 } });
-    const { call: callLimited, send, create } = rawHttp(() => limitedSandbox);
+    const { call: callLimited, send, createUploadOfSize } = rawHttp(() => limitedSandbox);
     const requestPlayback = async (body: unknown) => {
       const { status, headers } = await send('POST', '/playback/info/', body, 'none');
       return [status, headers.get('X-RateLimit-Remaining')];
     };
     try {
-      const { asset_uid } = await (await create(5)).json();
+      const { asset_uid } = await (await createUploadOfSize(5)).json();
       const createToken = async () =>
         (await (await callLimited('GET', `/assets/${asset_uid}/player/`)).json()).playback_token;
       const [firstToken, secondToken] = [await createToken(), await createToken()];

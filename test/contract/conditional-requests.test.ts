@@ -6,7 +6,7 @@ import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.
 
 // RFC 9110 §13: an interrupted download resumes only if the file is unchanged.
 let sandbox: TestSandbox;
-const { playbackInfo, upload } = rawHttp(() => sandbox);
+const { fetchPlaybackInfo, upload } = rawHttp(() => sandbox);
 const bytes = readFileSync(fixturePath('clip.mp4'));
 let source: string;
 let playlist: string;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   const { uid } = await upload(fixturePath('clip.mp4'));
   writtenMs = statSync(join(sandbox.dataDir, 'media', uid, 'source')).mtimeMs;
 
-  const { source_url, hls_url } = await playbackInfo(uid);
+  const { source_url, hls_url } = await fetchPlaybackInfo(uid);
   source = source_url.url;
   playlist = hls_url.url;
   // Last-Modified is a strong validator only after its second has passed (§8.8.2.2).

@@ -35,7 +35,7 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
     ['a tag that is not a slug', { tags: ['Not A Slug'] }],
     ['a value of the wrong type', { name: 5 }],
     ['a body that is not an object', ['x']],
-  ])('PATCH with %s returns 422', async (_what, body) => {
+  ])('PATCH of an asset with %s returns 422', async (_what, body) => {
     const { uid } = await upload(fixturePath('still.jpg'));
     expect((await patch(`/assets/${uid}/`, body)).status).toBe(422);
   });

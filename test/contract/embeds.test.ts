@@ -3,7 +3,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
-const { call, send, create } = rawHttp(() => sandbox);
+const { call, send, createUploadOfSize } = rawHttp(() => sandbox);
 beforeAll(async () => {
   sandbox = await startSandbox();
 });
@@ -62,10 +62,10 @@ describe('§1, §7: plan limits', () => {
     const sandboxWithTwoCredits = await startSandbox({ credits: 2 });
     const http = rawHttp(() => sandboxWithTwoCredits);
     try {
-      const first = await http.create(1024 * 1024);
+      const first = await http.createUploadOfSize(1024 * 1024);
       expect(first.status).toBe(201);
       const { asset_uid } = await first.json();
-      expect((await http.create(2 * 1024 * 1024)).status).toBe(402);
+      expect((await http.createUploadOfSize(2 * 1024 * 1024)).status).toBe(402);
       expect((await http.call('GET', `/assets/${asset_uid}/player/`)).status).toBe(200);
       const spent = await http.call('GET', `/assets/${asset_uid}/player/`);
       expect(spent.status).toBe(402);
@@ -80,23 +80,23 @@ describe('§1, §7: plan limits', () => {
     const smallSandbox = await startSandbox({ storageBytes: 100 });
     const http = rawHttp(() => smallSandbox);
     try {
-      const { asset_uid } = await (await http.create(60)).json();
+      const { asset_uid } = await (await http.createUploadOfSize(60)).json();
       await http.call('DELETE', `/assets/${asset_uid}/`);
-      const full = await http.create(41);
+      const full = await http.createUploadOfSize(41);
       expect(full.status).toBe(507);
       expect(full.headers.get('content-type')).toMatch(/^text\/plain/);
-      expect((await http.create(40)).status).toBe(201);
+      expect((await http.createUploadOfSize(40)).status).toBe(201);
     } finally {
       await smallSandbox.end();
     }
-    expect((await create(41)).status).toBe(201);
+    expect((await createUploadOfSize(41)).status).toBe(201);
   });
 
   it('concurrent upload creations cannot reserve the same storage space', async () => {
     const smallSandbox = await startSandbox({ storageBytes: 100 });
     const http = rawHttp(() => smallSandbox);
     try {
-      const responses = await Promise.all(Array.from({ length: 8 }, () => http.create(100)));
+      const responses = await Promise.all(Array.from({ length: 8 }, () => http.createUploadOfSize(100)));
       expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
     } finally {
       await smallSandbox.end();
@@ -107,8 +107,8 @@ describe('§1, §7: plan limits', () => {
     const smallSandbox = await startSandbox({ sessionSeconds: 0.3 });
     const http = rawHttp(() => smallSandbox);
     try {
-      const { asset_uid } = await (await http.create(100)).json();
-      expect(await http.processed(asset_uid)).toMatchObject({
+      const { asset_uid } = await (await http.createUploadOfSize(100)).json();
+      expect(await http.waitUntilProcessed(asset_uid)).toMatchObject({
         status: 'failed',
         failure_reason: 'the upload session expired',
       });
@@ -121,9 +121,9 @@ describe('§1, §7: plan limits', () => {
     const smallSandbox = await startSandbox({ storageBytes: 100, sessionSeconds: 0.05 });
     const http = rawHttp(() => smallSandbox);
     try {
-      const { asset_uid } = await (await http.create(100)).json();
+      const { asset_uid } = await (await http.createUploadOfSize(100)).json();
       await new Promise((resolve) => setTimeout(resolve, 80));
-      expect((await http.create(100)).status).toBe(201);
+      expect((await http.createUploadOfSize(100)).status).toBe(201);
       const asset = await (await http.call('GET', `/assets/${asset_uid}/`)).json();
       expect(asset.status).toBe('failed');
     } finally {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { rawSocket, requestHead } from '../support/raw-socket.ts';
 import { startSandbox } from '../support/sandbox.ts';
@@ -13,7 +13,7 @@ async function startWithFaults(...faults: string[]) {
   const firedFaults = () => lines.filter((line) => line.startsWith('fault '));
   const activeFaults = async () =>
     ((await (await fetch(`${sandbox.url}/health`)).json()) as { faults: unknown }).faults;
-  const createSession = async (size: number) => (await (await http.create(size)).json()).location;
+  const createSession = async (size: number) => (await (await http.createUploadOfSize(size)).json()).location;
   return { sandbox, ...http, firedFaults, activeFaults, createSession };
 }
 
@@ -21,7 +21,7 @@ describe('cut-after', () => {
   it('the fault cut-after drops the connection at the given byte as often as requested, and keeps earlier bytes', async () => {
     const { patch, createSession, offsetOf, firedFaults, activeFaults } =
       await startWithFaults('cut-after=300000,times=2');
-    const bytes = someBytes(1_000_000);
+    const bytes = pseudoRandomBytes(1_000_000);
     const location = await createSession(bytes.length);
     await expect(patch(location, 0, bytes)).rejects.toThrow();
     expect(await offsetOf(location)).toBe(300_000);
@@ -35,14 +35,14 @@ describe('cut-after', () => {
 
   it('the fault cut-after does not affect shorter request bodies', async () => {
     const { patch, createSession, firedFaults } = await startWithFaults('cut-after=11');
-    const response = await patch(await createSession(10), 0, someBytes(10));
+    const response = await patch(await createSession(10), 0, pseudoRandomBytes(10));
     expect([response.status, firedFaults()]).toEqual([204, []]);
   });
 });
 
 it('the fault silent-after stalls the connection after the given number of bytes and does not close it', async () => {
   const { sandbox, createSession, offsetOf, patch } = await startWithFaults('silent-after=100KiB,times=1');
-  const bytes = someBytes(24_000_000); // more than the socket buffers of both sides hold
+  const bytes = pseudoRandomBytes(24_000_000); // more than the socket buffers of both sides hold
   const location = await createSession(bytes.length);
   const { socket, received, closed } = await rawSocket(sandbox.url);
   socket.write(
@@ -65,16 +65,16 @@ it('the fault silent-after stalls the connection after the given number of bytes
 
 describe('status', () => {
   it('the fault status fails matching requests as often as requested, in the error format of the endpoint', async () => {
-    const { call, create, firedFaults } = await startWithFaults(
+    const { call, createUploadOfSize, firedFaults } = await startWithFaults(
       'status=503,path=/upload/,times=1',
       'status=429,method=GET,times=1',
     );
-    const uploadError = await create(5);
+    const uploadError = await createUploadOfSize(5);
     expect([uploadError.status, uploadError.headers.get('content-type')]).toEqual([
       503,
       expect.stringMatching(/^text\/plain/),
     ]);
-    expect((await create(5)).status).toBe(201);
+    expect((await createUploadOfSize(5)).status).toBe(201);
     const apiError = await call('GET', '/assets/');
     expect([apiError.status, apiError.headers.get('Retry-After')]).toEqual([429, '1']);
     expect((await apiError.json()).error).toHaveProperty('message');
@@ -83,8 +83,8 @@ describe('status', () => {
   });
 
   it('the fault status fails a request before it is executed and after it is authenticated', async () => {
-    const { call, create, firedFaults } = await startWithFaults('status=503,method=DELETE');
-    const path = `/assets/${(await (await create(5)).json()).asset_uid}/`;
+    const { call, createUploadOfSize, firedFaults } = await startWithFaults('status=503,method=DELETE');
+    const path = `/assets/${(await (await createUploadOfSize(5)).json()).asset_uid}/`;
     expect((await call('DELETE', path, { key: '' })).status).toBe(401);
     expect(firedFaults()).toEqual([]);
     expect((await call('DELETE', path)).status).toBe(503);
@@ -106,15 +106,15 @@ it('the fault expire-sessions expires a session permanently at its next PATCH or
   const { createSession, patch, head, firedFaults } = await startWithFaults('expire-sessions,times=1');
   const expiredSession = await createSession(10);
   expect((await head(expiredSession)).status).toBe(404);
-  expect((await patch(expiredSession, 0, someBytes(10))).status).toBe(404);
-  expect((await patch(await createSession(10), 0, someBytes(10))).status).toBe(204);
+  expect((await patch(expiredSession, 0, pseudoRandomBytes(10))).status).toBe(404);
+  expect((await patch(await createSession(10), 0, pseudoRandomBytes(10))).status).toBe(204);
   expect(firedFaults()).toEqual([`fault expire-sessions,times=1 at HEAD ${expiredSession}`]);
 });
 
 describe('checksums', () => {
   const lastPatchWithFaults = async (...faults: string[]) => {
     const { createSession, patch } = await startWithFaults(...faults);
-    const response = await patch(await createSession(10), 0, someBytes(10));
+    const response = await patch(await createSession(10), 0, pseudoRandomBytes(10));
     return [response.status, response.headers.get('X-Checksum-Blake3')] as const;
   };
 
@@ -131,11 +131,13 @@ describe('checksums', () => {
 });
 
 it('the fault lost-answer executes the request and drops the connection before the response', async () => {
-  const { call, create, firedFaults } = await startWithFaults('lost-answer,method=POST,path=/upload/,times=1');
-  await expect(create(5)).rejects.toThrow();
+  const { call, createUploadOfSize, firedFaults } = await startWithFaults(
+    'lost-answer,method=POST,path=/upload/,times=1',
+  );
+  await expect(createUploadOfSize(5)).rejects.toThrow();
   expect((await (await call('GET', '/assets/')).json()).items).toHaveLength(1);
   expect(firedFaults()).toHaveLength(1);
-  expect((await create(5)).status).toBe(201);
+  expect((await createUploadOfSize(5)).status).toBe(201);
 });
 
 it('the sandbox does not start if a fault has invalid syntax', async () => {

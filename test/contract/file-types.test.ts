@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { imageSize } from 'image-size';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { audioInput, ffmpeg, makeMedia, runFfprobe, videoInput } from '../support/ffmpeg.ts';
+import { ffmpeg, makeMedia, runFfprobe, secondsOfAudio, secondsOfVideo } from '../support/ffmpeg.ts';
 import { pdfOf } from '../support/pdf.ts';
 import { pdftoppm } from '../support/pdftoppm.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -23,10 +23,10 @@ afterAll(async () => {
 
 /** Uploads a file and waits until it is processed. @returns the asset, its playback info and its player's thumbnail */
 async function uploadAndProcess(sandbox: TestSandbox, path: string, metadata = {}) {
-  const { playbackInfo, player, upload } = rawHttp(() => sandbox);
+  const { fetchPlaybackInfo, fetchPlayer, upload } = rawHttp(() => sandbox);
   const asset = await upload(path, metadata);
-  const [item] = (await player(asset.uid)).items;
-  return { asset, info: await playbackInfo(asset.uid), poster: item.asset.thumbnail_url };
+  const [item] = (await fetchPlayer(asset.uid)).items;
+  return { asset, info: await fetchPlaybackInfo(asset.uid), poster: item.asset.thumbnail_url };
 }
 
 const writeTemporaryFile = (name: string, content: string | Uint8Array) => {
@@ -91,10 +91,7 @@ describe.concurrent('without media tools', () => {
       withoutTools,
       writeTemporaryFile('cut.jpg', large.subarray(0, 99)),
     );
-    expect(broken).toMatchObject({
-      status: 'failed',
-      failure_reason: expect.stringContaining('cannot be read'),
-    });
+    expect(broken).toMatchObject({ status: 'failed', failure_reason: expect.stringContaining('cannot be read') });
   });
 
   it('an SVG is an image and is served with a Content-Security-Policy that sandboxes it', async () => {
@@ -126,8 +123,8 @@ describe.concurrent('without media tools', () => {
   );
 
   it('the thumbnail of a song is its cover', { tags: 'ffmpeg' }, async () => {
-    const song = await makeMedia('a.mp3', ...audioInput(1), '-c:a', 'libmp3lame');
-    const cover = await makeMedia('a.png', ...videoInput('200x100', 1), '-frames:v', '1');
+    const song = await makeMedia('a.mp3', ...secondsOfAudio(1), '-c:a', 'libmp3lame');
+    const cover = await makeMedia('a.png', ...secondsOfVideo(1, '200x100'), '-frames:v', '1');
     const songWithCover = ['-i', song, '-i', cover, '-map', '0', '-map', '1', '-c', 'copy'];
     const path = await makeMedia('cover.mp3', ...songWithCover, '-disposition:v', 'attached_pic');
     const { asset, poster } = await uploadAndProcess(withoutTools, path);
@@ -138,7 +135,7 @@ describe.concurrent('without media tools', () => {
 
   it('an MPEG transport stream with MPEG-2 video is a video without HLS', { tags: 'ffmpeg' }, async () => {
     const mpeg2 = ['-c:v', 'mpeg2video', '-c:a', 'mp2'];
-    const path = await makeMedia('a.ts', ...videoInput('64x36', 1), ...audioInput(1), ...mpeg2);
+    const path = await makeMedia('a.ts', ...secondsOfVideo(1, '64x36'), ...secondsOfAudio(1), ...mpeg2);
     const { asset, info } = await uploadAndProcess(withoutTools, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'video' });
     expect(info.hls_url).toBeNull();
@@ -150,7 +147,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     ['MPEG-2 in a transport stream', 'a.ts', ['-c:v', 'mpeg2video', '-c:a', 'mp2']],
     ['AVI', 'a.avi', ['-c:v', 'mpeg4', '-c:a', 'libmp3lame']],
   ])('%s is processed as a video with duration, dimensions and HLS', async (_what, name, codecs) => {
-    const path = await makeMedia(name, ...videoInput('320x180', 2), ...audioInput(2), ...codecs);
+    const path = await makeMedia(name, ...secondsOfVideo(2, '320x180'), ...secondsOfAudio(2), ...codecs);
     const { asset, info } = await uploadAndProcess(withTools, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'video', width: 320, height: 180 });
     expect(asset.duration).toBeCloseTo(2, 0);
@@ -161,7 +158,13 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   it('interlaced H.264 of a camcorder keeps its full height', async () => {
     const interlaced = ['-c:v', 'libx264', '-flags', '+ildct+ilme', '-pix_fmt', 'yuv420p'];
     const container = ['-c:a', 'ac3', '-mpegts_m2ts_mode', '1', '-f', 'mpegts'];
-    const path = await makeMedia('a.mts', ...videoInput('320x180', 1), ...audioInput(1), ...interlaced, ...container);
+    const path = await makeMedia(
+      'a.mts',
+      ...secondsOfVideo(1, '320x180'),
+      ...secondsOfAudio(1),
+      ...interlaced,
+      ...container,
+    );
     const { asset, info } = await uploadAndProcess(withTools, path);
     expect(asset).toMatchObject({ width: 320, height: 180 });
     const master = await (await fetch(info.hls_url.url)).text();
@@ -176,7 +179,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     ['AIFF', 'a.aiff', []],
     ['Matroska', 'a.mka', ['-c:a', 'aac']],
   ])('%s, which browsers do not play, gets an AAC source that they play', async (_what, name, codec) => {
-    const { asset, info } = await uploadAndProcess(withTools, await makeMedia(name, ...audioInput(1), ...codec));
+    const { asset, info } = await uploadAndProcess(withTools, await makeMedia(name, ...secondsOfAudio(1), ...codec));
     expect(asset).toMatchObject({ status: 'ready', type: 'audio' });
     expect(Math.abs(asset.duration - 1)).toBeLessThan(0.1);
     const { headers } = await fetch(info.source.url);
@@ -188,14 +191,14 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   });
 
   it('the thumbnail of audio without a cover is its waveform', async () => {
-    const { asset, poster } = await uploadAndProcess(withTools, await makeMedia('a.flac', ...audioInput(1)));
+    const { asset, poster } = await uploadAndProcess(withTools, await makeMedia('a.flac', ...secondsOfAudio(1)));
     expect(fileNameIn(asset.thumbnail_url)).toBe('wave.png');
     const bytes = Buffer.from(await (await fetch(poster)).arrayBuffer());
     expect(imageSize(bytes)).toMatchObject({ type: 'png', width: 640, height: 360 });
   });
 
   it('a TIFF image gets JPEG variants, and a corrupt TIFF fails', async () => {
-    const still = [...videoInput('700x350', 1), '-frames:v', '1'];
+    const still = [...secondsOfVideo(1, '700x350'), '-frames:v', '1'];
     const path = await makeMedia('a.tiff', ...still);
     const { asset, info } = await uploadAndProcess(withTools, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'image', width: 700, height: 350 });
@@ -206,14 +209,11 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     ]);
     const broken = Buffer.from(readFileSync(path)).fill(0xff, 8);
     const { asset: failed } = await uploadAndProcess(withTools, writeTemporaryFile('broken.tiff', broken));
-    expect(failed).toMatchObject({
-      status: 'failed',
-      failure_reason: expect.stringContaining('cannot be read'),
-    });
+    expect(failed).toMatchObject({ status: 'failed', failure_reason: expect.stringContaining('cannot be read') });
   });
 
   it('a GIF stays animated and gets a still image as its thumbnail', async () => {
-    const { asset, info } = await uploadAndProcess(withTools, await makeMedia('a.gif', ...videoInput('64x36', 1)));
+    const { asset, info } = await uploadAndProcess(withTools, await makeMedia('a.gif', ...secondsOfVideo(1, '64x36')));
     expect(fileNameIn(asset.thumbnail_url)).toBe('still.png');
     expect(info.variants.map(({ url }: Variant) => fileNameIn(url.url))).toEqual(['source']);
   });
@@ -231,7 +231,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     const inputs = ['-i', srt, '-i', writeTemporaryFile('tags.txt', `;FFMETADATA1\n${chapter}`), '-map_metadata', '2'];
     const tracks = ['-map', '0', '-map', '1', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
     const tags = ['-metadata:s:s:0', 'language=ger', '-metadata:s:s:1', 'title=Signs; = songs'];
-    return makeMedia('a.mkv', ...videoInput('64x36', 1), ...inputs, ...tracks, ...tags);
+    return makeMedia('a.mkv', ...secondsOfVideo(1, '64x36'), ...inputs, ...tracks, ...tags);
   });
   const processedFilm = runOnce(async () => uploadAndProcess(withTools, await makeFilm()));
 
@@ -239,12 +239,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     const { subtitle_tracks } = (await processedFilm()).info;
     expect(subtitle_tracks).toEqual([
       { label: 'German', language: 'de', url: expect.any(String), expires_at: expect.any(String) },
-      {
-        label: 'Signs; = songs',
-        language: 'und',
-        url: expect.any(String),
-        expires_at: expect.any(String),
-      },
+      { label: 'Signs; = songs', language: 'und', url: expect.any(String), expires_at: expect.any(String) },
     ]);
     const [{ url }] = subtitle_tracks;
     const response = await fetch(url);
@@ -271,7 +266,7 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
   it('the playback info of an audio file contains its embedded subtitles', async () => {
     const srt = writeTemporaryFile('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
     const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:a', 'flac', '-c:s', 'srt'];
-    const { info } = await uploadAndProcess(withTools, await makeMedia('a.mkv', ...audioInput(1), ...tracks));
+    const { info } = await uploadAndProcess(withTools, await makeMedia('a.mkv', ...secondsOfAudio(1), ...tracks));
     expect(info).toMatchObject({ type: 'audio', subtitle_tracks: [{ label: 'Subtitles 1' }] });
   });
 

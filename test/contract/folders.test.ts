@@ -3,7 +3,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
-const { call, send, create } = rawHttp(() => sandbox);
+const { call, send, createUploadOfSize } = rawHttp(() => sandbox);
 beforeAll(async () => {
   sandbox = await startSandbox();
 });
@@ -123,7 +123,7 @@ describe('§4 Folders', () => {
 describe('assets in folders', () => {
   it('§4 upload: parent_folder_uid places the asset in the folder, and the `parent` filter finds it', async () => {
     const folder = await createFolder('uploads');
-    const { asset_uid } = await (await create(5, { parent_folder_uid: folder })).json();
+    const { asset_uid } = await (await createUploadOfSize(5, { parent_folder_uid: folder })).json();
     const inFolder = await (await call('GET', `/assets/?parent=${folder}`)).json();
     expect(inFolder.items.map(({ uid }: { uid: string }) => uid)).toEqual([asset_uid]);
     expect(inFolder.items[0].parent).toBe(folder);
@@ -139,10 +139,10 @@ describe('assets in folders', () => {
     const { uid } = await (await send('POST', `/workspaces/${otherWorkspace}/folders/`, { name: 'kept' })).json();
     expect((await call('GET', `/assets/?parent=${uid}`)).status).toBe(422);
     // the parent folder must belong to the upload's workspace
-    const response = await create(5, { parent_folder_uid: uid });
+    const response = await createUploadOfSize(5, { parent_folder_uid: uid });
     expect(response.status).toBe(404);
     expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
-    expect((await create(5, { parent_folder_uid: uid, workspace_uid: otherWorkspace })).status).toBe(201);
+    expect((await createUploadOfSize(5, { parent_folder_uid: uid, workspace_uid: otherWorkspace })).status).toBe(201);
     const inRoot = await (await call('GET', '/assets/?parent=root')).json();
     expect(inRoot.items.every(({ parent }: { parent: unknown }) => parent === null)).toBe(true);
   });

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { audioInput, ffmpeg, findOnsets, makeMedia, runFfprobe, videoInput } from '../support/ffmpeg.ts';
+import { ffmpeg, findOnsets, makeMedia, runFfprobe, secondsOfAudio, secondsOfVideo } from '../support/ffmpeg.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -22,9 +22,9 @@ afterAll(async () => {
 
 /** Uploads a file and waits until it is processed. @returns the asset and its playback info */
 async function uploadAndProcess(sandbox: TestSandbox, path: string) {
-  const { playbackInfo, upload } = rawHttp(() => sandbox);
+  const { fetchPlaybackInfo, upload } = rawHttp(() => sandbox);
   const asset = await upload(path);
-  const info = await playbackInfo(asset.uid);
+  const info = await fetchPlaybackInfo(asset.uid);
   return { asset, info: info };
 }
 
@@ -48,10 +48,7 @@ async function fetchRenditions(masterUrl: string): Promise<HlsRendition[]> {
         url,
         header: await fetchFile(/URI="([^"]+)"/.exec(playlist)?.[1]),
         segments: await Promise.all(
-          segments.map(async ([, seconds, name]) => ({
-            seconds: Number(seconds),
-            bytes: await fetchFile(name),
-          })),
+          segments.map(async ([, seconds, name]) => ({ seconds: Number(seconds), bytes: await fetchFile(name) })),
         ),
       };
     }),
@@ -125,7 +122,7 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
   });
 
   it('a clip with two audio tracks and B-frames has an edit list and the same segments in every rendition', async () => {
-    const inputs = [...videoInput('64x36', 8), ...audioInput(8), ...audioInput(8)];
+    const inputs = [...secondsOfVideo(8, '64x36'), ...secondsOfAudio(8), ...secondsOfAudio(8)];
     const path = await makeMedia(
       'two-audio-tracks.mp4',
       ...[...inputs, '-map', '0:v', '-map', '1:a', '-map', '2:a'],
@@ -159,7 +156,15 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
   });
 
   it('a transport stream that was cut starts at its first key frame and is packaged to its end', async () => {
-    const path = await makeMedia('a.ts', ...videoInput('64x36', 6), ...audioInput(6), '-g', '75', ...h264, ...aac);
+    const path = await makeMedia(
+      'a.ts',
+      ...secondsOfVideo(6, '64x36'),
+      ...secondsOfAudio(6),
+      '-g',
+      '75',
+      ...h264,
+      ...aac,
+    );
     const bytes = readFileSync(path);
     const skippedPackets = Math.floor(bytes.length / 188 / 8);
     const cutPath = join(temporaryFolder(), 'cut.ts');
@@ -173,7 +178,7 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
   });
 
   it('a clip whose audio outlasts its video has both in every segment of every rendition', async () => {
-    const lengths = [...videoInput('64x36', 5), ...audioInput(7.5), '-g', '50'];
+    const lengths = [...secondsOfVideo(5, '64x36'), ...secondsOfAudio(7.5), '-g', '50'];
     const path = await makeMedia('goes-on.mp4', ...lengths, ...h264, ...aac);
     const renditions = await fetchRenditions((await uploadAndProcess(withFfmpeg, path)).info.hls_url.url);
     expect(renditions).toHaveLength(2);
@@ -188,7 +193,7 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
   });
 
   it('a clip whose audio ends early is padded with silence by ffmpeg, and has no HLS without ffmpeg', async () => {
-    const lengths = [...videoInput('64x36', 9), ...audioInput(1), '-g', '50'];
+    const lengths = [...secondsOfVideo(9, '64x36'), ...secondsOfAudio(1), '-g', '50'];
     const path = await makeMedia('ends.mp4', ...lengths, ...h264, ...aac);
     const { asset, info } = await uploadAndProcess(withoutFfmpeg, path);
     expect(asset.status).toBe('ready');
@@ -203,7 +208,7 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
 
   it('the declared HLS bandwidth covers every segment of at least half the target duration', async () => {
     // RFC 8216 §4.1 leaves shorter segments out. The last one is short and begins with a key frame, as all do.
-    const path = await makeMedia('a.mp4', ...videoInput('320x180', 9), ...audioInput(9), '-g', '200', ...h264);
+    const path = await makeMedia('a.mp4', ...secondsOfVideo(9, '320x180'), ...secondsOfAudio(9), '-g', '200', ...h264);
     for (const rendition of await fetchRenditions((await uploadAndProcess(withFfmpeg, path)).info.hls_url.url)) {
       const bandwidth = Number(/BANDWIDTH=(\d+)/.exec(rendition.attributes)?.[1]);
       const longest = Math.max(...rendition.segments.map(({ seconds }) => seconds));
@@ -217,7 +222,7 @@ describe.concurrent('clips', { tags: 'ffmpeg' }, () => {
 describe.concurrent('codecs', { tags: 'ffmpeg' }, () => {
   it('an HEVC source is tagged hvc1 for Apple players and gets an H.264 rendition of the same size', async () => {
     const hevc = ['-c:v', 'libx265', '-x265-params', 'log-level=error', '-tag:v', 'hev1'];
-    const path = await makeMedia('a.mp4', ...videoInput('320x180', 1), ...audioInput(1), ...hevc, ...aac);
+    const path = await makeMedia('a.mp4', ...secondsOfVideo(1, '320x180'), ...secondsOfAudio(1), ...hevc, ...aac);
     const [top, upper, lower] = await fetchRenditions((await uploadAndProcess(withFfmpeg, path)).info.hls_url.url);
     expect(top?.attributes).toMatch(/CODECS="hvc1\.[^"]*,mp4a\.40\.2"/);
     expect(top?.header.includes('hvc1')).toBe(true);
@@ -230,7 +235,7 @@ describe.concurrent('codecs', { tags: 'ffmpeg' }, () => {
     ['ProRes', 'a.mov', ['-c:v', 'prores_ks', ...aac]],
     ['MJPEG and PCM', 'b.mov', ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-c:a', 'pcm_s16le']],
   ])('%s, which HLS players do not play, is offered only as the source without ffmpeg', async (_what, name, codecs) => {
-    const path = await makeMedia(name, ...videoInput('64x36', 1), ...audioInput(1), ...codecs);
+    const path = await makeMedia(name, ...secondsOfVideo(1, '64x36'), ...secondsOfAudio(1), ...codecs);
     const { asset, info } = await uploadAndProcess(withoutFfmpeg, path);
     expect(asset).toMatchObject({ status: 'ready', type: 'video' });
     expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
@@ -239,7 +244,7 @@ describe.concurrent('codecs', { tags: 'ffmpeg' }, () => {
   it('a clip that the muxing library cannot package is ready without HLS', async () => {
     // One frame is presented a second late, after the next key frame.
     const lateFrame = ['-bsf:v', 'setts=pts=if(eq(N\\,2)\\,PTS+1000\\,PTS)'];
-    const path = await makeMedia('a.mkv', ...videoInput('64x36', 2), ...h264, '-g', '5', ...lateFrame);
+    const path = await makeMedia('a.mkv', ...secondsOfVideo(2, '64x36'), ...h264, '-g', '5', ...lateFrame);
     const { asset, info } = await uploadAndProcess(withoutFfmpeg, path);
     expect(asset.status).toBe('ready');
     expect(info.hls_url).toBeNull();

@@ -5,7 +5,7 @@ import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.
 import { openDatabase } from '../support/sqlite.ts';
 
 let sandbox: TestSandbox;
-const { call, create, upload } = rawHttp(() => sandbox);
+const { call, createUploadOfSize, upload } = rawHttp(() => sandbox);
 let clip: { uid: string };
 let tone: { uid: string };
 let still: { uid: string };
@@ -20,7 +20,7 @@ beforeAll(async () => {
   clip = await upload(fixturePath('clip.mp4'), { asset_name: 'Harbour at dawn', description: 'cranes' });
   tone = await upload(fixturePath('tone.mp3'), { asset_name: 'A tone', description: '330 hertz' });
   still = await upload(fixturePath('still.jpg'), { asset_name: 'Ærø harbour "still"' });
-  await create(10, { filename: 'waiting.mov', content_type: 'video/quicktime' });
+  await createUploadOfSize(10, { filename: 'waiting.mov', content_type: 'video/quicktime' });
 });
 afterAll(() => sandbox.end());
 
@@ -150,7 +150,7 @@ describe('§2 Records', () => {
     expect(audio).toMatchObject({ type: 'audio', duration: 3.03, content_type: 'audio/mpeg' });
     expect(audio).not.toHaveProperty('width');
     expect(await detail(still.uid)).toMatchObject({ type: 'image', duration: null, width: 320, height: 180 });
-    const { asset_uid } = await (await create(5, { filename: 'a.pdf' })).json();
+    const { asset_uid } = await (await createUploadOfSize(5, { filename: 'a.pdf' })).json();
     const generic = await detail(asset_uid);
     expect(generic).toMatchObject({ type: 'generic', duration: null, thumbnail_url: null });
     expect(generic).not.toHaveProperty('width');

@@ -6,7 +6,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
-const { call, create, upload } = rawHttp(() => sandbox);
+const { call, createUploadOfSize, upload } = rawHttp(() => sandbox);
 const uids: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ describe('§2 items[].asset.thumbnail_url (absolute URL)', () => {
   });
 
   it('thumbnail_url is a signed placeholder of the asset type when there is no thumbnail', async () => {
-    const unfinishedUpload = await (await create(10, { content_type: 'audio/mpeg' })).json();
+    const unfinishedUpload = await (await createUploadOfSize(10, { content_type: 'audio/mpeg' })).json();
     const pictures = new Set<string>();
     for (const uid of [uids['clip.mp4'], uids['tone.mp3'], unfinishedUpload.asset_uid]) {
       const { url, type, response } = await posterOf(uid);
@@ -110,7 +110,7 @@ describe('§4 POST /playback/info/, without an API key', () => {
   });
 
   it('the playback info of an asset that is not ready is blocked', async () => {
-    const { asset_uid } = await (await create(10)).json();
+    const { asset_uid } = await (await createUploadOfSize(10)).json();
     const { playback_token } = await fetchPlayer(asset_uid);
     expect(await (await requestPlaybackInfo(asset_uid, playback_token)).json()).toMatchObject({ blocked: true });
   });

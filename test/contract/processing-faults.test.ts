@@ -7,7 +7,7 @@ import { deflateSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/contract/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { audioInput, ffmpeg, makeMedia, videoInput } from '../support/ffmpeg.ts';
+import { ffmpeg, makeMedia, secondsOfAudio, secondsOfVideo } from '../support/ffmpeg.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { pdfOf } from '../support/pdf.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -66,12 +66,12 @@ const hasEnded = (pid: string) => {
 describe.concurrent('broken ffmpeg', () => {
   it('a failing ffmpeg leaves the asset ready without extras, and the reason is logged', async () => {
     const broken = writeFfmpegScript('echo first >&2; echo "no such filter" >&2; exit 1');
-    const { upload, playbackInfo, log } = await startWith({ ffmpeg: broken });
+    const { upload, fetchPlaybackInfo, log } = await startWith({ ffmpeg: broken });
     const clip = await upload(fixturePath('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
     for (const extra of ['list of streams', 'thumbnail', 'preview sprites', 'lower rendition'])
       expect(log).toContain(`asset ${clip.uid} no ${extra}: exit code 1: no such filter`);
-    const info = await playbackInfo(clip.uid);
+    const info = await fetchPlaybackInfo(clip.uid);
     const { hls_url, preview_sprites_url } = info;
     expect(preview_sprites_url).toBeNull();
     const master = await (await fetch(hls_url.url)).text();
@@ -111,15 +111,15 @@ describe.concurrent('broken ffmpeg', () => {
   it('stopping the sandbox kills ffmpeg, and the next start repeats the job', { tags: 'ffmpeg' }, async () => {
     const { path, startedPids } = createHangingFfmpeg();
     const sandbox = await startSandbox({ ffmpeg: path });
-    const { create, patch } = rawHttp(() => sandbox);
+    const { createUploadOfSize, patch } = rawHttp(() => sandbox);
     const bytes = readFileSync(fixturePath('tone.mp3'));
-    const { asset_uid, location } = await (await create(bytes.length)).json();
+    const { asset_uid, location } = await (await createUploadOfSize(bytes.length)).json();
     await patch(location, 0, bytes);
     await waitUntil(() => startedPids().length > 0);
     await sandbox.end();
     await waitUntil(() => startedPids().every(hasEnded));
     const after = await startWith({ ffmpeg, dataDir: sandbox.dataDir });
-    expect(await after.processed(asset_uid)).toMatchObject({ status: 'ready' });
+    expect(await after.waitUntilProcessed(asset_uid)).toMatchObject({ status: 'ready' });
     expect(existsSync(join(sandbox.dataDir, 'media', asset_uid, 'extras/waveform.json'))).toBe(true);
     expect(existsSync(join(sandbox.dataDir, 'media', asset_uid, 'work'))).toBe(false);
   });
@@ -264,16 +264,18 @@ describe('locked database', () => {
 
   it('a processing job waits while the database is locked, and completes after its release', async () => {
     const { path: ffmpegPath, letFfmpegFail } = createWaitingFfmpeg();
-    const { create, patch, processed, sandbox, call, log } = await startWith({ ffmpeg: ffmpegPath });
+    const { createUploadOfSize, patch, waitUntilProcessed, sandbox, call, log } = await startWith({
+      ffmpeg: ffmpegPath,
+    });
     const bytes = readFileSync(fixturePath('tone.mp3'));
-    const { asset_uid, location } = await (await create(bytes.length)).json();
+    const { asset_uid, location } = await (await createUploadOfSize(bytes.length)).json();
     await patch(location, 0, bytes);
     const unlock = await lock(sandbox.dataDir);
     letFfmpegFail();
     await waitUntil(() => log.some((line) => /retrying in .* s: .*locked/.test(line)));
     expect((await call('GET', `/assets/${asset_uid}/`)).status).toBe(200);
     await unlock();
-    expect(await processed(asset_uid)).toMatchObject({ status: 'ready' });
+    expect(await waitUntilProcessed(asset_uid)).toMatchObject({ status: 'ready' });
   });
 
   /** Creates an ffmpeg that waits until the test opens it, then fails. */
@@ -371,7 +373,13 @@ describe.concurrent('hostile files', () => {
 
   it('a video with corrupt frames does not affect the processing of other assets', { tags: 'ffmpeg' }, async () => {
     const { upload } = await startWith({ ffmpeg });
-    const path = await makeMedia('clip.mp4', ...videoInput('64x48', 2), ...audioInput(2), '-pix_fmt', 'yuv420p');
+    const path = await makeMedia(
+      'clip.mp4',
+      ...secondsOfVideo(2, '64x48'),
+      ...secondsOfAudio(2),
+      '-pix_fmt',
+      'yuv420p',
+    );
     const bytes = readFileSync(path);
     const [from, to] = [bytes.length / 4, bytes.length / 2].map(Math.floor) as [number, number];
     for (let at = from; at < to; at++) bytes[at] = (at * 7919) & 0xff; // the same noise in every run

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { imageSize } from 'image-size';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  audioInput,
   ffmpeg,
   makeMedia,
   measureBrightness,
   rotateMp4,
   runFfprobe,
-  videoInput,
+  secondsOfAudio,
+  secondsOfVideo,
 } from '../support/ffmpeg.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -17,7 +17,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let sandbox: TestSandbox;
 const log: string[] = [];
-const { call, playbackInfo, upload } = rawHttp(() => sandbox);
+const { call, fetchPlaybackInfo, upload } = rawHttp(() => sandbox);
 
 beforeAll(async () => {
   sandbox = await startSandbox({ ffmpeg, log: (line) => log.push(line) });
@@ -28,7 +28,7 @@ afterAll(() => sandbox.end());
 const uploadUntilReady = async (path: string) => {
   const asset = await upload(path);
   expect(asset).toMatchObject({ status: 'ready', failure_reason: null });
-  return { asset, info: await playbackInfo(asset.uid) };
+  return { asset, info: await fetchPlaybackInfo(asset.uid) };
 };
 
 /** Returns the renditions of a master playlist, as listed and as ffprobe reports them. */
@@ -129,7 +129,7 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
     const late = await makeMedia(
       'late.mp4',
       ...['-f', 'lavfi', '-i', 'color=black:size=320x240:duration=2'],
-      ...videoInput('320x240', 1),
+      ...secondsOfVideo(1, '320x240'),
       ...['-filter_complex', '[0:v][1:v]concat=n=2:v=1', '-pix_fmt', 'yuv420p'],
     );
     const { bytes } = await fetchImage((await uploadUntilReady(late)).asset.thumbnail_url);
@@ -148,7 +148,7 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
   });
 
   it('a video with rotation metadata has upright dimensions, thumbnail and renditions', async () => {
-    const upright = await makeMedia('upright.mp4', ...videoInput('64x48', 1), '-pix_fmt', 'yuv420p');
+    const upright = await makeMedia('upright.mp4', ...secondsOfVideo(1, '64x48'), '-pix_fmt', 'yuv420p');
     const { asset, info } = await uploadUntilReady(rotateMp4(upright, 48));
     expect(asset).toMatchObject({ width: 48, height: 64 });
     expect((await fetchImage(asset.thumbnail_url)).size).toEqual({ width: 48, height: 64 });
@@ -159,7 +159,13 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
   it('the renditions of a video with several audio languages share the audio playlists', async () => {
     const languages = await makeMedia(
       'languages.mp4',
-      ...[...videoInput('320x240', 1), ...audioInput(1, 440), ...audioInput(1, 880), '-pix_fmt', 'yuv420p'],
+      ...[
+        ...secondsOfVideo(1, '320x240'),
+        ...secondsOfAudio(1, { hertz: 440 }),
+        ...secondsOfAudio(1, { hertz: 880 }),
+        '-pix_fmt',
+        'yuv420p',
+      ],
       ...['-map', '0', '-map', '1', '-map', '2', '-metadata:s:a:0', 'language=eng'],
     );
     const renditions = await fetchRenditions((await uploadUntilReady(languages)).info.hls_url.url);
@@ -171,7 +177,7 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
   it('the duration of a transport stream does not depend on its start timestamp', async () => {
     const broadcast = await makeMedia(
       'broadcast.ts',
-      ...[...videoInput('64x48', 6), ...audioInput(6), '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'aac'],
+      ...[...secondsOfVideo(6, '64x48'), ...secondsOfAudio(6), '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'aac'],
       ...['-output_ts_offset', '5000'],
     );
     const { asset, info } = await uploadUntilReady(broadcast);
@@ -184,7 +190,7 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
     ['VP8 and Opus in WebM', 'web.webm', ['-c:v', 'libvpx', '-c:a', 'libopus']],
     ['H.264 and PCM', 'camera.mov', ['-pix_fmt', 'yuv420p', '-c:a', 'pcm_s16le']],
   ])('%s, which HLS does not support, is encoded for both renditions', async (_what, name, codecs) => {
-    const path = await makeMedia(name, ...videoInput('320x240', 1), ...audioInput(1), ...codecs);
+    const path = await makeMedia(name, ...secondsOfVideo(1, '320x240'), ...secondsOfAudio(1), ...codecs);
     const renditions = await fetchRenditions((await uploadUntilReady(path)).info.hls_url.url);
     expect(renditions.map(({ resolution }) => resolution)).toEqual(['320x240', '160x120']);
     for (const { probed, codecs: declaredCodecs, resolution } of renditions) {
@@ -207,7 +213,7 @@ describe.concurrent('audio', { tags: 'ffmpeg' }, () => {
 
   it('an audio waveform has high peaks for loud parts and zero for silence', async () => {
     const half = ['-af', "volume='if(lt(t,2),1,0)':eval=frame,volume=20dB"];
-    const peaks = await waveformOf(await makeMedia('half.wav', ...audioInput(4), ...half));
+    const peaks = await waveformOf(await makeMedia('half.wav', ...secondsOfAudio(4), ...half));
     expect(peaks).toHaveLength(400);
     expect(Math.min(...peaks.slice(0, 190))).toBeGreaterThan(0.5);
     expect(Math.max(...peaks.slice(210))).toBe(0);
@@ -217,13 +223,13 @@ describe.concurrent('audio', { tags: 'ffmpeg' }, () => {
 
   it('an audio waveform is limited to full scale and includes high frequencies', async () => {
     const loud = ['-af', 'volume=30dB', '-c:a', 'pcm_f32le'];
-    const peaks = await waveformOf(await makeMedia('loud.wav', ...audioInput(1, 15_000), ...loud));
+    const peaks = await waveformOf(await makeMedia('loud.wav', ...secondsOfAudio(1, { hertz: 15_000 }), ...loud));
     expect(Math.min(...peaks.slice(1, -1))).toBe(1);
   });
 });
 
 describe.concurrent('images', { tags: 'ffmpeg' }, () => {
-  const still = (size: string) => [...videoInput(size, 1), '-frames:v', '1'];
+  const still = (size: string) => [...secondsOfVideo(1, size), '-frames:v', '1'];
   const variantsOf = async (path: string) => {
     const { asset, info } = await uploadUntilReady(path);
     const sizes = await Promise.all(
@@ -275,7 +281,7 @@ describe.concurrent('images', { tags: 'ffmpeg' }, () => {
   });
 
   it('an animated image gets no variants', async () => {
-    const moving = await makeMedia('moving.gif', ...videoInput('64x32', 1));
+    const moving = await makeMedia('moving.gif', ...secondsOfVideo(1, '64x32'));
     expect((await variantsOf(moving)).sizes).toHaveLength(1);
   });
 

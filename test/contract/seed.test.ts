@@ -6,7 +6,7 @@ import { openDatabase } from '../support/sqlite.ts';
 const seededCount = 2_500;
 const startedAt = Date.now();
 let sandbox: TestSandbox;
-const { call, create, playbackInfo } = rawHttp(() => sandbox);
+const { call, createUploadOfSize, fetchPlaybackInfo } = rawHttp(() => sandbox);
 beforeAll(async () => {
   sandbox = await startSandbox({ seed: seededCount, strict: false, now: () => startedAt });
 });
@@ -56,14 +56,14 @@ describe('--seed', () => {
 
   it('the playback info of a ready seeded asset is blocked', async () => {
     const [{ uid }] = (await listPage('status=ready&type=video&limit=1')).items;
-    const info = await playbackInfo(uid);
+    const info = await fetchPlaybackInfo(uid);
     expect(info).toEqual({ type: 'video', blocked: true });
   });
 
   it('a seeded third-party asset has an embed page on another origin', async () => {
     const [{ uid, status }] = (await listPage('type=third_party&limit=1')).items;
     expect(status).toBe('ready');
-    const info = await playbackInfo(uid);
+    const info = await fetchPlaybackInfo(uid);
     const { embed_url, ...rest } = info;
     expect(rest).toEqual({ type: 'third_party', blocked: false });
     expect(new URL(embed_url).origin).toBe(sandbox.url.replace('127.0.0.1', 'localhost'));
@@ -78,7 +78,7 @@ describe('--seed', () => {
 
   it('--seed refuses a data folder that has assets and leaves it unchanged', async () => {
     const usedSandbox = await startSandbox();
-    const { asset_uid } = await (await rawHttp(() => usedSandbox).create(5)).json();
+    const { asset_uid } = await (await rawHttp(() => usedSandbox).createUploadOfSize(5)).json();
     await usedSandbox.close();
     const seededStart = startSandbox({ dataDir: usedSandbox.dataDir, seed: 10 });
     await expect(seededStart).rejects.toThrow('this one already has assets');
@@ -98,7 +98,7 @@ describe('--seed', () => {
   it('seeded assets do not count toward the storage limit', async () => {
     const small = await startSandbox({ seed: 100, storageBytes: 10 });
     try {
-      expect((await rawHttp(() => small).create(10)).status).toBe(201);
+      expect((await rawHttp(() => small).createUploadOfSize(10)).status).toBe(201);
     } finally {
       await small.end();
     }
@@ -121,7 +121,7 @@ describe('long lists', () => {
 
   it('a list reflects the latest changes, including those of other programs', async () => {
     const [first] = (await listPage('limit=1')).items;
-    const { asset_uid } = await (await create(5)).json();
+    const { asset_uid } = await (await createUploadOfSize(5)).json();
     const pageAfter = await listPage('limit=2');
     expect(pageAfter).toMatchObject({ items: [{ uid: asset_uid }, { uid: first.uid }], count: seededCount + 1 });
     await call('DELETE', `/assets/${asset_uid}/`);

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox } from '../support/sandbox.ts';
 import { openDatabase } from '../support/sqlite.ts';
@@ -24,8 +24,8 @@ function lockDatabase(dataDir: string): () => void {
 }
 
 describe('locked database', () => {
-  it('§7 writes return 503 in the format of the endpoint while the database is locked, and reads succeed', async () => {
-    const { sandbox, call, send, create } = await startSandboxForTest();
+  it('writes return 503 in the format of the endpoint while the database is locked, and reads succeed', async () => {
+    const { sandbox, call, send, createUploadOfSize } = await startSandboxForTest();
     const folders = `/workspaces/${sandbox.workspace}/folders/`;
     const unlock = lockDatabase(sandbox.dataDir);
     const refused = await send('POST', folders, { name: 'Campaigns' });
@@ -33,7 +33,7 @@ describe('locked database', () => {
       503,
       { error: { code: 'unavailable', message: expect.any(String) } },
     ]);
-    const refusedUpload = await create(5);
+    const refusedUpload = await createUploadOfSize(5);
     expect([refusedUpload.status, refusedUpload.headers.get('content-type')]).toEqual([
       503,
       expect.stringMatching(/^text\/plain/),
@@ -45,9 +45,9 @@ describe('locked database', () => {
   });
 
   it('the last PATCH of an upload waits for the locked database while other requests are served', async () => {
-    const { sandbox, call, create, patch, processed } = await startSandboxForTest();
+    const { sandbox, call, createUploadOfSize, patch, waitUntilProcessed } = await startSandboxForTest();
     const bytes = readFileSync(fixturePath('still.jpg'));
-    const { location, asset_uid } = await (await create(bytes.length)).json();
+    const { location, asset_uid } = await (await createUploadOfSize(bytes.length)).json();
     const unlock = lockDatabase(sandbox.dataDir);
     const lastPatch = patch(location, 0, bytes);
     await new Promise((resolve) => setTimeout(resolve, 1_200));
@@ -55,7 +55,7 @@ describe('locked database', () => {
     unlock();
     const { status, headers } = await lastPatch;
     expect([status, headers.get('X-Checksum-Blake3')]).toEqual([204, expect.stringMatching(/^[0-9a-f]{64}$/)]);
-    expect((await processed(asset_uid)).status).toBe('ready');
+    expect((await waitUntilProcessed(asset_uid)).status).toBe('ready');
   });
 });
 
@@ -63,7 +63,7 @@ describe('failed creation of an asset', () => {
   const createBlockedUpload = async () => {
     const { sandbox, ...http } = await startSandboxForTest();
     const bytes = readFileSync(fixturePath('still.jpg'));
-    const { location, asset_uid } = await (await http.create(bytes.length)).json();
+    const { location, asset_uid } = await (await http.createUploadOfSize(bytes.length)).json();
     const blockingFile = join(sandbox.dataDir, 'media', asset_uid);
     writeFileSync(blockingFile, 'no folder');
     const last = await http.patch(location, 0, bytes);
@@ -74,20 +74,20 @@ describe('failed creation of an asset', () => {
   };
 
   it('a complete upload that cannot be stored becomes an asset once the disk allows it', async () => {
-    const { processed, unblock, asset_uid } = await createBlockedUpload();
+    const { waitUntilProcessed, unblock, asset_uid } = await createBlockedUpload();
     unblock();
-    expect((await processed(asset_uid)).status).toBe('ready');
+    expect((await waitUntilProcessed(asset_uid)).status).toBe('ready');
   });
 
   it('an empty PATCH retries to store a complete upload and returns the checksum', async () => {
-    const { patch, processed, unblock, location, bytes, asset_uid } = await createBlockedUpload();
+    const { patch, waitUntilProcessed, unblock, location, bytes, asset_uid } = await createBlockedUpload();
     unblock();
     const emptyPatch = await patch(location, bytes.length, new Uint8Array());
     expect([emptyPatch.status, emptyPatch.headers.get('X-Checksum-Blake3')]).toEqual([
       204,
       expect.stringMatching(/^[0-9a-f]{64}$/),
     ]);
-    expect((await processed(asset_uid)).status).toBe('ready');
+    expect((await waitUntilProcessed(asset_uid)).status).toBe('ready');
   });
 });
 
@@ -126,7 +126,7 @@ describe('replaced or corrupt databases', () => {
   });
 
   it.each([
-    ['random bytes', someBytes(20_000), 'is not a database or is corrupt'],
+    ['random bytes', pseudoRandomBytes(20_000), 'is not a database or is corrupt'],
     ['a text file', Buffer.from('hello'), 'is not a database or is corrupt'],
   ])(
     'the sandbox does not start with %s as its database, and leaves the file unchanged',

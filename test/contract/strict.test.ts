@@ -4,7 +4,7 @@ import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.
 
 // Responses have exactly the fields that §2 and §7 name.
 let sandbox: TestSandbox;
-const { call, create, head, upload } = rawHttp(() => sandbox);
+const { call, createUploadOfSize, head, upload } = rawHttp(() => sandbox);
 let uid: string;
 beforeAll(async () => {
   sandbox = await startSandbox({ strict: true });
@@ -42,12 +42,12 @@ it('§7 the strict service returns errors as an `error` object with a message, o
   expect(await missing.json()).toEqual({ error: { message: expect.any(String) } });
   const invalid = await call('GET', '/assets/?limit=0');
   expect(await invalid.json()).toEqual({ error: { message: expect.any(String) } });
-  expect((await create(5, { workspace_uid: '' })).headers.get('content-type')).toMatch(/^text/);
+  expect((await createUploadOfSize(5, { workspace_uid: '' })).headers.get('content-type')).toMatch(/^text/);
 });
 
 it('the strict service sends only headers that the specification, tus or HTTP names', async () => {
-  const { location } = await (await create(5)).json();
-  const responses = [await call('GET', '/assets/'), await create(5), await head(location)];
+  const { location } = await (await createUploadOfSize(5)).json();
+  const responses = [await call('GET', '/assets/'), await createUploadOfSize(5), await head(location)];
   const headerNames = new Set(responses.flatMap(({ headers }) => [...headers.keys()]));
   expect([...headerNames].sort()).toEqual(
     [
@@ -59,7 +59,7 @@ it('the strict service sends only headers that the specification, tus or HTTP na
 });
 
 it('the strict service omits Upload-Length from HEAD responses, because §4 does not promise it', async () => {
-  const { location } = await (await create(5)).json();
+  const { location } = await (await createUploadOfSize(5)).json();
   expect((await head(location)).headers.get('Upload-Length')).toBeNull();
 });
 

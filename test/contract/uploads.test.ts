@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { b3sum, someBytes } from '../support/files.ts';
+import { b3sum, pseudoRandomBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -12,10 +12,10 @@ beforeAll(async () => {
   sandbox = await startSandbox();
 });
 afterAll(() => sandbox.end());
-const { call, create, head, offsetOf, patch, processed } = rawHttp(() => sandbox);
+const { call, createUploadOfSize, head, offsetOf, patch, waitUntilProcessed } = rawHttp(() => sandbox);
 
 const createSession = async (size: number, metadata?: Record<string, string>) =>
-  (await create(size, metadata)).json() as Promise<{
+  (await createUploadOfSize(size, metadata)).json() as Promise<{
     uid: string;
     location: string;
     asset_uid: string;
@@ -25,7 +25,7 @@ const createSession = async (size: number, metadata?: Record<string, string>) =>
 
 describe('§4 POST /upload/', () => {
   it('upload creation returns 201 with Location and the session, and creates the asset at once', async () => {
-    const response = await create(1234, {
+    const response = await createUploadOfSize(1234, {
       filename: 'a clip.mp4',
       asset_name: 'Naïve clip',
       description: 'two words',
@@ -61,7 +61,7 @@ describe('§4 POST /upload/', () => {
     ['a value is not Base64', { 'Upload-Metadata': `filename a.bin,${workspace}` }, 400],
     ['the workspace does not exist', { 'Upload-Metadata': `filename YS5iaW4=,${workspace}` }, 404],
   ])('upload creation fails with a text/plain error when %s', async (_what, headers, status) => {
-    const response = await create(10, {}, { headers });
+    const response = await createUploadOfSize(10, {}, { headers });
     expect(response.status).toBe(status);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/plain/);
     expect((await response.text()).length).toBeGreaterThan(5);
@@ -69,25 +69,25 @@ describe('§4 POST /upload/', () => {
 
   it('upload creation with an unknown parent folder returns 404', async () => {
     const missing = { parent_folder_uid: '00000000-0000-4000-8000-000000000000' };
-    expect((await create(10, missing)).status).toBe(404);
+    expect((await createUploadOfSize(10, missing)).status).toBe(404);
   });
 });
 
 it('an upload over the maximum size returns 413, and one over the free space returns 507, as text/plain', async () => {
   const small = await startSandbox({ maxUploadBytes: 1000 });
   try {
-    const tooLarge = await rawHttp(() => small).create(1001);
+    const tooLarge = await rawHttp(() => small).createUploadOfSize(1001);
     expect([tooLarge.status, await tooLarge.text()]).toEqual([413, 'an upload must be at most 1000 bytes\n']);
   } finally {
     await small.end();
   }
-  const tooMuch = await create(1e15 - 1);
+  const tooMuch = await createUploadOfSize(1e15 - 1);
   expect([tooMuch.status, await tooMuch.text()]).toEqual([507, 'insufficient storage space\n']);
 });
 
 describe('§4 PATCH and HEAD {location}', () => {
   it('PATCH returns 204 with the new offset, and the last PATCH also returns the checksum', async () => {
-    const bytes = someBytes(3000);
+    const bytes = pseudoRandomBytes(3000);
     const { location, asset_uid } = await createSession(3000);
     const first = await patch(location, 0, bytes.subarray(0, 1000));
     expect([first.status, first.headers.get('Upload-Offset')]).toEqual([204, '1000']);
@@ -101,7 +101,7 @@ describe('§4 PATCH and HEAD {location}', () => {
   });
 
   it('the checksum of a complete upload equals the output of b3sum', { tags: 'b3sum' }, async () => {
-    const bytes = someBytes(3000);
+    const bytes = pseudoRandomBytes(3000);
     const { location } = await createSession(3000);
     await patch(location, 0, bytes.subarray(0, 1000));
     const { headers } = await patch(location, 1000, bytes.subarray(1000));
@@ -150,7 +150,7 @@ describe('§4 PATCH and HEAD {location}', () => {
 
   it('PATCH keeps the bytes that arrived before the connection dropped', async () => {
     const { location } = await createSession(2_000_000);
-    const bytes = someBytes(2_000_000);
+    const bytes = pseudoRandomBytes(2_000_000);
     const outgoing = request(sandbox.url + location, {
       method: 'PATCH',
       headers: {
@@ -175,7 +175,7 @@ describe('§4 PATCH and HEAD {location}', () => {
 
   it('only one of several concurrent PATCH requests at the same offset succeeds', async () => {
     const { location, asset_uid } = await createSession(400_000);
-    const bytes = someBytes(400_000);
+    const bytes = pseudoRandomBytes(400_000);
     const results = await Promise.allSettled([
       patch(location, 0, bytes),
       patch(location, 0, bytes),
@@ -201,7 +201,7 @@ describe('§4 PATCH and HEAD {location}', () => {
     const sandboxWithExpiredSessions = await startSandbox({ sessionSeconds: 0 });
     const http = rawHttp(() => sandboxWithExpiredSessions);
     try {
-      const { location } = await (await http.create(3)).json();
+      const { location } = await (await http.createUploadOfSize(3)).json();
       expect((await http.head(location)).status).toBe(404);
       expect((await http.patch(location, 0, Buffer.from('abc'))).status).toBe(404);
     } finally {
@@ -213,9 +213,9 @@ describe('§4 PATCH and HEAD {location}', () => {
 describe('restarts', () => {
   it('an upload resumes at its offset after a restart of the sandbox, whose checksum then covers the whole file', async () => {
     const before = await startSandbox();
-    const bytes = someBytes(5000);
+    const bytes = pseudoRandomBytes(5000);
     const raw = rawHttp(() => before);
-    const { location } = await (await raw.create(5000)).json();
+    const { location } = await (await raw.createUploadOfSize(5000)).json();
     const checksum = async (target: TestSandbox, offset: number) => {
       const { patch: patchNow } = rawHttp(() => target);
       return (await patchNow(location, offset, bytes.subarray(offset))).headers.get('X-Checksum-Blake3');
@@ -238,13 +238,13 @@ describe('restarts', () => {
     const before = await startSandbox();
     const raw = rawHttp(() => before);
     const bytes = readFileSync(fixturePath('clip.mp4'));
-    const { uid, asset_uid } = await (await raw.create(bytes.length)).json();
+    const { uid, asset_uid } = await (await raw.createUploadOfSize(bytes.length)).json();
     await before.close();
     // The state after a crash between the last write and the response.
     writeFileSync(join(before.dataDir, 'uploads', uid), bytes);
     const after = await startSandbox({ dataDir: before.dataDir });
     try {
-      expect(await rawHttp(() => after).processed(asset_uid)).toMatchObject({ status: 'ready' });
+      expect(await rawHttp(() => after).waitUntilProcessed(asset_uid)).toMatchObject({ status: 'ready' });
     } finally {
       await after.end();
     }
@@ -255,11 +255,11 @@ describe('§3 Processing', () => {
   const uploadContent = async (name: string, bytes: Uint8Array) => {
     const { location, asset_uid } = await createSession(bytes.length, { filename: name });
     await patch(location, 0, bytes);
-    return processed(asset_uid);
+    return waitUntilProcessed(asset_uid);
   };
 
   it.each([
-    ['random bytes named .mp4', 'a.mp4', () => someBytes(20_000), 'unsupported'],
+    ['random bytes named .mp4', 'a.mp4', () => pseudoRandomBytes(20_000), 'unsupported'],
     ['a truncated video', 'b.mp4', () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000), 'truncated'],
   ])('processing of %s fails with a reason', async (_what, name, bytes, reason) => {
     const asset = await uploadContent(name, bytes());
@@ -269,7 +269,10 @@ describe('§3 Processing', () => {
 
   it('processing of an empty file fails at once', async () => {
     const { asset_uid } = await createSession(0);
-    expect(await processed(asset_uid)).toMatchObject({ status: 'failed', failure_reason: 'the file is empty' });
+    expect(await waitUntilProcessed(asset_uid)).toMatchObject({
+      status: 'failed',
+      failure_reason: 'the file is empty',
+    });
   });
 
   it('the asset type is detected by content, not by file name', async () => {

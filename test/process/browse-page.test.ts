@@ -143,13 +143,7 @@ it('the asset list returns the assets of the service with the filters of the pag
   });
   const { path, query, headers } = requests.at(-1) ?? {};
   expect(path).toBe(`${v1}/assets/`);
-  expect(query).toEqual({
-    search: 'quay',
-    status: 'ready',
-    ordering: 'name',
-    limit: '100',
-    offset: '0',
-  });
+  expect(query).toEqual({ search: 'quay', status: 'ready', ordering: 'name', limit: '100', offset: '0' });
   expect(headers?.authorization).toBe(`Bearer ${testKey}`);
 });
 
@@ -259,9 +253,7 @@ it('the browse server does not fetch a thumbnail whose URL is not an HTTP URL', 
       path.endsWith(`/${assetUid}/`) ? { body: { uid: assetUid, thumbnail_url } } : undefined,
     ).then(async ({ fetchPage }) => {
       expect((await fetchPage(`assets/${assetUid}/thumbnail`)).status).toBe(404);
-      expect(await (await fetchPage(`assets/${assetUid}`)).json()).toMatchObject({
-        thumbnail: null,
-      });
+      expect(await (await fetchPage(`assets/${assetUid}`)).json()).toMatchObject({ thumbnail: null });
     });
 });
 
@@ -414,7 +406,7 @@ it('the browse server rejects incomplete and empty files and removes path separa
   try {
     const { fetchPage, base, cookie } = await signIn((await startBrowse(service)).address);
     const events = (await fetchPage('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
-    const waitForState = async (state: string, id: number) => {
+    const waitForState = async (state: string, { id }: { id: number }) => {
       for (let text = ''; ; ) {
         text += (await events?.read())?.value ?? '';
         const upload = text
@@ -425,13 +417,13 @@ it('the browse server rejects incomplete and empty files and removes path separa
         if (upload) return upload;
       }
     };
-    const sendFile = (id: number, size: number, name = 'a.bin') =>
-      fetchPage(`uploads?id=${id}&name=${name}&below=./..//&folder=&size=${size}`, {
+    const sendFile = ({ id, declaredBytes, name = 'a.bin' }: { id: number; declaredBytes: number; name?: string }) =>
+      fetchPage(`uploads?id=${id}&name=${name}&below=./..//&folder=&size=${declaredBytes}`, {
         method: 'POST',
-        body: size === 0 ? '' : 'abc',
+        body: declaredBytes === 0 ? '' : 'abc',
       });
-    await sendFile(1, 4);
-    expect((await waitForState('failed', 1)).problem).toBe('received 3 of 4 bytes from the page');
+    await sendFile({ id: 1, declaredBytes: 4 });
+    expect((await waitForState('failed', { id: 1 })).problem).toBe('received 3 of 4 bytes from the page');
     // The page is reloaded or closed while it sends the file.
     const query = 'id=4&name=a.bin&below=&folder=&size=10';
     const abortedUpload = request(`${base}uploads?${query}`, {
@@ -439,16 +431,16 @@ it('the browse server rejects incomplete and empty files and removes path separa
       headers: { cookie, origin: new URL(base).origin, 'content-length': 10 },
     });
     abortedUpload.on('error', () => {}).write('abc');
-    await waitForState('taking', 4);
+    await waitForState('taking', { id: 4 });
     abortedUpload.destroy();
-    expect((await waitForState('failed', 4)).problem).toBe(
+    expect((await waitForState('failed', { id: 4 })).problem).toBe(
       'the page was closed before the whole file had arrived; drop the file again',
     );
-    await sendFile(2, 0);
-    expect((await waitForState('failed', 2)).problem).toBe('the file is empty');
+    await sendFile({ id: 2, declaredBytes: 0 });
+    expect((await waitForState('failed', { id: 2 })).problem).toBe('the file is empty');
     // File names cannot traverse directories.
-    await sendFile(3, 3, encodeURIComponent('../../etc/x'));
-    await waitForState('uploaded', 3);
+    await sendFile({ id: 3, declaredBytes: 3, name: encodeURIComponent('../../etc/x') });
+    await waitForState('uploaded', { id: 3 });
     const listed = await rawHttp(() => service).call('GET', '/assets/');
     expect((await listed.json()).items.map(({ name }: { name: string }) => name)).toEqual(['.. .. etc x']);
   } finally {
@@ -542,10 +534,7 @@ it('a file that is dropped twice at once is uploaded once, and its request ends 
     const { fetchPage } = await signIn(address);
     const body = new Uint8Array(3 * 1024 * 1024).fill(7);
     const sendFile = (id: number) =>
-      fetchPage(`uploads?id=${id}&name=a.bin&below=&folder=&size=${body.length}`, {
-        method: 'POST',
-        body,
-      });
+      fetchPage(`uploads?id=${id}&name=a.bin&below=&folder=&size=${body.length}`, { method: 'POST', body });
     const events = (await fetchPage('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
     expect((await sendFile(1)).status).toBe(200);
     let received = '';

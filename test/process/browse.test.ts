@@ -15,7 +15,7 @@ import {
 } from '../support/browse.ts';
 import { currentTime, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { ffmpeg } from '../support/ffmpeg.ts';
-import { writeSome } from '../support/files.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { has } from '../support/has.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -318,7 +318,7 @@ describe('dropped files', { tags: ['chromium', 'undocumented-fields'] }, () => {
     const browsing = await startBrowse(sandbox, ['--limit-rate', '100KiB'], environment);
     const { page } = await openLibrary(fixture.browser, browsing);
     const path = join(temporaryFolder(), 'long.bin');
-    const bytes = writeSome(path, 8 * 1024 * 1024, path);
+    const bytes = writeRandomFile(path, { size: 8 * 1024 * 1024, seed: path });
     await dropFiles(page, [path]);
     await page.getByText('sending').waitFor();
     const listUploads = async () =>

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Interposer, respondWith } from '../support/interposer.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { shellQuote } from '../support/pty.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
@@ -72,8 +72,8 @@ const feedBytes = (bytes: number) =>
     `process.stdout.write(Buffer.alloc(${bytes}, 7)); setInterval(() => {}, 1000)`,
   ]);
 
-const uploadCommand = (fedMebibytes: number) =>
-  `${feedBytes(fedMebibytes * mebibyte)} | ${mediactl(
+const uploadOf48MiBStalledAfter = ({ mebibytes }: { mebibytes: number }) =>
+  `${feedBytes(mebibytes * mebibyte)} | ${mediactl(
     ...['upload', '-', '--name', 'rushes.mov', '--stdin-size', '48MiB', '--chunk-size', '20MiB'],
   )}`;
 
@@ -83,21 +83,21 @@ type Scene = {
 };
 
 /** Returns the environment of a service with faults. */
-const faulty = async (plan: Parameters<typeof Interposer.start>[1]) => ({
-  MEDIACTL_BASE_URL: (await Interposer.start(sandbox.url, plan)).url,
+const faulty = async (plan: Parameters<typeof FaultProxy.start>[1]) => ({
+  MEDIACTL_BASE_URL: (await FaultProxy.start(sandbox.url, plan)).url,
 });
 
 const scenes: Record<string, Scene> = {
   upload: {
     commandFor: async (columns) => ({
-      command: uploadCommand(30),
+      command: uploadOf48MiBStalledAfter({ mebibytes: 30 }),
       // All 30 MiB are sent; below 60 columns, sizes are not shown.
       until: columns < 60 ? /62%[\s\S]*ETA/ : /62%[\s\S]*30\.0 MiB of[\s\S]*ETA/,
     }),
   },
   'rate-limited': {
     commandFor: async () => ({
-      command: uploadCommand(40),
+      command: uploadOf48MiBStalledAfter({ mebibytes: 40 }),
       until: /retrying in/,
       environment: await faulty(({ method, nth }) =>
         method === 'PATCH' && nth === 2 ? respondWith(429, { error: {} }, { 'retry-after': '1799' }) : undefined,
@@ -106,7 +106,7 @@ const scenes: Record<string, Scene> = {
   },
   outage: {
     commandFor: async () => ({
-      command: uploadCommand(40),
+      command: uploadOf48MiBStalledAfter({ mebibytes: 40 }),
       until: /retrying in [1-9]/,
       environment: await faulty(({ method, nth }) =>
         (method === 'PATCH' && nth >= 2) || method === 'HEAD'
@@ -115,18 +115,10 @@ const scenes: Record<string, Scene> = {
       ),
     }),
   },
-  table: {
-    commandFor: async () => ({
-      command: typeAndRun('ls', '--limit', '8', '--type', 'video'),
-      until: /\n\$$/,
-    }),
-  },
+  table: { commandFor: async () => ({ command: typeAndRun('ls', '--limit', '8', '--type', 'video'), until: /\n\$$/ }) },
   tree: { commandFor: async () => ({ command: typeAndRun('folders', 'tree'), until: /\n\$$/ }) },
   choice: {
-    commandFor: async () => ({
-      command: typeAndRun('get', 'Harbour at dusk'),
-      until: /Which one\?[\s\S]*\d{2}/,
-    }),
+    commandFor: async () => ({ command: typeAndRun('get', 'Harbour at dusk'), until: /Which one\?[\s\S]*\d{2}/ }),
   },
   error: {
     commandFor: async () => ({
@@ -161,7 +153,7 @@ describe('captures', { tags: 'script' }, () => {
     for (const columns of widths)
       it(`the scene "${name}" on a terminal of ${columns} columns matches its capture`, async () => {
         const { command, until, environment: more } = await commandFor(columns);
-        const screen = new Screen(`${command}; printf '$ '; sleep 60`, environment(more), columns);
+        const screen = new Screen(`${command}; printf '$ '; sleep 60`, environment(more), { columns });
         await screen.waitForText(until);
         const { lines, cells } = screen;
         screen.kill();
@@ -190,8 +182,10 @@ it.each(texts)('no word of the scene "%s" is broken at the edge of a narrow term
 
 describe('window size', { tags: 'script' }, () => {
   it('upload redraws one progress line when the terminal is resized, without leftover fragments', async () => {
-    const screen = new Screen(`${uploadCommand(30)}; sleep 60`, environment(), 110);
-    await screen.waitForText(/62%[\s\S]*ETA/);
+    const screen = new Screen(`${uploadOf48MiBStalledAfter({ mebibytes: 30 })}; sleep 60`, environment(), {
+      columns: 110,
+    });
+    await screen.waitForText(/62%[\s\S]*ETA/); // 30 of 48 MiB
     for (const columns of [70, 44, 90, 41, 120]) {
       screen.resize(columns);
       // There is exactly one progress line, at full width.

@@ -20,8 +20,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { type Action, type ActionOptions, actionFile, readAction, runAction } from '../support/action-run.ts';
 import { inherited } from '../support/environment.ts';
-import { someBytes } from '../support/files.ts';
-import { type Fault, type InterposedRequest, Interposer } from '../support/interposer.ts';
+import { type Fault, FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { offlineNpm, packWithDependencies } from '../support/packed.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -251,15 +251,15 @@ describe('CI steps', () => {
   it('a third job resumes the upload of two killed jobs and creates a single asset', async () => {
     const chunk = 4 * MiB;
     const size = 60 * MiB;
-    const bytes = Buffer.alloc(size, someBytes(MiB, 'jobs'));
+    const bytes = Buffer.alloc(size, pseudoRandomBytes(MiB, 'jobs'));
     const { cwd, runUpload } = createProject();
     const mediaFolder = join(sandbox.dataDir, 'media');
     const assetsBefore = readdirSync(mediaFolder).length;
-    const bytesByRequest = new Map<InterposedRequest, number>();
+    const bytesByRequest = new Map<ProxiedRequest, number>();
     const sentBytes = () => [...bytesByRequest.values()].reduce((a, b) => a + b, 0);
     let killUpload = () => {};
     let killAt = Number.POSITIVE_INFINITY;
-    const planFault = (request: InterposedRequest): Fault | undefined =>
+    const planFault = (request: ProxiedRequest): Fault | undefined =>
       request.method !== 'PATCH'
         ? undefined
         : {
@@ -268,17 +268,17 @@ describe('CI steps', () => {
               if (sentBytes() >= killAt) killUpload();
             },
           };
-    const interposer = await Interposer.start(sandbox.url, planFault);
-    /** Checks out the file as each job does, and runs the action; kills the upload once `limit` bytes are sent. */
-    const runJob = (runId: string, path: string, limit = Number.POSITIVE_INFINITY) => {
+    const proxy = await FaultProxy.start(sandbox.url, planFault);
+    /** Checks out the file as each job does, and runs the action; kills the upload once `killAfterBytes` are sent. */
+    const runJob = (runId: string, path: string, { killAfterBytes = Number.POSITIVE_INFINITY } = {}) => {
       for (const name of readdirSync(cwd)) rmSync(join(cwd, name), { recursive: true });
       mkdirSync(join(cwd, path, '..'), { recursive: true });
       writeFileSync(join(cwd, path), bytes);
       utimesSync(join(cwd, path), new Date(`2026-03-0${runId}`), new Date(`2026-03-0${runId}`));
-      killAt = limit;
+      killAt = killAfterBytes;
       return runUpload({
         runId,
-        url: interposer.url,
+        url: proxy.url,
         inputs: { paths: path, options: `--chunk-size\n${chunk}` },
         onStep: (name, { pid = 0 }) => {
           if (name === 'Upload') killUpload = () => process.kill(-pid, 'SIGKILL');
@@ -286,15 +286,15 @@ describe('CI steps', () => {
         },
       });
     };
-    const firstRun = await runJob('1', 'render.bin', 0.3 * size);
+    const firstRun = await runJob('1', 'render.bin', { killAfterBytes: 0.3 * size });
     expect(firstRun.failed).toEqual([expect.stringMatching(/^Upload: null/)]);
     expect(firstRun.outputs.uids).toBe('[]');
-    expect((await runJob('2', 'render.bin', 0.6 * size)).failed).toHaveLength(1);
+    expect((await runJob('2', 'render.bin', { killAfterBytes: 0.6 * size })).failed).toHaveLength(1);
     const { failed, outputs, summary } = await runJob('3', 'moved/render.bin');
     expect(failed).toEqual([]);
     expect(summary).toContain('verified');
     const [uid] = JSON.parse(outputs.uids ?? '');
-    expect(interposer.methods.filter((method) => method === 'POST')).toHaveLength(1);
+    expect(proxy.methods.filter((method) => method === 'POST')).toHaveLength(1);
     expect(readdirSync(mediaFolder)).toHaveLength(assetsBefore + 1);
     expect(readFileSync(join(mediaFolder, uid, 'source')).equals(bytes)).toBe(true);
     expect(sentBytes()).toBeLessThan(size + 2 * chunk);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { currentTime, pollUntil, setUpBrowser, siteNames } from '../support/browser.ts';
 import { serveHtml } from '../support/http-server.ts';
 
-const { call, clip, open, player, watchUrl, fixture } = setUpBrowser();
+const { call, clip, open, fetchPlayer, watchUrl, fixture } = setUpBrowser();
 
 type Playback = { blocked: boolean; hls_url?: { url: string } };
 
@@ -50,7 +50,7 @@ describe('embedded player', { tags: 'chromium' }, () => {
 
   it('POST /playback/info/ returns blocked to a page whose domain is not listed', async () => {
     const asset_id = await clip();
-    const { playback_token } = await player(asset_id);
+    const { playback_token } = await fetchPlayer(asset_id);
     await changeEmbedding('settings', 'PATCH', { enabled: true });
     await changeEmbedding('domains', 'POST', { domain: listedDomain });
     const { port } = new URL(await serveHtml('<p>A player of their own</p>'));

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { writeSome } from '../support/files.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { describeQueueUploads, describeStoreConnection } from '../support/fleet-suite.ts';
 import { pause, waitForStderr, waitUntil } from '../support/machines.ts';
 import { postgresError } from '../support/store-proxy.ts';
@@ -38,7 +38,7 @@ describeStoreConnection(postgres, (throughProxy) => {
     const worker = fleet.worker();
     await waitUntil(() => lookups === 7);
     const path = join(folder, 'looked again.bin');
-    writeSome(path, 1000, 'again');
+    writeRandomFile(path, { size: 1000, seed: 'again' });
     const { code, stderr } = await fleet.upload([path], ['--wait']).finished;
     expect(code, stderr).toBe(0);
     worker.child.kill('SIGTERM');
@@ -52,7 +52,7 @@ describeStoreConnection(postgres, (throughProxy) => {
     );
     const worker = fleet.worker();
     const messages = ['cannot reach the queue', 'reconnected to queue'].map((words) => waitForStderr(worker, words));
-    writeSome(join(folder, 'before.bin'), 1000, 'before');
+    writeRandomFile(join(folder, 'before.bin'), { size: 1000, seed: 'before' });
     expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
     isStartingUp = true;
     await store.kill();
@@ -61,7 +61,7 @@ describeStoreConnection(postgres, (throughProxy) => {
     await pause(3_000);
     expect(proxy.connections - connectionsBefore).toBeLessThan(15);
     isStartingUp = false;
-    writeSome(join(folder, 'after.bin'), 1000, 'after');
+    writeRandomFile(join(folder, 'after.bin'), { size: 1000, seed: 'after' });
     const { code, stderr } = await fleet.upload([folder], ['--wait']).finished;
     expect(code, stderr).toBe(0);
     await Promise.all(messages);

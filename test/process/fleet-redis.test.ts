@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { writeSome } from '../support/files.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { describeQueueUploads, describeStoreConnection } from '../support/fleet-suite.ts';
 import { waitUntil } from '../support/machines.ts';
 import { redis } from '../support/stores.ts';
@@ -17,7 +17,7 @@ describeStoreConnection(redis, (throughProxy) => {
     await waitUntil(() => proxy.connections > 3);
     for (const next of [2, 3, 4]) cutIds.add(proxy.connections + next);
     const path = join(folder, 'second line.bin');
-    writeSome(path, 1000, 'second');
+    writeRandomFile(path, { size: 1000, seed: 'second' });
     const { code, stderr } = await fleet.upload([path], ['--wait']).finished;
     expect(code, stderr).toBe(0);
     worker.child.kill('SIGTERM');

@@ -4,13 +4,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { errorOf } from '../support/errors.ts';
-import { someBytes, writeSome } from '../support/files.ts';
+import { type Fault, FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
+import { pseudoRandomBytes, writeRandomFile } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
-import { type Fault, type InterposedRequest, Interposer } from '../support/interposer.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { mediactl, mediactlCommand, startProcess } from '../support/spawn.ts';
-import { queryState, readEntries } from '../support/state-database.ts';
+import { queryState, readStoredUploads } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const MiB = 1024 * 1024;
@@ -24,15 +24,15 @@ afterAll(() => sandbox.end());
 let home: string;
 let state: string;
 let path: string;
-let proxy: Interposer;
+let proxy: FaultProxy;
 let child: ChildProcess | undefined;
-let fault: (seen: InterposedRequest) => Fault | undefined;
+let fault: (seen: ProxiedRequest) => Fault | undefined;
 beforeEach(async () => {
   home = temporaryFolder();
   state = join(home, 'state');
   path = join(home, `${home.split('-').at(-1)}.bin`);
   fault = () => undefined;
-  proxy = await Interposer.start(sandbox.url, (seen) => fault(seen));
+  proxy = await FaultProxy.start(sandbox.url, (seen) => fault(seen));
 });
 
 const environment = () => ({
@@ -58,7 +58,7 @@ const storedFile = (uid: string) => join(sandbox.dataDir, 'media', uid, 'source'
 const killClient: Fault = { respond: killUpload };
 
 describe('upload after kill -9', () => {
-  const moments: [string, (seen: InterposedRequest) => Fault | undefined][] = [
+  const moments: [string, (seen: ProxiedRequest) => Fault | undefined][] = [
     ['before the POST arrives', ({ method }) => (method === 'POST' ? killClient : undefined)],
     ['after the POST', ({ method }) => (method === 'PATCH' ? killClient : undefined)],
     [
@@ -77,7 +77,7 @@ describe('upload after kill -9', () => {
   ];
 
   it.each(moments)('an upload that is killed %s becomes one asset when it is run again', async (moment, plan) => {
-    const bytes = writeSome(path, 2.5 * MiB, moment);
+    const bytes = writeRandomFile(path, { size: 2.5 * MiB, seed: moment });
     fault = plan;
     const killedRun = await runUpload('--chunk-size', '1MiB');
     expect(killedRun.signal).toBe('SIGKILL');
@@ -107,7 +107,7 @@ async function waitUntilSentBytesAreStored(): Promise<void> {
 it('an upload that is killed twice keeps its session and resends at most one chunk per kill', async () => {
   const chunkBytes = (isFullRun ? 50 : 10) * MiB;
   const size = 5.2 * chunkBytes;
-  writeFileSync(path, Buffer.alloc(size, someBytes(MiB, 'big')));
+  writeFileSync(path, Buffer.alloc(size, pseudoRandomBytes(MiB, 'big')));
   const killPoints = new Map([
     [2, 0.4 * chunkBytes],
     [4, 0.7 * chunkBytes],
@@ -142,7 +142,7 @@ it('an upload that is killed twice keeps its session and resends at most one chu
 });
 
 it('a second upload of the same file exits with 6 and names the pid of the first', async () => {
-  const bytes = writeSome(path, 2 * MiB);
+  const bytes = writeRandomFile(path, { size: 2 * MiB });
   let secondUpload: ReturnType<typeof runUpload> | undefined;
   let firstPid: number | undefined;
   fault = ({ method, nth }) => {
@@ -161,7 +161,7 @@ it('a second upload of the same file exits with 6 and names the pid of the first
 
 describe('Ctrl-C', () => {
   it('Ctrl-C aborts the current chunk, keeps the state, says how to resume and exits with 130', async () => {
-    writeSome(path, 3 * MiB);
+    writeRandomFile(path, { size: 3 * MiB });
     fault = ({ method, nth }) => {
       if (method === 'PATCH' && nth === 2) setTimeout(() => child?.kill('SIGINT'), 100);
       return method === 'PATCH' && nth === 2 ? { respond: () => {} } : undefined;
@@ -177,7 +177,7 @@ describe('Ctrl-C', () => {
   });
 
   it('a second Ctrl-C exits at once', async () => {
-    writeSome(path, MiB);
+    writeRandomFile(path, { size: MiB });
     fault = ({ method }) => {
       if (method !== 'PATCH') return undefined;
       child?.kill('SIGINT');
@@ -189,7 +189,7 @@ describe('Ctrl-C', () => {
   });
 
   it('SIGTERM keeps the state, says how to resume and exits with 143', async () => {
-    writeSome(path, 3 * MiB);
+    writeRandomFile(path, { size: 3 * MiB });
     fault = ({ method }) => {
       if (method !== 'PATCH') return undefined;
       setTimeout(() => child?.kill('SIGTERM'), 50);
@@ -200,7 +200,7 @@ describe('Ctrl-C', () => {
       exit: 143,
       hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume /),
     });
-    expect(readEntries(state)).toMatchObject([{ state: 'open', offset: 0 }]);
+    expect(readStoredUploads(state)).toMatchObject([{ state: 'open', offset: 0 }]);
     expect(queryState(state, 'SELECT run FROM uploads')).toEqual([{ run: null }]);
   });
 });
@@ -222,7 +222,7 @@ describe('full disk with --force', { tags: 'user-namespaces' }, () => {
   };
 
   it('upload --force on a full disk warns once and uploads the file', async () => {
-    const bytes = writeSome(path, MiB);
+    const bytes = writeRandomFile(path, { size: MiB });
     const { code, stdout, stderr } = await uploadOnFullDisk();
     expect(code).toBe(0);
     expect(stderr.match(/^warning: .*/gm)).toEqual([
@@ -233,7 +233,7 @@ describe('full disk with --force', { tags: 'user-namespaces' }, () => {
   });
 
   it('upload --force on a full disk does not suggest a resume when it is interrupted', async () => {
-    writeSome(path, MiB);
+    writeRandomFile(path, { size: MiB });
     fault = ({ method }) => (method === 'PATCH' ? { respond: () => void child?.kill('SIGINT') } : undefined);
     const { code, stderr } = await uploadOnFullDisk();
     expect(code).toBe(130);
@@ -242,7 +242,7 @@ describe('full disk with --force', { tags: 'user-namespaces' }, () => {
 });
 
 it('an upload that exceeds the file size limit suggests ulimit -f unlimited', async () => {
-  writeSome(path, 1000);
+  writeRandomFile(path, { size: 1000 });
   const command = [...mediactlCommand, 'upload', path].map((word) => `'${word}'`).join(' ');
   const environment = { MEDIACTL_STATE_DIR: join(home, 'limited'), MEDIACTL_API_KEY: sandbox.key };
   const limited = startProcess('bash', ['-c', `ulimit -f 40; ${command}`], {

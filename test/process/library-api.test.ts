@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { waitForStderr } from '../support/machines.ts';
 import { offlineNpm, packWithDependencies } from '../support/packed.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -51,7 +51,7 @@ const { MEDIACTL_BASE_URL: baseUrl, MEDIACTL_API_KEY: apiKey } = process.env;
 const client = createClient({ baseUrl, apiKey, stateDir: 'state' });
 `;
 
-/** The ten jobs of docs/library-api.md as one program, whose module format the file's extension decides. */
+/** The ten examples of docs/library-api.md as one program, whose module format the file's extension decides. */
 function programOfPage(): string {
   const page = readFileSync(join(repository, 'docs/library-api.md'), 'utf8');
   const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
@@ -77,37 +77,43 @@ it.each([
   ['a CommonJS module', 'nodenext', 'nodenext', 'cts'],
   ['an ES module for a bundler', 'esnext', 'bundler', 'mts'],
   ['a CommonJS module for a bundler', 'preserve', 'bundler', 'cts'],
-])('the ten jobs of docs/library-api.md compile under tsc --strict as %s', (_what, module, resolution, extension) => {
-  const file = `jobs-${module}.${extension}`;
-  expect(compilePage(file, '--module', module, '--moduleResolution', resolution, '--noEmit')).toBe('');
-});
+])(
+  'the ten examples of docs/library-api.md compile under tsc --strict as %s',
+  (_what, module, resolution, extension) => {
+    const file = `examples-${module}.${extension}`;
+    expect(compilePage(file, '--module', module, '--moduleResolution', resolution, '--noEmit')).toBe('');
+  },
+);
 
-it.each(['mts', 'cts'])('the ten jobs of docs/library-api.md run as a program compiled from .%s', async (extension) => {
-  const service = await startSandbox();
-  onTestFinished(() => service.end());
-  const cwd = temporaryFolder();
-  mkdirSync(join(cwd, 'renders'));
-  mkdirSync(join(cwd, 'downloads'));
-  cpSync(fixturePath('clip.mp4'), join(cwd, 'renders/clip.mp4'));
-  writeFileSync(join(cwd, 'renders/notes.md'), `notes ${extension}`);
-  writeFileSync(join(cwd, 'renders/skipped.txt'), 'not uploaded');
-  writeFileSync(join(cwd, 'large.bin'), someBytes(8 * MiB, extension));
-  const file = `run.${extension}`;
-  expect(compilePage(file, '--module', 'nodenext', '--outDir', project)).toBe('');
-  const compiled = join(project, file.replace('ts', 'js'));
-  const { code, stdout, stderr } = await startProcess(process.execPath, [compiled], accountOf(service), cwd).finished;
-  expect([code, stderr.match(/^\w*Error: .*/m)]).toEqual([0, null]);
-  const lines = stdout.trim().split('\n');
-  expect(lines[0]).toMatch(/^[0-9a-f-]{36} true$/);
-  expect(lines.at(-1)).toBe('not_found 404 false');
-  expect(stdout).toContain('clip.mp4');
-  expect(readFileSync(join(cwd, 'report.csv'), 'utf8')).toContain(',"notes.md"');
-  expect(readdirSync(join(cwd, 'downloads'))).toContain('clip.mp4');
-});
+it.each(['mts', 'cts'])(
+  'the ten examples of docs/library-api.md run as a program compiled from .%s',
+  async (extension) => {
+    const service = await startSandbox();
+    onTestFinished(() => service.end());
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'renders'));
+    mkdirSync(join(cwd, 'downloads'));
+    cpSync(fixturePath('clip.mp4'), join(cwd, 'renders/clip.mp4'));
+    writeFileSync(join(cwd, 'renders/notes.md'), `notes ${extension}`);
+    writeFileSync(join(cwd, 'renders/skipped.txt'), 'not uploaded');
+    writeFileSync(join(cwd, 'large.bin'), pseudoRandomBytes(8 * MiB, extension));
+    const file = `run.${extension}`;
+    expect(compilePage(file, '--module', 'nodenext', '--outDir', project)).toBe('');
+    const compiled = join(project, file.replace('ts', 'js'));
+    const { code, stdout, stderr } = await startProcess(process.execPath, [compiled], accountOf(service), cwd).finished;
+    expect([code, stderr.match(/^\w*Error: .*/m)]).toEqual([0, null]);
+    const lines = stdout.trim().split('\n');
+    expect(lines[0]).toMatch(/^[0-9a-f-]{36} true$/);
+    expect(lines.at(-1)).toBe('not_found 404 false');
+    expect(stdout).toContain('clip.mp4');
+    expect(readFileSync(join(cwd, 'report.csv'), 'utf8')).toContain(',"notes.md"');
+    expect(readdirSync(join(cwd, 'downloads'))).toContain('clip.mp4');
+  },
+);
 
 it('an upload by the library changes nothing of its process and writes only to its state directory', async () => {
   const cwd = temporaryFolder();
-  writeFileSync(join(cwd, 'clip.bin'), someBytes(3 * MiB, 'guest'));
+  writeFileSync(join(cwd, 'clip.bin'), pseudoRandomBytes(3 * MiB, 'guest'));
   const code = `import fs from 'node:fs';
     import v8 from 'node:v8';
     const snapshot = () => JSON.stringify({
@@ -134,7 +140,7 @@ it('an upload by the library changes nothing of its process and writes only to i
 
 it('an aborted call rejects with the reason of its signal, and a client without a state directory writes no file', async () => {
   const cwd = temporaryFolder();
-  writeFileSync(join(cwd, 'clip.bin'), someBytes(8 * MiB, 'abort'));
+  writeFileSync(join(cwd, 'clip.bin'), pseudoRandomBytes(8 * MiB, 'abort'));
   const code = `${createClientCode.replace(", stateDir: 'state'", '')}
     const reason = new Error('enough');
     const results = await Promise.all([
@@ -155,7 +161,7 @@ const slowUploadCode = `${createClientCode}
 
 it('the command line resumes an upload of the library that was killed', async () => {
   const cwd = temporaryFolder();
-  writeFileSync(join(cwd, 'clip.bin'), someBytes(12 * MiB, 'library first'));
+  writeFileSync(join(cwd, 'clip.bin'), pseudoRandomBytes(12 * MiB, 'library first'));
   const program = runProgram(slowUploadCode, cwd);
   await waitForStderr(program, 'sending');
   program.child.kill('SIGKILL');
@@ -168,7 +174,7 @@ it('the command line resumes an upload of the library that was killed', async ()
 
 it('the library resumes an upload of the command line that was killed', async () => {
   const cwd = temporaryFolder();
-  writeFileSync(join(cwd, 'interview.bin'), someBytes(12 * MiB, 'command line first'));
+  writeFileSync(join(cwd, 'interview.bin'), pseudoRandomBytes(12 * MiB, 'command line first'));
   const environment = { ...accountOf(), MEDIACTL_STATE_DIR: join(cwd, 'state') };
   const args = ['upload', 'interview.bin', '--chunk-size', '1MiB', '--limit-rate', '4MiB', '--progress', 'json'];
   const command = mediactl(args, environment, cwd);
@@ -186,7 +192,8 @@ it('the library resumes an upload of the command line that was killed', async ()
 it('two programs that upload one directory with one state directory send each file once', async () => {
   const cwd = temporaryFolder();
   mkdirSync(join(cwd, 'rushes/day 1'), { recursive: true });
-  for (let n = 0; n < 20; n++) writeFileSync(join(cwd, `rushes/day 1/${n}.bin`), someBytes(200_000, `two ${n}`));
+  for (let n = 0; n < 20; n++)
+    writeFileSync(join(cwd, `rushes/day 1/${n}.bin`), pseudoRandomBytes(200_000, `two ${n}`));
   const code = `${createClientCode}
     const results = [];
     for await (const { upload, error } of client.uploadDirectory('rushes', { folder: '/Two' }))

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { after, cut, FakeService, refuse, type ServiceFault } from '../support/fake-service.ts';
+import {
+  dropConnection,
+  FakeService,
+  handleThen,
+  respondWithError,
+  type ServiceFault,
+} from '../support/fake-service.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { Random } from '../support/random.ts';
@@ -19,9 +25,9 @@ class Uploader {
   readonly digests: Map<string, string>;
   readonly service: FakeService;
 
-  constructor(service: FakeService, count: number, bytes?: number) {
+  constructor(service: FakeService, files: { count: number; bytes?: number }) {
     this.service = service;
-    this.digests = writeManyFiles(this.folder, count, bytes);
+    this.digests = writeManyFiles(this.folder, files);
   }
 
   startUpload(...args: string[]) {
@@ -53,28 +59,31 @@ const countOutcomes = (stdout: string): Record<string, number> => {
 describe('number of requests', () => {
   it('upload --wait of 80 files sends at most 2.2 requests per file, and a second run sends none', async () => {
     const service = await FakeService.start({ readyAfterMs: 1500 });
-    const uploader = new Uploader(service, 80, 200_000);
+    const uploader = new Uploader(service, { count: 80, bytes: 200_000 });
     const firstRun = await uploader.startUpload('--transfers', '6', '--wait').finished;
     expect([firstRun.code, firstRun.stderr]).toEqual([0, '']);
-    expect(service.requests).toBeLessThanOrEqual(2.2 * 80);
+    expect(service.requestCount).toBeLessThanOrEqual(2.2 * 80);
     uploader.expectOneAssetPerFile();
-    service.requests = 0;
+    service.requestCount = 0;
     const secondRun = await uploader.startUpload('--wait').finished;
-    expect([secondRun.code, countOutcomes(secondRun.stdout), service.requests]).toEqual([0, { skipped: 80 }, 0]);
+    expect([secondRun.code, countOutcomes(secondRun.stdout), service.requestCount]).toEqual([0, { skipped: 80 }, 0]);
   });
 
   it(`upload --wait of ${fileCount} files that become ready in turn sends at most 2.2 requests per file`, async () => {
     const service = await FakeService.start({ readyAfterMs: isFullRun ? 60_000 : 4_000 });
-    const uploader = new Uploader(service, fileCount);
+    const uploader = new Uploader(service, { count: fileCount });
     const { code } = await uploader.startUpload('--wait').finished;
     expect(code).toBe(0);
-    expect(service.requests).toBeLessThanOrEqual(2.2 * fileCount);
+    expect(service.requestCount).toBeLessThanOrEqual(2.2 * fileCount);
   }, 300_000);
 
   it('two processes share a rate limit without failures and with at most one 429 per window', async () => {
     const limit = isFullRun ? { requests: 300, windowMs: 10_000 } : { requests: 60, windowMs: 2_000 };
     const service = await FakeService.start({ limit });
-    const uploaders = [new Uploader(service, fileCount / 2), new Uploader(service, fileCount / 2)];
+    const uploaders = [
+      new Uploader(service, { count: fileCount / 2 }),
+      new Uploader(service, { count: fileCount / 2 }),
+    ];
     const results = await Promise.all(uploaders.map((uploader) => uploader.startUpload().finished));
     expect(results.map(({ code }) => code)).toEqual([0, 0]);
     expect(service.completeAssets).toHaveLength(fileCount);
@@ -84,16 +93,16 @@ describe('number of requests', () => {
 
 it('upload --wait with --name and several files exits with 2 before it sends a request', async () => {
   const service = await FakeService.start();
-  const uploader = new Uploader(service, 3);
+  const uploader = new Uploader(service, { count: 3 });
   const { code, stderr } = await uploader.startUpload('--wait', '--name', 'x').finished;
-  expect([code, service.requests]).toEqual([2, 0]);
+  expect([code, service.requestCount]).toEqual([2, 0]);
   expect(stderr).toContain('--name works with a single file');
 });
 
 describe('outage', () => {
   it('an upload survives an outage of some seconds and creates each asset once', async () => {
     const service = await FakeService.start();
-    const uploader = new Uploader(service, fileCount);
+    const uploader = new Uploader(service, { count: fileCount });
     let hasOutageBegun = false;
     const outageMs = isFullRun ? 5_000 : 2_500;
     service.fault = ({ nth }) => {
@@ -112,7 +121,7 @@ describe('outage', () => {
 describe('concurrent runs', () => {
   it('two uploads of the same files at once both succeed and create each asset once', async () => {
     const service = await FakeService.start({ latencyMs: 5 });
-    const uploader = new Uploader(service, fileCount);
+    const uploader = new Uploader(service, { count: fileCount });
     const firstRun = uploader.startUpload();
     while (service.completeAssets.length < fileCount / 3) await new Promise((resolve) => setTimeout(resolve, 10));
     const secondResult = await uploader.startUpload().finished;
@@ -125,7 +134,7 @@ describe('concurrent runs', () => {
   const processes = isFullRun ? 24 : 6;
   it(`${processes} uploads of the same files at once create the target folder and each asset once`, async () => {
     const service = await FakeService.start({ latencyMs: 20 });
-    const uploader = new Uploader(service, isFullRun ? 200 : 60);
+    const uploader = new Uploader(service, { count: isFullRun ? 200 : 60 });
     const startUpload = () => uploader.startUpload('--folder', '/rushes', '--create-folders').finished;
     const results = await Promise.all(Array.from({ length: processes }, startUpload));
     expect(results.filter(({ code }) => code !== 0).map(({ stderr }) => stderr)).toEqual([]);
@@ -142,13 +151,13 @@ describe('kill -9 and faults', () => {
     async (seed) => {
       const random = new Random(seed);
       const service = await FakeService.start();
-      const uploader = new Uploader(service, isFullRun ? 300 : 60);
+      const uploader = new Uploader(service, { count: isFullRun ? 300 : 60 });
       let output = '';
       for (let kill = 0; kill < kills; kill++) {
         const run = uploader.startUpload();
-        const killAtRequest = service.requests + 1 + random.below((2 * uploader.digests.size) / kills);
+        const killAtRequest = service.requestCount + 1 + random.below((2 * uploader.digests.size) / kills);
         service.fault = () => {
-          if (service.requests >= killAtRequest) run.child.kill('SIGKILL');
+          if (service.requestCount >= killAtRequest) run.child.kill('SIGKILL');
           return undefined;
         };
         const { signal, stderr } = await run.finished;
@@ -166,14 +175,19 @@ describe('kill -9 and faults', () => {
   it('an upload with repeated kills and server errors creates each asset once and names incomplete ones', async () => {
     const random = new Random(7);
     const service = await FakeService.start();
-    const uploader = new Uploader(service, fileCount);
-    const faults: ServiceFault[] = [cut, after(cut), refuse(500), refuse(502)];
+    const uploader = new Uploader(service, { count: fileCount });
+    const faults: ServiceFault[] = [
+      dropConnection,
+      handleThen(dropConnection),
+      respondWithError(500),
+      respondWithError(502),
+    ];
     service.fault = ({ nth }) => (nth % 10 === 0 ? random.pick(faults) : undefined);
     let output = '';
     for (let round = 0; round < (isFullRun ? 10 : 3); round++) {
       const run = uploader.startUpload();
-      const killAtRequest = service.requests + random.below(fileCount / 3);
-      while (service.requests < killAtRequest && run.child.exitCode === null)
+      const killAtRequest = service.requestCount + random.below(fileCount / 3);
+      while (service.requestCount < killAtRequest && run.child.exitCode === null)
         await new Promise((resolve) => setTimeout(resolve, 5));
       run.child.kill('SIGKILL');
       output += (await run.finished).stderr;
@@ -195,7 +209,7 @@ describe('memory', () => {
     timeout: 180_000,
   }, async () => {
     const service = await FakeService.start();
-    const uploader = new Uploader(service, isFullRun ? 10_000 : 600, 500);
+    const uploader = new Uploader(service, { count: isFullRun ? 10_000 : 600, bytes: 500 });
     let peakMiB = 0;
     const started = uploader.startUpload();
     service.fault = ({ nth }) => {

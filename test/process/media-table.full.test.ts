@@ -139,11 +139,11 @@ describe('without ffmpeg', { tags: ['ffmpeg', 'chromium'] }, () =>
 
 function table(tools: { ffmpeg?: string; pdftoppm?: string }, expectations: [string, Does][]) {
   let sandbox: TestSandbox;
-  const { call, create, patch } = rawHttp(() => sandbox);
+  const { call, createUploadOfSize, patch } = rawHttp(() => sandbox);
   /** Uploads a file and waits for processing; polls rarely, since the machine is busy. */
   const upload = async (name: string) => {
     const bytes = readFileSync((await files.get(name)) as string);
-    const { asset_uid, location } = await (await create(bytes.length, { filename: name })).json();
+    const { asset_uid, location } = await (await createUploadOfSize(bytes.length, { filename: name })).json();
     await patch(location, 0, bytes);
     for (;;) {
       const asset = await (await call('GET', `/assets/${asset_uid}/`)).json();
@@ -167,10 +167,7 @@ function table(tools: { ffmpeg?: string; pdftoppm?: string }, expectations: [str
     async ([name, expected], { expect }) => {
       const asset = await assets.get(name);
       if (expected instanceof RegExp) {
-        expect(asset).toMatchObject({
-          status: 'failed',
-          failure_reason: expect.stringMatching(expected),
-        });
+        expect(asset).toMatchObject({ status: 'failed', failure_reason: expect.stringMatching(expected) });
         return;
       }
       expect(asset).toMatchObject({ status: 'ready', failure_reason: null });

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inherited } from '../support/environment.ts';
-import { audioInput, makeMedia, videoInput } from '../support/ffmpeg.ts';
+import { makeMedia, secondsOfAudio, secondsOfVideo } from '../support/ffmpeg.ts';
 import { hangMs } from '../support/hang.ts';
 import { executable, sandboxCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -174,10 +174,7 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
     await once(child, 'exit');
   };
   const sendRequest = async (path: string, init: RequestInit = {}) =>
-    fetch(`${url}/api/external/v1${path}`, {
-      ...init,
-      headers: { ...init.headers, authorization: `Bearer ${key}` },
-    });
+    fetch(`${url}/api/external/v1${path}`, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } });
 
   // biome-ignore lint/suspicious/noExplicitAny: tests assert on its shape
   const getJson = async (path: string) => (await sendRequest(path)).json() as Promise<any>;
@@ -223,15 +220,15 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
   };
 
   const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
-  const avArgs = [...videoInput('320x180', 1), ...audioInput(1), ...h264];
+  const avArgs = [...secondsOfVideo(1, '320x180'), ...secondsOfAudio(1), ...h264];
   const assets = new Map<string, string>();
   beforeAll(async () => {
-    const mp3 = await makeMedia('a.mp3', ...audioInput(1), '-write_xing', '0', '-id3v2_version', '0');
+    const mp3 = await makeMedia('a.mp3', ...secondsOfAudio(1), '-write_xing', '0', '-id3v2_version', '0');
     const table: [string, Parts][] = [
       ['cover.mp4', coverInMp4(await makeMedia('a.mp4', ...avArgs), GiB)],
       ['cover.mkv', attachmentInMatroska(await makeMedia('a.mkv', ...avArgs, '-live', '1'), GiB)],
       ['cover.mp3', pictureInMp3(mp3, 250 * MiB)],
-      ['covers.flac', picturesInFlac(await makeMedia('a.flac', ...audioInput(1)), 64)],
+      ['covers.flac', picturesInFlac(await makeMedia('a.flac', ...secondsOfAudio(1)), 64)],
     ];
     await start({ MEDIACTL_FFMPEG: 'none' });
     for (const [name, parts] of table) assets.set(name, await createUnfinishedUpload(name, parts));

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { after, cut, FakeService } from '../support/fake-service.ts';
+import { dropConnection, FakeService, handleThen } from '../support/fake-service.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { Random } from '../support/random.ts';
@@ -34,7 +34,7 @@ describe('power loss', { tags: 'strace' }, () => {
       const home = temporaryFolder();
       const state = join(home, 'state');
       const traceFile = join(home, 'trace');
-      const digests = writeManyFiles(join(home, 'shots'), fileCount);
+      const digests = writeManyFiles(join(home, 'shots'), { count: fileCount });
       const environment = {
         ...service.environment,
         MEDIACTL_STATE_DIR: state,
@@ -46,7 +46,7 @@ describe('power loss', { tags: 'strace' }, () => {
       const killAtRequest = 1 + random.below(2 * fileCount);
       service.fault = ({ nth }) => {
         if (nth === killAtRequest) child.kill('SIGKILL');
-        return nth >= killAtRequest ? (random.chance(0.5) ? after(cut) : cut) : undefined;
+        return nth >= killAtRequest ? (random.chance(0.5) ? handleThen(dropConnection) : dropConnection) : undefined;
       };
       const reportedRecords = recordsOf((await finished).stdout);
       service.fault = () => undefined;
@@ -54,7 +54,10 @@ describe('power loss', { tags: 'strace' }, () => {
       const disk = new SyncedState(traceFile);
       expect(disk.syncs).toBeGreaterThan(0);
       for (const suffix of ['', '-wal'])
-        writeFileSync(`${databaseFile(state)}${suffix}`, disk.after(`${databaseFile(state)}${suffix}`, random));
+        writeFileSync(
+          `${databaseFile(state)}${suffix}`,
+          disk.contentAfterPowerLoss(`${databaseFile(state)}${suffix}`, random),
+        );
       rmSync(`${databaseFile(state)}-shm`, { force: true });
 
       const secondRun = await mediactl(args, environment).finished;

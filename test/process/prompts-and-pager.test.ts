@@ -11,9 +11,10 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Prompts for omitted arguments, interactive login and the pager, on a real terminal. */
 
+const assetCount = 60;
 let sandbox: TestSandbox;
 beforeAll(async () => {
-  sandbox = await startSandbox({ strict: false, seed: 60 });
+  sandbox = await startSandbox({ strict: false, seed: assetCount });
 });
 afterAll(() => sandbox.end());
 
@@ -42,7 +43,7 @@ const commandLine = (...args: string[]) => [...mediactlCommand, ...args];
 
 describe('prompts', { tags: 'script' }, () => {
   it('get without an id prompts with the names of the newest assets', async () => {
-    const screen = new Screen(commandLine('get'), signedIn(), 100);
+    const screen = new Screen(commandLine('get'), signedIn(), { columns: 100 });
     await screen.waitForText(/Which asset\?[\s\S]*❯ .*\n/);
     const [, second = ''] = screen.lines.filter((line) => /^[❯ ] \S/.test(line));
     screen.type('\u001b[B\r'); // Down, Enter
@@ -53,7 +54,7 @@ describe('prompts', { tags: 'script' }, () => {
   });
 
   it('Ctrl-C at a prompt changes nothing and exits with 130', async () => {
-    const screen = new Screen(commandLine('rm'), signedIn(), 100);
+    const screen = new Screen(commandLine('rm'), signedIn(), { columns: 100 });
     await screen.waitForText(/Which asset\?/);
     screen.type('\u0003'); // Ctrl-C
     expect(await screen.exited).toBe(130);
@@ -66,7 +67,7 @@ describe('prompts', { tags: 'script' }, () => {
     const screen = new Screen(
       `${login('one')}; ${login('two')}; ${shellQuote(commandLine('auth', 'switch'))}`,
       environment(),
-      100,
+      { columns: 100 },
     );
     await screen.waitForText(/Which profile\?[\s\S]*❯ one +.*\n +two .* current/);
     screen.type('\r');
@@ -78,7 +79,7 @@ describe('prompts', { tags: 'script' }, () => {
 
 it('SIGTERM at a prompt restores the terminal and exits with 143', { tags: 'script' }, async () => {
   const pid = join(home, 'pid');
-  const screen = new Screen(`echo $$ > ${pid}; exec ${shellQuote(commandLine('get'))}`, signedIn(), 100);
+  const screen = new Screen(`echo $$ > ${pid}; exec ${shellQuote(commandLine('get'))}`, signedIn(), { columns: 100 });
   await screen.waitForText(/Which asset\?/);
   process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM');
   expect(await screen.exited).toBe(143);
@@ -87,7 +88,7 @@ it('SIGTERM at a prompt restores the terminal and exits with 143', { tags: 'scri
 
 describe('login', { tags: 'script' }, () => {
   const login = (...args: string[]) =>
-    new Screen(commandLine('login', '--base-url', sandbox.url, ...args), environment(), 100);
+    new Screen(commandLine('login', '--base-url', sandbox.url, ...args), environment(), { columns: 100 });
 
   it('login says where to create a key, masks it, allows another attempt and prints the workspace', async () => {
     const screen = login();
@@ -112,7 +113,7 @@ describe('login', { tags: 'script' }, () => {
     await first.waitForText(/API key:/);
     first.type(`${sandbox.key}\r`);
     await first.exited;
-    const screen = new Screen(commandLine('login', '--base-url', otherSandbox.url), environment(), 100);
+    const screen = new Screen(commandLine('login', '--base-url', otherSandbox.url), environment(), { columns: 100 });
     await screen.waitForText(/Profile default is for .*Change it to .*\[y\/N\]/);
     screen.type('\r');
     expect(await screen.exited).toBe(130);
@@ -124,7 +125,7 @@ describe('login', { tags: 'script' }, () => {
 
 describe('pager', { tags: 'script' }, () => {
   const runWithPager = (args: string[], more = {}) =>
-    new Screen(commandLine(...args), signedIn({ PAGER: "sed 's/^/paged: /'", ...more }), 100, 24);
+    new Screen(commandLine(...args), signedIn({ PAGER: "sed 's/^/paged: /'", ...more }), { columns: 100, rows: 24 });
 
   it('the pager shows output longer than the terminal and does not receive the API key', async () => {
     const pagerEnvironment = join(home, 'environment');
@@ -160,17 +161,14 @@ describe('pager', { tags: 'script' }, () => {
     expect(await screen.exited).toBe(0);
     const screenText = screen.lines.join('\n');
     expect(screenText).toContain('warning: cannot run the pager: no-such-pager');
-    expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(60);
+    expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(assetCount);
   });
 
   it('Ctrl-C interrupts mediactl after the pager has quit early', async () => {
     const service = await startRecordingServer(({ query }) =>
       query.offset === '0'
         ? {
-            body: {
-              items: Array.from({ length: 100 }, (_, n) => ({ uid: `u${n}`, name: 'x' })),
-              count: 300,
-            },
+            body: { items: Array.from({ length: 100 }, (_, n) => ({ uid: `u${n}`, name: 'x' })), count: 300 },
           }
         : { status: 429, body: { error: {} }, headers: { 'retry-after': '300' } },
     );
@@ -185,7 +183,7 @@ describe('pager', { tags: 'script' }, () => {
 });
 
 it('ls prints the shown and total number of assets below the table', { tags: 'script' }, async () => {
-  const screen = new Screen(commandLine('ls'), signedIn(), 100, 40);
+  const screen = new Screen(commandLine('ls'), signedIn(), { columns: 100, rows: 40 });
   expect(await screen.exited).toBe(0);
   expect(screen.lines.at(-1)).toBe('20 of 60; --all for all, --limit for more');
 });
@@ -203,7 +201,7 @@ describe('wait on a terminal', { tags: 'script' }, () => {
       },
     });
     const { asset_uid: uid } = (await created.json()) as { asset_uid: string };
-    const screen = new Screen(commandLine('assets', 'wait', uid, '--timeout', '8s'), signedIn(), 80);
+    const screen = new Screen(commandLine('assets', 'wait', uid, '--timeout', '8s'), signedIn(), { columns: 80 });
     await screen.waitForText(/^\S slow\.mov: uploading {2}\ds$/m);
     expect(await screen.exited).toBe(8);
     expect(screen.lines[0]).toMatch(/^error: asset .* is still uploading/);
@@ -215,7 +213,7 @@ describe('wait on a terminal', { tags: 'script' }, () => {
     const ready = await list('--status', 'ready', '--limit', '2');
     const [slow = ''] = await list('slow');
     const args = ['assets', 'wait', ...ready, slow, '--timeout', '8s'];
-    const screen = new Screen(commandLine(...args), signedIn(), 80);
+    const screen = new Screen(commandLine(...args), signedIn(), { columns: 80 });
     await screen.waitForText(/^\S 2 of 3 ready/m);
     expect(await screen.exited).toBe(11);
   });
@@ -231,7 +229,7 @@ it('without a primary workspace, a command prompts for one, and exits with 2 in 
       : { body: { items: [1, 2].map((n) => ({ uid: uid(n), name: `Studio ${n}` })), count: 2 } },
   );
   const withoutWorkspace = signedIn({ MEDIACTL_BASE_URL: service.url, MEDIACTL_WORKSPACE: undefined });
-  const screen = new Screen(commandLine('folders', 'ls'), withoutWorkspace, 80);
+  const screen = new Screen(commandLine('folders', 'ls'), withoutWorkspace, { columns: 80 });
   await screen.waitForText(/Which workspace\?\s+❯ Studio 1/);
   screen.type('\u001b[B\r'); // Down, Enter
   expect(await screen.exited).toBe(0);

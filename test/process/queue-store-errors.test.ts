@@ -9,7 +9,7 @@ import { systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { errorInTable, recordedError } from '../support/errors.ts';
-import { Interposer, respondWith } from '../support/interposer.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { waitUntil } from '../support/machines.ts';
 import { postgres, redis, type StoreServer, startPgbouncer, startRedis, storeEnvironment } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -57,7 +57,7 @@ const checkQueue = async (queue: string) => {
   const { stdout } = await runCli(queue, 'doctor', '--json');
   return JSON.parse(stdout).find(({ check }: { check: string }) => check === 'queue');
 };
-const writeFiles = (count: number, name = 'shot') =>
+const writeFiles = ({ count = 1, name = 'shot' }) =>
   Array.from({ length: count }, (_, n) => {
     const path = join(media, `${name} ${n}.md`);
     writeFileSync(path, `# ${name} ${n}`);
@@ -72,9 +72,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
   });
   afterAll(() => store.end());
   const redisCli = ({ address }: StoreServer, ...words: string[]) =>
-    execFileSync('redis-cli', ['-p', new URL(address).port, ...words], {
-      env: storeEnvironment,
-    }).toString();
+    execFileSync('redis-cli', ['-p', new URL(address).port, ...words], { env: storeEnvironment }).toString();
 
   it('a worker whose Redis user lacks permissions exits with 4, and the suggested ACL rule works', async () => {
     redisCli(store, 'ACL', 'SETUSER', 'weak', 'on', '>pass', '~*', '&*', '+@all', '-eval', '-evalsha');
@@ -92,7 +90,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     redisCli(store, 'ACL', 'SETUSER', 'strong', 'on', '>pass', ...aclWords);
     const strongQueue = uniqueQueueUrl(store.address.replace('//', '//strong:pass@'));
     const worker = startWorker(strongQueue);
-    const [uploaded] = await runJson(strongQueue, 'upload', ...writeFiles(1), '--queue', '--wait');
+    const [uploaded] = await runJson(strongQueue, 'upload', ...writeFiles({ count: 1 }), '--queue', '--wait');
     expect(uploaded.outcome).toBe('uploaded');
     // Rights may be revoked while a worker runs.
     redisCli(store, 'ACL', 'SETUSER', 'strong', '-evalsha');
@@ -123,7 +121,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     expect(recordedError(error)).toEqual(errorInTable('queue_full'));
     expect(error.retryable).toBe(true);
     expect((await runCli(queue, 'uploads', 'ls', '--queue')).code).toBe(0);
-    const uploading = runJson(queue, 'upload', ...writeFiles(1, 'full'), '--queue', '--wait');
+    const uploading = runJson(queue, 'upload', ...writeFiles({ name: 'full' }), '--queue', '--wait');
     const lateWorker = startWorker(queue);
     await waitUntil(() => lateWorker.stderr.includes('does not accept writes'));
     redisCli(store, 'CONFIG', 'SET', 'maxmemory', '0');
@@ -135,11 +133,11 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
 
   it('doctor reports that a queue is paused and why', async () => {
     const queue = uniqueQueueUrl(store.address);
-    const proxy = await Interposer.start(setup.sandbox.url, ({ method }) =>
+    const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) =>
       method === 'POST' ? respondWith(507, { error: { code: 'storage', message: 'storage is used up' } }) : undefined,
     );
     const environment = { MEDIACTL_BASE_URL: proxy.url, MEDIACTL_QUEUE: queue };
-    await setup.cli.json(['upload', ...writeFiles(3, 'paused'), '--queue'], { environment });
+    await setup.cli.json(['upload', ...writeFiles({ count: 3, name: 'paused' }), '--queue'], { environment });
     const worker = startWorker(queue, { environment });
     await waitUntil(() => worker.stderr.includes('the queue is paused'));
     const { error } = await checkQueue(queue);
@@ -167,7 +165,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     const { stdout } = await runCli(queue, 'doctor');
     expect(stdout).toContain('ECONNREFUSED');
     await lateRedis.start();
-    expect((await runJson(queue, 'upload', ...writeFiles(1, 'early'), '--queue', '--wait'))[0]).toMatchObject({
+    expect((await runJson(queue, 'upload', ...writeFiles({ name: 'early' }), '--queue', '--wait'))[0]).toMatchObject({
       outcome: 'uploaded',
     });
     workers.find(({ stop }) => stop === worker.stop)?.stop.abort();
@@ -193,7 +191,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => proxy.once('listening', resolve));
     const queue = uniqueQueueUrl(`redis://127.0.0.1:${(proxy.address() as { port: number }).port}`);
-    await runJson(queue, 'upload', ...writeFiles(40, 'failover'), '--queue');
+    await runJson(queue, 'upload', ...writeFiles({ count: 40, name: 'failover' }), '--queue');
     const replicaOffset = () => /master_repl_offset:(\d+)/.exec(redisCli(replica, 'INFO', 'replication'))?.[1];
     const primaryOffset = /master_repl_offset:(\d+)/.exec(redisCli(primary, 'INFO', 'replication'))?.[1];
     await waitUntil(() => Number(replicaOffset()) >= Number(primaryOffset));
@@ -224,7 +222,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
       );
       return record.asset_uid;
     };
-    writeFiles(1, 'kept');
+    writeFiles({ name: 'kept' });
     const firstWorker = startWorker(queue, { cli: workerCli });
     const assetUid = await uploadAndWait();
     firstWorker.stop.abort();
@@ -243,7 +241,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
 
   it('a job with invalid JSON is listed, fails, lets uploads watch exit and can be forgotten', async () => {
     const queue = uniqueQueueUrl(store.address);
-    const [{ job_id: id }] = await runJson(queue, 'upload', ...writeFiles(1, 'json'), '--queue');
+    const [{ job_id: id }] = await runJson(queue, 'upload', ...writeFiles({ name: 'json' }), '--queue');
     redisCli(store, 'HSET', `bull:${queue.split('#')[1]}:${id}`, 'data', '{not json');
     expect(await runJson(queue, 'uploads', 'ls', '--queue')).toMatchObject([{ id, state: 'waiting' }]);
     startWorker(queue);
@@ -313,7 +311,7 @@ describe('queue on PostgreSQL', { tags: 'postgresql' }, () => {
     });
     for (const grant of error.hint.replace(/^.*: (?=grant)/, '').split('; ')) await sql(grant);
     const worker = startWorker(queue);
-    const [uploaded] = await runJson(queue, 'upload', ...writeFiles(1, 'role'), '--queue', '--wait');
+    const [uploaded] = await runJson(queue, 'upload', ...writeFiles({ name: 'role' }), '--queue', '--wait');
     expect(uploaded.outcome).toBe('uploaded');
     await sql('revoke update on all tables in schema bullmq from station');
     expect((await worker.ended).code).toBe(4);
@@ -321,13 +319,16 @@ describe('queue on PostgreSQL', { tags: 'postgresql' }, () => {
 
   it('doctor reports a clock that differs from the clock of PostgreSQL', async () => {
     const queue = uniqueQueueUrl(store.address);
-    const checkClock = async (aheadMs: number) => {
+    const checkClock = async ({ aheadMs }: { aheadMs: number }) => {
       const clock = { ...systemClock, now: () => Date.now() + aheadMs };
       const finished = await setup.cli.run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: queue }, clock });
       return JSON.parse(finished.stdout).find(({ check }: { check: string }) => check === 'clock');
     };
-    expect(await checkClock(0)).toMatchObject({ status: 'passed', detail: expect.stringMatching(/s from the queue$/) });
-    expect(recordedError((await checkClock(60_000)).error)).toEqual({
+    expect(await checkClock({ aheadMs: 0 })).toMatchObject({
+      status: 'passed',
+      detail: expect.stringMatching(/s from the queue$/),
+    });
+    expect(recordedError((await checkClock({ aheadMs: 60_000 })).error)).toEqual({
       code: 'clock_skew',
       exit: 2,
       hint: 'synchronize both clocks with NTP; a worker on this machine pauses until then',
@@ -349,7 +350,7 @@ describe('queue on PostgreSQL', { tags: 'postgresql' }, () => {
     const uploadThroughPgbouncer = async (address: string, name: string) => {
       const queue = uniqueQueueUrl(address);
       const worker = startWorker(queue);
-      await runJson(queue, 'upload', ...writeFiles(1, name), '--queue');
+      await runJson(queue, 'upload', ...writeFiles({ name }), '--queue');
       const listFinished = () => runJson(queue, 'uploads', 'ls', '--queue', '--finished');
       await waitUntil(async () => (await listFinished()).length === 1);
       worker.stop.abort();

@@ -11,7 +11,7 @@ import { systemClock } from '../../src/contract/clock.ts';
 import { bundle } from '../support/bundle.ts';
 import { inherited } from '../support/environment.ts';
 import { recordedError } from '../support/errors.ts';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { isRunning } from '../support/leftovers.ts';
 import { programPaths } from '../support/requirements.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -100,7 +100,10 @@ describe('files on a remote', { tags: 'rclone' }, () => {
   it('mediactl lists and reads files at every depth of an rclone remote', async () => {
     const names = ['a.mp4', 'day 1/ü #?%20 ]&+.mov', 'day 1/cam a/empty.bin'];
     const contents = new Map(
-      names.map((name) => [name, writeRemoteFile(name, someBytes(name.includes('empty') ? 0 : 3_000_000, name))]),
+      names.map((name) => [
+        name,
+        writeRemoteFile(name, pseudoRandomBytes(name.includes('empty') ? 0 : 3_000_000, name)),
+      ]),
     );
     const remote = await openRemote('rclone:far:');
     expect(remote.files.map(({ path }) => path).sort()).toEqual(names.sort());
@@ -115,26 +118,26 @@ describe('files on a remote', { tags: 'rclone' }, () => {
   });
 
   it.each(['rclone:far:day 1', 'rclone:far:day 1/'])('mediactl lists and reads the files below %s', async (address) => {
-    writeRemoteFile('day 1/cam a/clip.mp4', someBytes(10));
+    writeRemoteFile('day 1/cam a/clip.mp4', pseudoRandomBytes(10));
     const remote = await openRemote(address);
     expect(remote.files).toMatchObject([{ path: 'cam a/clip.mp4', sizeBytes: 10 }]);
     const source = await openFirstSource(remote);
     expect(source.path).toBe('rclone:far:day 1/cam a/clip.mp4');
-    expect((await readAll(source)).equals(someBytes(10))).toBe(true);
+    expect((await readAll(source)).equals(pseudoRandomBytes(10))).toBe(true);
   });
 
   it('mediactl reads a single file of an rclone remote', async () => {
-    writeRemoteFile('day 1/clip.mp4/clip.mp4', someBytes(10));
+    writeRemoteFile('day 1/clip.mp4/clip.mp4', pseudoRandomBytes(10));
     const remote = await openRemote('rclone:far:day 1/clip.mp4/clip.mp4');
     expect(remote.files).toMatchObject([{ path: 'clip.mp4', sizeBytes: 10 }]);
     const source = await openFirstSource(remote);
     expect(source.path).toBe('rclone:far:day 1/clip.mp4/clip.mp4');
-    expect((await readAll(source)).equals(someBytes(10))).toBe(true);
+    expect((await readAll(source)).equals(pseudoRandomBytes(10))).toBe(true);
   });
 
   it('a remote file keeps its identity until it is modified', async () => {
     const identity = async () => (await openFirstSource(await openRemote('rclone:far:clip.mp4'))).identity;
-    writeRemoteFile('clip.mp4', someBytes(10));
+    writeRemoteFile('clip.mp4', pseudoRandomBytes(10));
     utimesSync(join(remoteFolder, 'clip.mp4'), 1000, 1000.25);
     const firstIdentity = await identity();
     expect(firstIdentity).toMatchObject({ sizeBytes: 10, mtimeNs: '1000000000000' });
@@ -144,17 +147,17 @@ describe('files on a remote', { tags: 'rclone' }, () => {
   });
 
   it('mediactl reads the current version of a remote file that was modified after the listing', async () => {
-    writeRemoteFile('clip.mp4', someBytes(10));
+    writeRemoteFile('clip.mp4', pseudoRandomBytes(10));
     const remote = await openRemote('rclone:far:clip.mp4');
-    writeRemoteFile('clip.mp4', someBytes(20));
-    expect((await readAll(await openFirstSource(remote))).equals(someBytes(20))).toBe(true);
+    writeRemoteFile('clip.mp4', pseudoRandomBytes(20));
+    expect((await readAll(await openFirstSource(remote))).equals(pseudoRandomBytes(20))).toBe(true);
   });
 
   it.each<[string, string, () => void]>([
-    ['modified', 'file_changed', () => writeRemoteFile('clip.mp4', someBytes(10, 'other'))],
+    ['modified', 'file_changed', () => writeRemoteFile('clip.mp4', pseudoRandomBytes(10, 'other'))],
     ['deleted', 'file_missing', () => rmSync(join(remoteFolder, 'clip.mp4'))],
   ])('mediactl detects that a remote file was %s, despite the cache of rclone', async (_what, code, changeFile) => {
-    writeRemoteFile('clip.mp4', someBytes(10));
+    writeRemoteFile('clip.mp4', pseudoRandomBytes(10));
     const source = await openFirstSource(await openRemote('rclone:far:clip.mp4'));
     changeFile();
     expect(await failureOf(readAll(source))).toMatchObject({ code });
@@ -170,7 +173,7 @@ describe('rclone errors', { tags: 'rclone' }, () => {
     ['rclone:--config=/etc/passwd:', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
     ['rclone:far,pass=secret:clip.mp4', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
   ])('the address %s fails with a specific error code', async (address, expected) => {
-    writeRemoteFile('day 1/clip.mp4', someBytes(10));
+    writeRemoteFile('day 1/clip.mp4', pseudoRandomBytes(10));
     const error = await failureOf(openRemote(address));
     expect(error).toMatchObject({ exit_code: 2, ...expected });
     expect(JSON.stringify(error)).not.toContain('secret');
@@ -234,8 +237,8 @@ it('mediactl reads an rclone listing of 100,000 files', async () => {
 
 describe('rclone server', { tags: 'rclone' }, () => {
   it('one rclone server serves a remote on loopback, with a password and without the API key', async () => {
-    writeRemoteFile('a', someBytes(10));
-    writeRemoteFile('b', someBytes(10));
+    writeRemoteFile('a', pseudoRandomBytes(10));
+    writeRemoteFile('b', pseudoRandomBytes(10));
     const remote = await openRemote('rclone:far:');
     expect(existsSync(join(home, 'called.serve'))).toBe(false); // started only when needed
     await Promise.all(remote.files.map((file) => remote.sourceOf(file)));
@@ -252,7 +255,7 @@ describe('rclone server', { tags: 'rclone' }, () => {
   });
 
   it('a read fails with source_failed if the rclone server exits', async () => {
-    writeRemoteFile('a', someBytes(10_000_000));
+    writeRemoteFile('a', pseudoRandomBytes(10_000_000));
     const source = await openFirstSource(await openRemote('rclone:far:a'));
     process.kill(lastCall('serve').pid, 'SIGKILL');
     expect(recordedError(await failureOf(readAll(source)))).toEqual({
@@ -263,7 +266,7 @@ describe('rclone server', { tags: 'rclone' }, () => {
   });
 
   it('the rclone server exits when the upload is aborted', async () => {
-    writeRemoteFile('a', someBytes(10));
+    writeRemoteFile('a', pseudoRandomBytes(10));
     const abort = new AbortController();
     await openFirstSource(await openRemote('rclone:far:a', abort.signal));
     abort.abort(new MediactlError('enough', { code: 'interrupted' }));
@@ -305,7 +308,7 @@ it('mediactl kills an rclone server that ignores SIGTERM', async () => {
 });
 
 it('mediactl also stops an rclone server that a wrapper script starts', { tags: 'rclone' }, async () => {
-  writeRemoteFile('a', someBytes(10));
+  writeRemoteFile('a', pseudoRandomBytes(10));
   writeRcloneScript(`${rclone} "$@" & echo $! > '${home}/inner'; wait $!`);
   const remote = await openRemote('rclone:far:a');
   await openFirstSource(remote);

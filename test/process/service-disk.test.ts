@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { fixturePath } from '../support/sandbox.ts';
 import { sandboxCommand } from '../support/spawn.ts';
 import { openDatabase } from '../support/sqlite.ts';
@@ -47,13 +47,13 @@ async function connectTo({ child, output, exited }: Started, dataDir: string) {
       ...(body && { body }),
     });
   const encoded = (text: string) => Buffer.from(text).toString('base64');
-  const postUpload = (size: number, name = 'a.bin') =>
+  const postUploadOfSize = (size: number, name = 'a.bin') =>
     sendRequest('POST', `${api}/upload/`, {
       'upload-length': String(size),
       'upload-metadata': `filename ${encoded(name)},workspace_uid ${encoded(workspace)}`,
     });
-  const createUpload = async (size: number, name?: string) =>
-    (await (await postUpload(size, name)).json()) as { location: string; asset_uid: string };
+  const createUploadOfSize = async (size: number, name?: string) =>
+    (await (await postUploadOfSize(size, name)).json()) as { location: string; asset_uid: string };
   const patch = (location: string, offset: number, bytes: Uint8Array) =>
     sendRequest(
       'PATCH',
@@ -77,13 +77,23 @@ async function connectTo({ child, output, exited }: Started, dataDir: string) {
     throw new Error(`asset ${uid} is not processed: ${output()}`);
   };
   const isAlive = () => child.exitCode === null && child.signalCode === null;
-  return { sendRequest, postUpload, createUpload, patch, offsetOf, fetchAsset, waitUntilProcessed, isAlive, exited };
+  return {
+    sendRequest,
+    postUploadOfSize,
+    createUploadOfSize,
+    patch,
+    offsetOf,
+    fetchAsset,
+    waitUntilProcessed,
+    isAlive,
+    exited,
+  };
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Starts the service on a tmpfs in its own mount namespace; tests reach it through /proc/PID/root. */
-async function startOnSmallDisk(sizeMiB: number) {
+async function startOnSmallDisk({ sizeMiB }: { sizeMiB: number }) {
   const mount = temporaryFolder();
   const script = `mount -t tmpfs -o size=${sizeMiB}m none ${mount} && PATH= exec "$@"`;
   const args = [sandboxFile, '--data-dir', join(mount, 'data'), '--port', '0'];
@@ -91,7 +101,7 @@ async function startOnSmallDisk(sizeMiB: number) {
   const outside = join('/proc', String(started.child.pid), 'root', mount);
   const filler = join(outside, 'filler');
   /** Fills the disk, but for a number of bytes. */
-  const fill = (leaving = 0) => {
+  const fill = ({ leavingBytes = 0 } = {}) => {
     for (let block = MiB; block >= 1; ) {
       try {
         appendFileSync(filler, Buffer.alloc(block, 1));
@@ -100,26 +110,20 @@ async function startOnSmallDisk(sizeMiB: number) {
         block = Math.floor(block / 16);
       }
     }
-    truncateSync(filler, statSync(filler).size - leaving);
+    truncateSync(filler, statSync(filler).size - leavingBytes);
   };
   const dataDir = join(outside, 'data');
-  return {
-    started,
-    dataDir,
-    fill,
-    empty: () => rmSync(filler),
-    ...(await connectTo(started, dataDir)),
-  };
+  return { started, dataDir, fill, empty: () => rmSync(filler), ...(await connectTo(started, dataDir)) };
 }
 
 describe('full disk', { tags: 'user-namespaces' }, () => {
   it('uploads to a full disk get 507, resume once there is room and lose no acknowledged byte', async () => {
-    const disk = await startOnSmallDisk(24);
-    const { sendRequest, postUpload, createUpload, patch, offsetOf, waitUntilProcessed, isAlive } = disk;
-    const bytes = someBytes(6 * MiB, 'disk');
+    const disk = await startOnSmallDisk({ sizeMiB: 24 });
+    const { sendRequest, postUploadOfSize, createUploadOfSize, patch, offsetOf, waitUntilProcessed, isAlive } = disk;
+    const bytes = pseudoRandomBytes(6 * MiB, 'disk');
     const image = readFileSync(fixturePath('still.jpg'));
-    const largeUpload = await createUpload(bytes.length);
-    const imageUpload = await createUpload(image.length, 'still.jpg');
+    const largeUpload = await createUploadOfSize(bytes.length);
+    const imageUpload = await createUploadOfSize(image.length, 'still.jpg');
     expect((await patch(largeUpload.location, 0, bytes.subarray(0, MiB))).status).toBe(204);
     expect((await patch(imageUpload.location, 0, image.subarray(0, 100))).status).toBe(204);
     disk.fill();
@@ -138,7 +142,7 @@ describe('full disk', { tags: 'user-namespaces' }, () => {
     expect(storedBytes).toBeGreaterThanOrEqual(MiB);
     expect(readFileSync(partialFile).equals(bytes.subarray(0, storedBytes))).toBe(true);
 
-    const refusedUpload = await postUpload(1);
+    const refusedUpload = await postUploadOfSize(1);
     expect([refusedUpload.status, refusedUpload.headers.get('content-type')]).toEqual([
       507,
       expect.stringMatching(/^text\/plain/),
@@ -172,11 +176,11 @@ describe('full disk', { tags: 'user-namespaces' }, () => {
   });
 
   it('an upload whose completion does not fit on a full disk completes once there is room', async () => {
-    const disk = await startOnSmallDisk(16);
-    const { sendRequest, createUpload, patch, offsetOf, waitUntilProcessed, isAlive } = disk;
+    const disk = await startOnSmallDisk({ sizeMiB: 16 });
+    const { sendRequest, createUploadOfSize, patch, offsetOf, waitUntilProcessed, isAlive } = disk;
     const image = readFileSync(fixturePath('still.jpg'));
-    const uploads = await Promise.all(Array.from({ length: 6 }, () => createUpload(image.length, 'still.jpg')));
-    const otherUpload = await createUpload(1);
+    const uploads = await Promise.all(Array.from({ length: 6 }, () => createUploadOfSize(image.length, 'still.jpg')));
+    const otherUpload = await createUploadOfSize(1);
     for (const { location } of uploads) expect((await patch(location, 0, image.subarray(0, -1))).status).toBe(204);
     disk.fill();
     const json = { 'content-type': 'application/json' };
@@ -197,12 +201,12 @@ describe('full disk', { tags: 'user-namespaces' }, () => {
   });
 
   it('processing waits until the disk has room for the HLS segments and then completes', async () => {
-    const disk = await startOnSmallDisk(16);
-    const { createUpload, patch, waitUntilProcessed, isAlive, started: service } = disk;
+    const disk = await startOnSmallDisk({ sizeMiB: 16 });
+    const { createUploadOfSize, patch, waitUntilProcessed, isAlive, started: service } = disk;
     const clip = readFileSync(fixturePath('clip.mp4'));
-    const { location, asset_uid } = await createUpload(clip.length, 'clip.mp4');
+    const { location, asset_uid } = await createUploadOfSize(clip.length, 'clip.mp4');
     expect((await patch(location, 0, clip.subarray(0, -1))).status).toBe(204);
-    disk.fill(Math.floor(clip.length / 2)); // room for the last byte and the store, but not for the segments
+    disk.fill({ leavingBytes: Math.floor(clip.length / 2) }); // room for the last byte and the store, but not for the segments
     expect((await patch(location, clip.length - 1, clip.subarray(-1))).status).toBe(204);
     while (!/waiting for storage, retrying in .*: /.test(service.output())) await sleep(20);
     expect(isAlive()).toBe(true);
@@ -228,17 +232,20 @@ it('the sandbox completes uploads while another program locks its database for s
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);
   const started = startProgram(program, [sandboxFile, '--data-dir', dataDir, '--port', '0']);
-  const { createUpload, postUpload, patch, offsetOf, waitUntilProcessed, isAlive } = await connectTo(started, dataDir);
+  const { createUploadOfSize, postUploadOfSize, patch, offsetOf, waitUntilProcessed, isAlive } = await connectTo(
+    started,
+    dataDir,
+  );
   const clip = readFileSync(fixturePath('clip.mp4'));
-  const firstUpload = await createUpload(clip.length, 'clip.mp4');
-  const secondUpload = await createUpload(clip.length, 'clip.mp4');
+  const firstUpload = await createUploadOfSize(clip.length, 'clip.mp4');
+  const secondUpload = await createUploadOfSize(clip.length, 'clip.mp4');
   expect((await patch(firstUpload.location, 0, clip)).status).toBe(204); // processing starts now
   const otherProgram = openDatabase(join(dataDir, 'sandbox.db'));
   otherProgram.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE');
   const response = await patch(secondUpload.location, 0, clip.subarray(0, -1));
   expect(response.status).toBe(204); // storing bytes does not write to the store
   const lastByte = patch(secondUpload.location, clip.length - 1, clip.subarray(-1));
-  expect((await postUpload(5)).status).toBe(503);
+  expect((await postUploadOfSize(5)).status).toBe(503);
   await sleep(1_500);
   expect(isAlive()).toBe(true);
   otherProgram.exec('ROLLBACK');
@@ -246,6 +253,6 @@ it('the sandbox completes uploads while another program locks its database for s
   expect((await lastByte).status).toBe(204);
   expect(await offsetOf(secondUpload.location)).toBe(clip.length);
   for (const { asset_uid } of [firstUpload, secondUpload]) expect(await waitUntilProcessed(asset_uid)).toBe('ready');
-  expect((await postUpload(5)).status).toBe(201);
+  expect((await postUploadOfSize(5)).status).toBe(201);
   expect(isAlive()).toBe(true);
 });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { b3sum, someBytes } from '../support/files.ts';
+import { b3sum, pseudoRandomBytes } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { sandboxCommand } from '../support/spawn.ts';
 import { openDatabase } from '../support/sqlite.ts';
@@ -16,9 +16,7 @@ const kills = isFullRun ? 20 : 5;
 /** Starts the service as a separate process; returns functions for requests to it. @param prefix a command that starts it */
 async function startService(dataDir: string, prefix: string[] = []) {
   const [command = '', ...args] = [...prefix, program, sandboxFile, '--data-dir', dataDir, '--port', '0'];
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   onTestFinished(async () => {
     child.kill('SIGKILL');
@@ -39,11 +37,7 @@ async function startService(dataDir: string, prefix: string[] = []) {
   const sendRequest = (method: string, path: string, headers: object = {}, body?: Uint8Array) =>
     fetch(url + path, {
       method,
-      headers: {
-        authorization: `Bearer ${read('credentials.json').keys.all}`,
-        'tus-resumable': '1.0.0',
-        ...headers,
-      },
+      headers: { authorization: `Bearer ${read('credentials.json').keys.all}`, 'tus-resumable': '1.0.0', ...headers },
       ...(body && { body }),
     });
   return { child, exited, workspace, sendRequest };
@@ -56,7 +50,7 @@ it(`a service that is killed ${kills} times during an upload loses no acknowledg
   const seed = Number(process.env.MEDIACTL_TEST_SEED ?? Date.now() % 1_000_000);
   const random = createRandom(seed);
   const dataDir = temporaryFolder();
-  const bytes = someBytes(24 * KiB * KiB, String(seed));
+  const bytes = pseudoRandomBytes(24 * KiB * KiB, String(seed));
   writeFileSync(file, bytes);
   const encoded = (text: string) => Buffer.from(text).toString('base64');
 
@@ -121,9 +115,7 @@ it(`a service that is killed ${kills} times during an upload loses no acknowledg
     expect(statSync(source).size).toBe(bytes.length);
     expect(readFileSync(source).equals(bytes)).toBe(true);
     const database = openDatabase(join(dataDir, 'sandbox.db'));
-    expect(database.prepare('PRAGMA integrity_check').get()).toMatchObject({
-      integrity_check: 'ok',
-    });
+    expect(database.prepare('PRAGMA integrity_check').get()).toMatchObject({ integrity_check: 'ok' });
     database.close();
   } catch (error) {
     process.stderr.write(`to reproduce: MEDIACTL_TEST_SEED=${seed}\n`);
@@ -144,7 +136,7 @@ it('the service writes a chunk to disk before it acknowledges it', { tags: 'stra
   });
   const { location } = (await created.json()) as { location: string };
   const headers = { 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' };
-  expect((await sendRequest('PATCH', location, headers, someBytes(1000))).status).toBe(204);
+  expect((await sendRequest('PATCH', location, headers, pseudoRandomBytes(1000))).status).toBe(204);
   child.kill('SIGTERM');
   await exited;
   const calls = readFileSync(log, 'utf8').split('\n');

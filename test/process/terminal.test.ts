@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { startServer } from '../support/http-server.ts';
-import { Interposer, respondWith } from '../support/interposer.ts';
 import { Pty, shellQuote } from '../support/pty.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
@@ -40,7 +40,7 @@ describe('terminal', { tags: 'script' }, () => {
   });
 
   it('upload shows a countdown after a 429, both before the first byte and below the progress bar', async () => {
-    const proxy = await Interposer.start(sandbox.url, ({ method, nth }) =>
+    const proxy = await FaultProxy.start(sandbox.url, ({ method, nth }) =>
       method === 'POST' && nth === 1
         ? respondWith(429, { error: {} }, { 'retry-after': '3' })
         : method === 'PATCH' && nth === 2
@@ -80,7 +80,7 @@ describe('terminal', { tags: 'script' }, () => {
           ...['--limit-rate', '300KiB', '--chunk-size', '20KiB'],
         ]),
         environment(temporaryFolder(), { TERM: 'xterm-256color', LANG: 'C.UTF-8' }),
-        columns,
+        { columns },
       );
       await screen.waitForText(/of 9 files[\s\S]*% of/);
       expect(await screen.exited).toBe(0);

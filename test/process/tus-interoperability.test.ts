@@ -6,10 +6,10 @@ import { Server, Upload } from '@tus/server';
 import { Upload as StockUpload } from 'tus-js-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { fastClock } from '../support/clock.ts';
-import { b3sum, someBytes, writeSome } from '../support/files.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { b3sum, pseudoRandomBytes, writeRandomFile } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { Interposer } from '../support/interposer.ts';
 import { programPaths } from '../support/requirements.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -49,7 +49,7 @@ describe('mediactl with @tus/server', () => {
   /** Uploads a file over a connection that drops once. @returns its record */
   async function uploadWithDroppedConnection() {
     const { url, stored, createdCount } = await startTusServer();
-    const proxy = await Interposer.start(url, ({ method, nth }) =>
+    const proxy = await FaultProxy.start(url, ({ method, nth }) =>
       method === 'PATCH' && nth === 2 ? { cutAfterBytes: 300_000 } : undefined,
     );
     const cli = new Cli({
@@ -58,10 +58,8 @@ describe('mediactl with @tus/server', () => {
       MEDIACTL_WORKSPACE: sandbox.workspace,
     });
     const path = join(cli.home, 'clip.bin');
-    const bytes = writeSome(path, size);
-    const [record] = await cli.json(['upload', path, '--chunk-size', '1MiB'], {
-      clock: fastClock(),
-    });
+    const bytes = writeRandomFile(path, { size });
+    const [record] = await cli.json(['upload', path, '--chunk-size', '1MiB'], { clock: acceleratedClock() });
     return { path, bytes, record, stored: stored(), created: createdCount(), methods: proxy.methods };
   }
 
@@ -80,7 +78,7 @@ describe('mediactl with @tus/server', () => {
 });
 
 describe('other tus clients with the sandbox', () => {
-  const readNewAsset = async (assetsBefore: number) => {
+  const readNewAsset = async ({ assetsBefore }: { assetsBefore: number }) => {
     const page = await fetch(`${sandbox.url}/api/external/v1/assets/`, {
       headers: { authorization: `Bearer ${sandbox.key}` },
     });
@@ -91,7 +89,7 @@ describe('other tus clients with the sandbox', () => {
 
   it('tus-js-client uploads a file to the sandbox', async () => {
     const path = join(temporaryFolder(), 'stock.bin');
-    const bytes = writeSome(path, size, 'stock');
+    const bytes = writeRandomFile(path, { size, seed: 'stock' });
     await new Promise<void>((resolve, reject) => {
       new StockUpload(bytes, {
         endpoint: `${sandbox.url}/api/external/v1/upload/`,
@@ -102,13 +100,13 @@ describe('other tus clients with the sandbox', () => {
         onError: reject,
       }).start();
     });
-    expect((await readNewAsset(0)).equals(bytes)).toBe(true);
+    expect((await readNewAsset({ assetsBefore: 0 })).equals(bytes)).toBe(true);
   });
 
   it('tus-js-client pauses and resumes an upload within one run and in the next run', async () => {
     // In strict mode HEAD returns no length, which tus-js-client needs to resume.
     const nonStrictSandbox = await startSandbox({ strict: false });
-    const bytes = someBytes(size, 'paused');
+    const bytes = pseudoRandomBytes(size, 'paused');
     const startUploader = (uploadUrl?: string) => {
       const offsets: number[] = [];
       const done = new Promise<void>((resolve, reject) => {
@@ -152,7 +150,7 @@ describe('other tus clients with the sandbox', () => {
 
   it('tuspy resumes an upload that was stopped halfway', { tags: 'tuspy' }, async () => {
     const path = join(temporaryFolder(), 'tuspy.bin');
-    const bytes = writeSome(path, size, 'tuspy');
+    const bytes = writeRandomFile(path, { size, seed: 'tuspy' });
     const script = `
 import sys
 from tusclient import client
@@ -174,6 +172,6 @@ second.upload()
     });
     const code = await new Promise((resolve) => child.on('close', resolve));
     expect([code, output]).toEqual([0, '']);
-    expect((await readNewAsset(1)).equals(bytes)).toBe(true);
+    expect((await readNewAsset({ assetsBefore: 1 })).equals(bytes)).toBe(true);
   });
 });

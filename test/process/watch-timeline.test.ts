@@ -5,12 +5,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
 import { renderWatchPage } from '../../src/web/watch/server/page.ts';
 import { currentTime, mediaState, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
-import { audioInput, ffmpeg, makeMedia } from '../support/ffmpeg.ts';
+import { ffmpeg, makeMedia, secondsOfAudio } from '../support/ffmpeg.ts';
 import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, playerScript, startSandbox } from '../support/sandbox.ts';
 
-const { clip, open, playbackInfo, upload, watchUrl, fixture } = setUpBrowser();
+const { clip, open, fetchPlaybackInfo, upload, watchUrl, fixture } = setUpBrowser();
 
 const serveWatchPage = (info: PlaybackInfo) =>
   serveHtml(renderWatchPage({ title: 'x', info, script: playerScript }).html);
@@ -36,7 +36,7 @@ async function uploadToNewSandbox(path: string) {
   onTestFinished(() => sandbox.end());
   const http = rawHttp(() => sandbox);
   const { uid } = await http.upload(path);
-  return { url: await http.watchUrl(uid), info: await http.playbackInfo(uid) };
+  return { url: await http.watchUrl(uid), info: await http.fetchPlaybackInfo(uid) };
 }
 
 /** Returns the canvas's size and its colors, except transparent. */
@@ -134,7 +134,7 @@ describe('timeline', { tags: 'chromium' }, () => {
 
 describe('audio waveform', { tags: 'chromium' }, () => {
   it('the waveform uses the colors of the page and seeks on a click', { tags: 'ffmpeg' }, async () => {
-    const { url } = await uploadToNewSandbox(await makeMedia('swell.mp3', ...audioInput(8)));
+    const { url } = await uploadToNewSandbox(await makeMedia('swell.mp3', ...secondsOfAudio(8)));
     const { page, complaints } = await openPage(fixture.browser, url, { deviceScaleFactor: 2 });
     await pollUntil(() => page.locator('#timeline.drawn').count()).toBe(1);
     await slider(page).waitFor();
@@ -159,7 +159,7 @@ describe('audio waveform', { tags: 'chromium' }, () => {
   async function openAudioWithWaveform(reply: (response: ServerResponse) => void) {
     const waveformHost = await startServer((_, response) => reply(response));
     const { uid } = await upload(fixturePath('tone.mp3'));
-    const info = { ...(await playbackInfo(uid)), waveform_url: { url: `${waveformHost}/waveform` } };
+    const info = { ...(await fetchPlaybackInfo(uid)), waveform_url: { url: `${waveformHost}/waveform` } };
     const opened = await open(await serveWatchPage(info));
     await slider(opened.page).waitFor();
     return { ...opened, waveformHost };
@@ -284,7 +284,7 @@ describe('preview frames', { tags: 'chromium' }, () => {
       if (url === '/sprites.vtt') return respond(response, 200, cues(other), { 'access-control-allow-origin': '*' });
       return respond(response, 404);
     });
-    const info = await playbackInfo(await clip());
+    const info = await fetchPlaybackInfo(await clip());
     const opened = await open(await serveWatchPage({ ...info, preview_sprites_url: `${cueHost}/sprites.vtt` }));
     await movePointerTo(opened.page, 0.5);
     return { ...opened, requests, cueHost };

@@ -10,7 +10,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, playerScript, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const { clip, create, open, playbackInfo, send, upload, watchUrl, fixture } = setUpBrowser();
+const { clip, createUploadOfSize, open, fetchPlaybackInfo, send, upload, watchUrl, fixture } = setUpBrowser();
 
 const render = (input: Omit<WatchPageInput, 'script'>) => renderWatchPage({ ...input, script: playerScript }).html;
 
@@ -80,14 +80,14 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
     expect((await positionSaved).status()).toBe(204);
     await page.locator('video').evaluate((video: MediaElement) => video.pause());
     const position = await currentTime(page);
-    await pollUntil(async () => (await playbackInfo(uid)).resume_position_seconds).toBe(position);
+    await pollUntil(async () => (await fetchPlaybackInfo(uid)).resume_position_seconds).toBe(position);
     await page.reload();
     await pollUntil(() => currentTime(page)).toBeCloseTo(position, 3);
     expect(complaints).toEqual([]);
   });
 
   it('the watch page falls back to the source file if HLS fails', async () => {
-    const { hls_url, ...info } = await playbackInfo(await clip());
+    const { hls_url, ...info } = await fetchPlaybackInfo(await clip());
     const broken = { ...hls_url, url: hls_url.url.replace(/.$/, '*') };
     const { page } = await open(await serveHtml(render({ title: 'x', info: { ...info, hls_url: broken } })));
     await page.getByRole('button', { name: 'Departure' }).click();
@@ -107,7 +107,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
     });
 
   it('the watch page plays the source file if the browser supports none of the codecs of HLS', async () => {
-    const { source_url } = await playbackInfo(await clip());
+    const { source_url } = await fetchPlaybackInfo(await clip());
     const hls_url = { url: `${await serveUnsupportedHls()}/master.m3u8` };
     const info = { type: 'video', hls_url, source_url, chapters: [{ title: 'On', start_time: 2 }] };
     const { page } = await open(await serveHtml(render({ title: 'x', info })));
@@ -126,7 +126,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
 
   it('the watch page shows a warning if only the audio plays', async () => {
     const { uid } = await upload(fixturePath('tone.mp3'));
-    const { source } = await playbackInfo(uid); // an audio file has no picture, like a video whose codec is not supported
+    const { source } = await fetchPlaybackInfo(uid); // an audio file has no picture, like a video whose codec is not supported
     const { page } = await open(await serveHtml(render({ title: 'x', info: { type: 'video', source_url: source } })));
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('Only the audio plays');
@@ -138,7 +138,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
     [undefined, '/poor.m3u8'], // hls.js measures bandwidth with it
   ])('at %s Mbit/s, playback starts with %s and never loads a larger video than needed', async (...each) => {
     const [downlink, firstPlaylist] = each;
-    const { hls_url } = await playbackInfo(await clip());
+    const { hls_url } = await fetchPlaybackInfo(await clip());
     const getBytes = async (url: string) => (await fetch(url)).arrayBuffer();
     const textAt = async (url: string) => Buffer.from(await getBytes(url)).toString();
     const [variant] = /^(?!#)\S.*$/m.exec(await textAt(hls_url.url)) ?? [];
@@ -182,7 +182,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
           })
         : respond(response, 404),
     );
-    const info = await playbackInfo(await clip());
+    const info = await fetchPlaybackInfo(await clip());
     const subtitle_tracks = [
       { label: 'English', language: 'en', url: `${subtitleServer}/en.vtt` },
       { label: 'Deutsch', language: 'de', url: `${subtitleServer}/gone.vtt` },
@@ -200,7 +200,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
   });
 
   it('the watch page reports an expired link and a refused request', async () => {
-    const info = await playbackInfo(await clip());
+    const info = await fetchPlaybackInfo(await clip());
     const refusedUrl = info.hls_url.url.replace(/.$/, '*');
     const problem = async (expires_at: string) => {
       const hls_url = { url: refusedUrl, expires_at };
@@ -214,7 +214,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
   it('the watch page plays a video when it is opened from a local file', async () => {
     const path = join(temporaryFolder(), 'watch.html');
     const hostile = `</title></script><script>document.title = 'owned'</script> & "it's"`;
-    writeFileSync(path, render({ title: hostile, info: await playbackInfo(await clip()) }));
+    writeFileSync(path, render({ title: hostile, info: await fetchPlaybackInfo(await clip()) }));
     const { page, complaints } = await open(pathToFileURL(path).href);
     expect(await page.title()).toBe(hostile);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(hostile);
@@ -246,7 +246,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
       language,
       url: `${subtitleServer}/${language}`,
     }));
-    const info = { ...(await playbackInfo(uid)), subtitle_tracks };
+    const info = { ...(await fetchPlaybackInfo(uid)), subtitle_tracks };
     const { page, complaints } = await open(await serveHtml(render({ title: 'x', info })));
     const captions = page.locator('#captions');
     expect(await captions.innerText()).toBe('');
@@ -271,7 +271,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
     await pollUntil(() => page.evaluate('document.images[0].naturalWidth')).toBe(320);
     expect(complaints).toEqual([]);
 
-    const [{ url }] = (await playbackInfo(uid)).variants;
+    const [{ url }] = (await fetchPlaybackInfo(uid)).variants;
     const variants = [100, 400, 9000].map((width) => ({ url: `${url.url}#${width}`, width }));
     const pageWithVariants = await openPage(
       fixture.browser,
@@ -295,7 +295,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
 
   it('the watch page hides a broken thumbnail of a document and keeps the others', async () => {
     const { uid } = await upload(fixturePath('still.jpg'));
-    const [{ url }] = (await playbackInfo(uid)).variants;
+    const [{ url }] = (await fetchPlaybackInfo(uid)).variants;
     const good = Array.from({ length: 40 }, (_, page) => ({ page, url: `${url.url}#${page}` }));
     const thumbnails = [url.url.replace(/.$/, '*'), ...good];
     const { page } = await open(
@@ -315,7 +315,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
         ? respond(response, 401)
         : respond(response, 200, document, { 'content-type': 'text/html' }),
     );
-    const document = render({ title: 'x', info: await playbackInfo(await clip()), position });
+    const document = render({ title: 'x', info: await fetchPlaybackInfo(await clip()), position });
     const { page } = await open(url);
     await page.getByRole('button', { name: 'The crane' }).click();
     await page.getByText('Your playback position cannot be saved').waitFor();
@@ -353,7 +353,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
   });
 
   it('the watch page says that an unfinished upload cannot be played yet', async () => {
-    const { asset_uid } = await (await create(10)).json();
+    const { asset_uid } = await (await createUploadOfSize(10)).json();
     const { page, complaints } = await open(await watchUrl(asset_uid));
     expect(await page.locator('.message').innerText()).toBe('The upload has not finished yet.');
     expect(await page.locator('video, audio').count()).toBe(0);
@@ -384,7 +384,7 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
     expect((await download).suggestedFilename()).toBe('tone.mp3');
     expect(complaints).toEqual([]);
 
-    const input = { title: 'x', info: await playbackInfo(uid), description: markup, tags };
+    const input = { title: 'x', info: await fetchPlaybackInfo(uid), description: markup, tags };
     const listed = await open(await serveHtml(render(input)));
     expect(await listed.page.locator('.tags li').allInnerTexts()).toEqual(tags);
     const framed = await open(await serveHtml(render({ ...input, isFramed: true })));

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { writeSome } from '../support/files.ts';
-import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
+import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -16,17 +16,17 @@ afterAll(() => sandbox.end());
 let home: string;
 let path: string;
 let bytes: Buffer;
-let proxy: Interposer;
-let fault: (seen: InterposedRequest) => Fault | undefined;
+let proxy: FaultProxy;
+let fault: (seen: ProxiedRequest) => Fault | undefined;
 const chunkCount = 24;
 beforeEach(async () => {
   home = temporaryFolder();
   mkdirSync(join(home, 'state'));
   // A name of its own: a file of the same name and size as an asset is not uploaded.
   path = join(home, `${basename(home)}.bin`);
-  bytes = writeSome(path, chunkCount * 64 * 1024, home);
+  bytes = writeRandomFile(path, { size: chunkCount * 64 * 1024, seed: home });
   fault = () => undefined;
-  proxy = await Interposer.start(sandbox.url, (seen) => fault(seen));
+  proxy = await FaultProxy.start(sandbox.url, (seen) => fault(seen));
 });
 
 /** Runs the upload under a program that simulates another machine. */

@@ -40,7 +40,7 @@ export type LibraryOptions = {
   /** Selects the filters for which all assets are listed. */
   ignoresFilters?: (filters: Record<string, string>) => boolean;
   /** The body field that sets a folder's parent, and the record field that returns it, if any. */
-  parentFields?: { taken: string; shown?: string };
+  parentFields?: { inRequest: string; inResponse?: string };
   /** Changes a folder before it is created. */
   onNewFolder?: (folder: FakeFolder) => void;
   now?: () => number;
@@ -194,13 +194,13 @@ export class FakeLibrary {
   }
 
   #changeFolders({ method, body }: RecordedRequest, uid: string): StubResponse {
-    const { onNewFolder, parentFields = { taken: 'parent_uid' } } = this.#options;
+    const { onNewFolder, parentFields = { inRequest: 'parent_uid' } } = this.#options;
     if (method === 'GET') return { body: this.#foldersIn(undefined) };
     if (method === 'DELETE') {
       this.folders = this.folders.filter((folder) => folder.uid !== uid);
       return { status: 204 };
     }
-    const { name, [parentFields.taken]: parent } = body as Record<string, string | null | undefined>;
+    const { name, [parentFields.inRequest]: parent } = body as Record<string, string | null | undefined>;
     const created: FakeFolder = { uid: numberedUid(++this.#createdCount), name: '', parent: undefined };
     const folder = this.folders.find((each) => each.uid === uid) ?? created;
     if (name) folder.name = name;
@@ -216,8 +216,8 @@ export class FakeLibrary {
   }
 
   #folderRecordOf({ uid, name, parent }: FakeFolder): Fields {
-    const { shown } = this.#options.parentFields ?? {};
-    return { uid, name, ...(shown && { [shown]: parent ?? null }), children: this.#foldersIn(uid) };
+    const { inResponse } = this.#options.parentFields ?? {};
+    return { uid, name, ...(inResponse && { [inResponse]: parent ?? null }), children: this.#foldersIn(uid) };
   }
 
   #changeEmbedding({ method, body }: RecordedRequest): StubResponse {
@@ -270,7 +270,7 @@ export function createLibrary(options: LibraryOptions = {}): Responder {
   };
   const library = new FakeLibrary({
     assets: [asset],
-    parentFields: { taken: 'parent_uid', shown: 'parent_uid' },
+    parentFields: { inRequest: 'parent_uid', inResponse: 'parent_uid' },
     playback: { type: 'document', blocked: false, url: 'HERE/media/a.pdf' },
     ...options,
   });

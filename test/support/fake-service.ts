@@ -21,14 +21,14 @@ export type ServiceRequest = {
 export type ServiceFault = (request: ServiceRequest) => StubResponse | undefined | Promise<StubResponse | undefined>;
 
 /** A fault that drops the connection. */
-export const cut = (): undefined => undefined;
+export const dropConnection = (): undefined => undefined;
 /** Creates a fault after the service has acted: changes its response, or drops the connection. */
-export const after =
+export const handleThen =
   (change: (reply: StubResponse, request: ServiceRequest) => StubResponse | undefined): ServiceFault =>
   async (request) =>
     change(await request.act(), request);
 /** Creates a fault that responds with an error instead of the service. */
-export const refuse =
+export const respondWithError =
   (status: number, headers = {}) =>
   (): StubResponse => ({ status, headers, body: { error: { code: 'of_the_test' } } });
 
@@ -51,7 +51,7 @@ export class FakeService extends FakeLibrary {
   readonly grantedByWindow = new Map<number, number>();
   readonly connections = new Set<IncomingMessage['socket']>();
   readonly #options: ServiceOptions;
-  requests = 0;
+  requestCount = 0;
   url = 'http://127.0.0.1:0';
   /** Selects the fault of a request, if any. */
   fault: (seen: ServiceRequest) => ServiceFault | undefined = () => undefined;
@@ -89,7 +89,7 @@ export class FakeService extends FakeLibrary {
     const { latencyMs, media } = this.#options;
     const path = url.replace(v1, '');
     const endpoint = `${method} ${path.replace(/[0-9a-f-]{36}/g, ':uid').replace(/\?.*/, '')}`;
-    const nth = ++this.requests;
+    const nth = ++this.requestCount;
     this.counts[endpoint] = (this.counts[endpoint] ?? 0) + 1;
     this.connections.add(socket);
     if (media && path.startsWith('/media/')) return media(response, path.slice('/media/'.length));

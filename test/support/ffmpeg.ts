@@ -33,11 +33,11 @@ export function rotateMp4(path: string, height: number): string {
   return path;
 }
 
-export const videoInput = (size: string, seconds = 3) => [
+export const secondsOfVideo = (seconds: number, size: string) => [
   ...['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25:duration=${seconds}`],
 ];
 
-export const audioInput = (seconds = 3, hertz = 440) => [
+export const secondsOfAudio = (seconds: number, { hertz = 440 } = {}) => [
   ...['-f', 'lavfi', '-i', `sine=frequency=${hertz}:duration=${seconds}`],
 ];
 
@@ -85,8 +85,6 @@ export async function findOnsets(at: string): Promise<{ flashes: number[]; beeps
 /** Measures the mean brightness of a picture, 0 to 255. */
 export async function measureBrightness(at: string): Promise<number> {
   const one = ['-vf', 'scale=1:1,format=gray', '-f', 'rawvideo', '-'];
-  const { stdout } = await promisify(execFile)('ffmpeg', [...quiet, '-i', at, ...one], {
-    encoding: 'buffer',
-  });
+  const { stdout } = await promisify(execFile)('ffmpeg', [...quiet, '-i', at, ...one], { encoding: 'buffer' });
   return stdout[0] as number;
 }

@@ -14,6 +14,12 @@ export type FileServerFault = {
   headers?: Record<string, string | undefined>;
 };
 
+/** Selects these faults for the first requests, in order. */
+export const faultsInOrder =
+  (faults: readonly (FileServerFault | undefined)[]): FileServer['fault'] =>
+  ({ nth }) =>
+    faults[nth - 1];
+
 /** Real web server with one file: ranges, preconditions and validators as in RFC 9110. */
 export class FileServer {
   url = '';

@@ -3,13 +3,13 @@ import { createCipheriv, createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 
 /** Generates pseudo-random bytes; the same seed gives the same bytes. */
-export function someBytes(size: number, seed = 'seed'): Buffer {
+export function pseudoRandomBytes(size: number, seed = 'seed'): Buffer {
   const key = createHash('sha256').update(seed).digest();
   return createCipheriv('aes-256-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(size));
 }
 
-export function writeSome(path: string, size: number, seed?: string): Buffer {
-  const bytes = someBytes(size, seed);
+export function writeRandomFile(path: string, { size, seed }: { size: number; seed?: string }): Buffer {
+  const bytes = pseudoRandomBytes(size, seed);
   writeFileSync(path, bytes);
   return bytes;
 }

@@ -7,10 +7,10 @@ import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
 import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { FakeService } from './fake-service.ts';
-import { writeSome } from './files.ts';
+import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from './fault-proxy.ts';
+import { writeRandomFile } from './files.ts';
 import { isFullRun } from './full-run.ts';
 import { has } from './has.ts';
-import { type Fault, type InterposedRequest, Interposer, respondWith } from './interposer.ts';
 import { Machines, parseJsonLines, pause, waitForStderr, waitUntil } from './machines.ts';
 import { writeManyFiles } from './many-files.ts';
 import { Random } from './random.ts';
@@ -23,7 +23,7 @@ const MiB = 1024 * 1024;
 const many = isFullRun ? 200 : 50;
 
 /** Returns environments for faketime(1) whose clocks are the given seconds ahead; none without faketime. */
-function clocksAhead(...seconds: number[]): Record<string, string>[] {
+function clocksAheadBySeconds(...seconds: number[]): Record<string, string>[] {
   if (!has('faketime')) return [];
   const LD_PRELOAD = execFileSync('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD']).toString();
   return seconds.map((each) => ({ LD_PRELOAD: LD_PRELOAD.trim(), FAKETIME: `+${each}` }));
@@ -45,9 +45,9 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
 
     const queue = () => `${store.address}#${Math.random().toString(36).slice(2)}`;
 
-    /** Creates machines that reach the sandbox through an interposer, which injects faults. */
-    async function throughInterposer(plan: (seen: InterposedRequest) => Fault | undefined, folder = temporaryFolder()) {
-      const line = await Interposer.start(sandbox.url, plan);
+    /** Creates machines that reach the sandbox through a proxy, which injects faults. */
+    async function throughFaultProxy(plan: (seen: ProxiedRequest) => Fault | undefined, folder = temporaryFolder()) {
+      const line = await FaultProxy.start(sandbox.url, plan);
       const machines = new Machines(environmentOf(sandbox, line.url), queue(), folder);
       return { line, folder, machines };
     }
@@ -65,7 +65,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const limit = { requests: 0.6 * many, windowMs: 2_000 };
       const service = await FakeService.start({ limit, latencyMs: 20 });
       const folder = join(temporaryFolder(), 'shots');
-      const digests = writeManyFiles(folder, many, 60_000);
+      const digests = writeManyFiles(folder, { count: many, bytes: 60_000 });
       const machines = new Machines(service.environment, queue(), folder);
       const workerArgs = ['--lease', '1s', '--max-crashes', '50'];
       const machine = { MEDIACTL_STATE_DIR: join(temporaryFolder(), 'state') };
@@ -119,7 +119,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const kills: number[] = [];
       let worker: ReturnType<Machines['worker']> | undefined;
       let sent = 0;
-      const { folder, machines: fleet } = await throughInterposer(({ method, nth }) => {
+      const { folder, machines: fleet } = await throughFaultProxy(({ method, nth }) => {
         if (method !== 'PATCH') return undefined;
         let before = 0;
         return {
@@ -133,7 +133,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         };
       });
       const path = join(folder, `${kind} large.bin`);
-      writeSome(path, size, kind);
+      writeRandomFile(path, { size, seed: kind });
       const args = ['--lease', '1s'];
       const pushed = fleet.upload([path], ['--wait', '--chunk-size', String(chunk)]);
       for (let round = 0; round < 3; round++) {
@@ -158,11 +158,11 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         line,
         folder,
         machines: fleet,
-      } = await throughInterposer(({ method, nth }) =>
+      } = await throughFaultProxy(({ method, nth }) =>
         method === 'PATCH' && nth === 2 && isHeld ? { respond: () => {} } : undefined,
       );
       const path = join(folder, `${kind} handed.bin`);
-      writeSome(path, 3 * MiB, kind);
+      writeRandomFile(path, { size: 3 * MiB, seed: kind });
       const args = ['--lease', '10m'];
       const pushed = fleet.upload([path], ['--wait', '--chunk-size', '1MiB']);
       const first = fleet.worker(args);
@@ -187,7 +187,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         line,
         folder,
         machines: fleet,
-      } = await throughInterposer(({ method, nth }) =>
+      } = await throughFaultProxy(({ method, nth }) =>
         method === 'PATCH' && nth === 2
           ? {
               onBytes: (bytes) => {
@@ -198,7 +198,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
           : undefined,
       );
       const path = join(folder, `${kind} frozen.bin`);
-      writeSome(path, 60 * MiB, kind);
+      writeRandomFile(path, { size: 60 * MiB, seed: kind });
       frozen = fleet.worker(['--lease', '1s']);
       const pushed = fleet.upload([path], ['--wait', '--chunk-size', '20MiB']);
       await waitUntil(() => passed > 3 * MiB);
@@ -226,11 +226,11 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     it('a file that crashes every worker fails, other files are uploaded, and a retry uploads it', async () => {
       const folder = temporaryFolder();
       const bad = join(folder, `${kind} poison.bin`);
-      writeSome(bad, 1000, 'poison');
-      for (const n of [1, 2, 3]) writeSome(join(folder, `${kind} good ${n}.bin`), 1000, `${n}`);
+      writeRandomFile(bad, { size: 1000, seed: 'poison' });
+      for (const n of [1, 2, 3]) writeRandomFile(join(folder, `${kind} good ${n}.bin`), { size: 1000, seed: `${n}` });
       let isPoison = true;
       let worker: ReturnType<Machines['worker']> | undefined;
-      const { machines: fleet } = await throughInterposer(({ method, headers }) => {
+      const { machines: fleet } = await throughFaultProxy(({ method, headers }) => {
         const metadata = String(headers['upload-metadata']);
         const isBad = metadata.includes(Buffer.from(`${kind} poison.bin`).toString('base64'));
         return method === 'POST' && isPoison && isBad
@@ -263,12 +263,12 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
 
     it('a worker whose API key is refused exits with 4, and another worker uploads the file', async () => {
       let isRefused = true;
-      const { folder, machines: fleet } = await throughInterposer(({ method }) =>
+      const { folder, machines: fleet } = await throughFaultProxy(({ method }) =>
         method === 'POST' && isRefused
           ? respondWith(401, { error: { code: 'unauthenticated', message: 'revoked' } })
           : undefined,
       );
-      writeSome(join(folder, `${kind} key.bin`), 1000, 'key');
+      writeRandomFile(join(folder, `${kind} key.bin`), { size: 1000, seed: 'key' });
       const pushed = fleet.upload([folder], ['--wait']);
       const bad = await fleet.worker().finished;
       expect([bad.code, bad.stdout], bad.stderr).toEqual([4, '']);
@@ -281,10 +281,11 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     it('a full storage quota pauses the queue, no file fails, and uploads retry resumes it', async () => {
       let isFull = true;
       const full = respondWith(507, { error: { code: 'storage', message: 'storage is used up' } });
-      const { folder, machines: fleet } = await throughInterposer(({ method }) =>
+      const { folder, machines: fleet } = await throughFaultProxy(({ method }) =>
         method === 'POST' && isFull ? full : undefined,
       );
-      for (const n of [1, 2, 3, 4]) writeSome(join(folder, `${kind} full ${n}.bin`), 1000, `${n}`);
+      for (const n of [1, 2, 3, 4])
+        writeRandomFile(join(folder, `${kind} full ${n}.bin`), { size: 1000, seed: `${n}` });
       const pushed = fleet.upload([folder], ['--wait']);
       fleet.worker();
       const listed = async () => fleet.json(['uploads', 'ls', '--queue']);
@@ -303,9 +304,9 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const base = temporaryFolder();
       const folderOf = (name: string) => join(base, name);
       const folder = folderOf('shots');
-      const digests = writeManyFiles(folder, 30);
+      const digests = writeManyFiles(folder, { count: 30 });
       for (const name of digests.keys()) utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
-      writeManyFiles(folderOf('stale'), 30, 3_000);
+      writeManyFiles(folderOf('stale'), { count: 30, bytes: 3_000 });
       mkdirSync(folderOf('unmounted'));
       writeFileSync(join(folderOf('unmounted'), '.DS_Store'), '');
       const fleet = new Machines(service.environment, queue(), folder);
@@ -323,7 +324,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       // The disk is mounted: its worker continues on its own.
       cpSync(folder, folderOf('unmounted'), { recursive: true, preserveTimestamps: true });
       await waitUntil(() => service.completeAssets.length > 0);
-      const wrongClocks = clocksAhead(60, 600).map((clock) => worker('shots', '30s', clock));
+      const wrongClocks = clocksAheadBySeconds(60, 600).map((clock) => worker('shots', '30s', clock));
       const clockWords = `${isRefused ? paused : 'warning: '}this machine’s clock is `;
       await Promise.all(wrongClocks.map((each) => waitForStderr(each, clockWords)));
       const right = [worker('shots'), worker('shots')];
@@ -346,20 +347,20 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     it('a file that one worker cannot find does not fail while a worker that can find it is busy', async () => {
       let isHeld = true;
       const held: (() => void)[] = [];
-      const { folder, machines: fleet } = await throughInterposer(({ method }) =>
+      const { folder, machines: fleet } = await throughFaultProxy(({ method }) =>
         method === 'PATCH' && isHeld
           ? { beforeResponse: () => new Promise<void>((resolve) => held.push(resolve)) }
           : undefined,
       );
       const wrong = temporaryFolder();
-      writeSome(join(wrong, 'other.bin'), 10);
+      writeRandomFile(join(wrong, 'other.bin'), { size: 10 });
       const named = (name: string) => join(folder, `${kind} ${name}.bin`);
       const enqueue = (names: string[], args: string[] = []) =>
         fleet.run([
           ...['upload', ...names.map(named), '--jsonl', '--progress', 'none'],
           ...['--queue', '--root', `media=${folder}`, ...args],
         ]);
-      for (const name of ['first', 'second']) writeSome(named(name), 1_000, name);
+      for (const name of ['first', 'second']) writeRandomFile(named(name), { size: 1_000, seed: name });
       const worker = (root: string, ...args: string[]) =>
         fleet.run(['worker', '--root', `media=${root}`, '--transfers', '1', ...args]);
       const busy = enqueue(['first'], ['--wait']);
@@ -395,22 +396,19 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const messages = ['a newer version queued files', 'this worker has resumed'].map((words) =>
         waitForStderr(worker, words),
       );
-      await opened.queue.add('x', { version: 2, path: 'x' } as never, {
-        jobId: 'ux',
-        attempts: 10,
-      });
+      await opened.queue.add('x', { version: 2, path: 'x' } as never, { jobId: 'ux', attempts: 10 });
       await messages[0];
       expect(await opened.queue.getJobState('ux')).toBe('waiting');
       const [{ attemptsMade } = { attemptsMade: -1 }] = await opened.queue.getJobs(['waiting']);
       expect(attemptsMade).toBe(0);
       await opened.queue.remove('ux');
       await messages[1];
-      writeSome(join(folder, `${kind} known.bin`), 1_000);
+      writeRandomFile(join(folder, `${kind} known.bin`), { size: 1_000 });
       expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
     });
 
     it('a worker exits with 0 on SIGTERM while its store is down', async () => {
-      const { machines: fleet } = await throughInterposer(() => undefined);
+      const { machines: fleet } = await throughFaultProxy(() => undefined);
       const worker = fleet.worker();
       await waitForStderr(worker, 'it reads files below');
       await store.kill();
@@ -421,18 +419,18 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     });
 
     // Longer than the lease. BullMQ backs off differently on each store. Redis, the more common one, gets the longer test.
-    const [away, times] = kind === 'redis' ? [3_000, [0.2, 0.6]] : [2_000, [0.4]];
-    it(`the queue loses and duplicates no file when its store is down for ${away / 1000} s (outages: ${times.length})`, async () => {
+    const [outageMs, outageStarts] = kind === 'redis' ? [3_000, [0.2, 0.6]] : [2_000, [0.4]];
+    it(`the queue loses and duplicates no file when its store is down ${outageStarts.length} times for ${outageMs} ms`, async () => {
       const service = await FakeService.start({ latencyMs: 100 });
       const folder = join(temporaryFolder(), 'shots');
-      const digests = writeManyFiles(folder, 60, 20_000);
+      const digests = writeManyFiles(folder, { count: 60, bytes: 20_000 });
       const machines = new Machines(service.environment, queue(), folder);
       const workers = [1, 2].map(() => machines.worker(['--lease', '1500ms']));
       const pushed = machines.upload([folder], ['--wait']);
-      for (const share of times) {
-        await waitUntil(() => service.completeAssets.length >= 60 * share);
+      for (const uploadedShare of outageStarts) {
+        await waitUntil(() => service.completeAssets.length >= 60 * uploadedShare);
         await store.kill();
-        await pause(away);
+        await pause(outageMs);
         await store.start();
       }
       const { code, stderr } = await pushed.finished;

@@ -1,12 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
-import { someBytes } from './files.ts';
+import { pseudoRandomBytes } from './files.ts';
 
 /** Writes `count` different files. @returns the BLAKE3 digest of each by name */
-export function writeManyFiles(folder: string, count: number, bytes = 2_000): Map<string, string> {
+export function writeManyFiles(
+  folder: string,
+  { count, bytes = 2_000 }: { count: number; bytes?: number },
+): Map<string, string> {
   mkdirSync(folder, { recursive: true });
-  const block = someBytes(bytes, folder);
+  const block = pseudoRandomBytes(bytes, folder);
   const digests = new Map<string, string>();
   for (let n = 0; n < count; n++) {
     const name = `shot ${String(n).padStart(5, '0')}.bin`;

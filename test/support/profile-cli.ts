@@ -6,14 +6,14 @@ import { type Responder, startRecordingServer } from './recording-server.ts';
 
 /**
  * Starts a service with these responses and creates a user with a profile for it.
- * `kept` returns the field names stored in that profile.
+ * `storedFieldNames` returns the field names stored in that profile.
  */
 export async function startProfileCli(answers: Responder, names: Record<string, string> = {}) {
   const { url, requests } = await startRecordingServer(answers);
   const { cli, path } = createProfileCli(url, names);
-  const writes = () => requests.filter(({ method }) => method !== 'GET');
-  const kept = () => JSON.parse(readFileSync(path, 'utf8')).profiles.other.names;
-  return { cli, requests, writes, kept };
+  const writeRequests = () => requests.filter(({ method }) => method !== 'GET');
+  const storedFieldNames = () => JSON.parse(readFileSync(path, 'utf8')).profiles.other.names;
+  return { cli, requests, writeRequests, storedFieldNames };
 }
 
 /** Creates a user with a profile for the service at a URL, in the config file at `path`. */
@@ -21,13 +21,7 @@ export function createProfileCli(url: string, names: Record<string, string> = {}
   const cli = new Cli();
   mkdirSync(join(cli.home, 'config'));
   const path = join(cli.home, 'config/config.json');
-  const profile = {
-    baseUrl: url,
-    key: 'a-key-of-this-test',
-    keyStore: 'file',
-    workspace: workspaceUid,
-    names,
-  };
+  const profile = { baseUrl: url, key: 'a-key-of-this-test', keyStore: 'file', workspace: workspaceUid, names };
   writeFileSync(path, JSON.stringify({ current: 'other', profiles: { other: profile } }));
   return { cli, path };
 }

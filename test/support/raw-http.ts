@@ -37,17 +37,13 @@ export function rawHttp(sandbox: () => TestSandbox) {
       body: JSON.stringify(body),
     });
 
-  const create = (size: number, metadata: Record<string, string> = {}, options: RawOptions = {}) =>
+  const createUploadOfSize = (size: number, metadata: Record<string, string> = {}, options: RawOptions = {}) =>
     call('POST', '/upload/', {
       ...options,
       headers: {
         'Tus-Resumable': '1.0.0',
         'Upload-Length': String(size),
-        'Upload-Metadata': Object.entries({
-          filename: 'a.bin',
-          workspace_uid: sandbox().workspace,
-          ...metadata,
-        })
+        'Upload-Metadata': Object.entries({ filename: 'a.bin', workspace_uid: sandbox().workspace, ...metadata })
           .map(([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`)
           .join(','),
         ...options.headers,
@@ -74,13 +70,13 @@ export function rawHttp(sandbox: () => TestSandbox) {
   const upload = async (path: string, metadata: Record<string, string> = {}) => {
     const bytes = readFileSync(path);
     const filename = path.split('/').at(-1) as string;
-    const created = await create(bytes.length, { filename, ...metadata });
+    const created = await createUploadOfSize(bytes.length, { filename, ...metadata });
     const { asset_uid, location } = (await created.json()) as Record<string, string>;
     await patch(location as string, 0, bytes);
-    return processed(asset_uid as string);
+    return waitUntilProcessed(asset_uid as string);
   };
 
-  const processed = async (uid: string) => {
+  const waitUntilProcessed = async (uid: string) => {
     for (const deadline = Date.now() + hangMs; Date.now() < deadline; ) {
       const isProcessed = sandbox().afterProcessing(uid);
       const asset = await (await call('GET', `/assets/${uid}/`)).json();
@@ -91,11 +87,11 @@ export function rawHttp(sandbox: () => TestSandbox) {
     throw new Error(`asset ${uid} is not processed`);
   };
 
-  const player = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();
+  const fetchPlayer = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();
 
   /** Fetches playback info like a player page: with a token and without an API key. */
-  const playbackInfo = async (uid: string) => {
-    const { playback_token } = await player(uid);
+  const fetchPlaybackInfo = async (uid: string) => {
+    const { playback_token } = await fetchPlayer(uid);
     const response = await call('POST', '/playback/info/', {
       key: '',
       headers: { 'content-type': 'application/json' },
@@ -104,19 +100,20 @@ export function rawHttp(sandbox: () => TestSandbox) {
     return response.json();
   };
 
-  const watchUrl = async (uid: string) => `${sandbox().url}/watch/${uid}?token=${(await player(uid)).playback_token}`;
+  const watchUrl = async (uid: string) =>
+    `${sandbox().url}/watch/${uid}?token=${(await fetchPlayer(uid)).playback_token}`;
 
   return {
     call,
     send,
-    create,
+    createUploadOfSize,
     patch,
     head,
     offsetOf,
     upload,
-    processed,
-    player,
-    playbackInfo,
+    waitUntilProcessed,
+    fetchPlayer,
+    fetchPlaybackInfo,
     watchUrl,
   };
 }

@@ -27,8 +27,8 @@ export type TestSandbox = Sandbox & {
  */
 export const isStrict = process.env.MEDIACTL_TEST_STRICT === '1';
 
-/** Returns `seen`, or `instead` in strict mode, which omits fields that the specification does not show. */
-export const unlessStrict = <T>(seen: T, instead: T): T => (isStrict ? instead : seen);
+/** Returns the value to expect: strict mode omits fields that the specification does not show. */
+export const forSandboxMode = <T>({ normal, strict }: { normal: T; strict: T }): T => (isStrict ? strict : normal);
 
 function killGroup(leader: number): void {
   try {

@@ -28,8 +28,7 @@ export class Screen {
   constructor(
     command: readonly string[] | string,
     environment: Record<string, string | undefined>,
-    columns: number,
-    rows = 40,
+    { columns, rows = 40 }: { columns: number; rows?: number },
   ) {
     this.#device = join(temporaryFolder(), 'tty');
     this.#rows = rows;

@@ -1,5 +1,11 @@
 import { type FakeAsset, offsetOf } from './fake-library.ts';
-import { after, cut, refuse, type ServiceFault, type ServiceRequest } from './fake-service.ts';
+import {
+  dropConnection,
+  handleThen,
+  respondWithError,
+  type ServiceFault,
+  type ServiceRequest,
+} from './fake-service.ts';
 import type { StubResponse } from './recording-server.ts';
 
 type Faults = Record<string, ServiceFault>;
@@ -16,29 +22,33 @@ const respondAssetUid = ({ body, ...response }: StubResponse): StubResponse => (
 });
 /** Creates a fault that acknowledges the received bytes with other headers. */
 const acknowledge = (headersOf: (asset: FakeAsset) => Record<string, string>): ServiceFault =>
-  after((_, { asset }) => ({ status: 204, headers: headersOf(asset) }));
-const rateLimit = refuse(429, { 'retry-after': '2' });
+  handleThen((_, { asset }) => ({ status: 204, headers: headersOf(asset) }));
+const rateLimit = respondWithError(429, { 'retry-after': '2' });
 const firstHalf = (bytes: Buffer) => bytes.subarray(0, Math.ceil(bytes.length / 2));
 const flipFirstBit = (bytes: Buffer) => Buffer.from(bytes.map((byte, at) => (at === 0 ? byte ^ 1 : byte)));
 
-const unavailable: Faults = { cut, gateway: badGateway, 'internal error': refuse(500) };
-const unavailableAsset: Faults = { ...unavailable, 'rate limit': rateLimit, 'not found at first': refuse(404) };
+const unavailable: Faults = { cut: dropConnection, gateway: badGateway, 'internal error': respondWithError(500) };
+const unavailableAsset: Faults = {
+  ...unavailable,
+  'rate limit': rateLimit,
+  'not found at first': respondWithError(404),
+};
 
 /** Faults by operation and name. Each occurs with some real service, gateway or network. */
 const faults: Record<'create' | 'look' | 'send' | 'list' | 'get', Faults> = {
   create: {
     'storage unavailable': () => ({ status: 503, body: 'storage is not configured' }),
-    'cut before': cut,
-    'cut after': after(cut),
+    'cut before': dropConnection,
+    'cut after': handleThen(dropConnection),
     'gateway before': badGateway,
-    'gateway after': after(badGateway),
-    'internal error before': refuse(500),
-    'internal error after': after(() => ({ status: 500, body: { detail: 'a defect' } })),
+    'gateway after': handleThen(badGateway),
+    'internal error before': respondWithError(500),
+    'internal error after': handleThen(() => ({ status: 500, body: { detail: 'a defect' } })),
     'rate limit': rateLimit,
-    'key refused': refuse(401),
-    'location header only': after(respondAssetUid),
-    'no location': after((reply) => ({ ...respondAssetUid(reply), headers: {} })),
-    'session lost after creation': after((reply, { service }) => {
+    'key refused': respondWithError(401),
+    'location header only': handleThen(respondAssetUid),
+    'no location': handleThen((reply) => ({ ...respondAssetUid(reply), headers: {} })),
+    'session lost after creation': handleThen((reply, { service }) => {
       service.sessions.clear();
       return reply;
     }),
@@ -57,24 +67,24 @@ const faults: Record<'create' | 'look' | 'send' | 'list' | 'get', Faults> = {
     },
   },
   send: {
-    'cut before': cut,
+    'cut before': dropConnection,
     'cut halfway': async ({ act }) => void (await act(firstHalf)),
-    'cut after': after(cut),
-    'gateway after': after(badGateway),
-    'internal error before': refuse(500),
-    'internal error after': after(() => ({ status: 503, body: { error: 'busy' } })),
-    'locked by a dropped connection': refuse(423),
-    'too early': refuse(425),
-    'chunk checksum mismatch': refuse(460),
+    'cut after': handleThen(dropConnection),
+    'gateway after': handleThen(badGateway),
+    'internal error before': respondWithError(500),
+    'internal error after': handleThen(() => ({ status: 503, body: { error: 'busy' } })),
+    'locked by a dropped connection': respondWithError(423),
+    'too early': respondWithError(425),
+    'chunk checksum mismatch': respondWithError(460),
     'rate limit': rateLimit,
-    'key refused': refuse(401),
-    'quota exceeded': refuse(402),
+    'key refused': respondWithError(401),
+    'quota exceeded': respondWithError(402),
     'another offset': ({ asset }) => ({ status: 409, headers: offsetOf(asset) }),
     'session lost before': ({ service }) => {
       service.sessions.clear();
-      return refuse(404)();
+      return respondWithError(404)();
     },
-    'session lost after': after((_, { service }) => void service.sessions.clear()),
+    'session lost after': handleThen((_, { service }) => void service.sessions.clear()),
     'no offset': acknowledge(() => ({})),
     'offset beyond the sent bytes': acknowledge(({ size }) => ({ 'upload-offset': String(size + 1) })),
     'no checksum': acknowledge(offsetOf),

@@ -34,7 +34,7 @@ export function changeState(stateDir: string, sql: string, ...values: (string | 
 }
 
 /** Returns the stored text of each unfinished upload by id, without mere locks. */
-export const entryTexts = (stateDir: string): Map<string, string> =>
+export const storedUploadTexts = (stateDir: string): Map<string, string> =>
   new Map(
     queryState(stateDir, `SELECT id, entry FROM uploads WHERE ${isUnfinished} AND entry IS NOT NULL`).map(
       ({ id, entry }) => [id, entry],
@@ -42,11 +42,11 @@ export const entryTexts = (stateDir: string): Map<string, string> =>
   );
 
 /** Returns the unfinished uploads, parsed. */
-export const readEntries = (stateDir: string): StoredEntry[] =>
-  [...entryTexts(stateDir).values()].map((text) => JSON.parse(text));
+export const readStoredUploads = (stateDir: string): StoredEntry[] =>
+  [...storedUploadTexts(stateDir).values()].map((text) => JSON.parse(text));
 
 /** Replaces the stored text of an upload, or stores it if there is none. */
-export function writeEntryText(stateDir: string, id: string, text: string): void {
+export function writeStoredUploadText(stateDir: string, id: string, text: string): void {
   withDatabase(stateDir, (database) => {
     const { changes } = database.prepare(`UPDATE uploads SET entry = ? WHERE id = ? AND ${isUnfinished}`).run(text, id);
     if (changes === 0)
@@ -55,8 +55,8 @@ export function writeEntryText(stateDir: string, id: string, text: string): void
 }
 
 /** Changes the parsed entry of an upload. */
-export function changeEntry(stateDir: string, id: string, change: (entry: StoredEntry) => StoredEntry): void {
-  const entry = change(JSON.parse(entryTexts(stateDir).get(id) ?? '{}'));
+export function changeStoredUpload(stateDir: string, id: string, change: (entry: StoredEntry) => StoredEntry): void {
+  const entry = change(JSON.parse(storedUploadTexts(stateDir).get(id) ?? '{}'));
   withDatabase(stateDir, (database) =>
     database
       .prepare(`UPDATE uploads SET entry = ?, state = ? WHERE id = ? AND ${isUnfinished}`)

@@ -63,7 +63,7 @@ export class SyncedState {
   }
 
   /** Returns a file as it is after the power failure: each unsynced change is applied or dropped at random. */
-  after(path: string, random: Random): Buffer {
+  contentAfterPowerLoss(path: string, random: Random): Buffer {
     const { synced, unsynced } = this.#file(path);
     const file = { synced, unsynced: [] };
     for (const change of unsynced) if (random.chance(0.5)) apply(file, change);

@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { Cli, type CliOptions } from './cli.ts';
-import { optionalClock } from './clock.ts';
-import { writeSome } from './files.ts';
-import { type Fault, type InterposedRequest, Interposer, respondWith } from './interposer.ts';
+import { acceleratedClockInProcess } from './clock.ts';
+import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from './fault-proxy.ts';
+import { writeRandomFile } from './files.ts';
 import { startSandbox, type TestSandbox } from './sandbox.ts';
-import { entryTexts, readEntries } from './state-database.ts';
+import { readStoredUploads, storedUploadTexts } from './state-database.ts';
 
 /** Small chunks, so that small files have several of them. */
 export const chunkBytes = 64 * 1024;
 const chunk = ['--chunk-size', '64KiB'];
 
-type FaultPlan = (seen: InterposedRequest) => Fault | undefined;
+type FaultPlan = (seen: ProxiedRequest) => Fault | undefined;
 
 /** Fixture of uploader tests: one sandbox per test file; a new user with a file of five chunks per test. */
 class UploadFixture {
@@ -20,42 +20,38 @@ class UploadFixture {
   cli!: Cli;
   path = '';
   bytes: Buffer = Buffer.alloc(0);
-  /** Selects the fault of each request through `interposer`, if any. */
+  /** Selects the fault of each request through `faultProxy`, if any. */
   fault: FaultPlan = () => undefined;
-  /** Interposer before the sandbox; one for all runs of a test, since stored uploads depend on its URL. */
-  interposer!: Interposer;
+  /** Proxy before the sandbox; one for all runs of a test, since stored uploads depend on its URL. */
+  faultProxy!: FaultProxy;
 
   async setUp(): Promise<void> {
     this.cli = new Cli();
     this.path = join(this.cli.home, `rushes-${basename(this.cli.home)}.bin`);
-    this.bytes = writeSome(this.path, 4 * chunkBytes + 1000, this.path);
+    this.bytes = writeRandomFile(this.path, { size: 4 * chunkBytes + 1000, seed: this.path });
     this.fault = () => undefined;
-    this.interposer = await this.startInterposer((seen) => this.fault(seen));
+    this.faultProxy = await this.startFaultProxy((seen) => this.fault(seen));
   }
 
-  environment(url = this.interposer.url) {
-    return {
-      MEDIACTL_API_KEY: this.sandbox.key,
-      MEDIACTL_BASE_URL: url,
-      MEDIACTL_WORKSPACE: this.sandbox.workspace,
-    };
+  environment(url = this.faultProxy.url) {
+    return { MEDIACTL_API_KEY: this.sandbox.key, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: this.sandbox.workspace };
   }
 
-  startInterposer(plan: FaultPlan): Promise<Interposer> {
-    return Interposer.start(this.sandbox.url, plan);
+  startFaultProxy(plan: FaultPlan): Promise<FaultProxy> {
+    return FaultProxy.start(this.sandbox.url, plan);
   }
 
-  /** Uploads the file through `interposer`, on a fast clock by default. */
+  /** Uploads the file through `faultProxy`, on a fast clock by default. */
   async upload(args: string[] = [], options: CliOptions = {}) {
     const ran = await this.run(['upload', this.path, '--json', ...chunk, ...args], options);
     const [record] = ran.stdout ? JSON.parse(ran.stdout) : [];
     return { ...ran, record };
   }
 
-  /** Runs any command through `interposer`, on a fast clock by default. */
+  /** Runs any command through `faultProxy`, on a fast clock by default. */
   run(args: string[], options: CliOptions = {}) {
     return this.cli.run(args, {
-      clock: optionalClock(),
+      clock: acceleratedClockInProcess(),
       ...options,
       environment: { ...this.environment(), ...options.environment },
     });
@@ -93,12 +89,12 @@ class UploadFixture {
 
   /** Returns the ids of the unfinished uploads. */
   unfinishedIds(): string[] {
-    return [...entryTexts(this.stateDir).keys()];
+    return [...storedUploadTexts(this.stateDir).keys()];
   }
 
   /** Returns the stored entry of the only unfinished upload. */
   storedEntry() {
-    const [entry, ...others] = readEntries(this.stateDir);
+    const [entry, ...others] = readStoredUploads(this.stateDir);
     expect(others).toEqual([]);
     return entry;
   }
@@ -109,8 +105,8 @@ class UploadFixture {
     expect(this.unfinishedIds()).toEqual([]);
   }
 
-  patchRequests(): InterposedRequest[] {
-    return this.interposer.requests.filter(({ method }) => method === 'PATCH');
+  patchRequests(): ProxiedRequest[] {
+    return this.faultProxy.requests.filter(({ method }) => method === 'PATCH');
   }
 
   /** Interrupts an upload after two chunks. @returns its id */
@@ -120,8 +116,8 @@ class UploadFixture {
     const { code } = await this.upload();
     expect(code).toBe(7);
     this.fault = () => undefined;
-    this.interposer.requests.length = 0;
-    return readEntries(this.stateDir).find(({ path }) => path === this.path).id;
+    this.faultProxy.requests.length = 0;
+    return readStoredUploads(this.stateDir).find(({ path }) => path === this.path).id;
   }
 }
 

@@ -14,10 +14,10 @@ import type { Receipts } from '../../src/client/upload/store/receipts.ts';
 import type { OpenEntry, Orphan, UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
 import type { Clock } from '../../src/contract/clock.ts';
-import { fastClock } from './clock.ts';
+import { acceleratedClock } from './clock.ts';
 import { errorInTable, seenError } from './errors.ts';
 import { FakeService } from './fake-service.ts';
-import { writeSome } from './files.ts';
+import { writeRandomFile } from './files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /* The test suite of every store with which an upload survives a crash. */
@@ -62,7 +62,7 @@ const fileName = 'day 1.mov';
 
 function createFile(service: FakeService, size: number): TestFile {
   const path = join(realpathSync(temporaryFolder()), fileName);
-  const bytes = writeSome(path, size, path);
+  const bytes = writeRandomFile(path, { size, seed: path });
   const id = uploadIdOf({ path, workspace, identity: path }, new URL(service.url));
   return { path, id, bytes, blake3: Buffer.from(blake3(bytes)).toString('hex') };
 }
@@ -74,7 +74,7 @@ async function uploadOnce(
   { store, receipts }: StoreProcess,
 ): Promise<TestUpload> {
   const transport = new Transport({
-    clock: fastClock(),
+    clock: acceleratedClock(),
     userAgent: 'test',
     requestTimeoutMs: 1_000_000,
     maxWaitMs: 600_000,
@@ -132,7 +132,8 @@ async function uploadOnce(
 /** Lists the entries of a store of this machine. A queue's worker reads the entry of its own job only. */
 const listEntries = async (store: UploadStore) => (store instanceof LocalUploadStore ? store.list() : undefined);
 
-type Moment = 'before' | 'after';
+/** The write to the store at which a process dies, counted from 1. */
+type Death = { moment: 'before' | 'after'; write: number };
 type CallKind = 'read' | 'write' | 'release';
 
 /** Wraps each call of a store. */
@@ -163,17 +164,17 @@ type MortalStore = {
 };
 
 /**
- * Wraps a store for a process that dies at the n-th write: just before it takes effect, or once it has. Every later
+ * Wraps a store for a process that dies at a write: just before it takes effect, or once it has. Every later
  * call fails, and locks stay.
  */
-function dieAtWrite(store: UploadStore, n: number, moment: Moment): MortalStore {
+function dieAtWrite(store: UploadStore, { moment, write }: Death): MortalStore {
   let calls = 0;
   let isDead = false;
   const pending: Promise<unknown>[] = [];
   const around = async <T>(call: () => Promise<T>, kind: CallKind): Promise<T | undefined> => {
     if (isDead && kind === 'release') return undefined;
     if (isDead) throw new Error('the process is dead');
-    const isLast = kind === 'write' && ++calls === n;
+    const isLast = kind === 'write' && ++calls === write;
     if (isLast) isDead = true;
     if (isLast && moment === 'before') throw new Error('the process died');
     const result = call();
@@ -195,11 +196,11 @@ function dieAtWrite(store: UploadStore, n: number, moment: Moment): MortalStore 
 }
 
 /** Wraps a store so that `work` is done just before the n-th write. Later writes wait for it too. */
-function interruptAtWrite(store: UploadStore, n: number, work: () => Promise<unknown>): UploadStore {
+function interruptAtWrite(store: UploadStore, nthWrite: number, work: () => Promise<unknown>): UploadStore {
   let calls = 0;
   let working: Promise<unknown> | undefined;
   return wrapStore(store, async (call, kind) => {
-    if (kind === 'write' && ++calls === n) working = work();
+    if (kind === 'write' && ++calls === nthWrite) working = work();
     if (kind === 'write') await working;
     return call();
   });
@@ -222,6 +223,8 @@ const session = {
   expiresAt: '2026-02-04T04:05:06.789Z',
 };
 const digest = 'ab'.repeat(32);
+/** The write of an upload that stores its new session. */
+const sessionWrite = 2;
 
 /** An upload in each state. */
 const entries: [name: string, entry: UploadEntry][] = [
@@ -306,10 +309,10 @@ export function testUploadStore(
     await killStoreProcess(storeProcess);
     return result;
   };
-  const uploadAndDie = async (service: FakeService, file: TestFile, n: number, moment: Moment) => {
+  const uploadAndDie = async (service: FakeService, file: TestFile, death: Death) => {
     let mortal: MortalStore | undefined;
     const result = await uploadAndEnd(service, file, (store) => {
-      mortal = dieAtWrite(store, n, moment);
+      mortal = dieAtWrite(store, death);
       return mortal;
     });
     return { ...result, calls: mortal?.calls, isDead: mortal?.isDead };
@@ -391,20 +394,20 @@ export function testUploadStore(
     it.each(sizes)('an upload of %s makes %i writes to the store', async (_what, writes, size) => {
       const service = await FakeService.start();
       const file = createFile(service, size);
-      const { error, calls, isDead } = await uploadAndDie(service, file, writes + 1, 'before');
+      const { error, calls, isDead } = await uploadAndDie(service, file, { moment: 'before', write: writes + 1 });
       expect({ error, calls, isDead }).toEqual({ error: undefined, calls: writes, isDead: false });
       expectOneComplete(service, file);
     });
 
     it.each(crashCases)(
       'an upload of %s that is killed %s write %i resumes and leaves one complete asset',
-      async (_what, moment, n, size) => {
+      async (_what, moment, write, size) => {
         const service = await FakeService.start();
         const file = createFile(service, size);
-        const first = await uploadAndDie(service, file, n, moment);
+        const first = await uploadAndDie(service, file, { moment, write });
         expect(first.isDead).toBe(true);
         expect(first.error).toBeDefined();
-        const hasSession = n > 2 || (n === 2 && moment === 'after');
+        const hasSession = write > sessionWrite || (write === sessionWrite && moment === 'after');
         const [firstAssetUid] = [...service.assets.keys()];
         const second = await uploadAndEnd(service, file);
         expect(second.error).toBeUndefined();
@@ -413,13 +416,13 @@ export function testUploadStore(
         expect(service.completeAssets.map(({ uid }) => uid)).toEqual([assetUid]);
         if (hasSession) expect(assetUid).toBe(firstAssetUid);
         // Only what was created and not yet recorded is created again, and what it left is named.
-        const isLost = n === 2 && moment === 'before';
+        const isLost = write === sessionWrite && moment === 'before';
         expect(service.assets.size).toBe(isLost ? 2 : 1);
         expectOrphansNamed(service, second);
-        const requestsBefore = service.requests;
+        const requestsBefore = service.requestCount;
         const third = await uploadAndEnd(service, file);
         expect(third).toMatchObject({ error: undefined, uploaded: { assetUid, bytesSent: 0, blake3: file.blake3 } });
-        if (!adapter.isQueue) expect(service.requests).toBe(requestsBefore); // its receipt shows it
+        if (!adapter.isQueue) expect(service.requestCount).toBe(requestsBefore); // its receipt shows it
         expectOneComplete(service, file);
         const remainingEntry = await (await openStoreProcess(file.id)).store.read(file.id);
         expect(remainingEntry?.state).toBe(adapter.isQueue ? 'whole' : undefined);
@@ -433,7 +436,7 @@ export function testUploadStore(
       let result: TestUpload | undefined;
       for (; !result?.uploaded || result.error; runs++) {
         if (runs > 20) throw new Error('it does not end');
-        result = await uploadAndDie(service, file, 3, runs % 2 === 0 ? 'after' : 'before');
+        result = await uploadAndDie(service, file, { moment: runs % 2 === 0 ? 'after' : 'before', write: 3 });
       }
       expect(runs).toBeGreaterThan(2);
       expect(service.assets.size).toBe(1);
@@ -444,12 +447,12 @@ export function testUploadStore(
   describe('concurrent processes', () => {
     it.each(writeCases)(
       'two processes that upload %s, the second from write %i of the first, create one complete asset',
-      async (_what, n, size) => {
+      async (_what, nthWrite, size) => {
         const service = await FakeService.start();
         const file = createFile(service, size);
         let secondUpload: ReturnType<typeof uploadAndEnd> | undefined;
         const first = await uploadAndEnd(service, file, (store) => ({
-          store: interruptAtWrite(store, n, () => {
+          store: interruptAtWrite(store, nthWrite, () => {
             secondUpload = uploadAndEnd(service, file);
             return secondUpload;
           }),
@@ -465,7 +468,7 @@ export function testUploadStore(
             : [undefined, expect.objectContaining({ code: 'upload_in_progress' })],
         );
         expectOneComplete(service, file);
-        expect(service.assets.size).toBe(adapter.isQueue && n === 2 ? 2 : 1);
+        expect(service.assets.size).toBe(adapter.isQueue && nthWrite === sessionWrite ? 2 : 1);
         expectOrphansNamed(service, second);
       },
     );

@@ -44,10 +44,10 @@ async function listItems(
   { sendsTotal = true, limit = undefined as number | undefined, itemsAddedPerPage = 0, growingPages = 1e9 } = {},
 ) {
   let items: WalkedItem[] = Array.from({ length: size }, (_, n) => ({ uid: String(n) }));
-  const requests: [number, number][] = [];
+  const requests: string[] = [];
   const listedUids: string[] = [];
   const fetchPage = async (pageSize: number, offset: number) => {
-    requests.push([pageSize, offset]);
+    requests.push(`${pageSize} from ${offset}`);
     const page = {
       items: items.slice(offset, offset + pageSize),
       ...(sendsTotal && { count: items.length }),
@@ -65,30 +65,17 @@ async function listItems(
 }
 
 it('paging stops after the first page that is not full, with or without a total count', async () => {
-  // Each request is [limit, offset]. After a full page another one is requested, even if the total is reached.
-  expect((await listItems(200)).requests).toEqual([
-    [100, 0],
-    [100, 100],
-    [100, 200],
-  ]);
-  expect((await listItems(150)).requests).toEqual([
-    [100, 0],
-    [100, 100],
-  ]);
+  // After a full page another one is requested, even if the total is reached.
+  expect((await listItems(200)).requests).toEqual(['100 from 0', '100 from 100', '100 from 200']);
+  expect((await listItems(150)).requests).toEqual(['100 from 0', '100 from 100']);
   expect((await listItems(200, { sendsTotal: false })).requests).toEqual([
-    [100, 0],
-    [100, 100],
-    [100, 200],
+    '100 from 0',
+    '100 from 100',
+    '100 from 200',
   ]);
-  expect((await listItems(150, { sendsTotal: false })).requests).toEqual([
-    [100, 0],
-    [100, 100],
-  ]);
-  expect((await listItems(0)).requests).toEqual([[100, 0]]);
-  expect((await listItems(500, { limit: 120 })).requests).toEqual([
-    [100, 0],
-    [20, 100],
-  ]);
+  expect((await listItems(150, { sendsTotal: false })).requests).toEqual(['100 from 0', '100 from 100']);
+  expect((await listItems(0)).requests).toEqual(['100 from 0']);
+  expect((await listItems(500, { limit: 120 })).requests).toEqual(['100 from 0', '20 from 100']);
 });
 
 it('paging drops duplicates that appear when new items shift the offsets', async () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openChecksum, openWasmChecksum, parseDigest } from '../../src/client/upload/sources/checksum.ts';
-import { b3sum, someBytes } from '../support/files.ts';
+import { b3sum, pseudoRandomBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // BLAKE3's official test vectors: the input is 0, 1, 2 … 250, 0, 1 …
@@ -33,7 +33,7 @@ describe.each([
 
   it('the BLAKE3 digest of 3 MB equals the output of b3sum', { tags: 'b3sum' }, async () => {
     const path = join(temporaryFolder(), 'bytes');
-    const bytes = someBytes(3_000_000);
+    const bytes = pseudoRandomBytes(3_000_000);
     writeFileSync(path, bytes);
     const b3sumDigest = b3sum(path);
     const hash = await openHash();

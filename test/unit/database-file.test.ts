@@ -9,7 +9,7 @@ import { Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { bundle } from '../support/bundle.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { inherited } from '../support/environment.ts';
 import { errorInTable, seenError } from '../support/errors.ts';
 import { openDatabase } from '../support/sqlite.ts';
@@ -125,7 +125,10 @@ describe('concurrent access to the state database', () => {
   it('a change retries without blocking while another program locks the state database, and runs once', async () => {
     const folder = temporaryFolder();
     const warnings: string[] = [];
-    const database = await openState(folder, { clock: fastClock(10), warn: (message) => warnings.push(message) });
+    const database = await openState(folder, {
+      clock: acceleratedClock({ speed: 10 }),
+      warn: (message) => warnings.push(message),
+    });
     expect(await database.selectFirst('PRAGMA busy_timeout')).toMatchObject({ timeout: 0 });
     const otherProgram = openDatabase(databaseFile(folder));
     onTestFinished(() => void otherProgram.close());

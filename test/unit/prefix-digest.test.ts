@@ -3,14 +3,14 @@ import { blake3 } from '@napi-rs/blake-hash';
 import { expect, it, onTestFinished } from 'vitest';
 import { PrefixDigest } from '../../src/client/upload/sources/checksum.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
-import { writeSome } from '../support/files.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const fileSize = 3 * 1024 * 1024 + 17;
 
 async function openPrefixDigest() {
   const path = join(temporaryFolder(), 'file.bin');
-  const bytes = writeSome(path, fileSize);
+  const bytes = writeRandomFile(path, { size: fileSize });
   const source = await FileSource.open(path);
   onTestFinished(() => source.close());
   return { bytes, prefixDigest: await PrefixDigest.open(source) };

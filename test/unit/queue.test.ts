@@ -382,7 +382,7 @@ describe('workers', { tags: 'postgresql' }, () => {
     await server.end();
   });
   /** Returns dependencies with a clock that is ahead of the store's. */
-  const depsWithClockOffset = async (aheadMs: number) => {
+  const depsWithClock = async ({ aheadMs }: { aheadMs: number }) => {
     const offsetMs = (await client.store.now()) - systemClock.now() + aheadMs;
     return {
       roots: await Roots.open([], '/'),
@@ -394,8 +394,8 @@ describe('workers', { tags: 'postgresql' }, () => {
   };
 
   it('a worker fails its self-check when its clock differs from the store by over a quarter of the lease', async () => {
-    await runSelfCheck(client, await depsWithClockOffset(5_000));
-    expect(await runSelfCheck(client, await depsWithClockOffset(-10_000)).catch(seenError)).toEqual({
+    await runSelfCheck(client, await depsWithClock({ aheadMs: 5_000 }));
+    expect(await runSelfCheck(client, await depsWithClock({ aheadMs: -10_000 })).catch(seenError)).toEqual({
       code: 'clock_skew',
       exit: 2,
       hint: 'synchronize both clocks with NTP',
@@ -403,7 +403,7 @@ describe('workers', { tags: 'postgresql' }, () => {
   });
 
   it('a worker that pauses after repeated failures aborts its current uploads', async () => {
-    const health = new WorkerHealth(client, await depsWithClockOffset(0));
+    const health = new WorkerHealth(client, await depsWithClock({ aheadMs: 0 }));
     const signal = await health.waitUntilHealthy(new AbortController().signal);
     for (let failures = 0; failures < 10; failures++) health.onFailure(parseFailure('the disk is slow'));
     expect(seenError(signal.reason)).toEqual(errorInTable('worker_paused'));
@@ -417,10 +417,10 @@ describe('Redis', { tags: 'redis-server' }, () => {
     onConnectionChange: () => {},
     checksWriteAccess: true,
   };
-  const storeInfoOrError = async (options: string[], user = '') => {
-    const server = await startRedis(options);
+  const connectToRedis = async (redisOptions: string[], { password = '' } = {}) => {
+    const server = await startRedis(redisOptions);
     try {
-      const address = server.address.replace('//', `//${user}`);
+      const address = server.address.replace('//', `//${password && `:${password}@`}`);
       const client = await openQueueClient(parseQueueAddress('', address), tools);
       await client.close();
       return client.storeInfo;
@@ -436,9 +436,9 @@ describe('Redis', { tags: 'redis-server' }, () => {
   it('a Redis with a password refuses a missing or wrong password and accepts the right one', async () => {
     const options = ['--requirepass', 'a-secret-of-redis'];
     const refusal = errorInTable('queue_refused');
-    expect(await storeInfoOrError(options)).toEqual(refusal);
-    expect(await storeInfoOrError(options, ':another-secret@')).toEqual(refusal);
-    expect(await storeInfoOrError(options, ':a-secret-of-redis@')).toMatchObject({
+    expect(await connectToRedis(options)).toEqual(refusal);
+    expect(await connectToRedis(options, { password: 'another-secret' })).toEqual(refusal);
+    expect(await connectToRedis(options, { password: 'a-secret-of-redis' })).toMatchObject({
       durabilityWarning: undefined,
     });
   });
@@ -449,14 +449,14 @@ describe('Redis', { tags: 'redis-server' }, () => {
       exit: 2,
       hint: 'set maxmemory-policy noeviction in redis.conf, or use a separate Redis',
     };
-    expect(await storeInfoOrError(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refusal);
+    expect(await connectToRedis(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refusal);
   });
 
   it('a Redis without an append-only file causes a durability warning, and one with it does not', async () => {
-    expect(await storeInfoOrError(['--appendonly', 'no'])).toMatchObject({
+    expect(await connectToRedis(['--appendonly', 'no'])).toMatchObject({
       server: expect.stringMatching(/^redis \d/),
       durabilityWarning: expect.stringContaining('AOF is off'),
     });
-    expect(await storeInfoOrError([])).toMatchObject({ durabilityWarning: undefined });
+    expect(await connectToRedis(['--appendonly', 'yes'])).toMatchObject({ durabilityWarning: undefined });
   });
 });

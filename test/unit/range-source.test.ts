@@ -7,9 +7,9 @@ import { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { type RangeOptions, RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
-import { fastClock } from '../support/clock.ts';
-import { type FileRequest, FileServer, type FileServerFault } from '../support/file-server.ts';
-import { someBytes } from '../support/files.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { type FileRequest, FileServer, type FileServerFault, faultsInOrder } from '../support/file-server.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { createLatch } from '../support/latch.ts';
 
@@ -17,11 +17,11 @@ const MiB = 1024 * 1024;
 const size = 300_000;
 
 /** Creates a transport with an API key, which no file server may receive. */
-function transportFor(baseUrl: string, requestTimeoutMs = 5_000): Transport {
+function transportFor(baseUrl: string, { requestTimeoutMs = 5_000 } = {}): Transport {
   const transport = new Transport({
     baseUrl: new URL(baseUrl),
     apiKey: 'a-key',
-    clock: fastClock(),
+    clock: acceleratedClock(),
     userAgent: 'test',
     requestTimeoutMs,
     maxWaitMs: 600_000,
@@ -32,7 +32,7 @@ function transportFor(baseUrl: string, requestTimeoutMs = 5_000): Transport {
 
 const openSource = (url: string, options?: RangeOptions) => RangeSource.open(url, transportFor(url), options);
 
-async function startServerAndOpen(bytes = someBytes(size)) {
+async function startServerAndOpen(bytes = pseudoRandomBytes(size)) {
   const server = await FileServer.start(bytes);
   return { server, source: await openSource(server.url) };
 }
@@ -62,7 +62,7 @@ const respondWithStatus = (status: number, body = '', headers: Record<string, st
 
 describe('unchanged files', () => {
   it.each([0, 1, 5, 3 * MiB])('a remote file of %d bytes is read as a whole and in ranges', async (sizeBytes) => {
-    const { server, source } = await startServerAndOpen(someBytes(sizeBytes));
+    const { server, source } = await startServerAndOpen(pseudoRandomBytes(sizeBytes));
     expect(source.identity).toEqual({ sizeBytes, mtimeNs: '1772532000000000000', validator: server.etag });
     expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
     const half = Math.floor(sizeBytes / 2);
@@ -102,7 +102,7 @@ describe('unchanged files', () => {
   });
 
   it('range requests send If-Unmodified-Since when the ETag is weak', async () => {
-    const server = await FileServer.start(someBytes(size));
+    const server = await FileServer.start(pseudoRandomBytes(size));
     server.fault = () => ({ headers: { etag: `W/${server.etag}` } });
     const source = await openSource(server.url);
     expect(source.identity).not.toHaveProperty('validator');
@@ -112,7 +112,7 @@ describe('unchanged files', () => {
   });
 
   it('the file name and content type come from the response headers of the file server', async () => {
-    const server = await FileServer.start(someBytes(10));
+    const server = await FileServer.start(pseudoRandomBytes(10));
     const source = await openSource(server.url);
     expect([source.fileName, source.contentType]).toEqual(['day 1.mp4', 'video/mp4']);
     server.fault = () => ({
@@ -130,8 +130,13 @@ describe('unchanged files', () => {
 describe('failed connections', () => {
   it('a read resumes at the byte where the connection broke or the server failed', async () => {
     const { server, source } = await startServerAndOpen();
-    server.fault = ({ nth }) =>
-      [{}, { cutAfterBytes: 100_000 }, respondWithStatus(503), { cutAfterBytes: 1 }, respondWithStatus(502)][nth - 1];
+    server.fault = faultsInOrder([
+      {},
+      { cutAfterBytes: 100_000 },
+      respondWithStatus(503),
+      { cutAfterBytes: 1 },
+      respondWithStatus(502),
+    ]);
     const { bytes, error } = await readAll(source);
     expect(error).toBeUndefined();
     expect(bytes.equals(server.bytes)).toBe(true);
@@ -149,8 +154,8 @@ describe('failed connections', () => {
   });
 
   it('a read times out after four attempts in which the server only drips bytes', async () => {
-    const server = await FileServer.start(someBytes(size));
-    const source = await RangeSource.open(server.url, transportFor(server.url, 50));
+    const server = await FileServer.start(pseudoRandomBytes(size));
+    const source = await RangeSource.open(server.url, transportFor(server.url, { requestTimeoutMs: 50 }));
     server.fault = ({ nth, headers }) =>
       nth === 1
         ? undefined
@@ -169,20 +174,20 @@ describe('failed connections', () => {
 
   it('a response shorter than the requested range is followed by a request for the rest', async () => {
     const { server, source } = await startServerAndOpen();
-    const sendOnly = (from: number, to: number): FileServerFault => ({
+    const sendOnlyBytes = (from: number, to: number): FileServerFault => ({
       respond: (response) => {
         const { etag, bytes } = server;
         response.writeHead(206, { etag, 'content-range': `bytes ${from}-${to - 1}/${size}` });
         response.end(bytes.subarray(from, to));
       },
     });
-    server.fault = ({ nth }) => [undefined, sendOnly(0, 7), sendOnly(7, 9)][nth - 1];
+    server.fault = faultsInOrder([undefined, sendOnlyBytes(0, 7), sendOnlyBytes(7, 9)]);
     expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
     expect(server.ranges[3]).toBe(`9-${size - 1}`);
   });
 
   it('an abort ends a read at once while it waits for the server', async () => {
-    const server = await FileServer.start(someBytes(size));
+    const server = await FileServer.start(pseudoRandomBytes(size));
     const stop = new AbortController();
     const source = await openSource(server.url, { signal: stop.signal });
     server.fault = afterOpening({ respond: (response) => response.writeHead(206).flushHeaders() });
@@ -192,8 +197,8 @@ describe('failed connections', () => {
   });
 
   it('a reader that stops closes a stalled connection without waiting for the idle timeout', async () => {
-    const server = await FileServer.start(someBytes(size));
-    const source = await RangeSource.open(server.url, transportFor(server.url, 3600_000));
+    const server = await FileServer.start(pseudoRandomBytes(size));
+    const source = await RangeSource.open(server.url, transportFor(server.url, { requestTimeoutMs: 3600_000 }));
     const connectionClosed = createLatch();
     server.fault = afterOpening({
       respond: (response) => {
@@ -231,7 +236,7 @@ describe('failed connections', () => {
 });
 
 describe('replaced files', () => {
-  const otherBytes = someBytes(size, 'other');
+  const otherBytes = pseudoRandomBytes(size, 'other');
   it.each<[string, (server: FileServer) => void]>([
     [
       'whose server evaluates If-Match',
@@ -277,7 +282,7 @@ describe('replaced files', () => {
       },
     ],
   ])('a replaced file %s is detected before any of its bytes are returned', async (kind, replaceFile) => {
-    const server = await FileServer.start(someBytes(size));
+    const server = await FileServer.start(pseudoRandomBytes(size));
     server.hasEtag = kind !== 'with a new Last-Modified only';
     const source = await openSource(server.url);
     replaceFile(server);
@@ -327,7 +332,7 @@ describe('unusable file servers', () => {
     ['sends an invalid Last-Modified', rangeResponseWith({ etag: '', 'last-modified': 'yesterday' })],
     ['compresses the content', rangeResponseWith({ 'content-encoding': 'gzip' })],
   ])('a file server that %s is refused with a hint to pipe the file instead', async (_why, injected) => {
-    const server = await FileServer.start(someBytes(9));
+    const server = await FileServer.start(pseudoRandomBytes(9));
     server.fault = () => injected;
     const secretUrl = `${server.url}?token=a-secret`;
     const error = await failureOf(openSource(secretUrl));
@@ -343,7 +348,7 @@ describe('unusable file servers', () => {
     [400, 'source_failed', 10],
     [503, 'source_failed', 10],
   ])('opening a file on a server that responds with %d fails with %s', async (status, code, exitCode) => {
-    const server = await FileServer.start(someBytes(9));
+    const server = await FileServer.start(pseudoRandomBytes(9));
     server.fault = () => respondWithStatus(status, '<html>', { 'content-type': 'text/html' });
     const error = await failureOf(openSource(server.url));
     expect(error).toMatchObject({ code, exit_code: exitCode, http_status: null });
@@ -370,7 +375,7 @@ describe('unusable file servers', () => {
     ],
     ['compressed content', { headers: { 'content-encoding': 'gzip' } }],
   ])('a read fails without a retry when the server sends %s', async (_what, injected) => {
-    const server = await FileServer.start(someBytes(size));
+    const server = await FileServer.start(pseudoRandomBytes(size));
     server.hasEtag = false;
     const source = await openSource(server.url);
     server.fault = ({ nth }) => (nth === 2 ? injected : undefined);
@@ -381,7 +386,7 @@ describe('unusable file servers', () => {
 });
 
 it('a redirect is followed for every range, and the password is not sent to its target', async () => {
-  const server = await FileServer.start(someBytes(size));
+  const server = await FileServer.start(pseudoRandomBytes(size));
   const receivedAuthorizations: (string | undefined)[] = [];
   const origin = await startServer(({ headers }, response) => {
     receivedAuthorizations.push(headers.authorization);

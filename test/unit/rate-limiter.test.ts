@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { ClientRateLimiter, type Lane, type TransportNotice } from '../../src/client/http/rate-limiter.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
 
 const minuteMs = 60_000;
 
 /** Creates a rate limiter on its own clock and records the acquired requests. Tests that wait pass a `clockSpeed`. */
 function createLimiter({ maxOutageMs = minuteMs, clockSpeed = 1 } = {}) {
-  const clock = fastClock(clockSpeed);
+  const clock = acceleratedClock({ speed: clockSpeed });
   const limiter = new ClientRateLimiter(clock, maxOutageMs);
   const sentAt: number[] = [];
   const waits: TransportNotice[] = [];
@@ -17,7 +17,7 @@ function createLimiter({ maxOutageMs = minuteMs, clockSpeed = 1 } = {}) {
       .then(() => {
         sentAt.push(clock.now());
       });
-  const respondWithRemaining = (remaining: number, limit = 100, resetAt = clock.now() + minuteMs) =>
+  const respondWithRemaining = (remaining: number, { limit = 100, resetAt = clock.now() + minuteMs } = {}) =>
     limiter.onResponse({ limit, remaining, resetAt }, true);
   return { clock, limiter, sentAt, waits, stop, sendRequest, respondWithRemaining };
 }
@@ -47,20 +47,18 @@ it('the requests in flight stay below the lowest remaining count minus the reser
   expect(limiter.budget).toMatchObject({ left: 13, limit: 100 });
 });
 
-it('--reserve-requests may exceed half of the requests of a window, and the default reserve may not', async () => {
+it.each([
+  ['a reserve of 0 leaves all requests to uploads', 0, 8],
+  ['a reserve of 7 leaves one of 8 requests to uploads', 7, 1],
+  ['the default reserve leaves half of 8 requests to uploads', undefined, 4],
+])('%s', async (_what, reserve, sentCount) => {
   const { limiter, sentAt, sendRequest, respondWithRemaining } = createLimiter();
-  limiter.reserve = 0;
+  if (reserve !== undefined) limiter.reserve = reserve;
   await sendRequest();
-  respondWithRemaining(2);
-  for (let n = 0; n < 8; n++) sendRequest();
+  respondWithRemaining(8, { limit: 8 });
+  for (let n = 0; n < 10; n++) sendRequest();
   await waitBriefly();
-  expect(sentAt).toHaveLength(1 + 2);
-  const smallWindow = createLimiter();
-  await smallWindow.sendRequest();
-  smallWindow.respondWithRemaining(8, 8);
-  for (let n = 0; n < 8; n++) smallWindow.sendRequest();
-  await waitBriefly();
-  expect(smallWindow.sentAt).toHaveLength(1 + 4);
+  expect(sentAt).toHaveLength(1 + sentCount);
 });
 
 it('interactive requests are sent even when no requests remain in the window', async () => {
@@ -76,7 +74,7 @@ it('requests wait until an exhausted window resets, and the wait is reported', a
   const { clock, sentAt, waits, sendRequest, respondWithRemaining } = createLimiter({ clockSpeed: 100 });
   await sendRequest();
   const resetAt = clock.now() + 20_000;
-  respondWithRemaining(0, 100, resetAt);
+  respondWithRemaining(0, { resetAt });
   await sendRequest();
   expect(sentAt[1]).toBeGreaterThanOrEqual(resetAt);
   expect(waits).toEqual([{ kind: 'rate-limited', untilMs: expect.any(Number) }, { kind: 'resumed' }]);
@@ -178,7 +176,7 @@ it('an abort signal cancels a waiting request', async () => {
 it('the rate limit is requested again when a clock change moves its reset too far away', async () => {
   const { clock, sentAt, sendRequest, respondWithRemaining } = createLimiter({ clockSpeed: 100 });
   await sendRequest();
-  respondWithRemaining(0, 100, clock.now() + 1_000);
+  respondWithRemaining(0, { resetAt: clock.now() + 1_000 });
   clock.advance(-48 * 3600_000); // the clock is set back
   await sendRequest();
   expect(sentAt).toHaveLength(2);

@@ -28,7 +28,7 @@ it.each([
   expect(await (await openLog(writeLogFile(text))).lastLines(count)).toBe(expected);
 });
 
-it('lastLines reads only the end of an 8 GB log', async () => {
+it('lastLines returns the last lines of an 8 GB log, which is too large to read whole', async () => {
   const path = writeLogFile('');
   truncateSync(path, 8_000_000_000);
   appendFileSync(path, '\none\ntwo\n');

@@ -8,10 +8,10 @@ import { openChecksum, PrefixDigest } from '../../src/client/upload/sources/chec
 import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
 import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
 import { recordedError } from '../support/errors.ts';
-import { someBytes } from '../support/files.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 
 const chunkBytes = 3 * 1024 * 1024;
-const allBytes = someBytes(4 * chunkBytes + 1000);
+const allBytes = pseudoRandomBytes(4 * chunkBytes + 1000);
 
 /** Simulates a pipe; `taken` counts the bytes that were read from it. */
 function createPipe(bytes = allBytes, pieceBytes = 65_536) {
@@ -112,7 +112,7 @@ describe('stdin of a known length', () => {
     const checksumOfAll = await openChecksum();
     checksumOfAll.update(allBytes);
     expect(digest.current()).toEqual({ offset: allBytes.length, blake3: checksumOfAll.digest() });
-    const otherSource = openStdinSource(createPipe(someBytes(allBytes.length, 'other')).input);
+    const otherSource = openStdinSource(createPipe(pseudoRandomBytes(allBytes.length, 'other')).input);
     await expect((await PrefixDigest.open(otherSource, expected)).catchUp(offset)).rejects.toThrow(
       'changed since its upload began',
     );
@@ -151,7 +151,7 @@ describe('stdin of a different length', () => {
   });
 
   it.each([1, 65_536, 100_000])(
-    'stdin longer than declared never completes its last chunk (in pieces of %d bytes)',
+    'stdin that is longer than declared fails before its last chunk is complete, in pieces of %d bytes',
     async (pieceBytes) => {
       const source = openStdinSource(createPipe(allBytes.subarray(0, 65_537), pieceBytes).input, 65_536);
       const { bytes, error } = await readAll(source, 0, 65_536);
@@ -164,7 +164,7 @@ describe('stdin of a different length', () => {
     },
   );
 
-  it('stdin longer than declared can be read up to its last chunk', async () => {
+  it('stdin that is longer than declared can be read up to its last chunk', async () => {
     const source = openStdinSource(createPipe(allBytes.subarray(0, 100_001)).input, 100_000);
     expect((await readAll(source, 0, 99_999)).bytes.length).toBe(99_999);
   });

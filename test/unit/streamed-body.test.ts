@@ -3,7 +3,10 @@ import { expect, it } from 'vitest';
 import { streamInto } from '../../src/client/http/send-request.ts';
 
 /** Returns limits by which throughput is measured over `windowMs`, twice the idle timeout. */
-const limitsWithWindow = (windowMs: number) => ({ idleTimeoutMs: windowMs / 2, origin: 'https://media.example.com' });
+const limitsWithWindow = ({ windowMs }: { windowMs: number }) => ({
+  idleTimeoutMs: windowMs / 2,
+  origin: 'https://media.example.com',
+});
 
 it('a body whose reader pauses does not time out', async () => {
   async function* body() {
@@ -14,7 +17,7 @@ it('a body whose reader pauses does not time out', async () => {
     await sleep(500);
     consumedParts++;
   };
-  await streamInto(body(), consumeAfterPause, limitsWithWindow(400));
+  await streamInto(body(), consumeAfterPause, limitsWithWindow({ windowMs: 400 }));
   expect(consumedParts).toBe(3);
 });
 
@@ -25,6 +28,6 @@ it('a body that only drips bytes times out even if each part is consumed quickly
       yield Buffer.alloc(1);
     }
   }
-  const streaming = streamInto(body(), async () => {}, limitsWithWindow(40));
+  const streaming = streamInto(body(), async () => {}, limitsWithWindow({ windowMs: 40 }));
   await expect(streaming).rejects.toMatchObject({ explanation: { code: 'timeout' } });
 });

@@ -12,17 +12,17 @@ import { describeChange, type UploadSource } from '../../src/client/upload/sourc
 import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
-import { fastClock } from '../support/clock.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';
 import { FileServer } from '../support/file-server.ts';
-import { someBytes } from '../support/files.ts';
-import { type Fault, type InterposedRequest, Interposer, respondWith } from '../support/interposer.ts';
+import { pseudoRandomBytes } from '../support/files.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Uploads of sources that are no local files, to a real service, over connections that drop. */
 
 const chunkBytes = 256 * 1024;
-const bytes = someBytes(4 * chunkBytes + 1000);
+const bytes = pseudoRandomBytes(4 * chunkBytes + 1000);
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -30,12 +30,12 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-let proxy: Interposer;
+let proxy: FaultProxy;
 let store: LocalUploadStore;
-let fault: (seen: InterposedRequest) => Fault | undefined;
+let fault: (seen: ProxiedRequest) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
-  proxy = await Interposer.start(sandbox.url, (seen) => fault(seen));
+  proxy = await FaultProxy.start(sandbox.url, (seen) => fault(seen));
   const database = await StateDatabase.open(temporaryFolder());
   onTestFinished(() => database.close());
   store = new LocalUploadStore(database, process.pid);
@@ -44,7 +44,7 @@ beforeEach(async () => {
 /** Uploads one source as one run of the program. */
 async function runUpload(openSource: (transport: Transport) => Promise<UploadSource>): Promise<Uploaded> {
   const options = {
-    clock: fastClock(),
+    clock: acceleratedClock(),
     userAgent: 'test',
     requestTimeoutMs: 10_000,
     maxWaitMs: 600_000,
@@ -88,7 +88,7 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
 const storedBytes = ({ assetUid }: Uploaded) => readFileSync(join(sandbox.dataDir, 'media', assetUid, 'source'));
 
 /** Fails the third chunk, which ends the run as Ctrl-C or a crash would. */
-const failThirdChunk = ({ method, nth }: InterposedRequest) =>
+const failThirdChunk = ({ method, nth }: ProxiedRequest) =>
   method === 'PATCH' && nth === 3 ? respondWith(402, { error: {} }) : undefined;
 
 it('a remote file is uploaded completely when connections break on either side', async () => {
@@ -120,7 +120,7 @@ it('a later run detects that the server now has a different file', async () => {
   fault = failThirdChunk;
   await expect(runUpload(openSource)).rejects.toThrow('credit balance');
   fault = () => undefined;
-  server.bytes = someBytes(bytes.length, 'other');
+  server.bytes = pseudoRandomBytes(bytes.length, 'other');
   const requestsBefore = proxy.requests.length;
   await expect(runUpload(openSource)).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
   expect(proxy.requests.slice(requestsBefore).map(({ method }) => method)).not.toContain('PATCH');
@@ -129,7 +129,7 @@ it('a later run detects that the server now has a different file', async () => {
 it('an upload fails with file_changed when the remote file changes during the upload', async () => {
   const server = await FileServer.start(bytes);
   fault = ({ method, nth }) => {
-    if (method === 'PATCH' && nth === 3) server.bytes = someBytes(bytes.length, 'other');
+    if (method === 'PATCH' && nth === 3) server.bytes = pseudoRandomBytes(bytes.length, 'other');
     return undefined;
   };
   const uploading = runUpload((transport) => RangeSource.open(server.url, transport));
@@ -164,9 +164,7 @@ it('an upload of stdin resumes where an earlier run stopped when the same input 
   await expect(runUpload(openStdin(bytes))).rejects.toThrow('credit balance');
   fault = () => undefined;
   const otherInput = Buffer.concat([bytes.subarray(0, 10), Buffer.from('x'), bytes.subarray(11)]);
-  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({
-    explanation: { code: 'file_changed' },
-  });
+  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
   const uploaded = await runUpload(openStdin(bytes));
   expect(uploaded).toMatchObject({ verified: true, resumedFrom: 2 * chunkBytes });
   expect(storedBytes(uploaded).equals(bytes)).toBe(true);
@@ -178,9 +176,7 @@ it('the same stdin is not uploaded twice, and different input is not mistaken fo
   const secondUpload = await runUpload(openStdin(bytes));
   expect(secondUpload).toMatchObject({ assetUid: firstUpload.assetUid, bytesSent: 0 });
   const otherInput = Buffer.concat([bytes.subarray(1), Buffer.from('x')]);
-  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({
-    explanation: { code: 'file_missing' },
-  });
+  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({ explanation: { code: 'file_missing' } });
 });
 
 it('a remote file counts as changed by its ETag, or by its modification time if it has no ETag', () => {
@@ -195,5 +191,6 @@ it.each([-1, 1])('an upload of stdin fails when its length differs from the decl
   const failure = await runUpload(openStdin(stdin)).catch((error) => error as MediactlError);
   expect(failure).toMatchObject({ kind: 'usage', explanation: { code: 'stdin_size_differs' } });
   const entries = await store.list();
-  expect(entries).toMatchObject([{ state: 'open', offset: 4 * chunkBytes }]);
+  const endOfLastFullChunk = bytes.length - (bytes.length % chunkBytes);
+  expect(entries).toMatchObject([{ state: 'open', offset: endOfLastFullChunk }]);
 });

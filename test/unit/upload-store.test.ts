@@ -117,7 +117,7 @@ function testLocal(): void {
   beforeEach(() => {
     folder = temporaryFolder();
   });
-  const openProcess = async (pid?: number) => {
+  const openProcess = async ({ pid }: { pid?: number } = {}) => {
     const opened = await openLocal(folder, pid);
     let isEnded = false;
     const end = async () => {
@@ -130,7 +130,7 @@ function testLocal(): void {
   const inProgressError = { code: 'upload_in_progress', exit: 6 };
 
   it('an upload that one process has locked is locked for every other process until its release', async () => {
-    const [firstProcess, secondProcess] = [await openProcess(11), await openProcess(12)];
+    const [firstProcess, secondProcess] = [await openProcess({ pid: 11 }), await openProcess({ pid: 12 })];
     const release = await firstProcess.store.lock(id);
     const refused = await secondProcess.store.lock(id).catch((error) => error);
     expect(seenError(refused)).toMatchObject(inProgressError);
@@ -149,7 +149,7 @@ function testLocal(): void {
   });
 
   it('only one of many processes that lock an upload at the same time succeeds', async () => {
-    const processes = await Promise.all(Array.from({ length: 8 }, (_, n) => openProcess(100 + n)));
+    const processes = await Promise.all(Array.from({ length: 8 }, (_, n) => openProcess({ pid: 100 + n })));
     const results = await Promise.all(processes.map(({ store }) => store.lock(id).catch(seenError)));
     expect(results.filter((result) => typeof result === 'function')).toHaveLength(1);
     for (const result of results) if (typeof result !== 'function') expect(result).toMatchObject(inProgressError);
@@ -159,7 +159,7 @@ function testLocal(): void {
     const deadProcess = await openProcess();
     await deadProcess.store.lock(id);
     await deadProcess.store.write(openEntry);
-    const processes = await Promise.all(Array.from({ length: 8 }, (_, n) => openProcess(100 + n)));
+    const processes = await Promise.all(Array.from({ length: 8 }, (_, n) => openProcess({ pid: 100 + n })));
     await deadProcess.end();
     const results = await Promise.all(processes.map(({ store }) => store.lock(id).catch(seenError)));
     expect(results.filter((each) => typeof each === 'function')).toHaveLength(1);

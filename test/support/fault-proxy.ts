@@ -8,7 +8,7 @@ import {
 import { hangMs } from './hang.ts';
 import { respond, startServer } from './http-server.ts';
 
-export type InterposedRequest = {
+export type ProxiedRequest = {
   method: string;
   path: string;
   /** Number of requests of this method so far, including this one. */
@@ -43,24 +43,24 @@ export const respondWith = (status: number, body?: unknown, headers: Record<stri
 });
 
 /** Reverse proxy between client and service that injects faults. */
-export class Interposer {
-  readonly requests: InterposedRequest[] = [];
+export class FaultProxy {
+  readonly requests: ProxiedRequest[] = [];
   readonly #target: string;
-  readonly #plan: (seen: InterposedRequest) => Fault | undefined;
+  readonly #plan: (seen: ProxiedRequest) => Fault | undefined;
   url = '';
 
-  private constructor(target: string, plan: (seen: InterposedRequest) => Fault | undefined) {
+  private constructor(target: string, plan: (seen: ProxiedRequest) => Fault | undefined) {
     this.#target = target;
     this.#plan = plan;
   }
 
   static async start(
     target: string,
-    plan: (seen: InterposedRequest) => Fault | undefined = () => undefined,
-  ): Promise<Interposer> {
-    const interposer = new Interposer(target, plan);
-    interposer.url = await startServer((request, response) => interposer.#forward(request, response));
-    return interposer;
+    plan: (seen: ProxiedRequest) => Fault | undefined = () => undefined,
+  ): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target, plan);
+    proxy.url = await startServer((request, response) => proxy.#forward(request, response));
+    return proxy;
   }
 
   /** Methods of all requests, in order. */
@@ -69,7 +69,7 @@ export class Interposer {
   }
 
   /** Requests that create or transfer an upload, without the earlier ones that look for an existing asset. */
-  get uploadRequests(): InterposedRequest[] {
+  get uploadRequests(): ProxiedRequest[] {
     return this.requests.filter(({ path }) => path.includes('/upload/'));
   }
 

@@ -6,7 +6,9 @@ import { installNode, releases } from './nodes.mjs';
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : releases;
 const tests = [
   ...['test/unit', 'test/architecture', 'test/command', 'test/contract'],
-  ...['memory', 'upload-memory', 'code-cache', 'kill', 'library-api', 'lock'].map((name) => `test/process/${name}.test.ts`),
+  ...['memory', 'upload-memory', 'code-cache', 'kill', 'library-api', 'lock'].map(
+    (name) => `test/process/${name}.test.ts`,
+  ),
 ];
 const run = (command, args, env) => spawnSync(command, args, { stdio: 'inherit', env }).status === 0;
 

@@ -185,11 +185,11 @@ it.each(commandNames)('%s -n changes no local file and sends no write request', 
   expect(code).toBe(nonZeroExits[name] ?? 0);
 });
 
-const withoutPreparation = async () => {};
-
-it.each(commandNames)('%s -n creates no database', async (name) => {
-  const code = await exitCodeOfDryRun(name, withoutPreparation);
-  expect(code).toBe({ ...nonZeroExits, 'uploads forget': 3 }[name] ?? 0);
+it.each(commandNames)('%s -n with an empty state folder writes nothing', async (name) => {
+  // exitCodeOfDryRun fails if a file of the home directory changes or a write request is sent.
+  const code = await exitCodeOfDryRun(name, async () => {});
+  const noUploadToForget = { 'uploads forget': 3 };
+  expect(code).toBe({ ...nonZeroExits, ...noUploadToForget }[name] ?? 0);
 });
 
 it('every command has a summary, a description and an example', () => {

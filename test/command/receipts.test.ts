@@ -82,7 +82,7 @@ describe('repeated upload of the same files', () => {
       ...Array(fileCount + 1).fill('skipped'),
       ...Array(2).fill('uploaded'),
     ]);
-    // A copy that appears after the upload is reported as `same`.
+    // A copy that appears after the upload is reported as a duplicate.
     writeFileSync(join(folder, 'same 9.bin'), 'one content');
     expect(outcomes(await uploadFolder())).toContain('duplicate');
   });

@@ -67,38 +67,38 @@ async function outcomesOf(args: readonly string[]): Promise<Record<string, strin
 const outcomesByName = (items: readonly UploadRecord[]) =>
   Object.fromEntries(items.map(({ path, outcome }) => [path.split('/').at(-1), outcome]));
 
-describe.each(modes)('duplicates with %s', (uploadOrOption) => {
-  const outcomeOfCopy = uploadOrOption === 'upload' ? 'duplicate' : 'uploaded';
+describe.each(modes)('duplicates with %s', (uploadVariant) => {
+  const outcomeOfCopy = uploadVariant === 'upload' ? 'duplicate' : 'uploaded';
   const uploadBothFilesFirst = async () => {
-    await cli.json(uploadCommand(uploadOrOption));
+    await cli.json(uploadCommand(uploadVariant));
     expect(libraryPaths()).toEqual(['/F/day1/a.bin', '/F/day1/b.bin']);
   };
 
   it('upload skips an unchanged or touched file at the same path in the same folder', async () => {
     await uploadBothFilesFirst();
-    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
+    expect(await outcomesOf(uploadCommand(uploadVariant))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
     utimesSync(join(directory, 'day1/a.bin'), 1, 1);
-    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
+    expect(await outcomesOf(uploadCommand(uploadVariant))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
     expect(service.completeAssets).toHaveLength(2);
   });
 
   it('upload sends a file again if its content has changed', async () => {
     await uploadBothFilesFirst();
     writeFileAt('day1/a.bin', 'other content here');
-    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'skipped' });
+    expect(await outcomesOf(uploadCommand(uploadVariant))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'skipped' });
     expect(libraryPaths()).toEqual(['/F/day1/a.bin', '/F/day1/a.bin', '/F/day1/b.bin']);
   });
 
   it('upload skips a copy in the same folder, but not with --sync or --duplicates upload', async () => {
     await uploadBothFilesFirst();
     writeFileAt('day1/copy.bin', 'the content of a');
-    expect(await outcomesOf(uploadCommand(uploadOrOption))).toMatchObject({ 'copy.bin': outcomeOfCopy });
+    expect(await outcomesOf(uploadCommand(uploadVariant))).toMatchObject({ 'copy.bin': outcomeOfCopy });
     expect(service.completeAssets).toHaveLength(outcomeOfCopy === 'duplicate' ? 2 : 3);
   });
 
   it('upload sends files again if --folder names another folder', async () => {
     await uploadBothFilesFirst();
-    const uploadToOther = uploadCommand(uploadOrOption, { to: '/Other' });
+    const uploadToOther = uploadCommand(uploadVariant, { to: '/Other' });
     expect(await outcomesOf(uploadToOther)).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'uploaded' });
     expect(libraryPaths()).toContain('/Other/day1/a.bin');
   });
@@ -106,14 +106,14 @@ describe.each(modes)('duplicates with %s', (uploadOrOption) => {
   it('upload sends a copy of a file whose content is only in another folder', async () => {
     await uploadBothFilesFirst();
     writeFileAt('day2/copy.bin', 'the content of a');
-    expect(await outcomesOf(uploadCommand(uploadOrOption))).toMatchObject({ 'copy.bin': 'uploaded' });
+    expect(await outcomesOf(uploadCommand(uploadVariant))).toMatchObject({ 'copy.bin': 'uploaded' });
     expect(libraryPaths()).toContain('/F/day2/copy.bin');
   });
 
   it('upload sends the files of a renamed directory again, to the new folder', async () => {
     await uploadBothFilesFirst();
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
-    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'uploaded' });
+    expect(await outcomesOf(uploadCommand(uploadVariant))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'uploaded' });
     expect(libraryPaths()).toContain('/F/day one/a.bin');
   });
 
@@ -121,9 +121,9 @@ describe.each(modes)('duplicates with %s', (uploadOrOption) => {
     await uploadBothFilesFirst();
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
     renameFolder('day1', 'day one');
-    const expected = uploadOrOption === '--sync' ? 'skipped' : outcomeOfCopy;
-    expect(await outcomesOf(uploadCommand(uploadOrOption))).toEqual({ 'a.bin': expected, 'b.bin': expected });
-    expect(service.completeAssets).toHaveLength(uploadOrOption === '--duplicates upload' ? 4 : 2);
+    const expected = uploadVariant === '--sync' ? 'skipped' : outcomeOfCopy;
+    expect(await outcomesOf(uploadCommand(uploadVariant))).toEqual({ 'a.bin': expected, 'b.bin': expected });
+    expect(service.completeAssets).toHaveLength(uploadVariant === '--duplicates upload' ? 4 : 2);
   });
 });
 

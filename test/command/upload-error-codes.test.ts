@@ -201,9 +201,11 @@ describe('upload errors of sessions', () => {
   });
 
   it('upload exits with 10 and code session_broken if the service has lost bytes', async () => {
+    // Without a checksum in the last response, the client asks for the offset with HEAD.
+    const offsetAfterLoss = '1000';
     setup.fault = (request) =>
       request.method === 'HEAD'
-        ? { headers: (headers) => ({ ...headers, 'upload-offset': '1000' }) }
+        ? { headers: (headers) => ({ ...headers, 'upload-offset': offsetAfterLoss }) }
         : withoutChecksum(request);
     expect(await uploadError()).toEqual({ code: 'session_broken', exit: 10, hint: 'run the same command again' });
   });

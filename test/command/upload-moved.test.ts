@@ -51,7 +51,7 @@ describe('upload of a moved file', () => {
     expect(postRequests()).toEqual([]);
   });
 
-  const otherFiles: [string, (moved: string) => void][] = [
+  it.each<[string, (path: string) => void]>([
     ['is a copy of a file that still exists', (moved) => copyFileSync(setup.path, moved)],
     [
       'has other content',
@@ -61,8 +61,7 @@ describe('upload of a moved file', () => {
         writeFileSync(moved, setup.bytes);
       },
     ],
-  ];
-  it.each(otherFiles)(
+  ])(
     'upload creates a new session and names the old asset if a file of the same name %s',
     async (_what, createFileAt) => {
       await setup.interruptAfterTwoChunks();

@@ -1,8 +1,9 @@
 import type { Api } from '../client/api/api.ts';
-import { asMediactlError } from '../client/errors.ts';
+import { asMediactlError, MediactlError as ClientError, usageError } from '../client/errors.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
 import type { Library } from '../client/library/folder-creation.ts';
 import type { StateDatabase } from '../client/upload/store/state-database.ts';
+import { isJsonObject } from '../contract/json-values.ts';
 import type { CallOptions, ClientOptions, Notice } from './public-types.ts';
 import { MediactlError } from './public-types.ts';
 
@@ -14,15 +15,87 @@ export type ClientParts = {
   notify(call?: CallOptions): (notice: Notice) => void;
   library(call?: CallOptions): Library;
   database(): Promise<StateDatabase>;
+  errors: ErrorConverter;
 };
 
-/** Converts an error of the client to one of the package. */
-export function toPublicError(thrown: unknown): MediactlError {
-  const { message, explanation } = asMediactlError(thrown);
-  const { code, reason, lines, status, retryable = false, retryAfterSeconds, details } = explanation;
-  const fields = { code, reason: reason ?? lines?.join('; '), status, retryable, retryAfterSeconds, details };
-  return new MediactlError(message, { ...fields, cause: thrown });
+/** Converts errors of the client to those of the package, without the API key, which a service may have echoed. */
+export class ErrorConverter {
+  readonly #apiKey: string;
+  /** What callbacks of the program have thrown. */
+  readonly #thrown = new WeakSet<object>();
+
+  constructor(apiKey: string) {
+    this.#apiKey = apiKey;
+  }
+
+  /** Wraps a callback of the program, whose exception is to be rethrown as it is. */
+  guard<Args extends unknown[]>(callback: ((...args: Args) => void) | undefined): (...args: Args) => void {
+    return (...args) => {
+      try {
+        callback?.(...args);
+      } catch (error) {
+        if (typeof error === 'object' && error !== null) this.#thrown.add(error);
+        throw error;
+      }
+    };
+  }
+
+  /** Returns the exception of a callback that an error stands for; undefined if it is another error. */
+  callbackError(error: unknown): object | undefined {
+    const origin = error instanceof ClientError ? error.explanation.underlying : error;
+    return typeof origin === 'object' && origin !== null && this.#thrown.has(origin) ? origin : undefined;
+  }
+
+  toPublic(thrown: unknown): MediactlError {
+    if (thrown instanceof MediactlError) return thrown;
+    const { message, explanation } = asMediactlError(thrown);
+    const { code, reason, lines, status, retryable = false, retryAfterSeconds, details, underlying } = explanation;
+    return new MediactlError(this.#redact(message), {
+      ...{ code, status, retryable, retryAfterSeconds, cause: underlying },
+      reason: this.#redact(reason ?? lines?.join('; ')),
+      details: this.#redact(details),
+    });
+  }
+
+  #redact<T>(value: T): T {
+    if (typeof value === 'string') return value.replaceAll(this.#apiKey, '***') as T;
+    if (Array.isArray(value)) return value.map((each) => this.#redact(each)) as T;
+    if (!isJsonObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#redact(each)])) as T;
+  }
 }
 
 export const toNotice = (notice: TransportNotice): Notice =>
   notice.kind === 'rate-limited' ? { kind: 'rate_limited', untilMs: notice.untilMs } : notice;
+
+/** @throws MediactlError `usage` if a number is not in the range; undefined is in each */
+export function assertNumber(
+  name: string,
+  value: number | undefined,
+  min: number,
+  max = Number.POSITIVE_INFINITY,
+): void {
+  if (value === undefined || (typeof value === 'number' && value >= min && value <= max)) return;
+  throw usageError(`${name} is ${value}`, undefined, `it must be a number from ${min} to ${max}`);
+}
+
+/** @throws MediactlError `usage` if a number is not an integer in the range */
+export function assertInteger(name: string, value: number | undefined, max = Number.MAX_SAFE_INTEGER): void {
+  assertNumber(name, value, 1, max);
+  if (value !== undefined && !Number.isInteger(value)) throw usageError(`${name} is ${value}, not an integer`);
+}
+
+/** @throws MediactlError `usage` if the client cannot send requests with the options */
+export function assertOptions({ baseUrl, apiKey, userAgent = '', requestTimeoutMs, maxWaitMs }: ClientOptions): void {
+  if (!/^https?:$/.test(URL.canParse(String(baseUrl)) ? new URL(String(baseUrl)).protocol : ''))
+    throw usageError('baseUrl is not an http or https URL');
+  if (!/^[\x21-\x7e]+$/.test(apiKey))
+    throw usageError(
+      'apiKey is not valid',
+      undefined,
+      'an API key contains only printable ASCII characters, without spaces',
+    );
+  if (!/^[\x20-\x7e]*$/.test(userAgent)) throw usageError('userAgent contains characters other than printable ASCII');
+  assertNumber('requestTimeoutMs', requestTimeoutMs, 1, 2 ** 31 - 1);
+  assertNumber('maxWaitMs', maxWaitMs, 0);
+}

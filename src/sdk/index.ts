@@ -21,7 +21,7 @@ import type { AssetFilterName, AssetFilters } from '../contract/asset-filters.ts
 import { systemClock } from '../contract/clock.ts';
 import { asText } from '../contract/json-values.ts';
 import { isSameUid, isUid } from '../contract/uid.ts';
-import { type ClientParts, toNotice, toPublicError } from './client-parts.ts';
+import { assertNumber, assertOptions, type ClientParts, ErrorConverter, toNotice } from './client-parts.ts';
 import type * as Public from './public-types.ts';
 import { MediactlError } from './public-types.ts';
 import { saveAs } from './save-as.ts';
@@ -45,7 +45,14 @@ const queryNames = {
 } as const satisfies Record<AssetFilterName, keyof Public.AssetQuery>;
 
 export const createClient: typeof Public.createClient = (options) => {
-  const { baseUrl, apiKey, workspace, stateDir, onNotice = () => {} } = options;
+  const { baseUrl, apiKey, workspace, stateDir } = options;
+  const errors = new ErrorConverter(apiKey);
+  try {
+    assertOptions(options);
+  } catch (error) {
+    throw errors.toPublic(error);
+  }
+  const onNotice = errors.guard(options.onNotice);
   const closing = new AbortController();
   const signalOf = (call: Public.CallOptions = {}) => {
     const signals = [closing.signal, options.signal, call.signal].filter((signal) => signal !== undefined);
@@ -53,7 +60,7 @@ export const createClient: typeof Public.createClient = (options) => {
     setMaxListeners(0, signal); // each concurrent request listens
     return signal;
   };
-  const notify = (call: Public.CallOptions = {}) => call.onNotice ?? onNotice;
+  const notify = (call: Public.CallOptions = {}) => (call.onNotice ? errors.guard(call.onNotice) : onNotice);
   const transport = new Transport({
     baseUrl: new URL(baseUrl),
     apiKey,
@@ -109,7 +116,7 @@ export const createClient: typeof Public.createClient = (options) => {
     },
     onCreated: async () => {},
   });
-  const parts: ClientParts = { options, apiFor, signalOf, notify, library, database };
+  const parts: ClientParts = { options, apiFor, signalOf, notify, library, database, errors };
   const inWorkspace = async (call?: Public.CallOptions) => {
     const { api, workspace: uid } = library(call);
     return api.folders.tree(await uid());
@@ -133,7 +140,7 @@ export const createClient: typeof Public.createClient = (options) => {
       return await work();
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof MediactlError ? error : toPublicError(error);
+      throw errors.callbackError(error) ?? errors.toPublic(error);
     }
   };
   const iterate = async function* <T>(call: Public.CallOptions | undefined, work: () => AsyncIterable<T>) {
@@ -203,16 +210,19 @@ export const createClient: typeof Public.createClient = (options) => {
       }),
     wait: (uids, { timeoutMs = defaultWaitMs, ...call } = {}) =>
       iterate(call, async function* () {
+        assertNumber('timeoutMs', timeoutMs, 0);
         const settled = new Channel<Public.WaitResult>();
         const work = async () => {
-          await waitForAssets(apiFor(call).assets, uids, {
+          for (const uid of uids.filter((each) => !isUid(each)))
+            settled.push({ uid, error: errors.toPublic(usageError(`${uid} is not a uid`)) });
+          await waitForAssets(apiFor(call).assets, uids.filter(isUid), {
             clock: systemClock,
             timeoutMs,
             signal: signalOf(call),
             rateLimiterState: () => transport.connection.rateLimiter.state,
             onResult: (uid, outcome) =>
               settled.push(
-                outcome instanceof ClientError ? { uid, error: toPublicError(outcome) } : { uid, asset: outcome },
+                outcome instanceof ClientError ? { uid, error: errors.toPublic(outcome) } : { uid, asset: outcome },
               ),
           });
         };
@@ -235,7 +245,7 @@ export const createClient: typeof Public.createClient = (options) => {
           playback,
           acceptsRendition: acceptRendition,
         });
-        const receipt = stateDir && media.isOriginal ? await (await receiptsOf()).findByAsset(uid) : undefined;
+        const receipt = stateDir && media.isOriginal ? await findReceipt(uid) : undefined;
         const saved = await saveAs(path, overwrite, (file) => {
           let offset = 0;
           return downloadMedia(
@@ -250,7 +260,7 @@ export const createClient: typeof Public.createClient = (options) => {
                 await file.truncate(0);
                 offset = 0;
               },
-              ...(onProgress && { onProgress }),
+              onProgress: errors.guard(onProgress),
             },
           );
         });
@@ -261,7 +271,17 @@ export const createClient: typeof Public.createClient = (options) => {
     const { Receipts } = await import('../client/upload/store/receipts.ts');
     return new Receipts(await database());
   };
+  /** A download needs no receipt, so that an unusable state directory does not stop it. */
+  const findReceipt = async (uid: string) => {
+    try {
+      return await (await receiptsOf()).findByAsset(uid);
+    } catch (error) {
+      if (error instanceof ClientError && error.kind === 'state') return undefined;
+      throw error;
+    }
+  };
   const uploader = createUploader(parts);
+  let closed: Promise<void> | undefined;
   return {
     assets,
     folders: {
@@ -283,11 +303,14 @@ export const createClient: typeof Public.createClient = (options) => {
       const budget = transport.connection.rateLimiter.budget;
       return budget && { limit: budget.limit, remaining: budget.left, resetsAt: new Date(budget.resetAt) };
     },
-    close: async () => {
-      closing.abort(new Error('the client was closed'));
-      await uploader.ended();
-      await (await opened?.catch(() => undefined))?.close();
-      await transport.close();
+    close: () => {
+      closed ??= (async () => {
+        closing.abort(errors.toPublic(new ClientError('the client was closed', { code: 'interrupted' })));
+        await uploader.ended();
+        await (await opened?.catch(() => undefined))?.close();
+        await transport.close();
+      })();
+      return closed;
     },
   };
 };

@@ -5,6 +5,10 @@ export declare function createClient(options: ClientOptions): Client;
 
 /** A failure of the service, the network, a file or an argument. An aborted call rejects with its signal's reason instead. */
 export class MediactlError extends Error {
+  static {
+    Object.defineProperty(MediactlError, 'name', { value: 'MediactlError' }); // bundling shortens it
+  }
+
   /** Stable code, such as `not_found`, `rate_limited` or `file_changed`. docs/errors.md lists them. */
   readonly code: string;
   /** Cause as one sentence, which `message` contains too. */
@@ -39,25 +43,25 @@ export type ClientOptions = {
   /** API key. It is sent to the origin of `baseUrl` only. */
   apiKey: string;
   /** Uid of the workspace whose folders are used. Default: the primary workspace. */
-  workspace?: string;
+  workspace?: string | undefined;
   /**
    * Directory for unfinished uploads and for receipts of finished ones. Programs and the command line that share it
    * resume each other's uploads and send no file twice. Without it, this client keeps them in memory.
    */
-  stateDir?: string;
+  stateDir?: string | undefined;
   /** Aborts everything that the client does. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Maximum total wait of a call for retries and rate limits, in milliseconds. Default: 60,000. Uploads wait longer. */
-  maxWaitMs?: number;
+  maxWaitMs?: number | undefined;
   /** Time without a byte after which a request fails, in milliseconds. Default: 30,000; for uploads 120,000. */
-  requestTimeoutMs?: number;
+  requestTimeoutMs?: number | undefined;
   /** Default: no proxy. The environment is not read. */
-  proxy?: { httpProxy?: string; httpsProxy?: string; noProxy?: string };
+  proxy?: { httpProxy?: string | undefined; httpsProxy?: string | undefined; noProxy?: string | undefined } | undefined;
   /** Names of the service's fields that differ from the assumed ones, such as `{ asset_tags: 'labels' }`. */
-  fieldNames?: { readonly [key: string]: string };
-  onNotice?: (notice: Notice) => void;
+  fieldNames?: { readonly [key: string]: string } | undefined;
+  onNotice?: ((notice: Notice) => void) | undefined;
   /** Appended to the User-Agent header. */
-  userAgent?: string;
+  userAgent?: string | undefined;
 };
 
 /** Tells that requests wait or go on, or warns. Times are in milliseconds since the Unix epoch. */
@@ -69,9 +73,9 @@ export type Notice =
 
 export type CallOptions = {
   /** Aborts the call, which then rejects with the signal's reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called instead of the client's `onNotice`. */
-  onNotice?: (notice: Notice) => void;
+  onNotice?: ((notice: Notice) => void) | undefined;
 };
 
 /** A record as the service sends it. Only `uid` is certain: check the type of every other field. */
@@ -80,29 +84,29 @@ export type Asset = { readonly uid: string; readonly [field: string]: unknown };
 /** Filters of a list (specification §4). An asset matches all of them. */
 export type AssetQuery = {
   /** Words in the name or the description. */
-  search?: string;
-  type?: string;
-  status?: string;
+  search?: string | undefined;
+  type?: string | undefined;
+  status?: string | undefined;
   /** Slug of a tag. */
-  tag?: string;
+  tag?: string | undefined;
   /** Folder by path, such as `/Campaigns/2026`, or by uid; `/` is the top level. Its subfolders do not count. */
-  folder?: string;
+  folder?: string | undefined;
   /** YYYY-MM-DD, inclusive. */
-  createdAfter?: string;
-  createdBefore?: string;
-  ordering?: 'created_at' | '-created_at' | 'name' | '-name' | 'duration' | '-duration';
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+  ordering?: 'created_at' | '-created_at' | 'name' | '-name' | 'duration' | '-duration' | undefined;
   /** Maximum number of assets. Default: all. A request returns up to 100. */
-  limit?: number;
+  limit?: number | undefined;
 };
 
 /** Changes of an asset. What is absent stays as it is. */
 export type AssetChange = {
-  name?: string;
-  description?: string;
+  name?: string | undefined;
+  description?: string | undefined;
   /** All tags, as slugs. Not together with the next two. */
-  tags?: readonly string[];
-  addTags?: readonly string[];
-  removeTags?: readonly string[];
+  tags?: readonly string[] | undefined;
+  addTags?: readonly string[] | undefined;
+  removeTags?: readonly string[] | undefined;
 };
 
 /** A folder. `parent` is the uid of the folder above; null at the top level. */
@@ -131,11 +135,11 @@ export type WaitResult =
 
 export type DownloadOptions = CallOptions & {
   /** True to replace an existing file. */
-  overwrite?: boolean;
+  overwrite?: boolean | undefined;
   /** True to accept a file that is not the original. */
-  acceptRendition?: boolean;
+  acceptRendition?: boolean | undefined;
   /** Called with the bytes received, and the total if it is known. */
-  onProgress?: (receivedBytes: number, totalBytes: number | undefined) => void;
+  onProgress?: ((receivedBytes: number, totalBytes: number | undefined) => void) | undefined;
 };
 
 /** A saved file. `isVerified` is true if it was compared with the file that was uploaded; null if that is not known. */
@@ -143,32 +147,32 @@ export type Download = { path: string; sizeBytes: number; contentType: string | 
 
 export type UploadOptions = CallOptions & {
   /** Folder by path or uid. Missing folders are created. Default: the top level. */
-  folder?: string;
-  name?: string;
-  description?: string;
+  folder?: string | undefined;
+  name?: string | undefined;
+  description?: string | undefined;
   /** Media type. Default: that of the extension. */
-  contentType?: string;
+  contentType?: string | undefined;
   /** Slugs. */
-  tags?: readonly string[];
+  tags?: readonly string[] | undefined;
   /** True to upload what is already uploaded again, as a new asset. */
-  force?: boolean;
+  force?: boolean | undefined;
   /** True to fail if the service sends no checksum to compare with. */
-  requireChecksum?: boolean;
+  requireChecksum?: boolean | undefined;
   /** Maximum bytes per second. */
-  limitRate?: number;
+  limitRate?: number | undefined;
   /** Bytes per request. Default and maximum: 50 MiB. */
-  chunkBytes?: number;
-  onProgress?: (progress: UploadProgress) => void;
+  chunkBytes?: number | undefined;
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
 };
 
 export type DirectoryOptions = Omit<UploadOptions, 'name'> & {
   /** Globs on paths relative to the directory, or on file names if they have no slash. */
-  include?: readonly string[];
-  exclude?: readonly string[];
+  include?: readonly string[] | undefined;
+  exclude?: readonly string[] | undefined;
   /** True to upload all files to one folder instead of mirroring the directories. */
-  flatten?: boolean;
+  flatten?: boolean | undefined;
   /** Number of files that are sent at the same time. Default: 8. */
-  transfers?: number;
+  transfers?: number | undefined;
 };
 
 /** Progress of one file. `sentBytes` may go back after a dropped connection; `acknowledgedBytes` does not. */
@@ -183,8 +187,8 @@ export type UploadProgress = {
 export type UploadResult = {
   path: string;
   uid: string;
-  /** `uploaded` by this call, `skipped` (uploaded before from this path) or `duplicate` (of the same content). */
-  outcome: string;
+  /** `uploaded` by this call, `skipped` (uploaded before from this path) or `duplicate` (of content uploaded before). */
+  outcome: 'uploaded' | 'skipped' | 'duplicate';
   bytesSent: number;
   /** Offset at which an earlier upload was resumed; null for a new one. */
   resumedFromBytes: number | null;
@@ -201,7 +205,10 @@ export type DirectoryResult =
 /** Requests left in the window of the rate limit, as the last response reported them. */
 export type RateLimit = { limit: number; remaining: number; resetsAt: Date };
 
-/** Client of one service. Every call rejects with a MediactlError, or with the reason of an aborted signal. */
+/**
+ * Client of one service. Every call rejects with a MediactlError, with the reason of an aborted signal, or with what a
+ * callback of yours has thrown. After `close`, calls reject with the code `interrupted`.
+ */
 export type Client = {
   readonly assets: {
     /** Lists assets page by page. Rejects with `filter_ignored` if the service ignores a filter that records show. */
@@ -219,9 +226,15 @@ export type Client = {
     /** Moves an asset to the trash. The API cannot restore it. */
     trash(uid: string, options?: CallOptions): Promise<void>;
     /** Yields each asset once it is ready, or the error of one that never will be. Default timeout: 30 minutes. */
-    wait(uids: readonly string[], options?: CallOptions & { timeoutMs?: number }): AsyncIterableIterator<WaitResult>;
+    wait(
+      uids: readonly string[],
+      options?: CallOptions & { timeoutMs?: number | undefined },
+    ): AsyncIterableIterator<WaitResult>;
     playback(uid: string, options?: CallOptions): Promise<Playback>;
-    /** Saves the file of an asset, or the largest variant of an image, under a new name or not at all. */
+    /**
+     * Saves the file of an asset, or the largest variant of an image, whole or not at all, with mode 0600. Rejects with
+     * `already_exists` if there is a file at `path`.
+     */
     download(uid: string, path: string, options?: DownloadOptions): Promise<Download>;
   };
   readonly folders: {
@@ -230,9 +243,15 @@ export type Client = {
     ensure(path: string, options?: CallOptions): Promise<Folder>;
   };
   readonly workspaces: { list(options?: CallOptions): Promise<Workspace[]> };
-  /** Uploads a file. Resumes where an earlier attempt with the same state directory stopped. */
+  /**
+   * Uploads a file. Resumes where an earlier attempt with the same state directory stopped. Rejects with
+   * `upload_in_progress` while another call or program uploads the same file.
+   */
   upload(path: string, options?: UploadOptions): Promise<UploadResult>;
-  /** Uploads the files of a directory, and yields each result. A bad file fails alone. Leaving the loop stops the rest. */
+  /**
+   * Uploads the files of a directory, from the first call of `next()`, and yields each result. A bad file fails alone.
+   * The uploads do not wait for the consumer; leaving the loop stops those that are not done.
+   */
   uploadDirectory(path: string, options?: DirectoryOptions): AsyncIterableIterator<DirectoryResult>;
   /** Undefined until the service has reported it. */
   readonly rateLimit: RateLimit | undefined;

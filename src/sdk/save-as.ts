@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, link, open, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { MediactlError, usageError } from '../client/errors.ts';
+import { type FileHandle, link, lstat, open, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { MediactlError } from '../client/errors.ts';
 import { replaceFile, syncFolder } from '../client/state-files.ts';
 
 /**
  * Writes a file with mode 0600 under a temporary name beside `path`, and then gives it its name, so that a crash leaves
  * no partial file at `path`.
  *
- * @throws MediactlError `usage` if there is a file at `path` and `overwrite` is false; `write_failed`
+ * @throws MediactlError `already_exists` if there is a file at `path` and `overwrite` is false; `write_failed`
  */
 export async function saveAs<T>(path: string, overwrite: boolean, write: (file: FileHandle) => Promise<T>): Promise<T> {
-  const part = `${path}.${randomUUID().slice(0, 8)}.part`;
+  if (!overwrite && (await lstat(path).catch(() => undefined))) throw alreadyExists(path);
+  const part = join(dirname(path), `${randomUUID()}.part`);
   try {
     const file = await open(part, 'wx', 0o600);
     let result: T;
@@ -27,10 +28,12 @@ export async function saveAs<T>(path: string, overwrite: boolean, write: (file: 
     return result;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw usageError(`${path} already exists`);
+    if (code === 'EEXIST') throw alreadyExists(path);
     if (error instanceof MediactlError || code === undefined) throw error;
     throw new MediactlError(`cannot write ${path}`, { code: 'write_failed', reason: message, underlying: error });
   } finally {
     await rm(part, { force: true });
   }
 }
+
+const alreadyExists = (path: string) => new MediactlError(`${path} already exists`, { code: 'already_exists' });

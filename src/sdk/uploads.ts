@@ -14,7 +14,7 @@ import { alreadyUploading, LocalUploadStore } from '../client/upload/store/uploa
 import { systemClock } from '../contract/clock.ts';
 import { maxChunkBytes } from '../contract/tus.ts';
 import { isUid } from '../contract/uid.ts';
-import { type ClientParts, toPublicError } from './client-parts.ts';
+import { assertInteger, assertNumber, type ClientParts } from './client-parts.ts';
 import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadResult } from './public-types.ts';
 
 type UploadCall = DirectoryOptions & { name?: string | undefined };
@@ -24,6 +24,9 @@ export function createUploader(parts: ClientParts) {
   const running = new Set<Promise<void>>();
 
   async function* upload(path: string, isDirectory: boolean, call: UploadCall): AsyncGenerator<FileOutcome> {
+    assertInteger('transfers', call.transfers);
+    assertInteger('chunkBytes', call.chunkBytes, maxChunkBytes);
+    assertNumber('limitRate', call.limitRate, 1);
     const stop = new AbortController();
     const signal = AbortSignal.any([parts.signalOf(call), stop.signal]);
     setMaxListeners(0, signal); // each concurrent upload listens
@@ -48,7 +51,7 @@ export function createUploader(parts: ClientParts) {
       throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
       openSource: (file, sourceId) => FileSource.open(file, sourceId),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
-      onEvent: reporter(parts.notify(call), call.onProgress),
+      onEvent: reporter(parts.notify(call), parts.errors.guard(call.onProgress)),
     });
     const withTags = async function* (): AsyncGenerator<UploadCandidate> {
       for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
@@ -91,8 +94,10 @@ export function createUploader(parts: ClientParts) {
     },
     uploadDirectory: async function* (path: string, call: DirectoryOptions = {}): AsyncGenerator<DirectoryResult> {
       for await (const { path: file, uploaded, error, isBusy } of upload(path, true, call)) {
+        const fromCallback = parts.errors.callbackError(error);
+        if (fromCallback) throw fromCallback;
         if (uploaded && !error) yield { path: file, upload: toResult(file, uploaded) };
-        else yield { path: file, error: toPublicError(isBusy ? alreadyUploading() : error) };
+        else yield { path: file, error: parts.errors.toPublic(isBusy ? alreadyUploading() : error) };
       }
     },
     /** Resolves when no upload is running. */
@@ -101,7 +106,7 @@ export function createUploader(parts: ClientParts) {
 }
 
 const optionsOf = ({ options }: ClientParts, call: UploadCall, workspace: string, transfers: number): RunOptions => ({
-  chunkBytes: Math.min(call.chunkBytes ?? maxChunkBytes, maxChunkBytes),
+  chunkBytes: call.chunkBytes ?? maxChunkBytes,
   idleTimeoutMs: options.requestTimeoutMs ?? 120_000,
   force: call.force ?? false,
   duplicates: 'skip',
@@ -134,7 +139,7 @@ async function resolveFolders(
 }
 
 /** Returns a function that reports the events of files as progress and as notices. */
-function reporter(notify: (notice: Notice) => void, onProgress: UploadCall['onProgress'] = () => {}) {
+function reporter(notify: (notice: Notice) => void, onProgress: (progress: UploadProgress) => void) {
   const files = new Map<string, Omit<UploadProgress, 'path' | 'phase'>>();
   return (event: FileEvent): void => {
     const { path } = event;
@@ -169,7 +174,7 @@ function reporter(notify: (notice: Notice) => void, onProgress: UploadCall['onPr
 const toResult = (path: string, uploaded: Uploaded): UploadResult => ({
   path,
   uid: uploaded.assetUid,
-  outcome: uploaded.how,
+  outcome: uploaded.how as UploadResult['outcome'], // the other outcomes need options of the command line
   bytesSent: uploaded.bytesSent,
   resumedFromBytes: uploaded.resumedFrom,
   blake3: uploaded.blake3,

@@ -155,6 +155,20 @@ it('an aborted call rejects with the reason of its signal, and a client without 
   expect(readdirSync(cwd)).toEqual(['clip.bin']);
 });
 
+it('a program ends after an abort in the last bytes of a file, and its client can be closed twice', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'clip.bin'), pseudoRandomBytes(500_000, 'last bytes'));
+  const code = `${createClientCode}
+    const abort = new AbortController();
+    const stopAtFirstByte = ({ phase }) => phase === 'sending' && abort.abort();
+    const call = { signal: abort.signal, onProgress: stopAtFirstByte };
+    console.log(await client.upload('clip.bin', call).catch((error) => error.name));
+    await Promise.all([client.close(), client.close()]);
+    console.log(await client.assets.get('x').catch((error) => error.code));`;
+  const { code: exitCode, stdout, stderr } = await runProgram(code, cwd).finished;
+  expect([exitCode, stdout, stderr]).toEqual([0, 'AbortError\ninterrupted\n', '']);
+});
+
 const slowUploadCode = `${createClientCode}
   await client.upload('clip.bin', { chunkBytes: 2 ** 20, limitRate: 4 * 2 ** 20,
     onProgress: ({ acknowledgedBytes }) => acknowledgedBytes > 2 ** 20 && console.error('sending') });`;

@@ -42,7 +42,9 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
   }
   const timeoutMs = responseTimeoutFactor * idleTimeoutMs;
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
   const startTimeout = () => {
+    if (isOver) return; // an aborted request's body may end later
     timer ??= setTimeout(
       () => controller.abort(tooSlow(url.origin, 'its response was not complete', timeoutMs)),
       timeoutMs,
@@ -93,6 +95,7 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
       url,
     };
   } finally {
+    isOver = true;
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
   }

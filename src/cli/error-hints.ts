@@ -1,5 +1,6 @@
 import { type ErrorCode, type ErrorKind, errorTable } from '../client/error-table.ts';
 import type { Explanation, MediactlError, Remedies, Remedy } from '../client/errors.ts';
+import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../contract/json-values.ts';
 
 /** Process exit code of each kind of error, a public interface that scripts depend on. */
@@ -173,8 +174,11 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   get_playback_token: () => 'mediactl assets player-data UID --show-token, to get a token for this asset',
   grant_access: (role) =>
     `as the owner of the schemas (if they do not exist yet, run mediactl doctor as a role that can create them): grant usage, create on schema bullmq to "${role}"; grant usage on schema mediactl to "${role}"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "${role}"; grant usage on all sequences in schema bullmq to "${role}"`,
+  list_orphans: () => 'mediactl uploads cleanup lists it',
+  list_pending_uploads: () => 'see mediactl uploads ls',
   pipe_download: () => pipeUrl,
   resume_upload: (id, how) => (resumeSteps[how] ?? resumeSteps.by_id)(`mediactl uploads resume ${id}`),
+  retry_all: () => 'mediactl uploads retry --all, once the cause is fixed',
   set_field_name: setFieldName,
   set_field_names: (...keys) =>
     keys.map((key) => `if this service uses another name for it: ${setFieldName(key)}`).join('; '),
@@ -220,6 +224,14 @@ export function hintOf({ kind, explanation }: MediactlError): string | undefined
 /** Returns undefined for a remedy that this version does not know, which another machine may have stored. */
 const wordRemedy = ([name, ...args]: Remedy): string | undefined =>
   Object.hasOwn(remedies, name) ? (remedies[name] as (...args: readonly unknown[]) => string)(...args) : undefined;
+
+/** Adds the next step of a warning to its message. */
+export function withHint<Event extends UploadEvent>(event: Event): Event {
+  if (event.event !== 'warning') return event;
+  const { remedy, ...warning } = event;
+  const next = remedy && wordRemedy(remedy);
+  return (next ? { ...warning, message: `${event.message}; ${next}` } : warning) as Event;
+}
 
 export const exitCodeOf = ({ kind }: MediactlError): ExitCode => exitCodes[kind];
 

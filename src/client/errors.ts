@@ -14,7 +14,10 @@ export type Remedies = {
   get_playback_token: [];
   grant_access: [role: string];
   pipe_download: [];
+  list_orphans: [];
+  list_pending_uploads: [];
   resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start' | 'forced'];
+  retry_all: [];
   set_field_name: [key: NameKey, name: string, choice?: string];
   set_field_names: NameKey[];
   show_asset: [assetUid: string, purpose: string];

@@ -589,7 +589,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const worker = startWorker();
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
     worker.stop.abort();
-    expect((await worker.ended).stderr).toContain('named lost.md; this machine has recorded it for cleanup');
+    expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads cleanup lists it');
   });
 
   it('a worker fails a job with queue_service_mismatch if the job is for another service', async () => {

@@ -72,7 +72,7 @@ describe('upload of a moved file', () => {
       const { code, record, stderr } = await uploadFrom(newPath);
       expect([code, record.verified, record.resumed_from_bytes]).toEqual([0, true, null]);
       expect(setup.storedBytes(record.asset_uid).equals(setup.bytes)).toBe(true);
-      expect(stderr).toContain(`not resumed: asset ${session.assetUid} of ${oldPath}, which is still pending`);
+      expect(stderr).toContain(`not resumed: asset ${session.assetUid} of ${oldPath}; see mediactl uploads ls`);
       expect(setup.storedEntry()).toMatchObject({ session, realPath: oldPath });
     },
   );

@@ -14,6 +14,7 @@ import type { FolderResolver } from '../../client/upload/sources/upload-candidat
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
+import { withHint } from '../error-hints.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { exceedsSessionLifetime } from './plan-view.ts';
@@ -127,7 +128,7 @@ async function createBatchDeps(
       },
     },
     profile: (await context.account()).profile,
-    onEvent: (event) => progress.show(event),
+    onEvent: (event) => progress.show(withHint(event)),
     openSource: sources.open,
     onPlan: (plan) => printPlan(context, request, plan, progress),
     confirmNewAsset: async (refusal, assetUids) => {

@@ -119,8 +119,8 @@ export class UploadAttempt {
     const { receipts } = this.#deps;
     await receipts?.saveOrphan(service, orphan);
     const left = `it may have left an incomplete asset, ${orphan.assetUid ?? `named ${orphan.name}`}`;
-    const message = receipts ? `${left}; this machine has recorded it for cleanup` : left;
-    this.#onEvent({ path: this.#claimed.task.path, event: 'warning', message });
+    const remedy = receipts && (['list_orphans'] as const);
+    this.#onEvent({ path: this.#claimed.task.path, event: 'warning', message: left, remedy });
   }
 
   /** Returns the upload of this file from the local receipts, if the file is unchanged and its asset still exists. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { pollUntil, retryUntil, withTimeout } from '../../contract/retry.ts';
 import type { ErrorCode } from '../error-table.ts';
-import { asMediactlError, type MediactlError, type StoredError } from '../errors.ts';
+import { asMediactlError, type MediactlError, type Remedy, type StoredError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
@@ -252,7 +252,7 @@ export class WorkerRun {
     }
     if (failureClass === 'pauseQueue') {
       await withRetry(() => queue.pause());
-      this.#notice(outcome, `${error.message}; the queue is paused until its failed files are retried`);
+      this.#notice(outcome, `${error.message}; the queue is paused`, ['retry_all']);
     }
     const requeued = await this.#requeue(job, token);
     this.requeuedFiles++;
@@ -281,8 +281,8 @@ export class WorkerRun {
     this.#outcomes.push(outcome);
   }
 
-  #notice({ path }: { path: string }, message: string): void {
-    this.#deps.onEvent({ path, event: 'warning', message });
+  #notice({ path }: { path: string }, message: string, remedy?: Remedy): void {
+    this.#deps.onEvent({ path, event: 'warning', message, remedy });
   }
 
   /** Returns a listener that forwards a job's events, and writes its progress to the queue at most once a second. */

@@ -13,7 +13,7 @@ import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { addExamples, type CommandDefinition, collect } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { hintOf } from '../../error-hints.ts';
+import { hintOf, withHint } from '../../error-hints.ts';
 import { type ListResult, noResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
@@ -166,7 +166,7 @@ async function createWorkerRun(context: Context, { client, roots, request, view,
     receipts,
     signal,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
-    onEvent: (event) => view.show(event),
+    onEvent: (event) => view.show(withHint(event)),
     onPlanned: (planned) => view.show(planned),
     onFailure: (code) => metrics?.onFailure(code),
     warn: (text) => terminal.warn(text),

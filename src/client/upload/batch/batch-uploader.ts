@@ -137,7 +137,8 @@ export class BatchUploader implements BatchRun {
     const workspaces = [this.#options.workspace];
     const listLost = () => listLostCreations(receipts, api.transport.baseUrl.origin, workspaces);
     if ((await listLost()).length === 0) return;
-    const notice = (path: string, message: string) => onEvent({ path, event: 'warning', message });
+    const notice = (path: string, message: string) =>
+      onEvent({ path, event: 'warning', message, remedy: ['list_orphans'] });
     if (!this.#isOver) {
       const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts }, workspaces);
       const found = await search.catch((error) => {
@@ -145,16 +146,10 @@ export class BatchUploader implements BatchRun {
         return []; // the files themselves are uploaded; `uploads cleanup` searches again, and reports the error
       });
       for (const { path, assetUid } of found)
-        notice(
-          path,
-          `asset ${assetUid} may be empty, because the response to its creation was lost; it is recorded for cleanup`,
-        );
+        notice(path, `asset ${assetUid} may be empty, because the response to its creation was lost`);
     }
     for (const { path } of await listLost())
-      notice(
-        path,
-        'the response to a creation was lost, and may have left an empty asset, which a cleanup searches for',
-      );
+      notice(path, 'the response to a creation was lost, and may have left an empty asset');
   }
 
   async #uploadAll(files: UploadCandidate[]): Promise<void> {

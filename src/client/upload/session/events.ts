@@ -1,3 +1,4 @@
+import type { Remedy } from '../../errors.ts';
 import type { TransportNotice } from '../../http/rate-limiter.ts';
 
 /** Event about a run of several files. `--progress json` prints it unchanged. */
@@ -29,7 +30,8 @@ export type FileEvent = { path: string } & (
   | { event: 'progress'; offset_bytes: number; bytes_sent: number; size_bytes: number }
   | { event: 'waiting'; kind: 'rate_limited' | 'retrying'; until: string; reason: string }
   | { event: 'requests_resumed' }
-  | { event: 'warning'; message: string }
+  /** `remedy` is the next step, which the interface words and adds to the message. */
+  | { event: 'warning'; message: string; remedy?: Remedy | undefined }
   | { event: 'uploaded'; asset_uid: string; blake3: string; verified: boolean | null }
   | { event: 'status'; asset_uid: string; status: string }
   /** Emitted when a file in a run of several files is done, except for processing. Downloads emit it too. */

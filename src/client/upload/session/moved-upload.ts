@@ -37,7 +37,7 @@ export function createMovedUploadFinder(store: ListableUploadStore): UploadDeps[
       if (release) await release();
     }
     for (const { session, realPath } of entries)
-      notice(`not resumed: asset ${session.assetUid} of ${realPath}, which is still pending`);
+      notice(`not resumed: asset ${session.assetUid} of ${realPath}`, ['list_pending_uploads']);
     return undefined;
   };
 }

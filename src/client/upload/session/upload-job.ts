@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
-import type { MediactlError } from '../../errors.ts';
+import type { MediactlError, Remedy } from '../../errors.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { Spool } from '../sources/spool.ts';
 import type { FileNames, UserMetadata } from '../sources/upload-candidate.ts';
@@ -59,7 +59,7 @@ export type UploadDeps = {
   findResumable?(file: PlannedEntry, source: UploadSource, notice: Notice): Promise<OpenEntry | undefined>;
 };
 
-type Notice = (message: string) => void;
+type Notice = (message: string, remedy?: Remedy) => void;
 
 /** Outcome of a successful upload (see `UploadOutcome`). */
 export type SuccessOutcome = 'uploaded' | 'skipped' | 'duplicate' | 'same_name_and_size' | 'exists';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { UploadMetadata } from '../../../contract/tus.ts';
+import type { Remedy } from '../../errors.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { ReceiptKey } from '../sources/upload-candidate.ts';
 import { orphanOf, type PlannedEntry } from '../store/upload-entry.ts';
@@ -77,8 +78,8 @@ export class UploadRun {
     await this.deps.orphans?.saveOrphan(this.receiptKey.service, orphan);
   }
 
-  notice(message: string): void {
-    this.emit({ event: 'warning', message });
+  notice(message: string, remedy?: Remedy): void {
+    this.emit({ event: 'warning', message, ...(remedy && { remedy }) });
   }
 
   emit(event: WithoutPath<FileEvent>): void {

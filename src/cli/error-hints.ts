@@ -177,6 +177,7 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   list_orphans: () => 'mediactl uploads cleanup lists it',
   list_pending_uploads: () => 'see mediactl uploads ls',
   pipe_download: () => pipeUrl,
+  pipe_remote: (remote) => `rclone cat '${remote}' | mediactl upload - --name NAME`,
   resume_upload: (id, how) => (resumeSteps[how] ?? resumeSteps.by_id)(`mediactl uploads resume ${id}`),
   retry_all: () => 'mediactl uploads retry --all, once the cause is fixed',
   set_field_name: setFieldName,

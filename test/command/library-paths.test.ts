@@ -359,7 +359,7 @@ describe('mv', () => {
     expect(dryRun).toMatchObject([{ method: 'PATCH', body: { name: 'such' } }]);
   });
 
-  it('mv refuses to move a folder with filters, into itself or beside an equal name, and creates nothing', async () => {
+  it('mv and rename refuse a new name or place that a folder cannot have, and create nothing', async () => {
     await uploadFiles('In/a.txt', 'Out/In/b.txt');
     const folders = async () => (await cli.json(['folders', 'ls', '-r', folder])).length;
     const before = await folders();
@@ -368,8 +368,8 @@ describe('mv', () => {
       [[`${folder}/In`, `${folder}/In/new/deep`, '--create-folders'], 2],
       [[`${folder}/In`, `${folder}/Out`], 6],
       [[`${folder}/In`, `${folder}/..`], 2],
-      [[`${folder}/In`, `${folder}/In*`], 2],
-      [[`${folder}/In`, `${folder}/a.mp4`], 2],
+      [[`${folder}/In`, `${folder}/In*`], 2], // a glob is no target
+      [[`${folder}/In`, `${folder}/a.mp4`], 2], // looks like the name of a file
     ];
     for (const [args, code] of refused) expect([args, (await cli.run(['mv', ...args])).code]).toEqual([args, code]);
     for (const [name, code] of [

@@ -56,7 +56,7 @@ describe('§2 items[].asset.thumbnail_url (absolute URL)', () => {
     expect(new URL(thumbnail_url).pathname).toBe(`/media/${uid}/source`);
   });
 
-  it('thumbnail_url is a signed placeholder of the asset type when there is no thumbnail', async () => {
+  it('thumbnail_url of the player data is a signed placeholder when there is no thumbnail, and that of the record is null', async () => {
     const unfinishedUpload = await (await createUploadOfSize(10, { content_type: 'audio/mpeg' })).json();
     const pictures = new Set<string>();
     for (const uid of [uids['clip.mp4'], uids['tone.mp3'], unfinishedUpload.asset_uid]) {

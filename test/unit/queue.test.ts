@@ -68,7 +68,8 @@ describe('queue URLs', () => {
 });
 
 describe('failure classification', () => {
-  const failureWith = (code: ErrorCode, retryable = false) => new MediactlError('unknown error', { code, retryable });
+  const failureWith = (code: ErrorCode, { retryable = false } = {}) =>
+    new MediactlError('unknown error', { code, retryable });
   it.each([
     [failureWith('unauthenticated'), 'workerFault'],
     [failureWith('forbidden'), 'workerFault'],
@@ -82,11 +83,11 @@ describe('failure classification', () => {
     [failureWith('connection_refused'), 'retry'],
     [failureWith('rate_limited'), 'retry'],
     [failureWith('unclassified'), 'retry'],
-    [failureWith('conflict', true), 'retry'],
+    [failureWith('conflict', { retryable: true }), 'retry'],
     [failureWith('file_not_found'), 'retryElsewhere'],
     [failureWith('queue_service_mismatch'), 'retryElsewhere'],
     [failureWith('unreadable_file'), 'retry'],
-    [failureWith('outside_roots', true), 'retryElsewhere'],
+    [failureWith('outside_roots', { retryable: true }), 'retryElsewhere'],
     [failureWith('file_missing'), 'retryElsewhere'],
     [failureWith('conflict'), 'permanent'],
     [failureWith('file_changed'), 'retryElsewhere'],
@@ -95,12 +96,15 @@ describe('failure classification', () => {
     [failureWith('terminated'), 'requeue'],
     [failureWith('interrupted'), 'requeue'],
     [failureWith('lease_lost'), 'leaseLost'],
-  ])('a failure with the code $0.explanation.code is classified as $1', (error, failureClass) => {
-    expect(classifyFailure(error)).toBe(failureClass);
-  });
+  ])(
+    'a failure with the code $0.explanation.code (retryable: $0.explanation.retryable) is classified as $1',
+    (error, failureClass) => {
+      expect(classifyFailure(error)).toBe(failureClass);
+    },
+  );
 
   it('a failure is unchanged after serialization to JSON and back', () => {
-    const error = failureWith('storage_full', true).with({
+    const error = failureWith('storage_full', { retryable: true }).with({
       reason: 'all is full',
       hint: 'delete some',
       status: 507,

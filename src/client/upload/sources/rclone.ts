@@ -3,7 +3,6 @@ import type { Transport } from '../../http/transport.ts';
 import { RangeSource } from './range-source.ts';
 import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
 import { fileChanged, fileGone } from './source.ts';
-import { unknownLength } from './upload-candidate.ts';
 
 type RcloneFile = {
   /** Path relative to the given directory, or the file name if a file was given. */
@@ -47,7 +46,12 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
     addressOf,
     sourceOf: async (file) => {
       const label = addressOf(file);
-      if (file.sizeBytes < 0) throw unknownLength(label, `the size of ${label} is unknown`);
+      if (file.sizeBytes < 0)
+        throw usageError(
+          `the size of ${label} is unknown`,
+          undefined,
+          'the size must be known before the upload starts',
+        ).with({ remedy: ['pipe_remote', parseRemote(label)] });
       serving ??= serveRemote(remote, options);
       return openSource(await serving, file, label, options);
     },

@@ -23,6 +23,7 @@ import {
   resolveAccount,
 } from './account/account.ts';
 import { ShortUidStore } from './account/short-uid-store.ts';
+import { hintOfCode } from './error-hints.ts';
 import { type ProfileConfig, ProfileFile } from './settings/profile-file.ts';
 import { type Environment, precedence } from './settings/setting-resolver.ts';
 import type { Settings } from './settings/settings.ts';
@@ -217,14 +218,15 @@ export class Context {
    */
   async openQueue(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<QueueClient> {
     const { openQueueClient, openQueueClientWithRetry } = await import('../client/queue/open-queue-client.ts');
-    const { formatOutage } = await import('../client/queue/store-errors.ts');
+    const { formatOutage, isRejectedWrite } = await import('../client/queue/store-errors.ts');
     const { clock, signal, terminal } = this;
     let wasDisconnected = false;
     const onConnectionChange = (cause?: unknown) => {
       const isDisconnected = cause !== undefined;
       if (isDisconnected === wasDisconnected || signal.aborted) return;
       wasDisconnected = isDisconnected;
-      if (isDisconnected) terminal.warn(escapeControls(formatOutage(address, cause)));
+      const hint = isRejectedWrite(cause ?? {}) ? `: ${hintOfCode('queue_full')}` : '';
+      if (isDisconnected) terminal.warn(escapeControls(`${formatOutage(address, cause)}${hint}`));
       else terminal.info(`reconnected to queue ${address.label}`);
     };
     const onEngineError = (message: string) => terminal.warn(escapeControls(message));

@@ -122,7 +122,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** What an error means to its caller, whatever its cause. */
+/** Category of an error. Callers act on it, and the command line derives the exit code from it. */
 export type ErrorKind = (typeof errorTable)[ErrorCode];
 
 /** Returns the kind of a code. A code that a newer mediactl wrote counts as unclassified. */

@@ -1,13 +1,14 @@
 import type { Api } from '../client/api/api.ts';
 import { asMediactlError, MediactlError as ClientError, usageError } from '../client/errors.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
+import { isApiKey } from '../client/http/transport.ts';
 import type { Library } from '../client/library/folder-creation.ts';
+import { SecretRedactor } from '../client/redactor.ts';
 import type { StateDatabase } from '../client/upload/store/state-database.ts';
-import { isJsonObject } from '../contract/json-values.ts';
 import type { CallOptions, ClientOptions, Notice } from './public-types.ts';
 import { MediactlError } from './public-types.ts';
 
-/** What the parts of a client share. */
+/** State shared by the modules of a client. */
 export type ClientParts = {
   options: ClientOptions;
   apiFor(call?: CallOptions): Api;
@@ -18,14 +19,14 @@ export type ClientParts = {
   errors: ErrorConverter;
 };
 
-/** Converts errors of the client to those of the package, without the API key, which a service may have echoed. */
+/** Converts errors of the client to those of the package, without secrets that a service may have echoed. */
 export class ErrorConverter {
-  readonly #apiKey: string;
-  /** What callbacks of the program have thrown. */
+  readonly #redactor = new SecretRedactor();
+  /** Exceptions thrown by the callbacks of the program. */
   readonly #thrown = new WeakSet<object>();
 
   constructor(apiKey: string) {
-    this.#apiKey = apiKey;
+    this.#redactor.add(apiKey);
   }
 
   /** Wraps a callback of the program, whose exception is to be rethrown as it is. */
@@ -50,18 +51,12 @@ export class ErrorConverter {
     if (thrown instanceof MediactlError) return thrown;
     const { message, explanation } = asMediactlError(thrown);
     const { code, reason, lines, status, retryable = false, retryAfterSeconds, details, underlying } = explanation;
-    return new MediactlError(this.#redact(message), {
+    const shown = { message, reason: reason ?? lines?.join('; '), details };
+    const { message: problem, ...redacted } = this.#redactor.redactRecord(shown);
+    return new MediactlError(problem, {
       ...{ code, status, retryable, retryAfterSeconds, cause: underlying },
-      reason: this.#redact(reason ?? lines?.join('; ')),
-      details: this.#redact(details),
+      ...{ reason: redacted.reason, details: redacted.details },
     });
-  }
-
-  #redact<T>(value: T): T {
-    if (typeof value === 'string') return value.replaceAll(this.#apiKey, '***') as T;
-    if (Array.isArray(value)) return value.map((each) => this.#redact(each)) as T;
-    if (!isJsonObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#redact(each)])) as T;
   }
 }
 
@@ -89,7 +84,7 @@ export function assertInteger(name: string, value: number | undefined, max = Num
 export function assertOptions({ baseUrl, apiKey, userAgent = '', requestTimeoutMs, maxWaitMs }: ClientOptions): void {
   if (!/^https?:$/.test(URL.canParse(String(baseUrl)) ? new URL(String(baseUrl)).protocol : ''))
     throw usageError('baseUrl is not an http or https URL');
-  if (!/^[\x21-\x7e]+$/.test(apiKey))
+  if (!isApiKey(apiKey))
     throw usageError(
       'apiKey is not valid',
       undefined,

@@ -232,7 +232,9 @@ export const createClient: typeof Public.createClient = (options) => {
       run(call, async () => {
         const { info, player } = await resolvePlayback(apiFor(call), uid);
         const urls = parsePlayables(info, transport.baseUrl).urls.map(({ kind, url, expiresAt }) => ({
-          ...{ kind, url: url.href, expiresAt: asText(expiresAt) },
+          kind,
+          url: url.href,
+          expiresAt: asText(expiresAt),
         }));
         const isBlocked = Boolean(info.blocked) && info.blocked !== 'false';
         return { type: asText(info.type) ?? '', isBlocked, urls, playbackToken: player.playback_token };
@@ -293,7 +295,9 @@ export const createClient: typeof Public.createClient = (options) => {
       list: (call) =>
         run(call, async () =>
           (await listWorkspaces(apiFor(call))).map(({ uid, name, is_primary }) => ({
-            ...{ uid, name: asText(name) ?? uid, isPrimary: is_primary === true },
+            uid,
+            name: asText(name) ?? uid,
+            isPrimary: is_primary === true,
           })),
         ),
     },
@@ -316,5 +320,8 @@ export const createClient: typeof Public.createClient = (options) => {
 };
 
 const toFolder = ({ folder, name, path, parent }: FolderNode): Public.Folder => ({
-  ...{ uid: folder.uid, name, path, parent: parent?.folder.uid ?? null },
+  uid: folder.uid,
+  name,
+  path,
+  parent: parent?.folder.uid ?? null,
 });

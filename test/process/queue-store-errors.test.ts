@@ -117,6 +117,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     await waitUntil(() => worker.stderr.includes('it reads files below'));
     redisCli(store, 'CONFIG', 'SET', 'maxmemory', '1');
     await waitUntil(() => worker.stderr.includes('does not accept writes; retrying (OOM'));
+    expect(worker.stderr).toContain('add memory or disk to the server');
     const { error } = await checkQueue(queue);
     expect(recordedError(error)).toEqual(errorInTable('queue_full'));
     expect(error.retryable).toBe(true);

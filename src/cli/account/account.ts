@@ -1,4 +1,5 @@
 import { MediactlError, usageError } from '../../client/errors.ts';
+import { isApiKey } from '../../client/http/transport.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import { apiPrefix } from '../../contract/paths.ts';
 import type { Profile, ProfileConfig } from '../settings/profile-file.ts';
@@ -87,7 +88,7 @@ async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: U
 
 /** @throws MediactlError `usage` (exit 2) if the key is empty or contains anything but visible ASCII characters */
 export function assertKey(key: string): void {
-  if (/^[\x21-\x7e]+$/.test(key)) return;
+  if (isApiKey(key)) return;
   throw new MediactlError(key === '' ? 'no API key given' : 'invalid API key', {
     code: 'usage',
     hint: 'create one in your organization’s settings, under API keys',

@@ -172,22 +172,21 @@ export async function resolveAssets(
 ): Promise<{ assets: ResolvedAsset[]; hasGlob: boolean }> {
   const resolved = new Map<string, ResolvedAsset>();
   const add = (asset: ResolvedAsset) => resolved.set(asset.uid, asset);
-  const lookup = { ...choice };
   let hasGlob = false;
   if (ids.length === 0) add({ uid: await resolveAssetUid(context, collection, undefined, choice) });
   for (const id of ids) {
     if (isGlob(id)) {
-      const { found, isExact, relativeDirs } = await findMatches(context, collection, id, lookup);
+      const { found, isExact, relativeDirs } = await findMatches(context, collection, id, choice);
       if (!isExact && choice.newest)
         throw usageError('--newest cannot be used with a glob', 'give the name or the uid of one asset');
       hasGlob ||= !isExact;
       for (const asset of isExact ? [await selectMatch(context, id, found, choice)] : found)
         add({ uid: asset.uid, asset, relativeDir: relativeDirs?.get(asset) });
-    } else if (id !== '-') add({ uid: await resolveAssetUid(context, collection, id, lookup) });
+    } else if (id !== '-') add({ uid: await resolveAssetUid(context, collection, id, choice) });
     // On stdin, `@last`, globs and uid prefixes are taken as names, since an asset can be named like that.
     else
       for (const each of parseIds(await readInputText(context.terminal, '-')))
-        add({ uid: await resolveUidOrName(context, collection, each, { ...lookup, isLiteral: true }) });
+        add({ uid: await resolveUidOrName(context, collection, each, { ...choice, isLiteral: true }) });
   }
   if (resolved.size === 0) throw usageError('no ids on stdin', 'give one uid per line, or JSON lines');
   return { assets: [...resolved.values()], hasGlob };

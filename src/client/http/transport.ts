@@ -28,6 +28,9 @@ export type TransportOptions = ConnectionOptions & {
   trace?: ((line: string) => void) | undefined;
 };
 
+/** Returns true for a text that can be sent as an API key: printable ASCII characters, without spaces. */
+export const isApiKey = (text: string) => /^[\x21-\x7e]+$/.test(text);
+
 const maxReadAttempts = 4;
 const maxRedirects = 3;
 /** Minimum delay after a 429, which avoids a hot retry loop if the service requests no delay. */

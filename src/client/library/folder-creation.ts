@@ -12,7 +12,7 @@ export type Library = {
   workspace(): Promise<string>;
   /** Runs `work` while no other process on this machine creates folders, since the service allows duplicate names. */
   withLock<T>(work: () => Promise<T>): Promise<T>;
-  /** Called after each folder that was created. */
+  /** Called after folders were created. */
   onCreated(): Promise<void>;
 };
 

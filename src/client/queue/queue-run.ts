@@ -38,6 +38,7 @@ export class QueueRun implements BatchRun {
   readonly #options: RunOptions;
   readonly #deps: BatchDeps;
   readonly #outcomes = new Channel<FileOutcome>();
+  readonly #contentTypes = loadContentTypes();
   readonly #plan = emptyPlan();
   readonly #readyWatch: ReadyWatch | undefined;
   #tracker: JobTracker | undefined;
@@ -167,7 +168,7 @@ export class QueueRun implements BatchRun {
 
   async #createTask(file: UploadCandidate): Promise<QueuedTask> {
     const { folders, api } = this.#deps;
-    const contentType = await loadContentTypes();
+    const contentType = await this.#contentTypes;
     const { workspace, about: defaults, chunkBytes, onSessionExpired, requireChecksum, force } = this.#options;
     const { path, sizeBytes = 0, mtimeNs = '0', typedPath, sourceId = path } = file;
     const stableSource = isHttpUrl(path) ? { path: sourceId } : this.#roots.toTaskSource(sourceId);

@@ -248,7 +248,7 @@ export class BatchUploader implements BatchRun {
         outcome.requests++;
       },
     });
-    const source = job.path === '-' && !job.isSingleRead ? await spoolStdin(job, this.#deps, stdin) : job;
+    const source = job.path === '-' && !job.isSingleRead ? await spoolStdin(job, this.#deps) : job;
     outcome.path = source.path;
     const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, {
       ...this.#deps,
@@ -301,11 +301,7 @@ export class BatchUploader implements BatchRun {
 }
 
 /** Spools stdin to disk. The spooled job is identified by checksum and size, since stdin has no stable path. */
-async function spoolStdin(
-  job: UploadJob,
-  { signal, api, store }: RunDeps,
-  stdin: RunDeps['stdin'],
-): Promise<UploadJob> {
+async function spoolStdin(job: UploadJob, { stdin, signal, api, store }: RunDeps): Promise<UploadJob> {
   if (!stdin) throw usageError('stdin cannot be uploaded here');
   const { blake3, sizeBytes, saveAs } = await stdin.spool.write(
     stdin.open(),

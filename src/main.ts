@@ -18,9 +18,10 @@ async function main(): Promise<void> {
   useOwnHome();
   hideSqliteWarning(process);
   const environment = { ...process.env };
-  // Child processes must not inherit the key, or the password of a queue.
+  // Child processes must not inherit keys and passwords.
   delete process.env.MEDIACTL_API_KEY;
   delete process.env.MEDIACTL_QUEUE;
+  delete process.env.MEDIACTL_METRICS_TOKEN;
   const interruption = new AbortController();
   const terminal = new Terminal({
     stdin: () => process.stdin,

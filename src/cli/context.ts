@@ -23,7 +23,7 @@ import {
   resolveAccount,
 } from './account/account.ts';
 import { ShortUidStore } from './account/short-uid-store.ts';
-import { hintOfCode } from './error-hints.ts';
+import { hintOf } from './error-hints.ts';
 import { type ProfileConfig, ProfileFile } from './settings/profile-file.ts';
 import { type Environment, precedence } from './settings/setting-resolver.ts';
 import type { Settings } from './settings/settings.ts';
@@ -99,6 +99,7 @@ export class Context {
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
     this.sandboxDir = join(this.stateDir, 'sandbox');
     this.terminal.redactor.add(settings.apiKey);
+    this.terminal.redactor.add(host.environment.MEDIACTL_METRICS_TOKEN);
   }
 
   /** True if a user reads the result on a terminal, so that resolving names is worth a request. */
@@ -218,19 +219,26 @@ export class Context {
    */
   async openQueue(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<QueueClient> {
     const { openQueueClient, openQueueClientWithRetry } = await import('../client/queue/open-queue-client.ts');
-    const { formatOutage, isRejectedWrite } = await import('../client/queue/store-errors.ts');
+    const { classifyOpenError, formatOutage, isRejectedWrite } = await import('../client/queue/store-errors.ts');
     const { clock, signal, terminal } = this;
     let wasDisconnected = false;
     const onConnectionChange = (cause?: unknown) => {
       const isDisconnected = cause !== undefined;
       if (isDisconnected === wasDisconnected || signal.aborted) return;
       wasDisconnected = isDisconnected;
-      const hint = isRejectedWrite(cause ?? {}) ? `: ${hintOfCode('queue_full')}` : '';
+      const hint = isRejectedWrite(cause ?? {}) ? `: ${hintOf(classifyOpenError(address, cause))}` : '';
       if (isDisconnected) terminal.warn(escapeControls(`${formatOutage(address, cause)}${hint}`));
       else terminal.info(`reconnected to queue ${address.label}`);
     };
     const onEngineError = (message: string) => terminal.warn(escapeControls(message));
-    const deps = { clock, signal, onConnectionChange, onEngineError, checksWriteAccess: use !== 'read' };
+    const deps = {
+      clock,
+      signal,
+      onConnectionChange,
+      onEngineError,
+      checksWriteAccess: use !== 'read',
+      failsIfFull: use === 'write',
+    };
     const client = await (use === 'work' ? openQueueClientWithRetry : openQueueClient)(address, deps);
     this.#queues.push(client);
     return client;

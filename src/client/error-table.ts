@@ -103,6 +103,7 @@ export const errorTable = {
   queue_unusable: 'usage',
   queue_tls: 'unreachable',
   queue_full: 'unreachable',
+  queue_read_only: 'unreachable',
   queue_unreachable: 'unreachable',
   queue_paused: 'unclassified',
   worker_paused: 'rejected',

@@ -22,4 +22,9 @@ export async function isRunning(processes: Processes, pid: number): Promise<bool
 }
 
 /** Returns the environment for child processes, without the API key and without the queue, whose URL has a password. */
-export const withoutSecrets = ({ MEDIACTL_API_KEY: _key, MEDIACTL_QUEUE: _queue, ...rest }: NodeJS.ProcessEnv) => rest;
+export const withoutSecrets = ({
+  MEDIACTL_API_KEY: _key,
+  MEDIACTL_QUEUE: _queue,
+  MEDIACTL_METRICS_TOKEN: _token,
+  ...rest
+}: NodeJS.ProcessEnv) => rest;

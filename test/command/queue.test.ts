@@ -1,10 +1,14 @@
 import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
+import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
+import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
+import { systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { acceleratedClockInProcess } from '../support/clock.ts';
@@ -66,6 +70,16 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const path = join(media, name);
     writeFileSync(path, bytes);
     return path;
+  };
+  const openQueue = async () => {
+    const client = await openQueueClient(parseQueueAddress('', queue), {
+      clock: systemClock,
+      signal: new AbortController().signal,
+      onConnectionChange: () => {},
+      checksWriteAccess: true,
+    });
+    onTestFinished(() => client.close());
+    return client;
   };
   const listJobs = (...more: string[]) => runJson(['uploads', 'ls', '--queue', ...more]);
 
@@ -184,20 +198,26 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect([code, codes]).toEqual([11, [undefined, 'file_changed']]);
   });
 
-  it('a worker pauses after ten failures in a row with one code, and resumes by itself', async () => {
+  it('a worker pauses after ten failures in a row with one code, then tries one file at a time until one succeeds', async () => {
     const paths = Array.from({ length: 14 }, (_, n) => createFile(`${n}.md`));
-    const elsewhere = join(setup.cli.home, 'elsewhere');
-    mkdirSync(elsewhere);
+    const setTimes = (seconds: number) => paths.forEach((path) => void utimesSync(path, seconds, seconds));
+    setTimes(1_700_000_000);
     await runJson(['upload', ...paths, '--queue']);
-    const { stop, ended } = startWorker(['--lease', '1s'], {}, elsewhere);
-    await waitUntil(async () => (await listJobs()).every(({ attempts }: { attempts: number }) => attempts > 0));
-    stop.abort();
-    const { stderr } = await ended;
-    expect(stderr).toMatch(
-      /warning: this worker is paused: 10 files in a row failed with outside_roots(?:.|\n)*this worker has resumed/,
-    );
-    startWorker();
+    setTimes(1_800_000_000);
+    const output = { stderr: '' };
+    const onStderr = (text: string) => {
+      output.stderr = text;
+    };
+    startWorker(['--lease', '1s', '--transfers', '1'], { onStderr });
+    const pauses = () => output.stderr.match(/this worker is paused: .* failed with file_changed/g) ?? [];
+    await waitUntil(() => pauses().length >= 3);
+    const attempts = (await listJobs()).reduce((sum: number, job: { attempts: number }) => sum + job.attempts, 0);
+    expect(pauses()[0]).toContain('10 files in a row failed');
+    expect(pauses()[1]).toContain('the file that this worker tried after its pause failed');
+    expect(attempts).toBeLessThanOrEqual(10 + pauses().length);
+    setTimes(1_700_000_000);
     expect((await run(['upload', ...paths, '--queue', '--wait'])).code).toBe(0);
+    expect(output.stderr).toContain('this worker has resumed');
   });
 
   it('a worker leaves a file outside its roots to another worker, and upload --wait names it', async () => {
@@ -269,14 +289,14 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       return { status: response.status, text: await response.text() };
     };
     /** Starts a worker with a log and metrics. */
-    const startWorkerWithMetrics = async (format: string, args: string[], root?: string) => {
+    const startWorkerWithMetrics = async (format: string, args: string[], root?: string, environment = {}) => {
       const output = { stderr: '' };
       const onStderr = (text: string) => {
         output.stderr = text;
       };
       const started = startWorker(
         ['--name', 'w1', '--log-format', format, '--metrics', '0', ...args],
-        { onStderr },
+        { onStderr, environment },
         root,
       );
       await waitUntil(() => output.stderr.includes('uploads from'));
@@ -363,7 +383,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       const [, port = ''] = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output.stderr) ?? [];
       const statusFor = async (host: string) => {
         const socket = connect(Number(port), '127.0.0.1');
-        socket.end(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+        socket.write(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
         return (await readText(socket)).split(' ')[1];
       };
       // The second is what a page of another site sends by DNS rebinding.
@@ -371,6 +391,91 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       for (const address of ['0.0.0.0:9464', 'metrics.lan:9464', '127.0.0.1:x', ':'])
         expect((await run(['worker', '--metrics', address])).code).toBe(2);
     });
+
+    it('worker --metrics on another address accepts only requests with MEDIACTL_METRICS_TOKEN from other machines', async () => {
+      const token = 'a-token-for-prometheus';
+      const [{ address } = { address: '' }] = Object.values(networkInterfaces())
+        .flatMap((each) => each ?? [])
+        .filter(({ family, internal }) => family === 'IPv4' && !internal);
+      if (address === '') return; // this machine has no network
+      const output = { stderr: '' };
+      const onStderr = (text: string) => {
+        output.stderr = text;
+      };
+      startWorker(['--metrics', '0.0.0.0:0'], { environment: { MEDIACTL_METRICS_TOKEN: token }, onStderr });
+      await waitUntil(() => output.stderr.includes('/metrics'));
+      const [, port] = /http:\/\/0\.0\.0\.0:(\d+)/.exec(output.stderr) ?? [];
+      const statusOf = async (host: string, authorization?: string) =>
+        (await fetch(`http://${host}:${port}/metrics`, { headers: authorization ? { authorization } : {} })).status;
+      expect([
+        await statusOf(address),
+        await statusOf(address, 'Bearer another-token-than-that'),
+        await statusOf(address, `Bearer ${token}`),
+        await statusOf('127.0.0.1'),
+      ]).toEqual([401, 401, 200, 200]);
+      expect(output.stderr).not.toContain(token);
+    });
+
+    it('a paused queue shows its waiting files in the metrics, and as queue_paused in the health check', async () => {
+      await runJson(['upload', createFile('later.md'), '--queue', '--root', `media=${media}`]);
+      await (await openQueue()).setPaused(true);
+      const { output } = await startWorkerWithMetrics('json', [], `media=${media}`);
+      expect(output.stderr).toContain('the queue is paused; to resume it: mediactl uploads retry --all');
+      const { status, text } = await get(output, '/healthz');
+      expect([status, JSON.parse(text)]).toMatchObject([
+        503,
+        { status: 'queue_paused', hint: expect.stringContaining('retry --all') },
+      ]);
+      const metrics = (await get(output, '/metrics')).text;
+      expect(metricValue(metrics, 'mediactl_queue_files{state="waiting"}')).toBe(1);
+      expect(metricValue(metrics, 'mediactl_queue_paused')).toBe(1);
+    });
+
+    it('a worker whose service cannot be reached says so in its metrics and its health check', async () => {
+      const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) =>
+        method === 'POST' ? { respond: (response) => void response.destroy() } : undefined,
+      );
+      const environment = { MEDIACTL_BASE_URL: proxy.url };
+      await run(['upload', createFile('unsent.md'), '--queue'], { environment });
+      const { output } = await startWorkerWithMetrics('json', [], media, environment);
+      await waitUntil(async () => (await get(output, '/healthz')).status === 503);
+      const { text } = await get(output, '/healthz');
+      expect(JSON.parse(text)).toMatchObject({
+        status: 'service_unreachable',
+        reason: 'the service cannot be reached',
+      });
+      const metrics = (await get(output, '/metrics')).text;
+      expect(metricValue(metrics, 'mediactl_service_up')).toBe(0);
+    });
+  });
+
+  it('upload --queue and doctor warn of files below a root that no connected worker has', async () => {
+    const output = { stderr: '' };
+    const onStderr = (text: string) => {
+      output.stderr = text;
+    };
+    startWorker(['--name', 'w1'], { onStderr });
+    await waitUntil(() => output.stderr.includes('uploads from'));
+    const { stderr } = await run(['upload', createFile('alone.md'), '--queue', '--root', `arch=${media}`]);
+    expect(stderr).toContain('no connected worker has the root arch; start one: mediactl worker --root arch=DIRECTORY');
+    expect((await run(['doctor'])).stdout).toContain('no worker has the root arch of 1 waiting file');
+    startWorker(['--name', 'w1'], {}, `arch=${media}`);
+    await waitUntil(async () => (await listJobs('--finished')).length === 1);
+    expect((await run(['doctor'])).stdout).not.toContain('no worker has the root');
+  });
+
+  it('a worker warns if another connected worker has its name', async () => {
+    const outputs = [{ stderr: '' }, { stderr: '' }];
+    for (const output of outputs) {
+      const onStderr = (text: string) => {
+        output.stderr = text;
+      };
+      startWorker(['--name', 'twin'], { onStderr });
+      await waitUntil(() => output.stderr.includes('uploads from'));
+      await pause(500);
+    }
+    const warning = 'another worker is named twin; give each its own --name';
+    expect(outputs.map(({ stderr }) => stderr.includes(warning))).toEqual([false, true]);
   });
 
   it('uploads forget exits with 6 while a worker uploads the file', async () => {
@@ -592,13 +697,33 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads cleanup lists it');
   });
 
-  it('a worker fails a job with queue_service_mismatch if the job is for another service', async () => {
+  it('a worker for another service pauses, and fails no file', async () => {
     await runJson(['upload', createFile('foreign.md'), '--queue']);
-    startWorker([], { environment: { MEDIACTL_BASE_URL: setup.sandbox.url.replace('127.0.0.1', 'localhost') } });
-    await waitUntil(async () => (await listJobs())[0]?.state === 'failed');
-    const [{ error }] = await listJobs();
-    expect(recordedError(error)).toEqual(errorInTable('queue_service_mismatch'));
-    expect(error.message).toBe(`it is queued for ${setup.sandbox.url}`);
+    const output = { stderr: '' };
+    const onStderr = (text: string) => {
+      output.stderr = text;
+    };
+    const other = setup.sandbox.url.replace('127.0.0.1', 'localhost');
+    startWorker([], { environment: { MEDIACTL_BASE_URL: other }, onStderr });
+    await waitUntil(() => output.stderr.includes('this worker is paused'));
+    expect(output.stderr).toContain(`the queued files are for ${setup.sandbox.url}`);
+    const [job] = await listJobs();
+    expect([job.state, job.attempts]).toEqual(['waiting', 0]);
+  });
+
+  it('a worker leaves files for another service in the queue, and uploads its own', async () => {
+    const other = { environment: { MEDIACTL_BASE_URL: setup.sandbox.url.replace('127.0.0.1', 'localhost') } };
+    await run(['upload', createFile('foreign.md'), '--queue'], other);
+    await runJson(['upload', createFile('own.md'), '--queue']);
+    startWorker();
+    await waitUntil(async () => (await listJobs('--finished')).length === 1);
+    await waitUntil(async () => (await listJobs())[0]?.error);
+    const [job, ...others] = await listJobs();
+    expect(others).toEqual([]);
+    expect(job.state).not.toBe('failed');
+    expect(recordedError(job.error)).toEqual(errorInTable('queue_service_mismatch'));
+    startWorker([], other);
+    await waitUntil(async () => (await listJobs('--finished')).length === 2);
   });
 
   it('a worker fails a job that is not an upload, and uploads ls describes it so', async () => {

@@ -8,14 +8,13 @@ import { redis } from '../support/stores.ts';
 describeQueueUploads(redis);
 
 describeStoreConnection(redis, (throughProxy) => {
-  it('a worker and upload --wait reopen a second connection that drops while it opens', async () => {
+  it('a worker reopens a second connection that drops while it opens, and uploads a file', async () => {
     const cutIds = new Set([2, 3]);
     const { proxy, folder, fleet } = await throughProxy((_sent, connection) =>
       cutIds.has(connection) ? 'cut' : 'pass',
     );
     const worker = fleet.worker();
     await waitUntil(() => proxy.connections > 3);
-    for (const next of [2, 3, 4]) cutIds.add(proxy.connections + next);
     const path = join(folder, 'second line.bin');
     writeRandomFile(path, { size: 1000, seed: 'second' });
     const { code, stderr } = await fleet.upload([path], ['--wait']).finished;

@@ -111,7 +111,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     });
   });
 
-  it('a worker retries while Redis is full, doctor reports it, and reads still work', async () => {
+  it('a worker retries while Redis is full, doctor reports it, upload --queue exits with 10, and reads still work', async () => {
     const queue = uniqueQueueUrl(store.address);
     const worker = startWorker(queue);
     await waitUntil(() => worker.stderr.includes('it reads files below'));
@@ -122,11 +122,14 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     expect(recordedError(error)).toEqual(errorInTable('queue_full'));
     expect(error.retryable).toBe(true);
     expect((await runCli(queue, 'uploads', 'ls', '--queue')).code).toBe(0);
-    const uploading = runJson(queue, 'upload', ...writeFiles({ name: 'full' }), '--queue', '--wait');
+    const files = writeFiles({ name: 'full' });
+    // Queuing fails at once, because a script would wait forever.
+    const { code, stderr } = await runCli(queue, 'upload', ...files, '--queue');
+    expect([code, stderr]).toEqual([10, expect.stringContaining('is full')]);
     const lateWorker = startWorker(queue);
     await waitUntil(() => lateWorker.stderr.includes('does not accept writes'));
     redisCli(store, 'CONFIG', 'SET', 'maxmemory', '0');
-    expect((await uploading)[0].outcome).toBe('uploaded');
+    expect((await runJson(queue, 'upload', ...files, '--queue', '--wait'))[0].outcome).toBe('uploaded');
     await waitUntil(() => worker.stderr.includes('reconnected to queue'));
     // Reported once, however often BullMQ hit the error.
     expect(worker.stderr.split('OOM')).toHaveLength(2);
@@ -332,7 +335,7 @@ describe('queue on PostgreSQL', { tags: 'postgresql' }, () => {
     expect(recordedError((await checkClock({ aheadMs: 60_000 })).error)).toEqual({
       code: 'clock_skew',
       exit: 2,
-      hint: 'synchronize both clocks with NTP; a worker on this machine pauses until then',
+      hint: 'synchronize both clocks with NTP; with PostgreSQL, a worker on this machine pauses until then',
     });
   });
 

@@ -381,6 +381,27 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       }
     });
 
+    it('workers with different roots on one queue get only the files below their own', async () => {
+      const base = temporaryFolder();
+      const fleet = new Machines(environmentOf(sandbox), queue(), base);
+      const names = ['arch', 'media', 'rushes'];
+      for (const name of names) {
+        writeManyFiles(join(base, name), { count: 8, bytes: 1_000 + names.indexOf(name) });
+        const root = `${name}=${join(base, name)}`;
+        const queued = fleet.run(['upload', '--flatten', join(base, name), '--queue', '--root', root]);
+        expect((await queued.finished).code).toBe(0);
+      }
+      const rootsOf = [['arch'], ['media', 'rushes']];
+      for (const [n, roots] of rootsOf.entries())
+        fleet.run(['worker', '--name', `w${n}`, ...roots.flatMap((name) => ['--root', `${name}=${join(base, name)}`])]);
+      const watched = await fleet.run(['uploads', 'watch', '--queue']).finished;
+      expect(watched.code, watched.stderr).toBe(0);
+      const finished: { path: string; worker: string; attempts: number }[] = await listFinished(fleet);
+      const seen = finished.map(({ path, worker, attempts }) => [path.split(':')[0], worker, attempts].join(' '));
+      expect([...new Set(seen)].sort()).toEqual(['arch w0 1', 'media w1 1', 'rushes w1 1']);
+      expect(seen).toHaveLength(24);
+    });
+
     it('a worker pauses for an upload that a newer mediactl queued and leaves it in the queue', async () => {
       const address = queue();
       const folder = temporaryFolder();
@@ -392,16 +413,17 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
         checksWriteAccess: true,
       });
       onTestFinished(() => opened.close());
+      const queued = await opened.queueOf();
       const worker = fleet.worker(['--lease', '1s']);
       const messages = ['a newer version queued files', 'this worker has resumed'].map((words) =>
         waitForStderr(worker, words),
       );
-      await opened.queue.add('x', { version: 2, path: 'x' } as never, { jobId: 'ux', attempts: 10 });
+      await queued.add('x', { version: 2, path: 'x' } as never, { jobId: 'ux', attempts: 10 });
       await messages[0];
-      expect(await opened.queue.getJobState('ux')).toBe('waiting');
-      const [{ attemptsMade } = { attemptsMade: -1 }] = await opened.queue.getJobs(['waiting']);
+      expect(await queued.getJobState('ux')).toBe('waiting');
+      const [{ attemptsMade } = { attemptsMade: -1 }] = await queued.getJobs(['waiting']);
       expect(attemptsMade).toBe(0);
-      await opened.queue.remove('ux');
+      await queued.remove('ux');
       await messages[1];
       writeRandomFile(join(folder, `${kind} known.bin`), { size: 1_000 });
       expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);

@@ -85,9 +85,9 @@ describe('failure classification', () => {
     [failureWith('unclassified'), 'retry'],
     [failureWith('conflict', { retryable: true }), 'retry'],
     [failureWith('file_not_found'), 'retryElsewhere'],
-    [failureWith('queue_service_mismatch'), 'retryElsewhere'],
+    [failureWith('queue_service_mismatch'), 'foreign'],
     [failureWith('unreadable_file'), 'retry'],
-    [failureWith('outside_roots', { retryable: true }), 'retryElsewhere'],
+    [failureWith('outside_roots', { retryable: true }), 'foreign'],
     [failureWith('file_missing'), 'retryElsewhere'],
     [failureWith('conflict'), 'permanent'],
     [failureWith('file_changed'), 'retryElsewhere'],
@@ -390,6 +390,7 @@ describe('workers', { tags: 'postgresql' }, () => {
     const offsetMs = (await client.store.now()) - systemClock.now() + aheadMs;
     return {
       roots: await Roots.open([], '/'),
+      service: 'https://api.example.com',
       clock: { ...systemClock, now: () => systemClock.now() + offsetMs },
       leaseMs: 30_000,
       warn: () => {},

@@ -13,6 +13,7 @@ import {
 const otherVariables: [string, string][] = [
   ['MEDIACTL_CONFIG_DIR', 'folder of the config file'],
   ['MEDIACTL_STATE_DIR', 'folder of upload state and the sandbox'],
+  ['MEDIACTL_METRICS_TOKEN', 'token with which other machines may read the metrics of a worker'],
   ['MEDIACTL_KEY_STORE', 'where auth login stores keys: file or keychain'],
   ['MEDIACTL_PROJECT_FILE', 'none to ignore .mediactl.json, as in CI, where a commit could change it'],
   ['MEDIACTL_FFMPEG', 'ffmpeg program for the sandbox; defaults to the one on PATH; none to run without ffmpeg'],

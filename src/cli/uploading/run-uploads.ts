@@ -130,7 +130,7 @@ async function createBatchDeps(
     profile: (await context.account()).profile,
     onEvent: (event) => progress.show(withHint(event)),
     openSource: sources.open,
-    onPlan: (plan) => printPlan(context, request, plan, progress),
+    onPlan: (plan, isComplete) => printPlan(context, request, plan, { progress, isComplete }),
     confirmNewAsset: async (refusal, assetUids) => {
       if (context.settings.yes) return;
       if (!terminal.isInteractive) throw refusal;
@@ -192,15 +192,23 @@ async function printPlan(
   context: Context,
   { options, rateLimit, sources, singleFileOption, isFlat, confirmFolders, createRun }: RunRequest,
   plan: Plan,
-  progress: ProgressDisplay,
+  { progress, isComplete }: { progress: ProgressDisplay; isComplete: boolean },
 ): Promise<void> {
   const { terminal } = context;
+  const { files, bytes } = totalToSend(plan);
   assertHasFiles(plan, sources, singleFileOption);
   await confirmFolders?.();
+  if (options.timeoutMs !== undefined || files > 0)
+    progress.show({
+      event: 'planned',
+      files_total: files,
+      bytes_total: bytes,
+      files_skipped: countFiles(plan) - files,
+    });
+  if (!isComplete) return;
   for (const kind of sources.skipped()) terminal.warn(`skipped: ${kind}`);
   if (sources.otherShardFiles)
     terminal.info(`${pluralize(sources.otherShardFiles, 'file')} skipped: not in this shard`);
-  const { files, bytes } = totalToSend(plan);
   if (plan.nested > 0 && isFlat)
     terminal.warn(
       `uploading ${pluralize(plan.nested, 'file')} from subdirectories to a single folder; --create-folders mirrors the directory tree`,
@@ -214,13 +222,6 @@ async function printPlan(
   }
   if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit))
     terminal.warn('at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire');
-  if (options.timeoutMs !== undefined || files > 0)
-    progress.show({
-      event: 'planned',
-      files_total: files,
-      bytes_total: bytes,
-      files_skipped: countFiles(plan) - files,
-    });
 }
 
 /** @throws MediactlError `usage` (exit 2) if there are no files, or several for an option that accepts only one */

@@ -1,4 +1,4 @@
-import { Job } from 'bullmq';
+import { Job, Worker } from 'bullmq';
 import { Client, Pool, type PoolClient } from 'pg';
 
 export {
@@ -6,12 +6,10 @@ export {
   createPostgresBackend,
   LATEST_SCHEMA_VERSION,
   Queue,
-  QueueEvents,
   runMigrations,
   SchemaMigrationRequiredError,
   UnrecoverableError,
   WaitingError,
-  Worker,
 } from 'bullmq';
 export { Redis } from 'ioredis';
 
@@ -24,6 +22,23 @@ Job.fromJSON = (queue, json, id) => {
     return fromJSON(queue, { ...json, data: 'null' }, id);
   }
 };
+
+/**
+ * A BullMQ worker whose caller decides when to fetch a job, since it shares its upload slots with the workers of
+ * other roots.
+ */
+export class PullWorker<Data, Result> extends Worker<Data, Result> {
+  /** Starts to renew the locks of its jobs, and to look for jobs of crashed workers. */
+  async start(): Promise<void> {
+    await this.startStalledCheckTimer();
+    this.lockManager.start();
+  }
+
+  /** Processes a job from `getNextJob`, and moves it to its next state. */
+  async process(job: Job<Data, Result>): Promise<void> {
+    await this.processJob(job, job.token as string, () => false);
+  }
+}
 
 /**
  * A pg client that ignores `error` events if there is no listener. A dropped connection rejects the pending query

@@ -3,20 +3,17 @@ import { asArray, asObject } from '../../contract/json-values.ts';
 import type { ErrorKind } from '../error-table.ts';
 import { endsTheRun, type MediactlError } from '../errors.ts';
 import { isInterruption } from '../upload/session/upload-job.ts';
-import type { QueueClient, QueueJob } from './queue-client.ts';
+import { workerNames } from './jobs.ts';
+import { type QueueClient, type QueueJob, rootOf } from './queue-client.ts';
 
 const transientKinds: readonly ErrorKind[] = ['unreachable', 'rateLimited', 'unclassified'];
 
 const maxStandbyMs = 1_000;
 
-/** Codes of errors whose cause might be this machine's disk, roots or account. */
-const machineSpecificCodes = [
-  'file_not_found',
-  'file_missing',
-  'file_changed',
-  'outside_roots',
-  'queue_service_mismatch',
-];
+/** Codes of errors whose cause might be this machine's disk. */
+const machineSpecificCodes = ['file_not_found', 'file_missing', 'file_changed'];
+/** Codes of errors of files that are meant for other workers. */
+const foreignCodes = ['outside_roots', 'queue_service_mismatch'];
 
 /**
  * Returns the class of a failed attempt, which determines how the worker handles it:
@@ -27,7 +24,8 @@ const machineSpecificCodes = [
  * - `pauseWorker`: this worker's disk or version is wrong; the worker pauses, and the attempt does not count.
  * - `pauseQueue`: the account lacks credits or storage, so every file would fail; the queue is paused.
  * - `retry`: a retry might succeed.
- * - `retryElsewhere`: another worker might have the right file or account; a few workers try before the job fails.
+ * - `foreign`: the file is meant for workers with other roots or another account; the attempt does not count.
+ * - `retryElsewhere`: another worker might have the right file; a few workers try before the job fails.
  * - `permanent`: a retry cannot succeed; the job fails without one.
  */
 export function classifyFailure(error: MediactlError) {
@@ -38,6 +36,7 @@ export function classifyFailure(error: MediactlError) {
   if (kind === 'quota') return 'pauseQueue';
   if (code === 'queue_unusable') return 'workerFault';
   if (['root_missing', 'unsupported_job'].includes(code)) return 'pauseWorker';
+  if (foreignCodes.includes(code)) return 'foreign';
   if (machineSpecificCodes.includes(code)) return 'retryElsewhere';
   if (code === 'unreadable_file') return 'retry'; // another machine might have the permission
   // A service that refuses connections is down for all workers, so retry until it is up.
@@ -59,22 +58,31 @@ type YieldingWorker = { name: string; leaseMs: number; clock: Clock; signal: Abo
  * @returns false, without requeueing, if all connected workers have tried or this worker has not
  */
 export async function yieldToOtherWorkers(
-  { queue, withRetry }: QueueClient,
+  client: QueueClient,
   job: QueueJob,
   token: string | undefined,
-  { name, leaseMs, clock, signal }: YieldingWorker,
+  worker: YieldingWorker,
 ): Promise<boolean> {
   const missing = workersMissingFile(job);
-  if (!missing.includes(name)) return false;
+  if (!missing.includes(worker.name)) return false;
   // Some managed stores do not list their clients; PostgreSQL truncates long names.
-  const workers = await withRetry(() => queue.getWorkers()).catch(() => []);
-  const names = workers.flatMap(({ rawname }) => rawname?.split(':w:')[1] ?? []);
+  const names = (await workerNames(await client.queueOf(rootOf(job.queueName)))) ?? [];
   if (names.every((other) => missing.some((each) => each.startsWith(other)))) return false;
+  await leaveToOtherWorkers(client, job, token, worker);
+  return true;
+}
+
+/** Requeues a job, and pauses this worker for a moment, so that another worker takes the job. */
+export async function leaveToOtherWorkers(
+  { withRetry }: QueueClient,
+  job: QueueJob,
+  token: string | undefined,
+  { leaseMs, clock, signal }: YieldingWorker,
+): Promise<void> {
   // Less than the interval after which BullMQ would renew the lease.
   const standbyMs = Math.min(maxStandbyMs, leaseMs / 5);
-  // Randomly before or after this worker's next poll, as PostgreSQL puts the job back at the head of the queue.
-  const until = clock.now() + standbyMs * (clock.random() < 0.5 ? 0.3 : 2);
+  // Randomly before or after this worker's next poll, so that another worker finds the job first.
+  const until = clock.now() + standbyMs * (0.3 + 1.7 * clock.random());
   await withRetry(() => job.moveToDelayed(until, token));
   await clock.sleep(standbyMs, signal).catch(() => {});
-  return true;
 }

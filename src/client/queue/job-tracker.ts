@@ -1,12 +1,12 @@
-import type { QueueEvents } from 'bullmq';
 import type { Clock } from '../../contract/clock.ts';
-import { asNumber, asObject, asText } from '../../contract/json-values.ts';
-import { pollUntil, retryUntil } from '../../contract/retry.ts';
+import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { pollUntil } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
-import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './jobs.ts';
+import { countUnfinished, parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
+import type { JobEvent } from './shared-store.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
 
 /** A file in the queue whose outcome is tracked. */
@@ -18,38 +18,39 @@ export type JobTrackerDeps = {
   onEvent: OnUploadEvent;
   /** Called once for each tracked file, when it is uploaded, has failed or was removed from the queue. */
   onOutcome(outcome: FileOutcome): void;
-  /** Called with the id of each untracked job that is added, started or requeued. */
-  onAdded?(id: string): void;
+  /** Called before the events of untracked jobs that are started or finished, to track them. */
+  onUntracked?(ids: readonly string[]): Promise<void>;
 };
 
-/** Base interval at which all tracked jobs are polled, in case events were lost. */
-const pollIntervalMs = 10_000;
-const pollIntervalPerFileMs = 5;
-const pollBatchSize = 100;
-const restartDelayMs = 1_000;
+const pollIntervalMs = 300;
+/** Base interval at which all tracked files are looked up, in case events were lost. */
+const lookupIntervalMs = 10_000;
+const lookupIntervalPerFileMs = 5;
+const receiptBatchSize = 1_000;
+const jobBatchSize = 100;
 
-/** Tracks the progress and outcome of jobs, whichever worker has them, through events and polls. */
+/** Tracks the progress and outcome of jobs, whichever worker has them, by the events that BullMQ records of them. */
 export class JobTracker {
   readonly #client: QueueClient;
   readonly #deps: JobTrackerDeps;
   readonly #tracked = new Map<string, TrackedFile>();
   /** Ids of active jobs, already reported as started. */
   readonly #activeIds = new Set<string>();
-  #onAllDone = () => {};
+  /** Maps the names of BullMQ queues to the position of the last event that was read. */
+  readonly #positions = new Map<string, string>();
+  #hasLostEvents = false;
+  #lookedUpAt: number;
 
   private constructor(client: QueueClient, deps: JobTrackerDeps) {
     this.#client = client;
     this.#deps = deps;
+    this.#lookedUpAt = deps.clock.now();
   }
 
-  /** Creates a tracker, and receives job events until the queue client is closed. Polls make up for missed events. */
+  /** Creates a tracker of the events from now on. */
   static async open(client: QueueClient, deps: JobTrackerDeps): Promise<JobTracker> {
-    const { clock, signal } = deps;
     const tracker = new JobTracker(client, deps);
-    const events = await client.events();
-    tracker.#listen(events);
-    const run = async () => (events.closing ? undefined : events.run());
-    retryUntil(signal, run, { clock, delayAfter: () => restartDelayMs }).catch(() => {}); // interrupted
+    for (const { name } of await client.queues()) await tracker.#start(name);
     return tracker;
   }
 
@@ -67,41 +68,60 @@ export class JobTracker {
     if (progress) this.#onStarted(id, progress);
   }
 
-  /** Resolves when all tracked files have an outcome. @throws the abort reason of the signal */
-  async waitUntilDone(): Promise<void> {
+  /** Reads events until `isDone` returns true after all of them are read. @throws the abort reason of the signal */
+  async follow(isDone: () => boolean | Promise<boolean>): Promise<void> {
     const { clock, signal } = this.#deps;
-    const done = new AbortController();
-    this.#onAllDone = () => done.abort();
-    const intervalMs = () => pollIntervalMs + pollIntervalPerFileMs * this.#tracked.size;
-    await pollUntil(AbortSignal.any([signal, done.signal]), () => this.#poll(), { clock, intervalMs }).catch(
-      (error) => {
-        if (signal.aborted || !done.signal.aborted) throw error;
-      },
-    );
+    const poll = async () => {
+      const isOver = await isDone(); // before the events, so that none is missed
+      await this.#readEvents();
+      await this.#lookUpIfDue();
+      return (isOver && (await isDone())) || undefined;
+    };
+    await pollUntil(signal, poll, { clock, intervalMs: pollIntervalMs });
   }
 
-  #listen(events: QueueEvents): void {
-    const reportUntracked = (id: string) => {
-      if (!this.#tracked.has(id)) this.#deps.onAdded?.(id);
-    };
-    events.on('active', ({ jobId }) => {
-      reportUntracked(jobId);
-      this.#onStarted(jobId);
-    });
-    events.on('progress', ({ jobId, data }) => this.#onProgress(jobId, data));
-    events.on('completed', ({ jobId, returnvalue }) => this.#onCompleted(jobId, parseTaskResult(returnvalue)));
-    events.on('failed', ({ jobId, failedReason }) => this.#onFailed(jobId, parseFailure(failedReason)));
-    events.on('stalled', ({ jobId }) => {
-      const message = 'its worker sent no heartbeat for longer than its lease; another worker takes over';
-      const file = this.#tracked.get(jobId);
-      if (file) this.#deps.onEvent({ path: file.path, event: 'warning', message });
-    });
-    events.on('added', ({ jobId }) => reportUntracked(jobId));
-    events.on('waiting', ({ jobId }) => {
-      reportUntracked(jobId);
-      this.#activeIds.delete(jobId); // requeued, or stalled
-    });
-    events.on('delayed', ({ jobId }) => this.#activeIds.delete(jobId));
+  async #start(queueName: string): Promise<void> {
+    const { position } = await this.#client.store.readEvents(queueName, undefined);
+    this.#positions.set(queueName, position);
+  }
+
+  async #readEvents(): Promise<void> {
+    const { store } = this.#client;
+    for (const { name } of await this.#client.queues()) {
+      if (!this.#positions.has(name)) this.#positions.set(name, '0'); // all events of a new root are new
+      for (let count = 1; count > 0; ) {
+        const { events, position, hasGap } = await store.readEvents(name, this.#positions.get(name));
+        this.#positions.set(name, position);
+        this.#hasLostEvents ||= hasGap;
+        count = events.length;
+        await this.#apply(events);
+      }
+    }
+  }
+
+  async #apply(events: readonly JobEvent[]): Promise<void> {
+    const { onUntracked } = this.#deps;
+    const isUntracked = ({ jobId, event }: JobEvent) => shownEvents.has(event) && !this.#tracked.has(jobId);
+    const untracked = onUntracked ? new Set(events.filter(isUntracked).map(({ jobId }) => jobId)) : [];
+    await onUntracked?.([...untracked]);
+    for (const event of events) this.#applyOne(event);
+  }
+
+  #applyOne({ jobId, event, fields }: JobEvent): void {
+    const file = this.#tracked.get(jobId);
+    if (!file) return;
+    if (event === 'active') this.#onStarted(jobId);
+    else if (event === 'progress') this.#onProgress(jobId, parseField(fields.data));
+    else if (event === 'completed') this.#onCompleted(jobId, parseTaskResult(parseField(fields.returnvalue)));
+    else if (event === 'failed') this.#onFailed(jobId, parseFailure(asText(fields.failedReason) ?? ''));
+    else if (event === 'waiting' || event === 'delayed')
+      this.#activeIds.delete(jobId); // to be tried again
+    else if (event === 'stalled')
+      this.#deps.onEvent({
+        path: file.path,
+        event: 'warning',
+        message: 'its worker sent no heartbeat for longer than its lease; another worker takes over',
+      });
   }
 
   #onStarted(id: string, progress?: TaskProgress): void {
@@ -128,7 +148,7 @@ export class JobTracker {
 
   #onCompleted(id: string, result: TaskResult | undefined): void {
     const file = this.#tracked.get(id);
-    if (!result || !file) return; // a poll will find the result
+    if (!result || !file) return; // a lookup will find the result
     const { request_count: requests, elapsed_ms: durationMs } = result;
     const uploaded = uploadedFromResult(result, file.sizeBytes);
     const { asset_uid, blake3, verified } = result;
@@ -148,33 +168,45 @@ export class JobTracker {
     const asset_uid = result.uploaded?.assetUid ?? null;
     this.#deps.onEvent({ path, event: 'finished', outcome: result.error ? 'failed' : 'uploaded', asset_uid });
     this.#deps.onOutcome({ job: { path, workspace }, path, queueId: id, ...result });
-    if (this.#tracked.size === 0) this.#onAllDone();
   }
 
-  /** Polls the states of all tracked jobs, in batches. @returns true if all are done */
-  async #poll(): Promise<true | undefined> {
-    const ids = [...this.#tracked.keys()];
-    for (let at = 0; at < ids.length; at += pollBatchSize) {
-      this.#deps.signal.throwIfAborted();
-      await Promise.all(ids.slice(at, at + pollBatchSize).map((id) => this.#pollJob(id)));
+  /** Looks up all tracked files, in batches: receipts, and if an outcome is missing, jobs. */
+  async #lookUpIfDue(): Promise<void> {
+    const { clock, signal } = this.#deps;
+    if (clock.now() < this.#lookedUpAt + lookupIntervalMs + lookupIntervalPerFileMs * this.#tracked.size) return;
+    const { store } = this.#client;
+    for (const ids of inBatches([...this.#tracked.keys()], receiptBatchSize)) {
+      signal.throwIfAborted();
+      for (const [at, receipt] of (await store.findReceipts(ids)).entries())
+        if (receipt !== undefined) this.#onCompleted(ids[at] as string, parseReceipt(receipt));
     }
-    return this.#tracked.size === 0 || undefined;
+    // Without a lost event, a file without a receipt is unfinished.
+    const isMissing = this.#hasLostEvents || this.#tracked.size > (await countUnfinished(this.#client));
+    if (isMissing)
+      for (const ids of inBatches([...this.#tracked.keys()], jobBatchSize)) {
+        signal.throwIfAborted();
+        await Promise.all(ids.map((id) => this.#lookUpJob(id)));
+      }
+    this.#hasLostEvents = false;
+    this.#lookedUpAt = clock.now();
   }
 
-  async #pollJob(id: string): Promise<void> {
-    const { queue, withRetry, store } = this.#client;
-    const state = await withRetry(() => queue.getJobState(id));
-    if (state === 'completed' || state === 'failed') {
-      const job = await withRetry(() => queue.getJob(id));
-      if (state === 'failed') return this.#onFailed(id, parseFailure(job?.failedReason ?? ''));
-      const result = parseTaskResult(job?.returnvalue);
-      if (result) return this.#onCompleted(id, result);
-    } else if (state !== 'unknown') return;
-    const [receipt] = await store.findReceipts([id]);
-    const result = parseReceipt(receipt);
-    if (result) this.#onCompleted(id, result);
-    else this.#onFailed(id, removedFromQueue());
+  async #lookUpJob(id: string): Promise<void> {
+    const job = await this.#client.findJob(id);
+    if (!job) return this.#onFailed(id, removedFromQueue());
+    if (!job.finishedOn) return;
+    if (await this.#client.withRetry(() => job.isFailed())) this.#onFailed(id, parseFailure(job.failedReason));
+    else this.#onCompleted(id, parseTaskResult(job.returnvalue));
   }
+}
+
+/** Events after which a file is shown. */
+const shownEvents: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
+
+const parseField = (value: unknown) => (typeof value === 'string' ? parseJsonOrUndefined(value) : value);
+
+function* inBatches<T>(items: readonly T[], size: number): Generator<T[]> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }
 
 const removedFromQueue = () =>

@@ -1,7 +1,7 @@
 import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/upload-job.ts';
-import type { QueueClient, QueueJob } from './queue-client.ts';
+import { type QueueClient, type QueueJob, type RootQueue, rootOf } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
 
 /** Job states of BullMQ. */
@@ -10,35 +10,90 @@ export type JobState = 'failed' | 'active' | 'delayed' | 'prioritized' | 'waitin
 const pageSize = 200;
 
 /** Yields the jobs in a state in batches, oldest first. Jobs that change their state meanwhile might be missed. */
-export async function* listJobs({ queue, withRetry }: QueueClient, state: JobState): AsyncGenerator<QueueJob[]> {
-  for (let offset = 0; ; offset += pageSize) {
-    const jobs = await withRetry(() => queue.getJobs([state], offset, offset + pageSize - 1, true));
-    yield jobs.filter((job) => job) as QueueJob[];
-    if (jobs.length < pageSize) return;
-  }
+export async function* listJobs(client: QueueClient, state: JobState): AsyncGenerator<QueueJob[]> {
+  for (const queue of await client.queues())
+    for (let offset = 0; ; offset += pageSize) {
+      const jobs = await client.withRetry(() => queue.getJobs([state], offset, offset + pageSize - 1, true));
+      yield jobs.filter((job) => job) as QueueJob[];
+      if (jobs.length < pageSize) break;
+    }
 }
 
-const jobStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
+/** On PostgreSQL, files that wait in a paused queue have a state of their own, which BullMQ's types lack. */
+const pausedState = 'paused' as 'waiting';
+const unfinishedStates = ['waiting', pausedState, 'active', 'delayed', 'prioritized'] as const;
 
-/** State of a queue: its unfinished and failed jobs by state, and whether and for how long they wait. */
+/** State of a queue: its unfinished and failed files, whether and for how long they wait, and who can take them. */
 export type QueueStatus = {
-  counts: Readonly<Partial<Record<string, number>>>;
+  /** Number of files by state: `waiting`, `active`, `delayed`, `prioritized`, `failed`. */
+  counts: Record<string, number>;
+  unfinished: number;
+  failed: number;
   isPaused: boolean;
   /** Time when the oldest job that waits, also for a retry, was queued, in milliseconds since the epoch. */
   oldestAt: number | undefined;
+  /** Names of the connected workers; undefined for managed stores that do not list their clients. */
+  workers: string[] | undefined;
+  /** Number of unfinished files below roots that no connected worker has, by root name. */
+  unserved: ReadonlyMap<string, number>;
 };
 
-/** Reads the state of a queue in four requests. Rejects while the store is down. */
-export async function queueStatus({ queue }: Pick<QueueClient, 'queue'>): Promise<QueueStatus> {
-  const [counts, isPaused, waiting, delayed] = await Promise.all([
-    queue.getJobCounts(...jobStates),
+/** Reads the state of a queue, in five requests for each root. Rejects while the store is down. */
+export async function queueStatus(client: Pick<QueueClient, 'queues'>): Promise<QueueStatus> {
+  const queues = await client.queues();
+  const each = await Promise.all(queues.map(rootStatus));
+  const counts: Record<string, number> = {};
+  for (const status of each)
+    for (const [state, count] of Object.entries(status.counts)) counts[state] = (counts[state] ?? 0) + count;
+  const unserved = each.flatMap(({ unfinished, workers }, at) =>
+    at > 0 && unfinished > 0 && workers?.length === 0 ? [[rootOf(queues[at]?.name), unfinished] as const] : [],
+  );
+  const times = each.flatMap(({ oldestAt }) => oldestAt ?? []);
+  return {
+    counts,
+    unfinished: each.reduce((sum, { unfinished }) => sum + unfinished, 0),
+    failed: counts.failed ?? 0,
+    isPaused: each.some(({ isPaused }) => isPaused),
+    oldestAt: times.length === 0 ? undefined : Math.min(...times),
+    workers: each[0]?.workers, // every worker reads this queue
+    unserved: new Map(unserved),
+  };
+}
+
+/** Counts the unfinished files. */
+export async function countUnfinished(client: QueueClient): Promise<number> {
+  const counted = (await client.queues()).map((queue) =>
+    client.withRetry(() => queue.getJobCountByTypes(...unfinishedStates)),
+  );
+  return (await Promise.all(counted)).reduce((sum, count) => sum + count, 0);
+}
+
+async function rootStatus(queue: RootQueue) {
+  const [{ paused = 0, ...counts }, isPaused, waiting, delayed, workers] = await Promise.all([
+    queue.getJobCounts(...unfinishedStates, 'failed'),
     queue.isPaused(),
     queue.getJobs(['waiting'], 0, 0, true),
     queue.getJobs(['delayed'], 0, pageSize - 1, true),
+    workerNames(queue),
   ]);
+  counts.waiting = (counts.waiting ?? 0) + paused;
+  const { failed: _, ...unfinished } = counts;
   const times = [...waiting, ...delayed].flatMap((job) => job?.timestamp ?? []);
-  return { counts, isPaused, oldestAt: times.length === 0 ? undefined : Math.min(...times) };
+  return {
+    counts,
+    unfinished: Object.values(unfinished).reduce((sum, count) => sum + count, 0),
+    isPaused,
+    oldestAt: times.length === 0 ? undefined : Math.min(...times),
+    workers,
+  };
 }
+
+/** Returns the names of the connected workers of a root; undefined for stores that do not list their clients. */
+export const workerNames = (queue: RootQueue): Promise<string[] | undefined> =>
+  queue.getWorkers().then(
+    (workers) => workers.flatMap(({ rawname }) => rawname?.split(':w:')[1] ?? []),
+    () => undefined,
+  );
 
 /** Requeues a failed job. @returns false if it is no longer failed, or was removed */
 export async function retryFailed(job: QueueJob): Promise<boolean> {
@@ -47,17 +102,6 @@ export async function retryFailed(job: QueueJob): Promise<boolean> {
     if (await job.isFailed()) throw error; // else it was retried concurrently
   });
   return true;
-}
-
-/** Counts the unfinished and failed jobs and the connected workers. */
-export async function countJobs({ queue }: Pick<QueueClient, 'queue'>) {
-  const { failed = 0, ...unfinished } = await queue.getJobCounts(...jobStates);
-  return {
-    failed,
-    unfinished: Object.values(unfinished).reduce((sum, count) => sum + count, 0),
-    // Undefined for managed stores that do not list their clients.
-    workers: (await queue.getWorkers().catch(() => undefined))?.length,
-  };
 }
 
 export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploaded => ({

@@ -7,8 +7,8 @@ import { classifyOpenError } from './store-errors.ts';
 
 type Engine = typeof import('./engine.lazy.ts');
 
-/** Pool size. PostgreSQL allows 100 connections by default. Up to two of ours listen permanently; the others run short queries. */
-const maxConnections = 6;
+/** Maximum number of connections for short queries. Each worker of a root has one more, which shows its name. */
+const maxConnections = 5;
 const connectTimeoutMs = 10_000;
 
 /** Statement that selects BullMQ's schema, since BullMQ's queries do not name it. */
@@ -32,6 +32,9 @@ export async function openPostgresClient(address: QueueAddress, deps: QueueClien
       createSharedStore: (retry) => createPostgresStore(pool, address.name, retry),
       checkWriteAccess: () => pool.probe((connection) => checkWriteAccess(connection, address.name)),
       serverId: async () => (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start,
+      reserveConnections: (change) => {
+        pool.options.max += change;
+      },
       end: () => pool.end(),
     });
     pool.retryConnect = client.retryOutages.bind(client);

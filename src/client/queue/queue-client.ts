@@ -1,20 +1,27 @@
 import { setMaxListeners } from 'node:events';
-import type { Job, Processor, Queue, QueueBase, QueueEvents, WorkerOptions } from 'bullmq';
+import type { Job, Processor, Queue, QueueBase, WorkerOptions } from 'bullmq';
 import type { Clock } from '../../contract/clock.ts';
 import { backoff, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { QueueAddress } from './queue-address.ts';
 import type { SharedStore, WithRetry } from './shared-store.ts';
-import { classifyStoreError, isOutage, isRejectedWrite } from './store-errors.ts';
+import { classifyOpenError, classifyStoreError, isFull, isOutage, isRejectedWrite } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
 export type QueueJob = Job<UploadTask, TaskResult>;
+/** BullMQ queue with the files below one named root, or, without a name, with all others. */
+export type RootQueue = Queue<UploadTask, TaskResult>;
+
+/** Returns the root of a BullMQ queue, of which `QueueClient` makes the name. */
+export const rootOf = (queueName = ''): string => queueName.split('@')[1] ?? '';
 
 export type QueueClientDeps = {
   clock: Clock;
   signal: AbortSignal;
   /** True to check write access on opening. Commands that only read need no write permission. */
   checksWriteAccess: boolean;
+  /** True to fail if the store is full, instead of waiting until it accepts writes. */
+  failsIfFull?: boolean;
   /** Called with the cause when the store goes down, and without a cause when it is up again. */
   onConnectionChange(cause?: unknown): void;
   /** Called once for each kind of background error in BullMQ. */
@@ -41,6 +48,10 @@ export type StoreDriver = {
   checkWriteAccess(): Promise<unknown>;
   /** Returns an id of the server process, which is another one after a failover or restart. */
   serverId(): Promise<string | undefined>;
+  /** Checks that the server keeps all data. @throws MediactlError `queue_unusable` (exit 2) if it may evict keys */
+  assertSettings?(): Promise<void>;
+  /** Changes the number of connections that workers keep for themselves. */
+  reserveConnections?(change: number): void;
   end(): Promise<void>;
 };
 
@@ -53,7 +64,6 @@ export class QueueClient {
   readonly address: QueueAddress;
   readonly storeInfo: StoreDriver['storeInfo'];
   readonly store: SharedStore;
-  queue!: Queue<UploadTask, TaskResult>;
   /** Called after each reconnect. `isOther` is true after a failover; the new server might lack recent writes. */
   onReconnect: (isOther: Promise<boolean>) => void = () => {};
   /** Aborts with a MediactlError when the store permanently rejects BullMQ, such as for missing permissions. */
@@ -63,9 +73,12 @@ export class QueueClient {
   readonly #closing = new AbortController();
   readonly #signal: AbortSignal;
   readonly #objects = new Set<QueueBase>();
+  /** Maps root names to their queues. */
+  readonly #queues = new Map<string, Promise<RootQueue>>();
   /** Messages already reported, with job ids replaced so that each kind of error is reported once. */
   readonly #reported = new Set<string>();
   #serverId: string | undefined;
+  #outageCause: unknown;
   /** Pending during an outage. */
   #recovery: Promise<void> | undefined;
 
@@ -86,24 +99,68 @@ export class QueueClient {
         if (!isOutage(error)) throw error;
       });
     this.onConnected();
-    const { Queue } = await import('./engine.lazy.ts');
-    const { connection, backend } = this.#driver;
-    this.queue = await this.#start(() => new Queue<UploadTask, TaskResult>(this.address.name, { connection }, backend));
+    await this.queueOf('');
   }
 
-  /** Creates a BullMQ worker. Its `run()` starts to process jobs. @throws the abort reason of the signal */
-  async worker(perform: Processor<UploadTask, TaskResult>, options: Omit<WorkerOptions, 'connection' | 'autorun'>) {
-    const { Worker } = await import('./engine.lazy.ts');
+  /** Returns the queue of a root, which workers that have this root read. The name '' stands for files without a root. */
+  queueOf(root = ''): Promise<RootQueue> {
+    const known = this.#queues.get(root);
+    if (known) return known;
+    const { connection, backend } = this.#driver;
+    const opened = import('./engine.lazy.ts').then(({ Queue }) =>
+      this.#start(() => new Queue<UploadTask, TaskResult>(this.#nameOf(root), { connection }, backend)),
+    );
+    this.#queues.set(root, opened);
+    opened.catch(() => this.#queues.delete(root));
+    return opened;
+  }
+
+  /** Returns the queues of all roots for which files were queued, that of files without a root first. */
+  async queues(): Promise<RootQueue[]> {
+    const names = await this.store.rootNames();
+    return Promise.all(['', ...names.sort()].map((root) => this.queueOf(root)));
+  }
+
+  /** Creates a BullMQ worker for the files of a root. @throws the abort reason of the signal */
+  async worker(
+    root: string,
+    perform: Processor<UploadTask, TaskResult>,
+    options: Omit<WorkerOptions, 'connection' | 'autorun'>,
+  ) {
+    const { PullWorker } = await import('./engine.lazy.ts');
     const { connection, backend } = this.#driver;
     const all = { ...options, connection, autorun: false };
-    return this.#start(() => new Worker<UploadTask, TaskResult>(this.address.name, perform, all, backend));
+    return this.#start(() => {
+      const created = new PullWorker<UploadTask, TaskResult>(this.#nameOf(root), perform, all, backend);
+      this.#driver.reserveConnections?.(1);
+      created.once('closed', () => {
+        this.#objects.delete(created);
+        this.#driver.reserveConnections?.(-1);
+      });
+      return created;
+    });
   }
 
-  /** Creates a listener for job events. Its `run()` starts to receive them. @throws the abort reason of the signal */
-  async events(): Promise<QueueEvents> {
-    const { QueueEvents } = await import('./engine.lazy.ts');
-    const { connection, backend } = this.#driver;
-    return this.#start(() => new QueueEvents(this.address.name, { connection, autorun: false }, backend));
+  #nameOf(root: string): string {
+    const { name } = this.address;
+    return root === '' ? name : `${name}@${root}`;
+  }
+
+  /** Finds a job by its full id. */
+  async findJob(id: string): Promise<QueueJob | undefined> {
+    const found = await Promise.all((await this.queues()).map((queue) => this.withRetry(() => queue.getJob(id))));
+    return found.find((job) => job !== undefined);
+  }
+
+  /** Returns true if the queue of any root is paused for all workers. */
+  async isPaused(): Promise<boolean> {
+    const paused = (await this.queues()).map((queue) => this.withRetry(() => queue.isPaused()));
+    return (await Promise.all(paused)).includes(true);
+  }
+
+  /** Pauses or resumes the queues of all roots. */
+  async setPaused(paused: boolean): Promise<void> {
+    for (const queue of await this.queues()) await this.withRetry(() => (paused ? queue.pause() : queue.resume()));
   }
 
   /** True while the store is known to be down. */
@@ -111,11 +168,26 @@ export class QueueClient {
     return this.#recovery !== undefined || !this.#driver.isConnected();
   }
 
+  /** Why the store is down, as far as it is known. */
+  get outage(): MediactlError | undefined {
+    const cause = this.#outageCause ?? new Error('it does not respond');
+    return this.isDisconnected ? this.#classify(cause) : undefined;
+  }
+
+  #classify = (error: unknown) => classifyOpenError(this.address, error, this.#driver.role);
+
   readonly withRetry: WithRetry = (request) => this.#withGrace(this.retryOutages(request));
 
-  /** @throws MediactlError `queue_full` (exit 10) if the store rejects writes; as `openQueueClient` */
+  /** @throws MediactlError `queue_full` or `queue_read_only` (exit 10) if the store rejects writes; as `openQueueClient` */
   async checkWriteAccess(): Promise<void> {
-    await this.#withGrace(this.#driver.checkWriteAccess());
+    await this.#driver.checkWriteAccess().catch((error) => {
+      throw this.#classify(error);
+    });
+  }
+
+  /** @throws as `StoreDriver.assertSettings` */
+  async assertSettings(): Promise<void> {
+    await this.withRetry(async () => this.#driver.assertSettings?.());
   }
 
   /** Closes all connections within a timeout, so that a store that is down does not keep the process alive. */
@@ -141,6 +213,16 @@ export class QueueClient {
     this.onReconnect(isOther);
   }
 
+  /** Reports that the store is down, or rejects writes. */
+  onDisconnected(cause: unknown): void {
+    this.#outageCause = cause;
+    this.#deps.onConnectionChange(cause);
+  }
+
+  #isRetryable(error: unknown): boolean {
+    return isOutage(error) && !(this.#deps.failsIfFull && isFull(error));
+  }
+
   /** Runs a request, and retries it after each outage. After an abort, requests that hand jobs back get one attempt. */
   async retryOutages<T>(request: () => Promise<T>): Promise<T> {
     if (this.#signal.aborted) return request();
@@ -152,7 +234,7 @@ export class QueueClient {
     return retryUntil(this.#signal, run, {
       clock,
       delayAfter: async (error, attempt) => {
-        if (!isOutage(error)) return undefined;
+        if (!this.#isRetryable(error)) return undefined;
         await this.recover();
         return backoff(attempt, outageBackoff, clock);
       },
@@ -161,12 +243,12 @@ export class QueueClient {
 
   /** Waits until the store is up and accepts writes. One probe with backoff serves all callers, like a circuit breaker. */
   recover(): Promise<void> {
-    const { clock, onConnectionChange } = this.#deps;
+    const { clock } = this.#deps;
     this.#recovery ??= retryUntil(this.#signal, () => this.#driver.checkWriteAccess(), {
       clock,
       delayAfter: (error, attempt) => {
-        if (!isOutage(error)) return undefined;
-        onConnectionChange(error);
+        if (!this.#isRetryable(error)) return undefined;
+        this.onDisconnected(error);
         return backoff(attempt, outageBackoff, clock);
       },
     })

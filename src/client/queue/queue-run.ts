@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
 import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
-import { emptyPlan, filesToUpload } from '../upload/batch/plan.ts';
+import { type Candidates, emptyPlan, filesToUpload } from '../upload/batch/plan.ts';
 import { ReadyWatch } from '../upload/batch/ready-watch.ts';
 import type { FileOutcome, Uploaded } from '../upload/session/upload-job.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from '../upload/sources/upload-candidate.ts';
 import { JobTracker } from './job-tracker.ts';
 import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
-import type { QueueClient } from './queue-client.ts';
+import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { formatLocation, taskId, type UploadTask } from './task.ts';
 
@@ -25,8 +26,11 @@ const batchSize = 200;
 const maxAttempts = 10;
 const initialBackoffMs = 2_000;
 
-/** States of jobs that no worker is processing. */
-const inactiveStates: ReadonlySet<string> = new Set(['failed', 'waiting', 'delayed', 'prioritized']);
+const jobOptions = {
+  attempts: maxAttempts,
+  stackTraceLimit: 0,
+  backoff: { type: 'exponential', delay: initialBackoffMs, jitter: 0.5 },
+};
 
 /** @property path path or URL shown to the user @property key key of this machine's receipt, if there is one */
 type QueuedTask = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
@@ -43,6 +47,8 @@ export class QueueRun implements BatchRun {
   readonly #readyWatch: ReadyWatch | undefined;
   #tracker: JobTracker | undefined;
   readonly #tracked = new Map<string, QueuedTask>();
+  /** Names of roots that the store has recorded. */
+  readonly #recordedRoots = new Set<string>();
   #stopReason: MediactlError | undefined;
   #remaining = 0;
 
@@ -63,73 +69,113 @@ export class QueueRun implements BatchRun {
     return { plan: this.#plan, stopReason: this.#stopReason, remaining: this.#remaining };
   }
 
-  outcomes(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): AsyncGenerator<FileOutcome[]> {
+  outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
     return this.#outcomes.streamWhile(() => this.#run(candidates));
   }
 
-  async #run(candidates: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
-    const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
-    const files = await filesToUpload(candidates, this.#plan, { ...this.#options, ...this.#deps }, done);
-    await this.#deps.onPlan?.(this.#plan);
-    const upload = () => this.#queueAndFollow([...files.keys()]);
-    await (this.#readyWatch?.runWhile(upload) ?? upload());
+  async #run(candidates: Candidates): Promise<void> {
+    const queueAll = () => this.#queueAll(candidates);
+    await (this.#readyWatch?.runWhile(() => this.#followWhile(queueAll)) ?? queueAll());
   }
 
-  async #queueAndFollow(files: readonly UploadCandidate[]): Promise<void> {
+  /** Reports the outcome of each queued file, while `queueAll` runs and until all files have one. */
+  async #followWhile(queueAll: () => Promise<void>): Promise<void> {
     const { api, signal = new AbortController().signal, onEvent } = this.#deps;
     const { clock } = api.transport;
     const onOutcome = (outcome: FileOutcome) => {
       const queued = this.#tracked.get(outcome.queueId as string);
       if (queued && outcome.uploaded) this.#saveReceipt(queued, outcome.uploaded);
+      this.#tracked.delete(outcome.queueId as string);
       this.#reportOrWatch(outcome);
     };
-    if (this.#readyWatch) this.#tracker = await JobTracker.open(this.#client, { clock, signal, onEvent, onOutcome });
-    for (let at = 0; at < files.length; at += batchSize) {
-      if (this.#stopReason || signal.aborted) {
-        this.#remaining += files.length - at;
-        break;
-      }
-      await this.#enqueue(files.slice(at, at + batchSize));
-    }
+    const failed = new AbortController();
+    const ended = AbortSignal.any([signal, failed.signal]);
+    const tracker = await JobTracker.open(this.#client, { clock, signal: ended, onEvent, onOutcome });
+    this.#tracker = tracker;
+    let isQueued = false;
+    const queued = queueAll().finally(() => {
+      isQueued = true;
+    });
+    queued.catch((error) => failed.abort(error));
     try {
-      await this.#tracker?.waitUntilDone();
+      await tracker.follow(() => isQueued && tracker.size === 0);
+      await queued;
     } catch (error) {
+      await queued.catch(() => {}); // the same error, or less important
       if (!signal.aborted) throw error;
-      this.#remaining += this.#tracker?.size ?? 0; // the workers continue with these files
+      this.#remaining += tracker.size; // the workers continue with these files
       const { reason } = signal;
       if (reason instanceof MediactlError) this.#stopReason ??= reason;
     }
   }
 
+  /** Queues the files in batches while the directories are still read, so that memory does not grow with the files. */
+  async #queueAll(candidates: Candidates): Promise<void> {
+    // A sync finds moved files by comparing all of them.
+    const size = this.#deps.findUploaded?.length ? Number.POSITIVE_INFINITY : batchSize;
+    const batch: UploadCandidate[] = [];
+    for await (const file of candidates) {
+      if (this.#isOver) break;
+      batch.push(file);
+      if (batch.length >= size) await this.#queueBatch(batch.splice(0));
+    }
+    await this.#queueBatch(batch);
+    await this.#deps.onPlan?.(this.#plan, true);
+  }
+
+  get #isOver(): boolean {
+    return this.#stopReason !== undefined || this.#deps.signal?.aborted === true;
+  }
+
+  async #queueBatch(batch: readonly UploadCandidate[]): Promise<void> {
+    const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
+    const settings = { ...this.#options, ...this.#deps, signal: undefined };
+    const files = [...(await filesToUpload(batch, this.#plan, settings, done)).keys()];
+    if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
+    for (let at = 0; at < files.length; at += batchSize)
+      if (this.#isOver) this.#remaining += Math.min(batchSize, files.length - at);
+      else await this.#enqueue(files.slice(at, at + batchSize));
+  }
+
   async #enqueue(files: readonly UploadCandidate[]): Promise<void> {
     const tasks = await this.#createTasks(files);
-    const { queue, store, withRetry } = this.#client;
-    const receipts = await store.findReceipts(tasks.map(({ id }) => id));
-    const fresh: QueuedTask[] = [];
+    const receipts = await this.#client.store.findReceipts(tasks.map(({ id }) => id));
+    const fresh = new Map<string, QueuedTask[]>(); // by root
     for (const [index, queued] of tasks.entries()) {
       const result = parseReceipt(receipts[index]);
+      const { root = '' } = queued.task.source;
       if (result) this.#reportUploaded(queued, uploadedFromResult(result, queued.task.sizeBytes));
-      else fresh.push(queued);
+      else fresh.set(root, [...(fresh.get(root) ?? []), queued]);
     }
-    for (const queued of fresh) {
-      this.#tracked.set(queued.id, queued);
-      this.#tracker?.add(queued.id, { ...queued.task, path: queued.path });
-    }
-    const states = await Promise.all(fresh.map(({ id }) => withRetry(() => queue.getJobState(id))));
-    const jobs = fresh.map(({ id, task }) => ({
-      name: task.filename,
-      data: task,
-      opts: {
-        jobId: id,
-        attempts: maxAttempts,
-        stackTraceLimit: 0,
-        backoff: { type: 'exponential', delay: initialBackoffMs, jitter: 0.5 },
-      },
-    }));
-    await withRetry(() => queue.addBulk(jobs)); // existing jobs are not changed
-    const inactive = fresh.filter((_, index) => inactiveStates.has(states[index] as string));
-    await Promise.all(inactive.map((queued) => this.#updateAndRetry(queued)));
-    if (!this.#tracker) for (const queued of fresh) this.#reportOrWatch(outcomeOf(queued));
+    for (const [root, queued] of fresh) await this.#addJobs(root, queued);
+  }
+
+  /** Adds the jobs that the queue of a root does not have yet, and updates the others. */
+  async #addJobs(root: string, tasks: readonly QueuedTask[]): Promise<void> {
+    const { store, withRetry } = this.#client;
+    if (this.#tracker)
+      for (const queued of tasks) {
+        this.#tracked.set(queued.id, queued);
+        this.#tracker.add(queued.id, { ...queued.task, path: queued.path });
+      }
+    if (root !== '' && !this.#recordedRoots.has(root)) await store.addRoot(root);
+    this.#recordedRoots.add(root);
+    const queue = await this.#client.queueOf(root);
+    const existing = await Promise.all(tasks.map(({ id }) => withRetry(() => queue.getJob(id))));
+    const jobs = tasks.flatMap(({ id, task }, at) =>
+      existing[at] ? [] : [{ name: task.filename, data: task, opts: { ...jobOptions, jobId: id } }],
+    );
+    if (jobs.length > 0) await withRetry(() => queue.addBulk(jobs)); // does not change jobs that were added meanwhile
+    await Promise.all(existing.map((job, at) => job && this.#updateAndRetry(job, (tasks[at] as QueuedTask).task)));
+    if (!this.#tracker) for (const queued of tasks) this.#reportQueued(queued);
+  }
+
+  #reportQueued(queued: QueuedTask): void {
+    const { path, task } = queued;
+    const { onEvent } = this.#deps;
+    onEvent({ path, event: 'started', size_bytes: task.sizeBytes });
+    onEvent({ path, event: 'finished', outcome: 'queued', asset_uid: null });
+    this.#reportOrWatch(outcomeOf(queued));
   }
 
   /** Creates the tasks of some files, and reports the files that cannot be queued. */
@@ -157,13 +203,13 @@ export class QueueRun implements BatchRun {
     this.#reportOrWatch({ ...outcomeOf(queued), uploaded });
   }
 
-  /** Replaces the data of an inactive job, since its URL might have a new signature. Retries the job if it has failed. */
-  async #updateAndRetry({ id, task }: QueuedTask): Promise<void> {
-    const { queue, withRetry } = this.#client;
-    const job = await withRetry(() => queue.getJob(id));
-    if (!job) return;
-    await withRetry(() => job.updateData(task));
-    await retryFailed(job);
+  /** Replaces the data of a job that no worker has, since its URL might have a new signature. Retries a failed job. */
+  async #updateAndRetry(job: QueueJob, task: UploadTask): Promise<void> {
+    const { withRetry } = this.#client;
+    const isSame = isDeepStrictEqual(job.data, JSON.parse(JSON.stringify(task)));
+    const isFixed = isSame || job.returnvalue || (await withRetry(() => job.isActive()));
+    if (!isFixed) await withRetry(() => job.updateData(task));
+    if (job.finishedOn) await withRetry(() => retryFailed(job));
   }
 
   async #createTask(file: UploadCandidate): Promise<QueuedTask> {

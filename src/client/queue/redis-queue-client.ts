@@ -48,6 +48,7 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
       isConnected: () => redis.status === 'ready',
       createSharedStore: (retry) => createRedisStore(redis, name, retry),
       checkWriteAccess: () => redis.eval(writeAccessScript, keys.length, ...keys),
+      assertSettings: async () => assertNoEviction(fieldReader(await redis.info('memory')), address),
       serverId: async () => /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1],
       end: async () => {
         isOpen = false; // BullMQ's own connections stop reconnecting too
@@ -55,7 +56,7 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
       },
     });
     isOpen = true;
-    redis.on('close', () => isOpen && deps.onConnectionChange(lastError ?? new Error('the connection was lost')));
+    redis.on('close', () => isOpen && client.onDisconnected(lastError ?? new Error('the connection was lost')));
     redis.on('ready', () => {
       lastError = undefined;
       client.onConnected();
@@ -81,18 +82,26 @@ async function connect(redis: Redis, address: QueueAddress, deps: QueueClientDep
     },
     deps,
   );
-  const field = (name: string) => new RegExp(`^${name}:(.*)`, 'm').exec(info)?.[1];
+  const field = fieldReader(info);
   if (field('cluster_enabled') === '1') throw classifyOpenError(address, new Error('INFO reports cluster_enabled:1'));
-  const policy = field('maxmemory_policy') ?? 'noeviction';
-  if (policy !== 'noeviction')
-    throw new MediactlError(`${address.label} may evict queued uploads`, {
-      code: 'queue_unusable',
-      reason: `its maxmemory-policy is ${policy}`,
-      hint: 'set maxmemory-policy noeviction in redis.conf, or use a separate Redis',
-    });
+  assertNoEviction(field, address);
   const kind = field('valkey_version') === undefined ? 'redis' : 'valkey';
   const server = `${kind} ${field(`${kind}_version`) ?? ''}`.trim();
   if (field('aof_enabled') !== '0') return { server, durabilityWarning: undefined };
   const loss = 'AOF is off: the newest jobs are lost if the server crashes (set appendonly yes in redis.conf)';
   return { server, durabilityWarning: loss };
+}
+
+/** Returns a function that reads a field of the text of `INFO`. */
+const fieldReader = (info: string) => (name: string) => new RegExp(`^${name}:(.*)`, 'm').exec(info)?.[1]?.trim();
+
+/** @throws MediactlError `queue_unusable` (exit 2) */
+function assertNoEviction(field: ReturnType<typeof fieldReader>, { label }: QueueAddress): void {
+  const policy = field('maxmemory_policy') ?? 'noeviction';
+  if (policy === 'noeviction') return;
+  throw new MediactlError(`${label} may evict queued uploads`, {
+    code: 'queue_unusable',
+    reason: `its maxmemory-policy is ${policy}`,
+    hint: 'set maxmemory-policy noeviction in redis.conf, or use a separate Redis',
+  });
 }

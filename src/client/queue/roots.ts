@@ -53,6 +53,11 @@ export class Roots {
     return roots;
   }
 
+  /** Names of the directories that have one. */
+  get names(): string[] {
+    return this.#directories.flatMap(({ name }) => name ?? []);
+  }
+
   /** Comma-separated list of all roots, for error messages. */
   get label(): string {
     return [

@@ -5,6 +5,17 @@ import type { Pool, QueryResult } from 'pg';
 /** Runs a request, and retries it while the store is down. The request must be idempotent. */
 export type WithRetry = <T>(request: () => Promise<T>) => Promise<T>;
 
+/** Event that BullMQ recorded about a job. `fields` are unvalidated data from the store. */
+export type JobEvent = { jobId: string; event: string; fields: Record<string, unknown> };
+
+/** Position in the events of a BullMQ queue: the id of the last event that was read. */
+export type EventPage = {
+  events: JobEvent[];
+  position: string;
+  /** True if events after the previous position may have been deleted before they were read. */
+  hasGap: boolean;
+};
+
 /** State that earlier attempts left, for the attempt that claims a job. */
 export type Claim = {
   /** Random fencing token, with which the store rejects writes from attempts with an earlier claim. */
@@ -33,7 +44,16 @@ export type SharedStore = {
   findReceipts(ids: readonly string[]): Promise<(string | undefined)[]>;
   /** Removes all stored state of these uploads by job id: entries, receipts and claims. */
   remove(ids: readonly string[]): Promise<void>;
+  /** Records the name of a root, so that every command finds the files below it. */
+  addRoot(name: string): Promise<void>;
+  /** Reads the names of all roots for which files were queued. */
+  rootNames(): Promise<string[]>;
+  /** Reads up to 1,000 events of a BullMQ queue after a position, or only the newest position. */
+  readEvents(queueName: string, position: string | undefined): Promise<EventPage>;
 };
+
+const maxEvents = 1_000;
+const isRootName = (name: string) => /^[A-Za-z][\w-]*$/.test(name);
 
 const fenceCheckLua = `if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end\n`;
 const scripts = {
@@ -58,6 +78,7 @@ const scripts = {
 export function createRedisStore(redis: Redis, queue: string, retry: WithRetry): SharedStore {
   const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:${queue}:${part}`);
   const [fences = '', pages = '', receipts = ''] = keys;
+  const roots = `mediactl:${queue}:roots`;
   const run = (script: keyof typeof scripts, ...args: string[]) =>
     retry(() => redis.eval(scripts[script], keys.length, ...keys, ...args));
   return {
@@ -81,7 +102,42 @@ export function createRedisStore(redis: Redis, queue: string, retry: WithRetry):
     remove: async (ids) => {
       for (const key of [fences, pages, receipts]) if (ids.length > 0) await retry(() => redis.hdel(key, ...ids));
     },
+    addRoot: async (name) => void (await retry(() => redis.sadd(roots, name))),
+    rootNames: async () => (await retry(() => redis.smembers(roots))).filter(isRootName),
+    readEvents: async (queueName, position) => {
+      const key = `bull:${queueName}:events`;
+      if (position === undefined) {
+        const [newest] = await retry(() => redis.xrevrange(key, '+', '-', 'COUNT', 1));
+        return { events: [], position: newest?.[0] ?? '0-0', hasGap: false };
+      }
+      const [[oldest], found] = await retry(() =>
+        Promise.all([
+          redis.xrange(key, '-', '+', 'COUNT', 1),
+          redis.xrange(key, `(${position}`, '+', 'COUNT', maxEvents),
+        ]),
+      );
+      return {
+        events: found.map(([, fields]) => toJobEvent(fields)),
+        position: found.at(-1)?.[0] ?? position,
+        hasGap: oldest !== undefined && isLaterEvent(oldest[0], position),
+      };
+    },
   };
+}
+
+/** Converts the fields of a Redis stream entry, which are names and values in turn. */
+function toJobEvent(list: readonly string[]): JobEvent {
+  const all = list.flatMap((name, at) => (at % 2 === 0 ? [[name, list[at + 1]] as const] : []));
+  const { event = '', jobId = '', ...fields } = Object.fromEntries(all);
+  return { jobId, event, fields };
+}
+
+/** Compares two ids of Redis stream entries, such as `1718000000000-3`. */
+function isLaterEvent(id: string, position: string): boolean {
+  const [[time = 0, count = 0], [otherTime = 0, otherCount = 0]] = [id, position].map((each) =>
+    each.split('-').map(Number),
+  ) as [number[], number[]];
+  return time === otherTime ? count > otherCount : time > otherTime;
 }
 
 /** DDL for the tables. Run it under a lock, because concurrent `if not exists` statements race. */
@@ -90,6 +146,12 @@ create schema if not exists mediactl;
 create table mediactl.uploads (
   queue text not null, id text not null, fence text, page text, receipt text,
   primary key (queue, id));`;
+
+// Another name than the queue's, so that reading the roots does not read all uploads.
+const insertRootSql = "insert into mediactl.uploads (queue, id) values ($1 || ':roots', $2)";
+const eventEndsSql =
+  'select coalesce(min(id), 0) as oldest, coalesce(max(id), 0) as newest from bullmq.event where queue = $1';
+const eventsSql = `select id, event, data from bullmq.event where queue = $1 and id > $2 order by id limit ${maxEvents}`;
 
 export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry): SharedStore {
   /** Runs a statement whose first parameter is the queue. */
@@ -133,5 +195,22 @@ export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry)
       return ids.map((id) => found.get(id));
     },
     remove: async (ids) => void (await query('delete from mediactl.uploads where queue = $1 and id = any($2)', ids)),
+    addRoot: async (name) => void (await query(`${insertRootSql} on conflict do nothing`, name)),
+    rootNames: async () => {
+      const { rows } = await query("select id from mediactl.uploads where queue = $1 || ':roots'");
+      return rows.map(({ id }) => id).filter(isRootName);
+    },
+    readEvents: async (queueName, position) => {
+      const {
+        rows: [ends],
+      } = await retry(() => pool.query(eventEndsSql, [queueName]));
+      if (position === undefined) return { events: [], position: ends.newest, hasGap: false };
+      const { rows } = await retry(() => pool.query(eventsSql, [queueName, position]));
+      return {
+        events: rows.map(({ event, data: { jobId = '', ...fields } }) => ({ jobId, event, fields })),
+        position: rows.at(-1)?.id ?? position,
+        hasGap: BigInt(ends.oldest) > BigInt(position),
+      };
+    },
   };
 }

@@ -8,8 +8,10 @@ const outageCode = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ENO
 /** Messages of pg and ioredis for an outage that has no error code. */
 const outageMessage =
   /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed|no response within)/;
-/** SQLSTATEs and Redis error prefixes of a server that is full, loading or temporarily a replica. A script error can contain the prefix. */
-const rejectedWrite = /^(?:53100|53200|25006) |\b(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS) /;
+// SQLSTATEs and Redis error prefixes of a server that rejects writes. A script error can contain the prefix.
+const full = /^(?:53100|53200) |\b(?:OOM|MISCONF) /;
+/** The server is a replica, is starting, or lacks replicas. */
+const readOnly = /^25006 |\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS) /;
 
 const errorText = (error: unknown) => {
   const { code = '', message = '' } = error as { code?: string; message?: string };
@@ -17,7 +19,9 @@ const errorText = (error: unknown) => {
 };
 
 /** Returns true if the error means that the server is up but rejects writes for now. */
-export const isRejectedWrite = (error: unknown) => rejectedWrite.test(errorText(error).text);
+export const isRejectedWrite = (error: unknown) => isFull(error) || readOnly.test(errorText(error).text);
+
+export const isFull = (error: unknown) => full.test(errorText(error).text);
 
 /** Returns true if the request might succeed once the store is up again or accepts writes. */
 export const isOutage = (error: unknown) => {
@@ -56,12 +60,19 @@ const knownErrors: readonly StoreErrorPattern[] = [
     'cannot connect securely to the queue LABEL',
     'check that the server accepts TLS on that port; for a private certificate authority, export NODE_EXTRA_CA_CERTS=ca.pem',
   ],
-  [rejectedWrite, 'queue_full', 'the queue LABEL does not accept writes'],
+  [full, 'queue_full', 'the server of the queue LABEL is full'],
+  [readOnly, 'queue_read_only', 'the server of the queue LABEL does not accept writes'],
 ];
 
 /** Patterns of all other errors when a store is opened. The first matches SQLSTATEs of a server that is up. */
 const openErrors: readonly StoreErrorPattern[] = [
   [/^(?!08|57|53300|E)[0-9A-Z]{5} /, 'queue_unusable', 'cannot use the queue LABEL'],
+  [
+    /^53300/,
+    'queue_unreachable',
+    'the server of the queue LABEL has no free connection',
+    'raise max_connections of the server or of the role, or run fewer workers',
+  ],
   [/^/, 'queue_unreachable', 'cannot reach the queue LABEL'],
 ];
 
@@ -76,7 +87,7 @@ const createClassifier =
       code,
       reason: message || cause,
       ...(typeof hint === 'string' ? { hint: expand(hint) } : hint && { remedy: ['grant_access', role] }),
-      retryable: ['queue_full', 'queue_unreachable'].includes(code),
+      retryable: ['queue_full', 'queue_read_only', 'queue_unreachable'].includes(code),
       underlying: error,
     });
   };

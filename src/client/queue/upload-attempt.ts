@@ -1,5 +1,4 @@
 import type { Api } from '../api/api.ts';
-import { MediactlError } from '../errors.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
 import { fileTimesOf, isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
 import { type OpenedUpload, openUpload } from '../upload/session/upload.ts';
@@ -14,6 +13,7 @@ import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { OpenUrl, Roots } from './roots.ts';
 import type { Claim } from './shared-store.ts';
 import type { UploadTask } from './task.ts';
+import { serviceMismatch } from './worker-health.ts';
 
 /** Dependencies that all attempts of a worker share. */
 export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
@@ -177,11 +177,7 @@ const toUploadJob = (id: string | undefined, task: UploadTask): UploadJob => {
 
 function assertService({ service }: UploadTask, { transport }: Api): void {
   const own = transport.baseUrl.origin;
-  if (service === own) return;
-  throw new MediactlError(`it is queued for ${service}`, {
-    code: 'queue_service_mismatch',
-    reason: `this worker's account is on ${own}`,
-  });
+  if (service !== own) throw serviceMismatch('it is queued', service, own);
 }
 
 /** Describes how a file has changed since it was queued. Returns undefined if it is unchanged. */

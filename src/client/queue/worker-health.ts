@@ -1,7 +1,7 @@
 import type { Clock } from '../../contract/clock.ts';
 import { pollUntil, withGrace } from '../../contract/retry.ts';
 import { asMediactlError, MediactlError } from '../errors.ts';
-import type { QueueClient } from './queue-client.ts';
+import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { parseTask, type UploadTask } from './task.ts';
 
@@ -19,6 +19,8 @@ export const pausedError = new MediactlError('this worker paused', { code: 'work
 
 type WorkerHealthDeps = {
   roots: Roots;
+  /** Origin of the service to which this worker uploads. */
+  service: string;
   clock: Clock;
   leaseMs: number;
   warn(text: string): void;
@@ -113,19 +115,41 @@ export class WorkerHealth {
     const { code } = error.explanation;
     const { code: previousCode, count } = this.#failureStreak;
     this.#failureStreak = { code, count: previousCode === code ? count + 1 : 1 };
-    if (this.#failureStreak.count < maxConsecutiveFailures) return;
-    const problem = `${maxConsecutiveFailures} files in a row failed with ${code}`;
+    if (!this.isHalfOpen && this.#failureStreak.count < maxConsecutiveFailures) return;
+    const problem = this.isHalfOpen
+      ? `the file that this worker tried after its pause failed with ${code}`
+      : `${maxConsecutiveFailures} files in a row failed with ${code}`;
     this.pause(new MediactlError(problem, { ...pausedError.explanation, reason: error.message, failures: [error] }));
   }
 }
 
-/** @throws MediactlError `clock_skew` or `unsupported_job` (exit 2); as `Roots.assertFilesExist`; errors of the store */
+/**
+ * @throws MediactlError `clock_skew`, `unsupported_job` or `queue_service_mismatch` (exit 2); as
+ *   `Roots.assertFilesExist` and `QueueClient.assertSettings`; errors of the store
+ */
 export async function runSelfCheck(client: QueueClient, deps: WorkerHealthDeps): Promise<void> {
   await assertClock(client, deps);
   await client.store.claim(probeId);
   await client.store.remove([probeId]);
-  await deps.roots.assertFilesExist(await sampleTasks(client));
+  await client.assertSettings();
+  const tasks = await sampleTasks(client, deps.roots);
+  assertService(tasks, deps.service);
+  await deps.roots.assertFilesExist(tasks);
 }
+
+/** @throws MediactlError `queue_service_mismatch` (exit 2) if all sampled files are for another service */
+function assertService(tasks: readonly UploadTask[], own: string): void {
+  const [first] = tasks;
+  if (!first || tasks.some(({ service }) => service === own)) return;
+  throw serviceMismatch('the queued files are', first.service, own);
+}
+
+/** Creates the error of files that are queued for another service than that of this worker's account. */
+export const serviceMismatch = (subject: string, service: string, own: string) =>
+  new MediactlError(`${subject} for ${service}`, {
+    code: 'queue_service_mismatch',
+    reason: `this worker's account is on ${own}`,
+  });
 
 /** Checks that this machine's clock is within a quarter of the lease time of the store's. On Redis, only warns. */
 async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDeps): Promise<void> {
@@ -148,21 +172,33 @@ async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDe
   });
 }
 
-/** Samples jobs that were never started. @throws MediactlError `unsupported_job` (exit 2) if a newer version queued one */
-async function sampleTasks({ queue, withRetry }: QueueClient): Promise<UploadTask[]> {
-  const { waiting = 0 } = await withRetry(() => queue.getJobCounts('waiting'));
-  const pages = sampleOffsets.map((share) => {
-    const from = Math.floor(waiting * share);
-    return withRetry(() => queue.getJobs(['waiting'], from, from + samplePageSize - 1, true));
-  });
-  const jobs = new Map((await Promise.all(pages)).flat().map((job) => [job?.id, job]));
-  return [...jobs.values()].flatMap((job) => {
-    try {
-      const task = parseTask(job?.data);
-      return job.attemptsStarted === 0 ? [task] : [];
-    } catch (error) {
-      if ((error as MediactlError).explanation.code === 'unsupported_job') throw error;
-      return [];
-    }
-  });
+/**
+ * Samples jobs of this worker's roots that were never started.
+ *
+ * @throws MediactlError `unsupported_job` (exit 2) if a newer version queued one
+ */
+async function sampleTasks(client: QueueClient, roots: Roots): Promise<UploadTask[]> {
+  const tasks: UploadTask[] = [];
+  for (const root of ['', ...roots.names]) {
+    const queue = await client.queueOf(root);
+    const { waiting = 0 } = await client.withRetry(() => queue.getJobCounts('waiting'));
+    const pages = sampleOffsets.map((share) => {
+      const from = Math.floor(waiting * share);
+      return client.withRetry(() => queue.getJobs(['waiting'], from, from + samplePageSize - 1, true));
+    });
+    const jobs = new Map((await Promise.all(pages)).flat().map((job) => [job?.id, job]));
+    tasks.push(...[...jobs.values()].flatMap((job) => newTaskOf(job) ?? []));
+  }
+  return tasks;
+}
+
+/** @throws MediactlError `unsupported_job` (exit 2) if a newer version queued the job */
+function newTaskOf(job: QueueJob | undefined): UploadTask | undefined {
+  try {
+    const task = parseTask(job?.data);
+    return job?.attemptsStarted === 0 ? task : undefined;
+  } catch (error) {
+    if ((error as MediactlError).explanation.code === 'unsupported_job') throw error;
+    return undefined;
+  }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { pollUntil, retryUntil, withTimeout } from '../../contract/retry.ts';
@@ -8,7 +9,7 @@ import type { RunEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { hasCredentials, parseSourceUrl } from '../upload/sources/source-url.ts';
 import { isHttpUrl } from '../upload/sources/upload-candidate.ts';
-import { classifyFailure, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';
+import { classifyFailure, leaveToOtherWorkers, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';
 import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './jobs.ts';
 import { Lease } from './lease.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
@@ -27,6 +28,8 @@ export type WorkerRunOptions = UploadAttemptOptions & {
   maxCrashes: number;
 };
 
+type QueueWorker = Awaited<ReturnType<QueueClient['worker']>>;
+
 type WorkerRunDeps = AttemptDeps & {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
   warn(text: string): void;
@@ -41,7 +44,7 @@ type WorkerRunDeps = AttemptDeps & {
 const progressIntervalMs = 1_000;
 const restartDelayMs = 1_000;
 const maxCloseMs = 10_000;
-const pollIntervalSeconds = 1;
+const pollIntervalMs = 1_000;
 /** Number of attempts that do not find the right file or account after which the job fails. */
 const maxMisses = 3;
 
@@ -58,6 +61,8 @@ export class WorkerRun {
   /** Maps job ids to the outcomes of failed attempts that the queue has not confirmed yet. */
   readonly #failedOutcomes = new Map<string, FileOutcome>();
   readonly #planned = { files: 0, bytes: 0 };
+  /** Codes of the errors of files that this worker has left to others, each reported once. */
+  readonly #foreignCodes = new Set<string>();
   readonly #stopped = new AbortController();
   /** Aborts when this worker pauses or stops. */
   #activeSignal = this.#stopped.signal;
@@ -72,7 +77,9 @@ export class WorkerRun {
     const { roots, warn, describe, api } = deps;
     this.#clock = api.transport.clock;
     this.#recentResults = new RecentResults(client.store, this.#clock);
-    this.#health = new WorkerHealth(client, { roots, warn, describe, clock: this.#clock, leaseMs: options.leaseMs });
+    const { leaseMs } = options;
+    const service = api.transport.baseUrl.origin;
+    this.#health = new WorkerHealth(client, { roots, service, warn, describe, clock: this.#clock, leaseMs });
   }
 
   /** Why this worker processes no files at present, if so. */
@@ -106,46 +113,85 @@ export class WorkerRun {
 
   /** Processes jobs until the signal aborts. BullMQ renews the locks of running jobs: each renewal is a heartbeat that extends the lease. */
   async #processJobs(signal: AbortSignal): Promise<void> {
-    const { name, concurrency, leaseMs, maxCrashes } = this.#options;
+    const clock = this.#clock;
+    const workers: QueueWorker[] = [];
+    // Fails if this worker is stopped before the store is up.
+    for (const root of ['', ...this.#deps.roots.names]) {
+      const created = await this.#createWorker(root).catch((thrown) => {
+        if (!signal.aborted) throw thrown;
+      });
+      if (created) workers.push(created);
+    }
+    const restarted = { clock, delayAfter: () => restartDelayMs };
+    for (const worker of workers) retryUntil(signal, () => worker.start(), restarted).catch(() => {}); // stopped
+    void this.#health.checkPeriodically(signal);
+    pollUntil(signal, () => this.#revokeExpired(), { clock, intervalMs: this.#options.leaseMs / 4 }).catch(() => {}); // stopped
+    const running = new Set<Promise<void>>();
+    await this.#fetchJobs(workers, running, signal).catch(() => {}); // stopped
+    // If the store is down or rejects BullMQ, do not wait; the jobs become available when their leases expire.
+    const isUnusable = this.#client.isDisconnected || this.#client.fatal.signal.aborted;
+    const idle = Promise.all([...running, ...workers.map((worker) => worker.pause(true))]);
+    await withTimeout(isUnusable ? 0 : maxCloseMs, () => idle, { clock }).catch(() => {});
+    for (const worker of workers) void worker.close(true).catch(() => {}); // closing the queue client awaits it
+  }
+
+  async #createWorker(root: string) {
+    const { name, leaseMs, maxCrashes } = this.#options;
     const processJob = (job: QueueJob, token?: string) => this.#processJob(job, token);
-    const created = this.#client.worker(processJob, {
+    const worker = await this.#client.worker(root, processJob, {
       name,
       lockDuration: leaseMs,
       maxStalledCount: maxCrashes,
-      concurrency: this.#health.isHalfOpen ? 1 : concurrency,
       // BullMQ detects a stalled job at the second check, so check twice per lease time.
       stalledInterval: Math.max(500, Math.floor(leaseMs / 2)),
       runRetryDelay: restartDelayMs,
-      // A suspended worker might consume the notification of a new job, so the other workers poll.
-      drainDelay: pollIntervalSeconds,
     });
-    const worker = await created.catch((thrown) => {
-      if (signal.aborted) return undefined; // stopped before the store was up
-      throw thrown;
-    });
-    if (!worker) return;
     worker.on('locksRenewed', ({ jobIds }) => {
       for (const id of jobIds) this.#leases.get(id)?.renew();
     });
     worker.on('lockRenewalFailed', (ids) => {
       for (const id of ids) this.#leases.get(id)?.revoke();
     });
-    worker.on('completed', () => {
-      this.#health.onSuccess();
-      worker.concurrency = concurrency;
-    });
+    worker.on('completed', () => this.#health.onSuccess());
     worker.on('failed', (job, error) => {
       if (job) this.#onJobFailed(job, error);
     });
-    const clock = this.#clock;
-    retryUntil(signal, () => worker.run(), { clock, delayAfter: () => restartDelayMs }).catch(() => {}); // stopped
-    void this.#health.checkPeriodically(signal);
-    await pollUntil(signal, () => this.#revokeExpired(), { clock, intervalMs: leaseMs / 4 }).catch(() => {}); // stopped
-    // If the store is down or rejects BullMQ, do not wait; the jobs become available when their leases expire.
-    const isUnusable = this.#client.isDisconnected || this.#client.fatal.signal.aborted;
-    const idle = worker.pause();
-    await withTimeout(isUnusable ? 0 : maxCloseMs, () => idle, { clock }).catch(() => {});
-    void worker.close(true).catch(() => {}); // does not wait for running jobs; closing the queue client awaits it
+    return worker;
+  }
+
+  /** Fetches jobs of all roots in turn while upload slots are free. @throws the abort reason of the signal */
+  async #fetchJobs(workers: readonly QueueWorker[], running: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    aborted.catch(() => {}); // awaited below
+    let turn = 0;
+    let emptyInRow = 0;
+    for (;;) {
+      signal.throwIfAborted();
+      const slots = this.#health.isHalfOpen ? 1 : this.#options.concurrency;
+      if (running.size >= slots) {
+        await Promise.race([...running, aborted]);
+        continue;
+      }
+      const worker = workers[turn++ % workers.length] as QueueWorker;
+      // Left running after an abort: a job that arrives then is put back by `#processJob`.
+      const fetched = worker.getNextJob(randomUUID(), { block: false }).catch((error) => {
+        worker.emit('error', error);
+        return undefined;
+      });
+      const isFound = fetched.then((job) => {
+        if (!job) return false;
+        const done = worker.process(job).finally(() => running.delete(done));
+        running.add(done);
+        return true;
+      });
+      emptyInRow = (await Promise.race([isFound, aborted])) ? 0 : emptyInRow + 1;
+      if (emptyInRow < workers.length) continue;
+      // At random times, so that no worker always finds a job before another one.
+      await this.#clock.sleep(pollIntervalMs * (0.5 + this.#clock.random()), signal);
+      emptyInRow = 0;
+    }
   }
 
   #revokeExpired(): undefined {
@@ -165,13 +211,11 @@ export class WorkerRun {
     const signal = this.#activeSignal;
     // The job was fetched while this worker was stopped or paused.
     if (signal.aborted) throw await this.#requeue(job, token);
-    const { name, leaseMs } = this.#options;
-    if (await yieldToOtherWorkers(this.#client, job, token, { name, leaseMs, clock, signal }))
-      throw await requeueSignal();
+    if (await yieldToOtherWorkers(this.#client, job, token, this.#standby)) throw await requeueSignal();
     let lease: Lease | undefined;
     try {
       const task = parseTask(job.data);
-      lease = new Lease(clock, leaseMs, task.path);
+      lease = new Lease(clock, this.#options.leaseMs, task.path);
       this.#leases.get(id)?.revoke(); // lease of an earlier attempt by this process, which lost it
       this.#leases.set(id, lease);
       const result = await this.#uploadOnce(job, task, lease, signal);
@@ -229,12 +273,14 @@ export class WorkerRun {
     const recordJson = JSON.stringify(record);
     let failureClass = classifyFailure(error);
     if (failureClass === 'leaseLost') {
-      this.#notice(outcome, 'this worker sent no heartbeat for longer than its lease; another worker takes over');
+      const problem = 'the store confirmed no heartbeat of this worker for longer than its lease';
+      this.#notice(outcome, `${problem}, or this worker was suspended; another worker takes over`);
       return new Error(recordJson);
     }
     if (failureClass !== 'requeue') this.#deps.onFailure(error.explanation.code);
     const { name: worker } = this.#options;
-    const { queue, withRetry } = this.#client;
+    const { withRetry } = this.#client;
+    if (failureClass === 'foreign') return this.#leave(job, token, error, { worker, offset: 0, error: record });
     const missing = workersMissingFile(job);
     if (failureClass === 'retryElsewhere' || failureClass === 'retry') this.#health.onFailure(error);
     if (failureClass === 'retryElsewhere') {
@@ -251,12 +297,28 @@ export class WorkerRun {
       return failureClass === 'permanent' ? await permanentFailure(recordJson) : new Error(recordJson);
     }
     if (failureClass === 'pauseQueue') {
-      await withRetry(() => queue.pause());
+      await this.#client.setPaused(true);
       this.#notice(outcome, `${error.message}; the queue is paused`, ['retry_all']);
     }
     const requeued = await this.#requeue(job, token);
     this.requeuedFiles++;
     return requeued;
+  }
+
+  /** Leaves a file to workers with other roots or another account. Reports the first one of each kind. */
+  async #leave(job: QueueJob, token: string | undefined, error: MediactlError, progress: TaskProgress): Promise<Error> {
+    const { code } = error.explanation;
+    if (!this.#foreignCodes.has(code))
+      this.#notice({ path: displayPathOf(job) }, `${error.message}; such files are left to other workers`);
+    this.#foreignCodes.add(code);
+    if (job.progress === 0) await this.#client.withRetry(() => job.updateProgress(progress)); // shown by `uploads ls`
+    await leaveToOtherWorkers(this.#client, job, token, this.#standby);
+    return requeueSignal();
+  }
+
+  get #standby() {
+    const { name, leaseMs } = this.#options;
+    return { name, leaseMs, clock: this.#clock, signal: this.#activeSignal };
   }
 
   async #requeue(job: QueueJob, token: string | undefined): Promise<Error> {

@@ -16,7 +16,7 @@ import { noResult, type Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { parseLimitRate } from '../../uploading/upload-options.ts';
 import { type FilterOptions, parseFilters, sortOption, splitPath, withFilters } from '../filters.ts';
-import { serveOnLoopback } from '../loopback-server.ts';
+import { serveHttp } from '../http-server.ts';
 import { openWithDefault } from '../open-program.ts';
 import { openAccountLibrary } from './account-library.ts';
 
@@ -86,7 +86,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
   const portHint = 'use another --port, or omit it to use any free port';
   const { getRequestListener } = await import('@hono/node-server');
   const listener = getRequestListener(pages.handle, { overrideGlobalObjects: false });
-  const server = await serveOnLoopback(listener, request.port, portHint);
+  const server = await serveHttp(listener, request.port, portHint);
   let unfinishedCount = 0;
   try {
     const printAddress = () => printUrl(context, pages.createEntryUrl(request.view));

@@ -1,4 +1,4 @@
-import { countJobs, listJobs, parseFailure } from '../../../client/queue/jobs.ts';
+import { listJobs, parseFailure, queueStatus } from '../../../client/queue/jobs.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { databasePath } from '../../../client/upload/store/database-file.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -9,7 +9,7 @@ import { resolveWorkspace } from '../../library/workspaces.ts';
 import { type Check, failure, installationChecks } from './installation-checks.ts';
 
 const maxSkewMs = 5 * 60_000;
-/** A quarter of the default `--lease`, beyond which a worker on PostgreSQL pauses. */
+/** A quarter of the default `--lease`, beyond which a worker warns, and on PostgreSQL pauses. */
 const maxStoreSkewMs = 7_500;
 /** Number of jobs whose errors are read to say why a queue stands still. */
 const sampleSize = 50;
@@ -22,12 +22,15 @@ async function pauseReason(client: QueueClient): Promise<string> {
   return first ? parseFailure(JSON.stringify(first)).message : 'another program may have paused it';
 }
 
-/** Formats the most common errors of jobs that failed or wait for a retry; empty if there are none. */
-async function commonErrors({ queue, withRetry }: QueueClient): Promise<string> {
-  const jobs = await withRetry(() => queue.getJobs(['delayed', 'failed'], 0, sampleSize - 1));
+/** Formats the most common errors of jobs that failed or are to be retried; empty if there are none. */
+async function commonErrors(client: QueueClient): Promise<string> {
+  const pages = (await client.queues()).map((queue) =>
+    client.withRetry(() => queue.getJobs(['delayed', 'failed'], 0, sampleSize - 1)),
+  );
   const counts = new Map<string, number>();
-  for (const job of jobs) {
-    const { code } = parseFailure(job?.failedReason ?? '').explanation;
+  for (const job of (await Promise.all(pages)).flat()) {
+    const { error } = asObject(job?.progress);
+    const { code } = parseFailure(error ? JSON.stringify(error) : (job?.failedReason ?? '')).explanation;
     counts.set(code, (counts.get(code) ?? 0) + 1);
   }
   const common = [...counts].sort(([, a], [, b]) => b - a).slice(0, 3);
@@ -89,21 +92,23 @@ export const checks: Record<string, Check> = {
     const fleet = await context.openQueue(queue, 'read');
     const { storeInfo } = fleet;
     await fleet.checkWriteAccess();
-    // On Redis, leases do not depend on the clocks of workers.
-    if (queue.store === 'postgres') facts.storeSkewMs = context.clock.now() - (await fleet.store.now());
-    if (await fleet.queue.isPaused())
+    facts.storeSkewMs = context.clock.now() - (await fleet.store.now());
+    const { isPaused, unfinished, failed, workers, unserved } = await fleet.withRetry(() => queueStatus(fleet));
+    if (isPaused)
       throw failure(
         `the queue ${queue.label} is paused`,
         'queue_paused',
         'mediactl uploads retry --all --queue',
         await pauseReason(fleet),
       );
-    const { unfinished, failed, workers } = await countJobs(fleet);
-    const connected = workers === undefined ? '' : `, ${pluralize(workers, 'worker')} connected`;
+    const connected = workers === undefined ? '' : `, ${pluralize(workers.length, 'worker')} connected`;
     const errors = await commonErrors(fleet);
     const warnings = [
       storeInfo.durabilityWarning,
-      unfinished > 0 && workers === 0 && 'no worker takes files: none is running, or each is paused (see its log)',
+      unfinished > 0 &&
+        workers?.length === 0 &&
+        'no worker takes files: none is running, or each is paused (see its log)',
+      ...[...unserved].map(([root, count]) => `no worker has the root ${root} of ${pluralize(count, 'waiting file')}`),
     ].filter(Boolean);
     const warning = warnings.length > 0 ? `; warning: ${warnings.join('; ')}` : '';
     return `${queue.label} (${storeInfo.server}): ${pluralize(unfinished, 'upload')} remaining, ${failed} failed${connected}${errors}${warning}`;
@@ -125,7 +130,7 @@ export const checks: Record<string, Check> = {
       throw failure(
         `the clocks of this machine and the queue’s store differ by ${(Math.abs(storeSkewMs) / 1_000).toFixed(1)} s`,
         'clock_skew',
-        'synchronize both clocks with NTP; a worker on this machine pauses until then',
+        'synchronize both clocks with NTP; with PostgreSQL, a worker on this machine pauses until then',
       );
     return compared.map(({ name, skewMs }) => `${(Math.abs(skewMs) / 1_000).toFixed(0)} s from the ${name}`).join(', ');
   },

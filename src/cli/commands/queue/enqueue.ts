@@ -32,7 +32,7 @@ async function openQueue(context: Context, address: QueueAddress, roots: readonl
   const namedRoots = await Roots.open(roots, context.host.cwd);
   context.warnOfProjectFile();
   const client = await context.openQueue(address, 'write');
-  await warnOfQueueState(context, client, true);
+  await warnOfQueueState(context, client, namedRoots.names);
   return { client, roots: namedRoots };
 }
 

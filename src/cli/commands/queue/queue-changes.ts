@@ -12,7 +12,7 @@ import { parseDuration } from '../../settings/units.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
 import { unfinishedStates } from './queue-list.ts';
-import { type QueuedUpload, queuedColumns, stateNames, toQueuedUpload } from './queued-upload.ts';
+import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
 
 export function retry(command: Command, run: ActionWrapper): void {
   addExamples(
@@ -69,8 +69,8 @@ async function runRetry(context: Context, request: ChangeRequest) {
     if (await retryFailed(job)) return toQueuedUpload(job, 'waiting');
     throw new MediactlError('the upload has not failed', { code: 'conflict' });
   });
-  if (await client.queue.isPaused()) {
-    await client.queue.resume();
+  if (await client.isPaused()) {
+    await client.setPaused(false);
     context.terminal.info('resumed the queue');
   }
   return presentChanges(context, 'retried', changes);
@@ -115,17 +115,23 @@ async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload 
     if (receipt === undefined) throw error;
     return undefined;
   });
-  const state = await job?.getState();
-  if (state === 'active')
+  const isActive = await job?.isActive();
+  if (isActive)
     throw new MediactlError('a worker is uploading it', {
       code: 'upload_in_progress',
       hint: 'stop that worker, then run the same command again',
       retryable: true,
     });
-  const row = job && { ...toQueuedUpload(job, 'waiting'), state: stateNames[state as JobState] ?? 'waiting' };
+  const row = job && toQueuedUpload(job, restingStateOf(job));
   await job?.remove();
   await client.store.remove([id]);
   return row;
+}
+
+/** Returns the state of a job that no worker has, without a search of the waiting list. */
+function restingStateOf({ finishedOn, returnvalue, attemptsMade }: QueueJob): JobState {
+  if (finishedOn) return returnvalue ? 'completed' : 'failed';
+  return attemptsMade > 0 ? 'delayed' : 'waiting';
 }
 
 function assertSelection(ids: readonly string[], all: boolean | undefined): void {
@@ -139,7 +145,7 @@ async function findJobIds(
   { ids, all, states, finishedBefore = Infinity }: ChangeRequest,
 ): Promise<string[]> {
   const unknown = new Set<string>();
-  for (const id of ids) if (!(await client.queue.getJob(id))) unknown.add(id);
+  for (const id of ids) if (!(await client.findJob(id))) unknown.add(id);
   if (!all && unknown.size === 0) return [...ids];
   const listed: { id: string; path: string }[] = [];
   for (const state of states)
@@ -158,9 +164,9 @@ async function findJobIds(
   });
 }
 
-async function getJob({ queue }: QueueClient, id: string): Promise<QueueJob> {
-  const job = await queue.getJob(id);
-  if (job) return job as QueueJob;
+async function getJob(client: QueueClient, id: string): Promise<QueueJob> {
+  const job = await client.findJob(id);
+  if (job) return job;
   throw new MediactlError(`upload ${id} is not in the queue`, {
     code: 'not_found',
     hint: 'mediactl uploads ls --queue',

@@ -1,5 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { countJobs, type JobState, listJobs } from '../../../client/queue/jobs.ts';
+import { type JobState, listJobs, queueStatus, workerNames } from '../../../client/queue/jobs.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { WatchRun } from '../../../client/queue/watch-run.ts';
@@ -36,13 +36,21 @@ export async function listQueuedUploads(
   };
 }
 
-/** Warns if a queue is paused or has no worker. @param hasNewFiles true before files are queued */
-export async function warnOfQueueState({ terminal }: Context, client: QueueClient, hasNewFiles = false): Promise<void> {
-  if (await client.withRetry(() => client.queue.isPaused()))
-    terminal.warn('the queue is paused; to resume it: mediactl uploads retry --all');
-  const { unfinished, workers } = await client.withRetry(() => countJobs(client));
-  if (workers === 0 && (hasNewFiles || unfinished > 0))
-    terminal.warn('no worker is connected; start one on a machine that can read the files: mediactl worker');
+/** Warns if a queue is paused or has no worker. @param newRoots roots of the files that are about to be queued */
+export async function warnOfQueueState(
+  { terminal }: Context,
+  client: QueueClient,
+  newRoots?: readonly string[],
+): Promise<void> {
+  const { isPaused, unfinished, workers, unserved } = await client.withRetry(() => queueStatus(client));
+  if (isPaused) terminal.warn('the queue is paused; to resume it: mediactl uploads retry --all');
+  if (workers?.length === 0 && (newRoots || unfinished > 0))
+    return terminal.warn('no worker is connected; start one on a machine that can read the files: mediactl worker');
+  const without = new Set(unserved.keys());
+  for (const root of newRoots ?? [])
+    if ((await workerNames(await client.queueOf(root)))?.length === 0) without.add(root);
+  for (const root of without)
+    terminal.warn(`no connected worker has the root ${root}; start one: mediactl worker --root ${root}=DIRECTORY`);
 }
 
 export function watch(command: Command, run: ActionWrapper): void {

@@ -28,7 +28,7 @@ export type QueuedUpload = SharedUploadFields & {
   finished_at: string | null;
 };
 
-export const stateNames: Record<JobState, QueuedUpload['state']> = {
+const stateNames: Record<JobState, QueuedUpload['state']> = {
   active: 'uploading',
   waiting: 'waiting',
   prioritized: 'waiting',
@@ -62,7 +62,8 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
   /** Worker that processes the job or had its last error; undefined for a waiting job. */
   const worker = (isActive ? job.processedBy : undefined) ?? (isActive || progress.error ? progress.worker : undefined);
   const error = isCompleted || !progress.error ? undefined : JSON.stringify(progress.error);
-  const reason = state === 'failed' || state === 'delayed' ? (asText(job.failedReason) ?? '') : error;
+  const failedReason = state === 'failed' || state === 'delayed' ? asText(job.failedReason) : undefined;
+  const reason = failedReason ?? error ?? (state === 'failed' ? '' : undefined);
   const size = count(data.sizeBytes);
   return {
     id: job.id as string,

@@ -146,6 +146,7 @@ async function resolveTargetFolders(
   if (existing && pathByUid === undefined) throw noSuchFolder(typed);
   const top = pathByUid ?? typed;
   const missing = new Set<string>();
+  let isConfirmed = createFolders;
   const targetOf = (file: UploadCandidate) => {
     const path = targetPathOf(file, top, isTree);
     const [first = ''] = path.split('/');
@@ -166,7 +167,7 @@ async function resolveTargetFolders(
     confirmFolders: async () => {
       const [first, ...others] = [...missing].sort();
       // A sync into an existing folder creates subfolders without asking.
-      if (first === undefined || createFolders || (sync && byPath.find(top) !== null)) return;
+      if (first === undefined || isConfirmed || (sync && byPath.find(top) !== null)) return;
       const isOne = others.length === 0;
       const problem = isOne
         ? `folder ${first} does not exist`
@@ -174,6 +175,7 @@ async function resolveTargetFolders(
       if (preview) return terminal.info(`${problem}; the upload will ask whether to create ${isOne ? 'it' : 'them'}`);
       const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}. Create ${isOne ? 'it' : 'them'}?`;
       await confirm(terminal, question, { yes: false, instead: createHint });
+      isConfirmed = true; // also for the folders that a queue run finds later
       byPath.invalidate(); // folders might have been created while the question was open
     },
   };

@@ -1,6 +1,8 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '../../../client/error-table.ts';
-import { usageError } from '../../../client/errors.ts';
-import type { RateLimitBudget } from '../../../client/http/rate-limiter.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
+import type { ClientRateLimiter } from '../../../client/http/rate-limiter.ts';
 import { queueStatus } from '../../../client/queue/jobs.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import type { WorkerRun } from '../../../client/queue/worker-run.ts';
@@ -10,23 +12,37 @@ import { withTimeout } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
 import { parseCount } from '../../settings/units.ts';
-import { serveOnLoopback } from '../loopback-server.ts';
+import { serveHttp } from '../http-server.ts';
 
 /** Maximum wait for the queue's store, less than Prometheus waits for a scrape (10 s). */
 const storeTimeoutMs = 3_000;
 
-/** Parses the address of --metrics. @returns the port @throws MediactlError `usage` (exit 2) unless it is on loopback */
-export function parseMetricsPort(address: string): number {
-  const [, host = '127.0.0.1', port = ''] = /^(?:(.*):)?([^:]*)$/.exec(address) ?? [];
-  if (host === '127.0.0.1' || host === 'localhost') return parseCount('--metrics', port);
-  const hint = '--metrics 127.0.0.1:9464; a proxy with access control can publish it';
-  throw usageError(`--metrics serves this machine only, not ${host}`, hint);
+/** Where to serve metrics. Requests from other machines need the token. */
+export type MetricsAddress = { host: string; port: number; token: string | undefined };
+
+const minTokenLength = 16;
+
+/**
+ * Parses the address of --metrics.
+ *
+ * @param token token for requests from other machines, from MEDIACTL_METRICS_TOKEN
+ * @throws MediactlError `usage` (exit 2) if other machines can reach the address, and there is no token
+ */
+export function parseMetricsAddress(address: string, token: string | undefined): MetricsAddress {
+  const [, typedHost = 'localhost', port = ''] = /^(?:(.*):)?([^:]*)$/.exec(address) ?? [];
+  const host = typedHost === 'localhost' ? '127.0.0.1' : typedHost;
+  if (host !== '127.0.0.1' && (token?.length ?? 0) < minTokenLength)
+    throw usageError(
+      `--metrics ${host} needs a token, because other machines can reach it`,
+      `export MEDIACTL_METRICS_TOKEN with at least ${minTokenLength} characters; or --metrics 127.0.0.1:9464`,
+    );
+  return { host, port: parseCount('--metrics', port), token: token || undefined };
 }
 
 type MetricsSources = {
-  client: Pick<QueueClient, 'queue' | 'isDisconnected'>;
+  client: Pick<QueueClient, 'queues' | 'isPaused' | 'outage'>;
   run: Pick<WorkerRun, 'pausedBy' | 'filesInProgress'>;
-  budget(): RateLimitBudget | undefined;
+  rateLimiter: Pick<ClientRateLimiter, 'budget' | 'state'>;
 };
 
 /** Counters of a worker, and the handler of `/metrics` and `/healthz`. */
@@ -34,8 +50,8 @@ export type WorkerMetrics = {
   onOutcome(outcome: FileOutcome): void;
   /** Counts a failed attempt. */
   onFailure(code: ErrorCode): void;
-  /** Serves `/metrics` and `/healthz` on a port of this machine. @throws MediactlError `usage` if it is not available */
-  serve(port: number, sources: MetricsSources): Promise<{ close(): Promise<void> }>;
+  /** Serves `/metrics` and `/healthz`. @throws MediactlError `usage` if the port is not available */
+  serve(address: MetricsAddress, sources: MetricsSources): Promise<{ close(): Promise<void> }>;
 };
 
 /** Creates the metrics, for Prometheus. No label holds a path or a key. */
@@ -54,6 +70,8 @@ export async function createMetrics({ host, clock, terminal }: Context): Promise
   const info = gauge('mediactl_worker_info', 'Version of this worker', 'version');
   const inProgress = gauge('mediactl_files_in_progress', 'Files that this worker is uploading');
   const paused = gauge('mediactl_worker_paused', '1 while this worker is paused, by error code', 'code');
+  const serviceUp = gauge('mediactl_service_up', '0 while the service cannot be reached');
+  const unserved = gauge('mediactl_queue_unserved_files', 'Files below a root that no connected worker has', 'root');
   const storeUp = gauge('mediactl_queue_up', '1 while the store of the queue responds');
   const queued = gauge('mediactl_queue_files', 'Unfinished and failed files in the queue', 'state');
   const queuePaused = gauge('mediactl_queue_paused', '1 while the queue is paused for all workers');
@@ -61,15 +79,17 @@ export async function createMetrics({ host, clock, terminal }: Context): Promise
   const remaining = gauge('mediactl_rate_limit_remaining', 'Requests left in the rate limit window of the API key');
   const limit = gauge('mediactl_rate_limit', 'Requests per rate limit window of the API key');
 
-  const render = async ({ client, run, budget }: MetricsSources) => {
+  const render = async ({ client, run, rateLimiter }: MetricsSources) => {
     const status = await statusIfUp(client, clock);
-    for (const each of [paused, queued]) each.reset();
+    for (const each of [paused, queued, unserved]) each.reset();
     info.set({ version: host.version }, 1);
     inProgress.set(run.filesInProgress);
     if (run.pausedBy) paused.set({ code: run.pausedBy.explanation.code }, 1);
-    const window = budget();
+    const window = rateLimiter.budget;
+    serviceUp.set(rateLimiter.state === 'unreachable' ? 0 : 1);
     storeUp.set(status ? 1 : 0);
     for (const [state, count = 0] of Object.entries(status?.counts ?? {})) queued.set({ state }, count);
+    for (const [root, count] of status?.unserved ?? []) unserved.set({ root }, count);
     const waitedMs = status?.oldestAt === undefined ? 0 : clock.now() - status.oldestAt;
     queuePaused.set(status ? Number(status.isPaused) : Number.NaN);
     oldest.set(status ? Math.max(0, waitedMs / 1_000) : Number.NaN);
@@ -83,55 +103,71 @@ export async function createMetrics({ host, clock, terminal }: Context): Promise
       bytes.inc(outcome.uploaded?.bytesSent ?? 0);
     },
     onFailure: (code) => failures.inc({ code }),
-    serve: async (port, sources) => {
+    serve: async ({ host: serverHost, port, token }, sources) => {
       const hint = 'use another port, such as --metrics 127.0.0.1:9465';
-      const server = await serveOnLoopback(
-        listenerOf(sources, () => render(sources)),
-        port,
-        hint,
-      );
+      const listener = listenerOf(sources, () => render(sources), token);
+      const server = await serveHttp(listener, port, hint, serverHost);
       terminal.info(`metrics: ${server.origin}/metrics`);
       return server;
     },
   };
 }
 
-type HttpListener = Parameters<typeof serveOnLoopback>[0];
+type HttpListener = Parameters<typeof serveHttp>[0];
 
 const listenerOf =
-  (sources: MetricsSources, render: () => Promise<string>): HttpListener =>
+  (sources: MetricsSources, render: () => Promise<string>, token: string | undefined): HttpListener =>
   (request, response) => {
     const send = (status: number, type: string, body: string) => {
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
     };
-    if (!isLoopbackHost(request.headers.host, request.socket.localPort ?? 0))
-      return send(403, 'text/plain', 'this Host header is not allowed\n');
-    const health = request.url === '/healthz' ? healthOf(sources) : undefined;
-    if (request.method !== 'GET' && request.method !== 'HEAD') send(405, 'text/plain', 'only GET\n');
-    else if (health) send(health.status === 'ok' ? 200 : 503, 'application/json', `${JSON.stringify(health)}\n`);
-    else if (request.url !== '/metrics') send(404, 'text/plain', '/metrics or /healthz\n');
-    else
-      render().then(
-        (text) => send(200, 'text/plain; version=0.0.4; charset=utf-8', text),
-        (error: Error) => send(500, 'text/plain', `${error.message}\n`),
+    if (!isFromThisMachine(request) && !hasToken(request, token))
+      return send(
+        token ? 401 : 403,
+        'text/plain',
+        token ? 'a bearer token is needed\n' : 'this Host header is not allowed\n',
       );
+    const fail = (error: Error) => send(500, 'text/plain', `${error.message}\n`);
+    if (request.method !== 'GET' && request.method !== 'HEAD') send(405, 'text/plain', 'only GET\n');
+    else if (request.url === '/healthz')
+      healthOf(sources).then((health) => {
+        send(health.status === 'ok' ? 200 : 503, 'application/json', `${JSON.stringify(health)}\n`);
+      }, fail);
+    else if (request.url !== '/metrics') send(404, 'text/plain', '/metrics or /healthz\n');
+    else render().then((text) => send(200, 'text/plain; version=0.0.4; charset=utf-8', text), fail);
   };
 
-/** Returns what `/healthz` shows: `ok` while the worker takes files, otherwise why it does not. */
-function healthOf({ client, run }: MetricsSources) {
-  const { pausedBy } = run;
-  if (client.isDisconnected) return { status: 'disconnected', reason: 'the store of the queue does not respond' };
-  if (!pausedBy) return { status: 'ok' };
-  const { code, reason } = pausedBy.explanation;
-  return {
-    status: 'paused',
-    code,
-    reason: [pausedBy.message, reason].filter(Boolean).join('; '),
-    hint: hintOf(pausedBy),
-  };
+/** A page of another site can reach loopback by DNS rebinding, so the Host header must name it too. */
+const isFromThisMachine = ({ headers, socket }: IncomingMessage) =>
+  ['127.0.0.1', '::1', '::ffff:127.0.0.1'].includes(socket.remoteAddress ?? '') &&
+  isLoopbackHost(headers.host, socket.localPort ?? 0);
+
+/** Compares hashes, so that the duration tells nothing of the token. */
+function hasToken({ headers }: IncomingMessage, token: string | undefined): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return token !== undefined && timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
 }
 
+/** Returns what `/healthz` shows: `ok` while the worker takes files, otherwise why it does not. */
+async function healthOf({ client, run, rateLimiter }: MetricsSources) {
+  if (client.outage) return { status: 'disconnected', ...describe(client.outage) };
+  if (run.pausedBy) return { status: 'paused', ...describe(run.pausedBy) };
+  if (rateLimiter.state === 'unreachable') return { status: 'service_unreachable', ...describe(serviceUnreachable) };
+  const isQueuePaused = await withTimeout(storeTimeoutMs, () => client.isPaused()).catch(() => false);
+  return isQueuePaused ? { status: 'queue_paused', ...describe(queuePaused) } : { status: 'ok' };
+}
+
+const serviceUnreachable = new MediactlError('the service cannot be reached', { code: 'unreachable' });
+const queuePaused = new MediactlError('the queue is paused for all workers', {
+  code: 'queue_paused',
+  reason: 'credits or storage ran out, or somebody paused it',
+});
+
+const describe = (error: MediactlError) => ({
+  code: error.explanation.code,
+  reason: [error.message, error.explanation.reason].filter(Boolean).join('; '),
+  hint: hintOf(error),
+});
+
 const statusIfUp = (client: MetricsSources['client'], clock: Context['clock']) =>
-  client.isDisconnected
-    ? undefined
-    : withTimeout(storeTimeoutMs, () => queueStatus(client), { clock }).catch(() => undefined);
+  client.outage ? undefined : withTimeout(storeTimeoutMs, () => queueStatus(client), { clock }).catch(() => undefined);

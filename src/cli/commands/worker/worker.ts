@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { type MediactlError, usageError } from '../../../client/errors.ts';
+import { queueStatus } from '../../../client/queue/jobs.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { Roots } from '../../../client/queue/roots.ts';
@@ -22,7 +23,7 @@ import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../up
 import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
 import { type LogFormat, logFormats, WorkerLog } from './worker-log.ts';
-import { createMetrics, parseMetricsPort, type WorkerMetrics } from './worker-metrics.ts';
+import { createMetrics, type MetricsAddress, parseMetricsAddress, type WorkerMetrics } from './worker-metrics.ts';
 
 const minLeaseMs = 1_000;
 
@@ -73,8 +74,8 @@ export type WorkerRequest = {
   /** Total bytes per second. */
   rateLimit: number | undefined;
   logFormat: LogFormat | undefined;
-  /** Port on loopback for metrics and health checks. */
-  metricsPort: number | undefined;
+  /** Where to serve metrics and health checks. */
+  metrics: MetricsAddress | undefined;
 };
 
 /** @throws MediactlError `usage` (exit 2) */
@@ -91,7 +92,10 @@ export const parseWorkerRequest = (context: Context, flags: WorkerFlags): Worker
   reserve: parseOptionalCount('--reserve-requests', flags.reserveRequests, 0),
   roots: flags.root.length > 0 ? flags.root : ['.'],
   logFormat: flags.logFormat,
-  metricsPort: flags.metrics === undefined ? undefined : parseMetricsPort(flags.metrics),
+  metrics:
+    flags.metrics === undefined
+      ? undefined
+      : parseMetricsAddress(flags.metrics, context.host.environment.MEDIACTL_METRICS_TOKEN),
 });
 
 export async function runWorker(context: Context, request: WorkerRequest) {
@@ -111,10 +115,11 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   });
   if (!client) return noResult;
   const view = await createView(context, api, log);
-  const metrics = request.metricsPort === undefined ? undefined : await createMetrics(context);
+  const metrics = request.metrics && (await createMetrics(context));
   const run = await createWorkerRun(context, { client, roots, request, view, metrics });
-  const server = await metrics?.serve(request.metricsPort ?? 0, { client, run, budget: () => rateLimiter.budget });
+  const server = request.metrics && (await metrics?.serve(request.metrics, { client, run, rateLimiter }));
   const { server: store, durabilityWarning } = client.storeInfo;
+  await warnAtStart(context, client, options.name);
   if (durabilityWarning) terminal.warn(`${address.label}: ${durabilityWarning}`);
   terminal.info(
     `${log ? '' : `${options.name} `}uploads from ${address.label} (${store}) to ${baseUrl.origin}; it reads files below ${roots.label}`,
@@ -129,6 +134,13 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   };
   const printsRecords = !context.isHumanOutput && (!log || context.isMachineReadable);
   return { result: displayRun(context, run, { onOutcome, close, printsRecords }), failure: () => run.failure };
+}
+
+/** Warns if the queue is paused, or if another connected worker has the same name. */
+async function warnAtStart({ terminal }: Context, client: QueueClient, name: string): Promise<void> {
+  const { isPaused, workers } = await client.withRetry(() => queueStatus(client));
+  if (isPaused) terminal.warn('the queue is paused; to resume it: mediactl uploads retry --all');
+  if (workers?.includes(name)) terminal.warn(`another worker is named ${name}; give each its own --name`);
 }
 
 /** Shows the events of files: in the log, on a terminal as a live display, elsewhere as warnings. */

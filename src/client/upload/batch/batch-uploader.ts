@@ -37,8 +37,8 @@ export type RunOptions = UploadOptions & {
 
 export type BatchDeps = RunDeps & {
   folders: FolderResolver;
-  /** Called with the plan before the first byte is sent. */
-  onPlan?(plan: Plan): Promise<void>;
+  /** Called with the plan before the first byte is sent. A run that queues files calls it for each batch, and at the end. */
+  onPlan?(plan: Plan, isComplete: boolean): Promise<void>;
   findUploaded?: readonly FindUploaded[];
 };
 
@@ -114,7 +114,7 @@ export class BatchUploader implements BatchRun {
     const settings = { ...this.#options, ...this.#deps };
     const files = await filesToUpload(candidates, this.#plan, settings, (found) => this.#reportOrWatch(found));
     this.#isBatch = countFiles(this.#plan) > 1;
-    await this.#deps.onPlan?.(this.#plan);
+    await this.#deps.onPlan?.(this.#plan, true);
     await this.#deps.receipts?.adopt(this.#plan.adopted);
     await this.#uploadAll([...files.keys()]);
     await Promise.all(this.#persisting);

@@ -9,21 +9,21 @@ const maxPort = 65_535;
 const limits = { maxConnections: 64, maxHeaderBytes: 16 * 1024 };
 
 /**
- * Serves HTTP on loopback only.
+ * Serves HTTP, by default on loopback only.
  *
  * @param hint next step if the port is taken
  * @throws MediactlError if the port is not available
  */
-export async function serveOnLoopback(listener: RequestListener, port: number, hint: string) {
+export async function serveHttp(listener: RequestListener, port: number, hint: string, host = '127.0.0.1') {
   const server = createBoundedServer(listener, limits);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve); // an invalid port is thrown, not emitted as an error
+    server.listen(port, host, resolve); // an invalid port is thrown, not emitted as an error
   }).catch((error) => {
     throw cannotListen(port, hint, error);
   });
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `http://${host}:${(server.address() as AddressInfo).port}`,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { serveOnLoopback } from '../../src/cli/commands/loopback-server.ts';
+import { serveHttp } from '../../src/cli/commands/http-server.ts';
 
 it('a loopback server closes connections beyond its limit so that file descriptors do not run out', async () => {
-  const server = await serveOnLoopback((_request, response) => response.end('here'), 0, '');
+  const server = await serveHttp((_request, response) => response.end('here'), 0, '');
   onTestFinished(() => server.close());
   expect(await (await fetch(server.origin)).text()).toBe('here');
   const port = Number(new URL(server.origin).port);

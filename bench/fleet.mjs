@@ -1,15 +1,16 @@
 // Queue throughput with Debian's redis-server and PostgreSQL over a 100 ms connection: files per second of one,
 // two and three workers, compared with a plain upload of one file at a time; and the queue's cost per file.
 // `node bench/fleet.mjs [rounds] [redis|postgres]`
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Blake3Hasher } from '@napi-rs/blake-hash';
 import { createPostgresBackend, Queue } from 'bullmq';
 import { inTurn, mediactl, median, say, sayMachine, serve, timed } from './harness.mjs';
+import { cpuOf, startStore } from './queue-store.mjs';
 
 const [rounds = 3, kind = 'redis'] = process.argv.slice(2);
 const latencyMs = 100;
@@ -17,7 +18,6 @@ const sizeBytes = 60_000;
 const [many, few] = [150, 10];
 
 const folder = mkdtempSync(join(tmpdir(), 'mediactl-bench-'));
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function prepare(count) {
   const directory = join(folder, `files-${count}`);
@@ -35,44 +35,7 @@ function prepare(count) {
   return { directory, count, digests };
 }
 
-const freePort = () =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-
-/** Starts a separate store and returns a function that stops it. */
-async function startStore() {
-  const port = await freePort();
-  if (kind === 'redis') {
-    const args = ['--port', port, '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
-    const server = spawn('redis-server', [...args, '--appendonly', 'yes'].map(String), {
-      stdio: 'ignore',
-    });
-    while (spawnSync('redis-cli', ['-p', String(port), 'ping']).status !== 0) await sleep(50);
-    return { address: `redis://127.0.0.1:${port}`, end: () => server.kill() };
-  }
-  const bin = execFileSync('sh', ['-c', 'ls -d /usr/lib/postgresql/*/bin | tail -1']).toString().trim();
-  const data = mkdtempSync(join(tmpdir(), 'mediactl-bench-postgres-'));
-  const as = process.getuid() === 0 ? { uid: 65534, gid: 65534 } : {}; // initdb refuses root
-  if (as.uid) chownSync(data, as.uid, as.gid);
-  const how = { ...as, cwd: data, stdio: 'ignore' };
-  execFileSync(`${bin}/initdb`, ['-D', `${data}/d`, '-U', 'bench', '-A', 'trust'], how);
-  const args = ['-D', `${data}/d`, '-p', String(port), '-h', '127.0.0.1', '-k', data];
-  const server = spawn(`${bin}/postgres`, args, how);
-  while (spawnSync(`${bin}/pg_isready`, ['-h', '127.0.0.1', '-p', String(port)]).status !== 0) await sleep(50);
-  return {
-    address: `postgres://bench@127.0.0.1:${port}/postgres`,
-    end: () => {
-      server.kill('SIGQUIT');
-      rmSync(data, { recursive: true, force: true });
-    },
-  };
-}
-
-const store = await startStore();
+const store = await startStore(kind, folder);
 const all = [prepare(many), prepare(few)];
 const told = join(folder, 'digests.json');
 writeFileSync(told, JSON.stringify(Object.assign({}, ...all.map(({ digests }) => digests))));
@@ -93,15 +56,6 @@ const environment = (more = {}) => {
   };
   delete env.NODE_EXTRA_CA_CERTS; // it adds 37 ms to the start-up
   return env;
-};
-
-const cpuOf = (pid) => {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const [user, system] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13);
-  return (Number(user) + Number(system)) / 100;
 };
 
 /** Queues all files, then measures a number of workers, each with one file at a time. */

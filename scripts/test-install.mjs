@@ -117,8 +117,6 @@ class Install {
     this.mediactl(['sandbox', 'start', '--port', '0']);
     assert.match(this.mediactl(['upload', './clip.mp4', '--wait']), /clip\.mp4.*ready, verified/);
     assert.match(this.mediactl(['ls']), /clip\.mp4/);
-    this.mediactl(['mv', '@last', '/Folder', '--create-folders', '--yes']);
-    assert.match(this.mediactl(['ls', '/Folder']), /clip\.mp4/);
     assert.match(this.mediactl(['download', '@last', '-o', 'copy.mp4']), /verified\s+yes/);
     assert.match(this.mediactl(['play', '@last', '--probe']), /playable\s+yes, hls/);
     assert.equal(this.mediactl(['ls', '--json', '--jq', '.[].name']), 'clip.mp4\n');
@@ -137,6 +135,8 @@ class Install {
     this.newerState();
     this.install(); // an upgrade keeps what there is
     assert.match(this.mediactl(['upload', './clip.mp4']), /already uploaded/);
+    this.mediactl(['mv', '@last', '/Folder', '--create-folders', '--yes']);
+    assert.match(this.mediactl(['ls', '/Folder']), /clip\.mp4/);
     this.uninstall();
   }
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeFolder } from '../../src/client/state-files.ts';
+import { makeFolder, syncFolder } from '../../src/client/state-files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 it('makeFolder creates a folder and its parents for this user only, and may be repeated', {
@@ -47,3 +47,9 @@ async function expectFailure(path: string, code: string) {
     explanation: { code: 'invalid_folder', reason: expect.stringContaining(code), hint: '--data-dir DIR' },
   });
 }
+
+it('syncFolder succeeds for a folder, and does nothing where the system cannot open it, as on Windows', async () => {
+  const folder = temporaryFolder();
+  await expect(syncFolder(folder)).resolves.toBeUndefined();
+  await expect(syncFolder(join(folder, 'missing'))).resolves.toBeUndefined();
+});

@@ -47,7 +47,7 @@ function prepareNode() {
   execFileSync('x86_64-w64-mingw32-gcc', ['-shared', '-o', dll, source, '-ladvapi32']);
   const preload = `Z:${join(root, 'scripts/wine/preload.cjs')}`;
   return {
-    command: ['wine', join(base, 'package/bin/node.exe'), '--flatten', preload],
+    command: ['wine', join(base, 'package/bin/node.exe'), '--require', preload],
     env,
     drive: join(prefix, 'drive_c'),
   };

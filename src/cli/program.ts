@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import envPaths from 'env-paths';
 import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
@@ -27,6 +28,7 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
       called = command;
     });
     called = program;
+    assertUnchanged(argv, host);
     const words = await expandHelp(argv.map(expandDebug), host);
     await program.parseAsync(expandShortcut(words, takesValue), { from: 'user' });
     return exitCodes.ok;
@@ -202,6 +204,17 @@ function typedOptions(command: Command): Record<string, unknown> {
 const expandDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
+/** @throws MediactlError `usage` (exit 2) if Git Bash has turned a folder of the library into a path of Windows */
+function assertUnchanged(argv: readonly string[], { environment }: Host): void {
+  const pattern = /^(?:-[^=]*=)?([a-z]:\/(?:msys64|(?:.*\/)?(?:Program Files|Programs)\/Git)\/(.*))$/i;
+  const changed = argv.find((word) => {
+    const [, path = '', below] = pattern.exec(word) ?? [];
+    return path !== '' && (below === '' || !existsSync(path));
+  });
+  if (changed && environment.MSYSTEM)
+    throw usageError(`Git Bash has changed a path to ${changed}`, 'write //Folder, or set MSYS_NO_PATHCONV=1');
+}
+
 const takesValue = (option: string) =>
   globalOptions().some(({ short, long, required }) => required && [short, long].includes(option));
 
@@ -233,9 +246,7 @@ async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<
 const hasOwnHelpWord = (noun: string) =>
   noun === 'sync' || (nouns.some(({ name }) => name === noun) && !['play', 'browse', 'api'].includes(noun));
 
-/**
- * Converts a Commander error to a usage error. For an unknown command or option, suggests a similar name.
- */
+/** Converts a Commander error to a usage error. For an unknown command or option, suggests a similar name. */
 async function toUsageError(error: CommanderError, command: Command): Promise<MediactlError> {
   const [problem = ''] = error.message
     .replace(/^error: /, '')

@@ -10,7 +10,7 @@ export type Processes = {
   signal(pid: number, signal: NodeJS.Signals | 0): void;
 };
 
-/** Returns true if a process is running, even if it belongs to another user. A zombie process does not count. */
+/** Returns true if a process is running, even if it belongs to another user. A zombie process does not count on Linux. */
 export async function isRunning(processes: Processes, pid: number): Promise<boolean> {
   try {
     processes.signal(pid, 0);

@@ -57,15 +57,8 @@ async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (
   for (const note of notes) log(note);
   const { url, workspace, workspaceName } = sandbox;
   const started_at = new Date().toISOString();
-  writeJsonAtomically(serverFile, {
-    pid: process.pid,
-    url,
-    workspace,
-    workspace_name: workspaceName,
-    started_at,
-    options: startOptions(args),
-    notes,
-  });
+  const server = { pid: process.pid, url, workspace, workspace_name: workspaceName, started_at };
+  writeJsonAtomically(serverFile, { ...server, options: startOptions(args), notes });
   log(`listening on ${url}`);
   const stop = async () => {
     rmSync(serverFile, { force: true });
@@ -85,17 +78,13 @@ const startOptions = (args: readonly string[]) =>
 
 /** Kills a process and those that it has started. */
 function killGroup(leader: number): void {
-  if (isWindows) {
-    spawn('taskkill', ['/F', '/T', '/PID', String(leader)], { stdio: 'ignore', windowsHide: true }).on(
-      'error',
-      () => {},
-    );
-    return;
-  }
+  const options = { stdio: 'ignore', windowsHide: true } as const;
   try {
-    process.kill(-leader, 'SIGKILL');
+    if (isWindows) spawn('taskkill', ['/F', '/T', '/PID', `${leader}`], options).on('error', () => {});
+    else process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // ESRCH: it has already exited
+    // It has already exited. macOS says EPERM while its parent has not collected it.
+    if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }
 

@@ -40,6 +40,27 @@ describe('invalid input', () => {
   it('upload exits with 2 and names the path if the file does not exist', () =>
     expectError(['upload', '/no/such.mp4'], 2, ['error: no such file: /no/such.mp4', '  try:   check the path']));
 
+  it.each([
+    ['a path below the folder of Git', 'C:/Program Files/Git/Campaigns'],
+    ['the folder of Git itself, which stands for /', 'C:/Program Files/Git/'],
+    ['a path below the folder of a user’s Git', 'C:/Users/ada/AppData/Local/Programs/Git/Campaigns'],
+    ['a path below the folder of MSYS2', 'C:/msys64/Campaigns'],
+    ['the value of an option', '--folder=C:/Program Files/Git/Campaigns'],
+  ])('every command exits with 2 if Git Bash has changed a folder to %s', (_what, changed) =>
+    expectError(
+      ['upload', writeFile('a.md'), changed],
+      2,
+      [`error: Git Bash has changed a path to ${changed}`, '  try:   write //Folder, or set MSYS_NO_PATHCONV=1'],
+      { environment: { MSYSTEM: 'MINGW64' } },
+    ),
+  );
+
+  it('a folder whose name begins with two slashes, as Git Bash needs, is the same folder', async () => {
+    const create = ['folders', 'create', '-p', '//Doubled/Slashes'];
+    expect((await cli.run(create, { environment: { MSYSTEM: 'MINGW64' } })).code).toBe(0);
+    expect((await cli.run(['ls', '/Doubled/Slashes'])).code).toBe(0);
+  });
+
   it('upload exits with 2 if the directory is empty', () => {
     mkdirSync(join(cli.home, 'empty'));
     return expectError(['upload', '--flatten', join(cli.home, 'empty')], 2, [

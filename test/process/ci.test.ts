@@ -66,11 +66,10 @@ describe('linters', () => {
     const files = ['.github/workflows/ci.yml', '.github/workflows/release.yml', 'examples/github-workflow.yml'];
     const action = asWorkflow(readAction());
     const actionWithMissingOutput = action.replace('steps.report.outputs', 'steps.missing.outputs');
-    const problems = lint(
-      ...files.map((path) => readFileSync(join(root, path), 'utf8')),
-      action,
-      actionWithMissingOutput,
-    );
+    // A runner that is newer than the linter's list.
+    const readWorkflow = (path: string) =>
+      readFileSync(join(root, path), 'utf8').replace('ubuntu-24.04-arm', 'ubuntu-latest');
+    const problems = lint(...files.map(readWorkflow), action, actionWithMissingOutput);
     expect(problems).toEqual([[], [], [], [], [expect.stringContaining('missing')]]);
     expect(readAction().runs.using).toBe('composite');
   });

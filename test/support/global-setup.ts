@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statfsSync,
   statSync,
@@ -33,7 +34,8 @@ function fastFolder(): string {
 
 export default function setup(project: TestProject) {
   const sharedFolders = [...new Set([tmpdir(), '/tmp', '/dev/shm'])].filter((path) => existsSync(path));
-  const testRoot = mkdtempSync(join(fastFolder(), 'mediactl-test-'));
+  // Without links: macOS's temporary folder is behind one.
+  const testRoot = mkdtempSync(join(realpathSync(fastFolder()), 'mediactl-test-'));
   chmodSync(testRoot, 0o755); // PostgreSQL runs as another user than root
   project.provide('testRoot', testRoot);
   const listAdded = watchFiles(project.config.root, sharedFolders, testRoot);

@@ -65,6 +65,8 @@ const requirements = {
   tuspy: () => programPaths.python !== '',
   zsh: () => succeeds('zsh', '--version'),
   Linux: () => isLinux,
+  /** Modes of files, which Windows does not have. */
+  'file-modes': () => process.platform !== 'win32',
   /** Root with permission to mount, which containers often lack. */
   'root-mount': () =>
     isLinux && process.getuid?.() === 0 && succeeds('unshare', '-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'),

@@ -4,7 +4,7 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DatabaseOptions } from '../../src/client/sqlite-database.ts';
-import { assertLocalFileSystem } from '../../src/client/upload/store/database-file.ts';
+import { assertLocalFileSystem, isOnNetworkMount } from '../../src/client/upload/store/database-file.ts';
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
@@ -23,7 +23,33 @@ const openState = async (folder: string, options?: DatabaseOptions) => {
   return database;
 };
 
-describe('file system check', () => {
+describe('file system check on macOS', () => {
+  const mounts = `/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)
+devfs on /dev (devfs, local, nobrowse)
+/dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled, nobrowse, protect, root data)
+map auto_home on /System/Volumes/Data/home (autofs, automounted, nobrowse)
+//guest@nas/media on /Volumes/media (2) (smbfs, nodev, nosuid, mounted by ada)
+nas:/export on /Volumes/export (nfs, nodev, nosuid, mounted by ada)
+/dev/disk5s1 on /Volumes/export/local (hfs, local, nodev, nosuid, mounted by ada)
+`;
+
+  it.each(['/Volumes/media (2)', '/Volumes/media (2)/state', '/Volumes/export/state'])(
+    'the state folder %s is on a network file system',
+    (folder) => expect(isOnNetworkMount(folder, mounts)).toBe(true),
+  );
+
+  it.each(['/Users/ada/Library/Application Support/mediactl', '/Volumes/media', '/Volumes/export/local/state', '/'])(
+    'the state folder %s is on a local file system',
+    (folder) => expect(isOnNetworkMount(folder, mounts)).toBe(false),
+  );
+
+  it('a state folder is accepted if mount(8) cannot be run', () => {
+    expect(isOnNetworkMount('/Users/ada/state', '')).toBe(false);
+  });
+});
+
+/* Elsewhere than on Linux, the types have other numbers. */
+describe('file system check', { tags: 'Linux' }, () => {
   const folder = temporaryFolder();
   const assertLocal = (type: number) => assertLocalFileSystem(folder, { ...statfsSync(folder), type });
   const checkErrorOf = (type: number) => {

@@ -12,6 +12,11 @@ it('a lock file has one owner at a time and can be locked again after its releas
   const secondLock = await tryLock(path);
   expect(secondLock).toBeDefined();
   secondLock?.release();
+});
+
+it('a lock file is private to the user', { tags: 'file-modes' }, async () => {
+  const path = join(temporaryFolder(), 'a.lock');
+  (await tryLock(path))?.release();
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 

@@ -10,14 +10,19 @@ it('a full log file is rotated to one old file, and the newest lines remain comp
   const log = new LogFile(path, 1000); // at most 1000 bytes
   for (let n = 0; n < 100; n++) log.write(`line ${n}`);
   expect(readdirSync(folder).sort()).toEqual(['sandbox.log', 'sandbox.log.1']);
-  for (const name of ['sandbox.log', 'sandbox.log.1']) {
+  for (const name of ['sandbox.log', 'sandbox.log.1'])
     expect(statSync(join(folder, name)).size).toBeLessThanOrEqual(1000);
-    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
-  }
   const logText = readFileSync(`${path}.1`, 'utf8') + readFileSync(path, 'utf8');
   const lineNumbers = [...logText.matchAll(/^\S+Z line (\d+)$/gm)].map(([, n]) => Number(n));
   expect(lineNumbers).toEqual(Array.from({ length: lineNumbers.length }, (_, at) => 100 - lineNumbers.length + at));
   expect(logText.split('\n')).toHaveLength(lineNumbers.length + 1);
+});
+
+it('a log file is private to the user', { tags: 'file-modes' }, () => {
+  const path = join(temporaryFolder(), 'sandbox.log');
+  const log = new LogFile(path, 20); // rotated by the second line
+  for (const line of ['one', 'two']) log.write(line);
+  for (const each of [path, `${path}.1`]) expect(statSync(each).mode & 0o777).toBe(0o600);
 });
 
 it('the first line creates the log file, and a later process appends to it', () => {

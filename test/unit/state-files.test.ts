@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeFolder } from '../../src/client/state-files.ts';
+import { makeFolder, syncFolder } from '../../src/client/state-files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-it('makeFolder creates a folder and its parents for this user only, and may be repeated', async () => {
+it('makeFolder creates a folder and its parents for this user only, and may be repeated', {
+  tags: 'file-modes',
+}, async () => {
   const root = temporaryFolder();
   const path = join(root, 'a/b/c');
   await makeFolder(path);
@@ -18,7 +20,7 @@ it('concurrent makeFolder calls for the same path all succeed', async () => {
   expect(existsSync(path)).toBe(true);
 });
 
-it('makeFolder keeps the mode of an existing folder', async () => {
+it('makeFolder keeps the mode of an existing folder', { tags: 'file-modes' }, async () => {
   const path = join(temporaryFolder(), 'a');
   mkdirSync(path, { mode: 0o755 });
   await makeFolder(path);
@@ -26,16 +28,28 @@ it('makeFolder keeps the mode of an existing folder', async () => {
 });
 
 it.each([
-  ['below a file', (root: string) => join(root, 'file/below'), 'ENOTDIR'],
+  ['below a file', (root: string) => join(root, 'file/below'), process.platform === 'win32' ? 'EEXIST' : 'ENOTDIR'],
   ['of an existing file', (root: string) => join(root, 'file'), 'EEXIST'],
-  ['in /proc, where a recursive mkdir never ends', () => '/proc/nope/deeper', 'ENOENT'],
 ])('makeFolder fails with the reason for a path %s', async (_what, at, code) => {
   const root = temporaryFolder();
   writeFileSync(join(root, 'file'), '');
-  const path = at(root);
+  await expectFailure(at(root), code);
+});
+
+it('makeFolder fails in /proc, where a recursive mkdir never ends', { tags: 'Linux' }, () =>
+  expectFailure('/proc/nope/deeper', 'ENOENT'),
+);
+
+async function expectFailure(path: string, code: string) {
   await expect(makeFolder(path, '--data-dir DIR')).rejects.toMatchObject({
     message: `cannot create the directory ${path}`,
     kind: 'usage',
     explanation: { code: 'invalid_folder', reason: expect.stringContaining(code), hint: '--data-dir DIR' },
   });
+}
+
+it('syncFolder succeeds for a folder, and does nothing where the system cannot open it, as on Windows', async () => {
+  const folder = temporaryFolder();
+  await expect(syncFolder(folder)).resolves.toBeUndefined();
+  await expect(syncFolder(join(folder, 'missing'))).resolves.toBeUndefined();
 });

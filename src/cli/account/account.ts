@@ -17,11 +17,7 @@ export type Account = {
 };
 
 /** The profile that the command uses; name and profile are undefined if it uses none. */
-export type ProfileInUse = {
-  name: string | undefined;
-  profile: Profile | undefined;
-  names: readonly string[];
-};
+export type ProfileInUse = { name: string | undefined; profile: Profile | undefined; names: readonly string[] };
 
 /** Notice for a user who has just created the first profile. */
 export const firstRunNotice = 'for Tab completion: mediactl completion install';
@@ -36,11 +32,7 @@ export function profileInUse(settings: Settings, { profiles }: ProfileConfig): P
   return { name, profile, names: Object.keys(profiles) };
 }
 
-/**
- * Returns the service's base URL without reading the key.
- *
- * @throws MediactlError `no_base_url` or `no_profile` (exit 4) if it is not configured
- */
+/** Returns the service's base URL without reading the key. @throws MediactlError `no_base_url`, `no_profile` (exit 4) */
 export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse): URL {
   if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile(names);
   return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
@@ -51,13 +43,8 @@ export async function resolveAccount(settings: Settings, inUse: ProfileInUse, co
   const baseUrl = baseUrlOf(settings, inUse);
   const { name = 'environment', profile } = inUse;
   const { apiKey, apiKeyBaseUrl } = settings;
-  if (apiKey)
-    assertOwnService(
-      'the key in MEDIACTL_API_KEY',
-      apiKeyBaseUrl,
-      baseUrl,
-      `set MEDIACTL_BASE_URL to ${baseUrl.origin}`,
-    );
+  const hint = `set MEDIACTL_BASE_URL to ${baseUrl.origin}`;
+  if (apiKey) assertOwnService('the key in MEDIACTL_API_KEY', apiKeyBaseUrl, baseUrl, hint);
   return {
     profile: apiKey ? 'environment' : name,
     baseUrl,
@@ -116,10 +103,7 @@ const noProfile = (names: readonly string[]) =>
   });
 
 const noBaseUrl = () =>
-  new MediactlError('no base URL', {
-    code: 'no_base_url',
-    reason: 'MEDIACTL_API_KEY is set, but no base URL',
-  });
+  new MediactlError('no base URL', { code: 'no_base_url', reason: 'MEDIACTL_API_KEY is set, but no base URL' });
 
 export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
   new MediactlError(`profile ${name} does not exist`, {

@@ -22,17 +22,26 @@ async function withKeychain<T>(
 /** Why a keychain cannot be used. A locked one can be used later, an absent one cannot. */
 export type KeychainFailure = { kind: 'locked' | 'absent' | 'other'; reason: string; underlying: unknown };
 
-/** Classifies an error by the messages of libsecret and D-Bus, since the package has no codes. */
-function toKeychainFailure(error: unknown): KeychainFailure {
+/** Causes by the messages of libsecret and D-Bus, macOS, and Windows Credential Manager. The package has no codes. */
+const causes: readonly [kind: KeychainFailure['kind'], message: RegExp, reason: string][] = [
+  ['locked', /prompt was dismissed|is locked|interaction is not allowed|error code -25308/i, 'it is locked'],
+  ['locked', /user canceled|passphrase .* not correct|error code -(128|25293)\b/i, 'it was not unlocked'],
+  [
+    'absent',
+    /dbus|no result found|keychain (could not be found|is available)|error code -2(5307|5294|5291)\b|LOGON_SESSION|error code 1312\b/i,
+    'this session has no keychain service',
+  ],
+  ['other', /error code 1783\b|longer than the platform limit/i, 'the key is too long for it'],
+];
+
+/** Classifies an error. A message that is not known is the reason itself. */
+export function toKeychainFailure(error: unknown): KeychainFailure {
   const { message } = error as Error;
   if (error instanceof TimeoutError)
     return { kind: 'locked', reason: 'it does not respond; it may be waiting to be unlocked', underlying: error };
-  if (/prompt was dismissed|is locked/i.test(message))
-    return { kind: 'locked', reason: 'it is locked', underlying: error };
   if (error instanceof MediactlError) return { kind: 'absent', reason: message, underlying: error };
-  if (/dbus|no result found/i.test(message))
-    return { kind: 'absent', reason: 'this session has no keychain service', underlying: error };
-  return { kind: 'other', reason: message, underlying: error };
+  const [kind, , reason] = causes.find(([, pattern]) => pattern.test(message)) ?? ['other', /$/, message];
+  return { kind, reason, underlying: error };
 }
 
 /** Looks for an entry that does not exist, which needs no unlocked keychain. @returns undefined if that works */

@@ -94,13 +94,10 @@ async function renameWithoutReplacing(part: string, target: string, output: Outp
   try {
     await link(part, target);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-      throw usageError(
-        `${target} already exists`,
-        `use another path with ${output.option}, or --yes to replace it`,
-        'it was created during the download',
-      );
-    return rename(part, target); // the file system has no hard links
+    // Any other error means that the file system has no hard links.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return rename(part, target);
+    const hint = `use another path with ${output.option}, or --yes to replace it`;
+    throw usageError(`${target} already exists`, hint, 'it was created during the download');
   }
   await rm(part);
 }
@@ -160,11 +157,9 @@ function restartableWriter(handle: FileHandle, output: OutputFile): Pick<OutputH
 async function confirmOverwrite({ terminal, settings }: Context, { path, option }: OutputFile) {
   const existing = await stat(path).catch(() => undefined);
   if (existing?.isDirectory()) throw usageError(`${path} is a directory`, `name a file with ${option}`);
+  const instead = `use another path with ${option}, or --yes to replace it`;
   if (existing?.isFile())
-    await confirm(terminal, `${path} already exists. Replace it?`, {
-      yes: settings.yes,
-      instead: `use another path with ${option}, or --yes to replace it`,
-    });
+    await confirm(terminal, `${path} already exists. Replace it?`, { yes: settings.yes, instead });
   return existing;
 }
 

@@ -134,12 +134,9 @@ export class FileWalker {
     }
     const errors = roots.flatMap((root) => (root.status === 'rejected' ? [root.reason as Error] : []));
     if (errors.length === 1) throw errors[0];
-    if (errors.length > 1)
-      throw usageError(
-        `${errors.length} of ${paths.length} sources cannot be uploaded`,
-        'check the paths; nothing was sent',
-        errors.map(({ message }) => message).join('; '),
-      );
+    const problem = `${errors.length} of ${paths.length} sources cannot be uploaded`;
+    const reason = errors.map(({ message }) => message).join('; ');
+    if (errors.length > 1) throw usageError(problem, 'check the paths; nothing was sent', reason);
     this.#roots = roots.flatMap((root) => (root.status === 'fulfilled' ? (root.value ?? []) : []));
   }
 

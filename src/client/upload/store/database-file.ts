@@ -1,11 +1,13 @@
+import { spawnSync } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
-import { lstatSync, readFileSync, renameSync, rmSync, type Stats, statfsSync, statSync } from 'node:fs';
-import { link, rename, rm, writeFile } from 'node:fs/promises';
+import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, type Stats, statfsSync, statSync } from 'node:fs';
+import { link, rename, rm } from 'node:fs/promises';
+import { platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { SqlDatabase } from '../../../contract/sqlite.ts';
 import { openSqlite } from '../../lock.ts';
 import { stateError, stateFailure } from '../../state-error.ts';
-import { createEmptyFile, syncFolder } from '../../state-files.ts';
+import { createEmptyFile, syncFolder, writeStateFile } from '../../state-files.ts';
 import { createSchema, schemaVersion, tables } from './schema.ts';
 
 export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');
@@ -34,12 +36,22 @@ export function hasEverExisted(stateDir: string): boolean {
   }
 }
 
-/** `statfs` types of file systems that other machines can write to: NFS, SMB 1 to 3, AFS, Ceph and 9P. */
+/** Linux `statfs` types of file systems that other machines can write to: NFS, SMB 1 to 3, AFS, Ceph and 9P. */
 const networkTypes = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400, 0x01021997]);
+
+/** Returns true if mount(8) of macOS shows a folder on a network file system. The numbers of `statfs` vary there. */
+export function isOnNetworkMount(folder: string, mounts: string): boolean {
+  const all = [...mounts.matchAll(/ on (\/.*) \((\w+)/g)].map(([, point = '', type = '']) => ({ point, type }));
+  const above = all.filter(({ point }) => `${folder}/`.startsWith(point.replace(/\/?$/, '/')));
+  const [nearest] = above.sort((a, b) => b.point.length - a.point.length);
+  return /^(smbfs|nfs|afpfs|webdav)$/.test(nearest?.type ?? '');
+}
 
 /** @throws MediactlError `state_file_system` (exit 14) on a network file system, where SQLite's WAL is unsafe */
 export function assertLocalFileSystem(stateDir: string, { type } = statfsSync(stateDir)): void {
-  if (networkTypes.has(type >>> 0))
+  const listMounts = () => spawnSync('/sbin/mount', { encoding: 'utf8', timeout: 2_000 }).stdout ?? '';
+  const isMac = platform() === 'darwin';
+  if (isMac ? isOnNetworkMount(realpathSync.native(stateDir), listMounts()) : networkTypes.has(type >>> 0))
     throw stateFailure('state_file_system', `${stateDir} is on a network file system, where SQLite is not safe`);
 }
 
@@ -109,9 +121,7 @@ export async function assertDatabase(path: string, database: SqlDatabase, hasInt
     if (pragma(database, 'application_id') === 0) database.exec(`PRAGMA application_id = ${createId()}`);
     database.exec('COMMIT');
   }
-  const temporary = `${idPath}.${randomUUID()}`;
-  await writeFile(temporary, `${pragma(database, 'application_id')}\n`, { mode: 0o600 });
-  await rename(temporary, idPath);
+  await writeStateFile(idPath, `${pragma(database, 'application_id')}\n`);
 }
 
 /** Returns the column names of a table definition, for a SELECT that checks the schema. */

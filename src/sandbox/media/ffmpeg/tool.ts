@@ -18,7 +18,7 @@ type ProcessEnd = { output: Buffer; errors: string; code: number | null; killedB
 
 /**
  * Starts a command in a process group of its own, with a limit on all its private writable memory, which Linux supports
- * since 4.7; on other systems, there is no limit. Also disables core dumps.
+ * since 4.7. macOS ignores the limit and Windows has none. Also disables core dumps.
  */
 export function spawnLimited(memoryMiB: number, command: readonly [string, ...string[]], options: SpawnOptions) {
   const [program, ...args] = command;

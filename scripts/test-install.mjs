@@ -1,6 +1,7 @@
 // Installs the packed package as a user does, and goes through the first hour with it: sandbox, upload, list, play,
 // jq, browse, completion, doctor, uninstall. `npm run test:install` does so on each supported Node.js;
-// `node scripts/test-install.mjs this` on the Node.js that runs it, as CI does.
+// `node scripts/test-install.mjs this` on the Node.js that runs it, as CI does. MEDIACTL_TEST_PACKAGE names a package file
+// that is packed already.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -11,8 +12,10 @@ import { installNode, releases } from './nodes.mjs';
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'mediactl-install-'));
 chmodSync(folder, 0o755);
-execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { stdio: 'ignore' });
 const packed = join(folder, `mediactl-${version}.tgz`);
+const { MEDIACTL_TEST_PACKAGE } = process.env;
+if (MEDIACTL_TEST_PACKAGE) cpSync(MEDIACTL_TEST_PACKAGE, packed);
+else execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { stdio: 'ignore' });
 
 /** Ways to install: more options of npm, packages to remove afterwards, and the user. */
 const ways = {

@@ -17,7 +17,10 @@ function release(name: string): string {
   return readFileSync(join(checkout, 'release/SHA256SUMS'), 'utf8');
 }
 
-it('all files of a release have the same bytes if they are made in another folder', { tags: 'bun', timeout: 10 * 60_000 }, () => {
+it('all files of a release have the same bytes if they are made in another folder', {
+  tags: 'bun',
+  timeout: 10 * 60_000,
+}, () => {
   const shipped = join(root, process.env.MEDIACTL_TEST_RELEASE ?? 'none', 'SHA256SUMS');
   const first = existsSync(shipped) ? readFileSync(shipped, 'utf8') : release('first');
   expect(release('another folder')).toBe(first);

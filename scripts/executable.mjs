@@ -109,7 +109,9 @@ export function buildExecutable(target) {
   const embedded = [...scripts, 'jq.wasm'].map((name) => `--asset=./${name}`);
   const all = ['build', ...options, ...isolation, ...embedded, `--outfile=${target}`, './entry.cjs'];
   mkdirSync(dirname(target), { recursive: true });
-  execFileSync(installBun(), all, { cwd: stage, stdio: ['ignore', 'ignore', 'inherit'] });
+  // The environment of the build would change the code: bun reads NODE_ENV, and settings in HOME.
+  const env = { PATH: process.env.PATH, HOME: stage };
+  execFileSync(installBun(), all, { cwd: stage, env, stdio: ['ignore', 'ignore', 'inherit'] });
   if (readFileSync(target).includes(stage)) throw new Error(`${target} contains the path of the folder of its build`);
 }
 

@@ -50,6 +50,7 @@ function changes() {
   return sectionOf(version.replaceAll('.', '\\.')) ?? sectionOf('Unreleased') ?? '';
 }
 
+const npmVersion = execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim();
 // GitHub Actions sets both variables.
 const { GITHUB_SERVER_URL = 'https://github.com', GITHUB_REPOSITORY = 'OWNER/REPOSITORY' } = process.env;
 const url = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/releases/download/v${version}`;
@@ -81,7 +82,8 @@ ${url}/${packed}
 ${sha256(packed)}
 \`\`\`
 
-docs/install.md says how to verify, upgrade and uninstall.
+docs/install.md says how to verify, upgrade and uninstall. These files were made with Node.js ${process.versions.node} and npm
+${npmVersion}.
 
 ${changes()}
 `,

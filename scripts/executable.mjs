@@ -10,10 +10,11 @@ const stage = resolve('node_modules/.cache/executable');
 /** Folder of the executable's own files at run time. */
 const root = '/$bunfs/root';
 /** The compiler, which is also the runtime of the executable. */
-export const bun = {
+const bun = {
   name: 'bun',
   version: '1.4.5',
   license: 'MIT',
+  author: 'Oven',
   sha256: 'f05d28a3862f4b84395c7fa32480b835dd47482e80b7e7a49a115227f0c06083',
 };
 
@@ -45,12 +46,12 @@ const write = (name, text) => {
 };
 const copy = (from, name) => cpSync(resolve(from), join(stage, name), { recursive: true });
 
-/** Copies a bundle. `__dirname` is that of the executable's files, not of this machine. */
+/** Returns code that declares the `__dirname` and `__filename` of the executable's files, not of this machine. */
+const declareNames = (name) => `var __dirname='${root}',__filename='${root}/${name}';`;
+
 function copyBundle(name) {
   const text = readFileSync(`dist/${name}`, 'utf8');
-  const names = { __dirname: root, __filename: `${root}/${name}` };
-  const used = Object.entries(names).filter(([variable]) => text.includes(variable));
-  write(name, `${used.map(([variable, value]) => `var ${variable}=${JSON.stringify(value)};`).join('')}${text}`);
+  write(name, `${/__(dir|file)name/.test(text) ? declareNames(name) : ''}${text}`);
 }
 
 /** Replaces what packages do to find their native part, which no bundler can follow, by a require of the file. */
@@ -72,7 +73,8 @@ function stagePackages() {
     write(`${modules}/@napi-rs/${name}/index.js`, `module.exports = require('./${file}');`);
   }
   const jq = readFileSync(`${modules}/jq-web/jq.js`, 'utf8');
-  write(`${modules}/jq-web/index.js`, `var __dirname=${JSON.stringify(root)};${jq}`);
+  // Without both names, the compiler would write the path of this folder in their place.
+  write(`${modules}/jq-web/index.js`, `${declareNames('jq.js')}${jq}`);
   copy(`${modules}/jq-web/jq.wasm`, 'jq.wasm');
 }
 
@@ -90,7 +92,10 @@ else if (file.endsWith('sandbox.cjs')) require('./sandbox.cjs');
 else require('./media-worker.cjs');
 `;
 
-/** Builds the executable from dist/. @param target path of the file */
+/**
+ * Builds the executable from dist/. The same dist/ makes the same bytes in any folder, if the file has the same name.
+ * @param target path of the file
+ */
 export function buildExecutable(target) {
   if (`${process.platform}-${process.arch}` !== 'linux-x64') throw new Error('the executable is built on linux-x64');
   rmSync(stage, { recursive: true, force: true });
@@ -104,7 +109,43 @@ export function buildExecutable(target) {
   const embedded = [...scripts, 'jq.wasm'].map((name) => `--asset=./${name}`);
   const all = ['build', ...options, ...isolation, ...embedded, `--outfile=${target}`, './entry.cjs'];
   mkdirSync(dirname(target), { recursive: true });
-  execFileSync(installBun(), all, { cwd: stage, stdio: ['ignore', 'ignore', 'inherit'] });
+  // The environment of the build would change the code: bun reads NODE_ENV, and settings in HOME.
+  const env = { PATH: process.env.PATH, HOME: stage };
+  execFileSync(installBun(), all, { cwd: stage, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (readFileSync(target).includes(stage)) throw new Error(`${target} contains the path of the folder of its build`);
+}
+
+/** Entries of `process.versions` that are not code in the runtime, but names of interfaces and of what it replaces. */
+const notLinked = ['node', 'bun', 'openssl', 'v8', 'uv', 'napi', 'modules', 'unicode', 'typescript'];
+
+/** Returns the runtime for the SBOM, with the libraries that are linked into it. */
+export function runtimeComponent() {
+  const stdout = execFileSync(installBun(), ['-p', 'JSON.stringify(process.versions)'], { encoding: 'utf8' });
+  const linked = Object.entries(JSON.parse(stdout)).filter(([name]) => !notLinked.includes(name));
+  return { ...bun, parts: linked.map(([name, version]) => ({ name, version })) };
+}
+
+/** Returns the licenses of what the executable contains and the bundles of dist/ do not, in the form of that file. */
+export function embeddedLicenses() {
+  const modules = 'node_modules';
+  const packages = ['@napi-rs/blake-hash', '@napi-rs/keyring', '@napi-rs/keyring-linux-x64-gnu', 'jq-web', 'libsql'];
+  const texts = packages.map((name) => {
+    const folder = `${modules}/${name}`;
+    const { version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+    const files = readdirSync(folder).filter((each) => /^licen[cs]e/i.test(each));
+    if (files.length === 0) throw new Error(`${name} has no license file`);
+    const text = files.map((file) => readFileSync(`${folder}/${file}`, 'utf8').trim()).join('\n\n');
+    return `${name} ${version}\nSource: https://www.npmjs.com/package/${name}/v/${version}\n\n${text}\n`;
+  });
+  const runtime = `${bun.name} ${bun.version}
+Source: https://github.com/oven-sh/bun/tree/bun-v${bun.version}
+
+Bun is the runtime of the executable. It has the MIT license, and statically links JavaScriptCore and other parts of
+WebKit, which have the GNU Library General Public License, version 2, and TinyCC, which has the GNU Lesser General Public
+License, version 2.1. The licenses of these and of all other libraries in it, and how to link it again with a changed
+WebKit, are in https://github.com/oven-sh/bun/blob/bun-v${bun.version}/LICENSE.md
+`;
+  return [...texts, runtime].map((text) => `\n${'-'.repeat(78)}\n\n${text}`).join('');
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

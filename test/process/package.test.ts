@@ -4,6 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { fixturePath } from '../support/sandbox.ts';
 
+it('the npm package depends on exact versions, so that npm installs what was tested', () => {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.optionalDependencies }))
+    expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+$/)]);
+});
+
 it('the npm package contains exactly the files in test/fixtures/package-files.txt', () => {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const stdout = execFileSync('npm', args, {

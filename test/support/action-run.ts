@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
@@ -31,21 +31,24 @@ export type ActionOptions = {
   caches: string;
   /** Working directory: the checkout. */
   cwd: string;
-  /** Folder into which npm installs. Later runs reuse the first installation, as on a self-hosted runner. */
-  prefix: string;
+  /** Folder into which the action installs. Later runs reuse the first installation, which takes seconds. */
+  installation: string;
   /** `github.run_id` of this run. */
   runId: string;
   onStep?: (name: string, child: ChildProcess) => void;
+  /** Allows npm to use a network. */
+  online?: boolean;
 };
 
 /**
  * Runs the steps of action.yml like a GitHub runner: expands expressions, runs `run` with bash in a separate process
- * group, and runs `if: always()` after a failure. The cache actions copy a folder; the Node.js setup is skipped.
+ * group, and runs `if: always()` after a failure. The cache actions copy a folder.
  */
-export async function runAction({ inputs, caches, cwd, runId, prefix, onStep }: ActionOptions) {
+export async function runAction({ inputs, caches, cwd, runId, installation, onStep, online = false }: ActionOptions) {
   const temp = join(cwd, '../runner-temp');
   rmSync(temp, { recursive: true, force: true });
-  mkdirSync(temp, { recursive: true });
+  for (const folder of [temp, installation]) mkdirSync(folder, { recursive: true });
+  symlinkSync(installation, join(temp, 'mediactl'));
   const action = readAction();
   const files = { output: join(temp, 'output'), summary: join(temp, 'summary.md') };
   const outputs: Record<string, string> = {};
@@ -67,7 +70,7 @@ export async function runAction({ inputs, caches, cwd, runId, prefix, onStep }: 
   let allLogs = '';
   for (const step of action.runs.steps) {
     if (failed.length > 0 && step.if !== 'always()') continue;
-    if (step.name === 'Install mediactl' && existsSync(join(prefix, 'bin/mediactl'))) continue;
+    if (step.name === 'Install mediactl' && existsSync(join(installation, 'node_modules/.bin/mediactl'))) continue;
     const options = Object.fromEntries(Object.entries(step.with ?? {}).map(([name, text]) => [name, fill(`${text}`)]));
     if (step.uses?.startsWith('actions/cache/restore@')) restore(caches, options as CacheOptions);
     else if (step.uses?.startsWith('actions/cache/save@')) save(caches, options as CacheOptions);
@@ -79,9 +82,9 @@ export async function runAction({ inputs, caches, cwd, runId, prefix, onStep }: 
         stdio: ['ignore', 'pipe', 'pipe'],
         env: {
           ...inherited,
-          PATH: `${join(prefix, 'bin')}:${inherited.PATH}`,
           HOME: temp,
-          ...offlineNpm(prefix),
+          ...offlineNpm(join(temp, 'npm')),
+          npm_config_offline: String(!online),
           CI: 'true',
           RUNNER_TEMP: temp,
           GITHUB_OUTPUT: files.output,

@@ -44,6 +44,8 @@ const isLinux = process.platform === 'linux';
 /** Requirements by tag, each with a function that checks whether this machine meets it. */
 const requirements = {
   b3sum: () => succeeds('b3sum', '--version'),
+  // The compiler of the executable, which `npm run release` and `npm run test:executable` download.
+  bun: () => existsSync('node_modules/.cache/bun'),
   chromium: () => programPaths.chromium !== '',
   curl: () => succeeds('curl', '--version'),
   faketime: () => succeeds('faketime', '--version'),

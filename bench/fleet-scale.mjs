@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Blake3Hasher } from '@napi-rs/blake-hash';
 import { mediactl, say, sayMachine, serve, timed } from './harness.mjs';
 import { cpuOf, startStore } from './queue-store.mjs';
 
@@ -18,11 +19,17 @@ const folder = mkdtempSync(join(tmpdir(), 'mediactl-bench-'));
 const store = await startStore(kind, folder);
 const told = join(folder, 'digests.json');
 
+const digests = {};
+
 function createFiles(name, count) {
   const directory = join(folder, name);
   for (let n = 0; n < count; n++) {
     if (n % 1_000 === 0) mkdirSync(join(directory, String(n)), { recursive: true });
-    writeFileSync(join(directory, String(n - (n % 1_000)), `${name}-${n}.bin`), String(n));
+    const text = `${name} ${n}`;
+    writeFileSync(join(directory, String(n - (n % 1_000)), `${name}-${n}.bin`), text);
+    const hasher = new Blake3Hasher();
+    hasher.update(Buffer.from(text));
+    digests[`${name}-${n}.bin`] = hasher.digest('hex');
   }
   return directory;
 }
@@ -51,9 +58,9 @@ const start = (queue, ...args) =>
 const ended = (child) => new Promise((resolve) => child.once('exit', resolve));
 
 async function measureQueueing() {
-  const [many, some, others] = [
-    createFiles('many', Number(full)),
+  const [some, many, others] = [
     createFiles('some', few),
+    createFiles('many', Number(full)),
     createFiles('others', few),
   ];
   const empty = await push(some, 'empty');
@@ -104,7 +111,7 @@ async function timeWorkers(queue, roots, workers) {
 async function measureRoots() {
   const names = ['arch', 'media', 'rushes', 'stills'];
   const roots = new Map(names.map((name) => [name, createFiles(name, 100)]));
-  writeFileSync(told, '{}');
+  writeFileSync(told, JSON.stringify(digests));
   const sink = await serve('sink.mjs', told);
   const line = await serve('slow-line.mjs', sink.port, 100);
   service = line.url;

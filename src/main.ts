@@ -60,6 +60,7 @@ async function main(): Promise<void> {
     directories: findUserFolders(),
     version: packageJson.version,
     wrapFirstRequest: withBaselineWasm,
+    wrapQueueing: withFrequentCollection,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
@@ -79,6 +80,16 @@ async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } finally {
     for (const flag of ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering']) setFlagsFromString(flag);
+  }
+}
+
+/** Runs `work` while V8 collects garbage before the heap has grown by half: less memory, in the same time. */
+async function withFrequentCollection<T>(work: () => Promise<T>): Promise<T> {
+  setFlagsFromString('--heap-growing-percent=50');
+  try {
+    return await work();
+  } finally {
+    setFlagsFromString('--heap-growing-percent=0');
   }
 }
 

@@ -46,6 +46,8 @@ export type Host = {
   playerScript: string;
   browseScript: string;
   wrapFirstRequest?: WrapFirstRequest;
+  /** Wraps the queueing of files, of which there can be many. */
+  wrapQueueing?: (work: () => Promise<void>) => Promise<void>;
 };
 
 const defaultRequestTimeoutMs = 30_000;

@@ -267,6 +267,15 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(recordedError(error)).toEqual({ code: 'not_found', exit: 3, hint: 'queue it again' });
   });
 
+  it('uploads ls --queue --limit prints the first uploads and says that there are more; without --queue it exits with 2', async () => {
+    await runJson(['upload', ...['1', '2', '3'].map((name) => createFile(`${name}.md`)), '--queue']);
+    const { stdout, stderr } = await run(['uploads', 'ls', '--queue', '--limit', '2', '--jsonl']);
+    expect(stdout.trim().split('\n')).toHaveLength(2);
+    expect(stderr).toContain('the first 2 uploads; --limit for more');
+    expect(await listJobs('--limit', '3')).toHaveLength(3);
+    expect((await run(['uploads', 'ls', '--limit', '2'])).code).toBe(2);
+  });
+
   it('uploads forget --finished --older-than removes only jobs that finished longer ago than that', async () => {
     const [oldFile, recentFile] = [createFile('old.md'), createFile('recent.md')];
     startWorker();

@@ -21,7 +21,7 @@ import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { formatLocation, taskId, type UploadTask } from './task.ts';
 
-const batchSize = 200;
+const batchSize = 100;
 /** Number of attempts per job, with exponential backoff: 2 s, 4 s … 8.5 min, 17 min in total. */
 const maxAttempts = 10;
 const initialBackoffMs = 2_000;
@@ -35,12 +35,14 @@ const jobOptions = {
 /** @property path path or URL shown to the user @property key key of this machine's receipt, if there is one */
 type QueuedTask = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
 
+type QueueRunDeps = BatchDeps & { wrapQueueing?: ((work: () => Promise<void>) => Promise<void>) | undefined };
+
 /** Adds all files without a receipt to a queue, deduped by file and folder. With `--wait`, waits for their upload. */
 export class QueueRun implements BatchRun {
   readonly #client: QueueClient;
   readonly #roots: Roots;
   readonly #options: RunOptions;
-  readonly #deps: BatchDeps;
+  readonly #deps: QueueRunDeps;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #contentTypes = loadContentTypes();
   readonly #plan = emptyPlan();
@@ -53,7 +55,7 @@ export class QueueRun implements BatchRun {
   #remaining = 0;
 
   /** @param options if `timeoutMs` is set, the run waits until the assets are ready */
-  constructor(client: QueueClient, roots: Roots, options: RunOptions, deps: BatchDeps) {
+  constructor(client: QueueClient, roots: Roots, options: RunOptions, deps: QueueRunDeps) {
     this.#client = client;
     this.#roots = roots;
     this.#options = options;
@@ -74,7 +76,8 @@ export class QueueRun implements BatchRun {
   }
 
   async #run(candidates: Candidates): Promise<void> {
-    const queueAll = () => this.#queueAll(candidates);
+    const { wrapQueueing = (work) => work() } = this.#deps;
+    const queueAll = () => wrapQueueing(() => this.#queueAll(candidates));
     await (this.#readyWatch?.runWhile(() => this.#followWhile(queueAll)) ?? queueAll());
   }
 
@@ -161,7 +164,7 @@ export class QueueRun implements BatchRun {
     if (root !== '' && !this.#recordedRoots.has(root)) await store.addRoot(root);
     this.#recordedRoots.add(root);
     const queue = await this.#client.queueOf(root);
-    const existing = await Promise.all(tasks.map(({ id }) => withRetry(() => queue.getJob(id))));
+    const existing = await withRetry(() => Promise.all(tasks.map(({ id }) => queue.getJob(id))));
     const jobs = tasks.flatMap(({ id, task }, at) =>
       existing[at] ? [] : [{ name: task.filename, data: task, opts: { ...jobOptions, jobId: id } }],
     );

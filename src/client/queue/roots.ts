@@ -172,9 +172,9 @@ function isInsideDirectory(directory: string, path: string): boolean {
 
 /** @throws MediactlError `root_missing` (exit 2) if a directory is empty or missing, as when its disk is not mounted */
 async function assertNotEmpty({ path }: ReadableDirectory): Promise<void> {
-  const names = await readdir(path).catch(() => []);
-  if (names.length > 0) return;
-  throw new MediactlError(`${path} is empty`, {
+  const names = await readdir(path).catch(() => undefined);
+  if (names && names.length > 0) return;
+  throw new MediactlError(`${path} ${names ? 'is empty' : 'does not exist'}`, {
     code: 'root_missing',
     reason: 'the queue has files from there, so its disk may not be mounted',
   });

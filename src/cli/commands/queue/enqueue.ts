@@ -19,7 +19,10 @@ export async function enqueue(context: Context, address: QueueAddress, roots: re
   });
   return runUploads(context, {
     ...request,
-    createRun: (tools) => new QueueRun(queue.client, queue.roots, request.options, tools),
+    createRun: (deps) => {
+      const { wrapQueueing } = context.host;
+      return new QueueRun(queue.client, queue.roots, request.options, { ...deps, wrapQueueing });
+    },
     nextStep: () => 'to watch the workers: mediactl uploads watch',
   });
 }

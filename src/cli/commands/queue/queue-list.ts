@@ -14,18 +14,35 @@ import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-uploa
 /** States of unfinished jobs, in display order. */
 export const unfinishedStates = ['failed', 'active', 'delayed', 'prioritized', 'waiting'] as const;
 
-/** Lists a queue's unfinished uploads (`uploads ls --queue`) or finished uploads (`--finished`). */
-export async function listQueuedUploads(
-  context: Context,
-  typed: string | boolean,
-  finished: boolean | undefined,
-): Promise<ListResult> {
-  const client = await context.openQueue(resolveQueue(context, typed).address, 'read');
+/** Number of uploads of a queue that a table shows by default. */
+const tableLimit = 100;
+
+export type QueueListRequest = {
+  /** Value of --queue; true if it has none. */
+  queue: string | boolean;
+  /** True to list the finished uploads instead of the unfinished ones. */
+  finished: boolean;
+  /** Maximum number of uploads. Default: 100 in a table, all in other formats. */
+  limit: number | undefined;
+};
+
+/** Lists uploads of a queue (`uploads ls --queue`), oldest first, as they are read. */
+export async function listQueuedUploads(context: Context, request: QueueListRequest): Promise<ListResult> {
+  const { queue, finished, limit = context.isHumanOutput ? tableLimit : Number.POSITIVE_INFINITY } = request;
+  const client = await context.openQueue(resolveQueue(context, queue).address, 'read');
   await warnOfQueueState(context, client);
   const states: readonly JobState[] = finished ? ['completed'] : unfinishedStates;
+  let count = 0;
+  let hasMore = false;
   const pages = async function* (): AsyncGenerator<QueuedUpload[]> {
     for (const state of states)
-      for await (const jobs of listJobs(client, state)) yield jobs.map((job) => toQueuedUpload(job, state));
+      for await (const jobs of listJobs(client, state)) {
+        const rows = jobs.slice(0, limit - count).map((job) => toQueuedUpload(job, state));
+        count += rows.length;
+        hasMore = rows.length < jobs.length;
+        yield rows;
+        if (hasMore) return;
+      }
   };
   return {
     kind: 'list',
@@ -33,6 +50,7 @@ export async function listQueuedUploads(
     columns: queuedColumns,
     id: ({ id }: QueuedUpload) => id,
     empty: finished ? 'nothing uploaded yet' : 'the queue is empty',
+    more: () => (hasMore ? `the first ${count} uploads; --limit for more` : undefined),
   };
 }
 

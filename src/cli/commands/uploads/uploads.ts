@@ -17,9 +17,10 @@ import {
   toPendingUpload,
   type Unfinished,
 } from '../../uploading/pending-uploads.ts';
+import { parseOptionalCount } from '../../uploading/upload-options.ts';
 import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
 import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
-import { listQueuedUploads, watch } from '../queue/queue-list.ts';
+import { listQueuedUploads, type QueueListRequest, watch } from '../queue/queue-list.ts';
 import { cleanup } from './cleanup.ts';
 import { exportDone, importDone, listFinishedUploads } from './finished-uploads.ts';
 import { resume } from './resume.ts';
@@ -50,14 +51,23 @@ function list(command: Command, run: ActionWrapper): void {
     )
     .option('--finished', 'list finished uploads, to any service')
     .option(queueFlag, queueFlagHelp)
-    .action(run((context, { finished = false, queue }) => runList(context, { finished, queue })));
+    .option('--limit <number>', 'with --queue, maximum number of uploads (100 in a table)')
+    .action(run((context, flags) => runList(context, parseListRequest(flags))));
 }
 
-/** Uploads to list: unfinished or finished ones, of this machine or of a queue. */
-export type UploadListRequest = { finished: boolean; queue: string | boolean | undefined };
+/** Uploads to list: unfinished or finished ones, of this machine or, if `queue` is set, of a queue. */
+export type UploadListRequest = Partial<QueueListRequest> & { finished: boolean };
 
-export async function runList(context: Context, { finished, queue }: UploadListRequest): Promise<Result> {
-  if (queue !== undefined) return listQueuedUploads(context, queue, finished);
+/** @throws MediactlError `usage` (exit 2) */
+function parseListRequest({ finished = false, queue, limit }: UploadListFlags): UploadListRequest {
+  if (limit !== undefined && queue === undefined) throw usageError('--limit works only with --queue');
+  return { finished, queue, limit: parseOptionalCount('--limit', limit, 1) };
+}
+
+type UploadListFlags = { finished?: boolean; queue?: string | true; limit?: string };
+
+export async function runList(context: Context, { finished, queue, limit }: UploadListRequest): Promise<Result> {
+  if (queue !== undefined) return listQueuedUploads(context, { queue, finished, limit });
   if (finished) return listFinishedUploads(context);
   const entries = sortByStart(await listPendingUploads(context));
   const progress = await (await context.uploadStoreIfAny())?.listProgress();

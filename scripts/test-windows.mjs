@@ -207,6 +207,45 @@ const checks = {
   },
 };
 
+/** Needs a Redis, and so a worker on Linux beside the one on Windows. */
+async function shareQueue() {
+  const port = 7000 + (process.pid % 1_000);
+  const server = spawn('redis-server', ['--port', String(port), '--save', ''], { stdio: 'ignore' });
+  const queue = { ...service, MEDIACTL_QUEUE: `redis://127.0.0.1:${port}` };
+  const disks = { media: join(home, 'disk'), arch: join(base, 'disk') };
+  for (const [name, disk] of Object.entries(disks)) {
+    mkdirSync(join(disk, 'day 1'), { recursive: true });
+    for (const n of [1, 2, 3]) writeFileSync(join(disk, 'day 1', `${name} ${n}.bin`), `${name} ${n}`);
+  }
+  const here = { env: { ...own, ...queue }, encoding: 'utf8' };
+  const mediactl = (...args) => execFileSync(process.execPath, [join(root, 'bin/mediactl.js'), ...args], here);
+  const worker = (more) => ['worker', '--transfers', '1', ...more];
+  await sleep(1_000);
+  const onWindows = start(worker(['--name', 'windows', '--root', 'media=C:\\proj\\disk']), queue);
+  const onLinux = spawn(
+    process.execPath,
+    [join(root, 'bin/mediactl.js'), ...worker(['--name', 'linux', '--root', `arch=${disks.arch}`])],
+    { ...here, stdio: 'ignore' },
+  );
+  try {
+    await run(['upload', '--flatten', 'disk', '--queue', '--root', 'media=C:\\proj\\disk'], 0, queue);
+    mediactl('upload', '--flatten', disks.arch, '--queue', '--root', `arch=${disks.arch}`);
+    mediactl('uploads', 'watch', '--queue');
+    const done = JSON.parse(mediactl('uploads', 'ls', '--finished', '--queue', '--json'));
+    assert.deepEqual(
+      done.map((each) => `${each.worker} ${each.path} ${each.verified}`).sort(),
+      [1, 2, 3]
+        .map((n) => `linux arch:day 1/arch ${n}.bin true`)
+        .concat([1, 2, 3].map((n) => `windows media:day 1/media ${n}.bin true`)),
+    );
+  } finally {
+    for (const each of [onWindows.child, onLinux, server]) each.kill('SIGKILL');
+    await onWindows.ended;
+  }
+}
+if (!isWindows && spawnSync('redis-server', ['--version']).status === 0)
+  checks['a worker on Windows and one on Linux share a queue, each with a disk of its own'] = shareQueue;
+
 /** Returns the state folder of mediactl on Windows. */
 function localData() {
   if (isWindows) return join(process.env.LOCALAPPDATA, 'mediactl/Data');

@@ -14,6 +14,8 @@ type WatchRunDeps = Pick<JobTrackerDeps, 'clock' | 'signal' | 'onEvent'> & {
 };
 
 const countIntervalMs = 1_000;
+/** Minimum interval in terms of the time that counting takes, since PostgreSQL counts one by one. */
+const countIntervalFactor = 30;
 
 /** Watches a queue until it has no unfinished files. Reads only the files that workers start, and a count of the rest. */
 export class WatchRun implements BatchRun {
@@ -22,7 +24,7 @@ export class WatchRun implements BatchRun {
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #plan = emptyPlan();
   #unfinished = 0;
-  #countedAt = Number.NEGATIVE_INFINITY;
+  #nextCountAt = Number.NEGATIVE_INFINITY;
   #finished = 0;
 
   constructor(client: QueueClient, deps: WatchRunDeps) {
@@ -65,9 +67,11 @@ export class WatchRun implements BatchRun {
   /** Counts the unfinished files, and reports the total if it has changed. */
   async #count(): Promise<void> {
     const { clock, onPlanned } = this.#deps;
-    if (clock.now() < this.#countedAt + countIntervalMs) return;
+    const startedAt = clock.now();
+    if (startedAt < this.#nextCountAt) return;
     this.#unfinished = await countUnfinished(this.#client);
-    this.#countedAt = clock.now();
+    const endedAt = clock.now();
+    this.#nextCountAt = endedAt + Math.max(countIntervalMs, countIntervalFactor * (endedAt - startedAt));
     const { new: planned } = this.#plan;
     const total = this.#finished + this.#unfinished;
     if (total === planned.files) return;

@@ -212,9 +212,6 @@ function generalHint({ code, details }: Explanation): string | undefined {
   return typeof uid === 'string' ? hints[code]?.replace(/\bID\b/, uid) : hints[code];
 }
 
-/** Returns the next step of an error code, if it has a general one. */
-export const hintOfCode = (code: ErrorCode) => hints[code];
-
 /** Returns the suggested next step of an error, as a command or a sentence. */
 export function hintOf({ kind, explanation }: MediactlError): string | undefined {
   const { remedy, hint = generalHint(explanation), failures = [] } = explanation;

@@ -125,7 +125,7 @@ it('outside the sandbox, only the HTTP transport and the loopback servers use ne
       /(?<!#)\bfetch\(|from '(?:node:https?|undici[^']*)'|import\(\s*'undici/.test(source(file)),
   );
   expect(offenders.map(modulePath).sort()).toEqual([
-    'cli/commands/loopback-server', // types of a listener
+    'cli/commands/http-server', // types of a listener
     'client/http/dispatcher.lazy',
     'client/http/send-request',
     'client/http/undici-core',

@@ -135,6 +135,19 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     expect(worker.stderr.split('OOM')).toHaveLength(2);
   });
 
+  it('doctor and a worker tell a replica from a full Redis', async () => {
+    const queue = uniqueQueueUrl(store.address);
+    const worker = startWorker(queue);
+    await waitUntil(() => worker.stderr.includes('it reads files below'));
+    redisCli(store, 'REPLICAOF', '127.0.0.1', '1');
+    await waitUntil(() => worker.stderr.includes('does not accept writes; retrying (READONLY'));
+    expect(worker.stderr).toContain('use the address of the primary');
+    const { error } = await checkQueue(queue);
+    redisCli(store, 'REPLICAOF', 'NO', 'ONE');
+    expect(recordedError(error)).toEqual(errorInTable('queue_read_only'));
+    await waitUntil(() => worker.stderr.includes('reconnected to queue'));
+  });
+
   it('doctor reports that a queue is paused and why', async () => {
     const queue = uniqueQueueUrl(store.address);
     const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) =>
@@ -319,6 +332,18 @@ describe('queue on PostgreSQL', { tags: 'postgresql' }, () => {
     expect(uploaded.outcome).toBe('uploaded');
     await sql('revoke update on all tables in schema bullmq from station');
     expect((await worker.ended).code).toBe(4);
+  });
+
+  it('doctor tells a read-only PostgreSQL and one without free connections from one that is down', async () => {
+    await sql('create role "crowded" login connection limit 0');
+    await sql('create role "reader" login in role pg_read_all_data');
+    await sql('alter role "reader" set default_transaction_read_only to on');
+    const errorFor = async (role: string) => {
+      const { error } = await checkQueue(uniqueQueueUrl(store.address.replace('tester', role)));
+      return [error.code, error.message, error.hint].join(': ');
+    };
+    expect(await errorFor('crowded')).toMatch(/^queue_unreachable: .* has no free connection: raise max_connections/);
+    expect(await errorFor('reader')).toMatch(/^queue_read_only: .* does not accept writes: wait until/);
   });
 
   it('doctor reports a clock that differs from the clock of PostgreSQL', async () => {

@@ -35,7 +35,11 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
     maxRetriesPerRequest: null,
     retryStrategy: (tries) => (isOpen ? Math.min(maxReconnectDelayMs, 50 * 2 ** tries) : null),
     // After a failover, the address leads to a new server, and the connected server is now a replica.
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
+    reconnectOnError: (error) => {
+      const isReplica = error.message.startsWith('READONLY');
+      if (isReplica) lastError = error;
+      return isReplica;
+    },
   });
   redis.on('error', (error) => {
     lastError = error; // reported if the connection cannot be opened, or is down

@@ -9,7 +9,7 @@ export type WithRetry = <T>(request: () => Promise<T>) => Promise<T>;
 export type JobEvent = { jobId: string; event: string; fields: Record<string, unknown> };
 
 /** Position in the events of a BullMQ queue: the id of the last event that was read. */
-export type EventPage = {
+type EventPage = {
   events: JobEvent[];
   position: string;
   /** True if events after the previous position may have been deleted before they were read. */

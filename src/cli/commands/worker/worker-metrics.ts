@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '../../../client/error-table.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import type { ClientRateLimiter } from '../../../client/http/rate-limiter.ts';
@@ -114,6 +113,7 @@ export async function createMetrics({ host, clock, terminal }: Context): Promise
 }
 
 type HttpListener = Parameters<typeof serveHttp>[0];
+type HttpRequest = Parameters<HttpListener>[0];
 
 const listenerOf =
   (sources: MetricsSources, render: () => Promise<string>, token: string | undefined): HttpListener =>
@@ -138,12 +138,12 @@ const listenerOf =
   };
 
 /** A page of another site can reach loopback by DNS rebinding, so the Host header must name it too. */
-const isFromThisMachine = ({ headers, socket }: IncomingMessage) =>
+const isFromThisMachine = ({ headers, socket }: HttpRequest) =>
   ['127.0.0.1', '::1', '::ffff:127.0.0.1'].includes(socket.remoteAddress ?? '') &&
   isLoopbackHost(headers.host, socket.localPort ?? 0);
 
 /** Compares hashes, so that the duration tells nothing of the token. */
-function hasToken({ headers }: IncomingMessage, token: string | undefined): boolean {
+function hasToken({ headers }: HttpRequest, token: string | undefined): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return token !== undefined && timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
 }

@@ -221,16 +221,17 @@ export class Context {
    */
   async openQueue(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<QueueClient> {
     const { openQueueClient, openQueueClientWithRetry } = await import('../client/queue/open-queue-client.ts');
-    const { classifyOpenError, formatOutage, isRejectedWrite } = await import('../client/queue/store-errors.ts');
+    const { classifyOpenError, isRejectedWrite } = await import('../client/queue/store-errors.ts');
     const { clock, signal, terminal } = this;
     let wasDisconnected = false;
     const onConnectionChange = (cause?: unknown) => {
       const isDisconnected = cause !== undefined;
       if (isDisconnected === wasDisconnected || signal.aborted) return;
       wasDisconnected = isDisconnected;
-      const hint = isRejectedWrite(cause ?? {}) ? `: ${hintOf(classifyOpenError(address, cause))}` : '';
-      if (isDisconnected) terminal.warn(escapeControls(`${formatOutage(address, cause)}${hint}`));
-      else terminal.info(`reconnected to queue ${address.label}`);
+      if (!isDisconnected) return terminal.info(`reconnected to queue ${address.label}`);
+      const outage = classifyOpenError(address, cause);
+      const hint = isRejectedWrite(cause) ? `: ${hintOf(outage)}` : '';
+      terminal.warn(escapeControls(`${outage.message}; retrying (${outage.explanation.reason})${hint}`));
     };
     const onEngineError = (message: string) => terminal.warn(escapeControls(message));
     const deps = {

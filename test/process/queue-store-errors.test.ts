@@ -116,7 +116,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     const worker = startWorker(queue);
     await waitUntil(() => worker.stderr.includes('it reads files below'));
     redisCli(store, 'CONFIG', 'SET', 'maxmemory', '1');
-    await waitUntil(() => worker.stderr.includes('does not accept writes; retrying (OOM'));
+    await waitUntil(() => worker.stderr.includes('is full; retrying (OOM'));
     expect(worker.stderr).toContain('add memory or disk to the server');
     const { error } = await checkQueue(queue);
     expect(recordedError(error)).toEqual(errorInTable('queue_full'));
@@ -127,7 +127,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     const { code, stderr } = await runCli(queue, 'upload', ...files, '--queue');
     expect([code, stderr]).toEqual([10, expect.stringContaining('is full')]);
     const lateWorker = startWorker(queue);
-    await waitUntil(() => lateWorker.stderr.includes('does not accept writes'));
+    await waitUntil(() => lateWorker.stderr.includes('is full'));
     redisCli(store, 'CONFIG', 'SET', 'maxmemory', '0');
     expect((await runJson(queue, 'upload', ...files, '--queue', '--wait'))[0].outcome).toBe('uploaded');
     await waitUntil(() => worker.stderr.includes('reconnected to queue'));

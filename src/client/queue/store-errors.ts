@@ -99,11 +99,3 @@ export const classifyStoreError = createClassifier(knownErrors);
 const classifyAnyError = createClassifier([...knownErrors, ...openErrors]);
 export const classifyOpenError = (address: QueueAddress, error: unknown, role?: string): MediactlError =>
   error instanceof MediactlError ? error : (classifyAnyError(address, error, role) as MediactlError);
-
-/** Formats the message that the store is down or rejects writes, with the cause. */
-export function formatOutage({ label }: QueueAddress, cause: unknown): string {
-  const { message, code } = errorText(cause);
-  return isRejectedWrite(cause)
-    ? `the queue ${label} does not accept writes; retrying (${message})`
-    : `cannot reach the queue ${label}; retrying (${message || code})`;
-}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
-import { pollUntil, retryUntil, withTimeout } from '../../contract/retry.ts';
+import { pollUntil, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
 import type { ErrorCode } from '../error-table.ts';
 import { asMediactlError, type MediactlError, type Remedy, type StoredError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
@@ -161,17 +161,14 @@ export class WorkerRun {
 
   /** Fetches jobs of all roots in turn while upload slots are free. @throws the abort reason of the signal */
   async #fetchJobs(workers: readonly QueueWorker[], running: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    });
-    aborted.catch(() => {}); // awaited below
+    const clock = this.#clock;
     let turn = 0;
     let emptyInRow = 0;
     for (;;) {
       signal.throwIfAborted();
       const slots = this.#health.isHalfOpen ? 1 : this.#options.concurrency;
       if (running.size >= slots) {
-        await Promise.race([...running, aborted]);
+        await withGrace(Promise.race(running), { clock, signal });
         continue;
       }
       const worker = workers[turn++ % workers.length] as QueueWorker;
@@ -186,10 +183,10 @@ export class WorkerRun {
         running.add(done);
         return true;
       });
-      emptyInRow = (await Promise.race([isFound, aborted])) ? 0 : emptyInRow + 1;
+      emptyInRow = (await withGrace(isFound, { clock, signal })) ? 0 : emptyInRow + 1;
       if (emptyInRow < workers.length) continue;
       // At random times, so that no worker always finds a job before another one.
-      await this.#clock.sleep(pollIntervalMs * (0.5 + this.#clock.random()), signal);
+      await clock.sleep(pollIntervalMs * (0.5 + clock.random()), signal);
       emptyInRow = 0;
     }
   }

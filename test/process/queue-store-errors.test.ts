@@ -32,11 +32,14 @@ afterEach(async () => {
 const uniqueQueueUrl = (address: string) => `${address}#q${Math.random().toString(36).slice(2)}`;
 
 /** Starts a worker; it stops when the test ends. */
-const startWorker = (queue: string, more: { cli?: Cli; environment?: CliOptions['environment'] } = {}) => {
-  const { cli = new Cli(account()), environment } = more;
+const startWorker = (
+  queue: string,
+  more: { cli?: Cli; environment?: CliOptions['environment']; args?: string[] } = {},
+) => {
+  const { cli = new Cli(account()), environment, args: moreArgs = [] } = more;
   const stop = new AbortController();
   const worker = { stop, stderr: '', ended: undefined as unknown as Promise<CliResult> };
-  const args = ['worker', '--root', media, '--jsonl', '--lease', '2s'];
+  const args = ['worker', '--root', media, '--jsonl', '--lease', '2s', ...moreArgs];
   worker.ended = cli.run(args, {
     environment: { MEDIACTL_QUEUE: queue, ...environment },
     signal: stop.signal,
@@ -154,8 +157,10 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
       method === 'POST' ? respondWith(507, { error: { code: 'storage', message: 'storage is used up' } }) : undefined,
     );
     const environment = { MEDIACTL_BASE_URL: proxy.url, MEDIACTL_QUEUE: queue };
-    await setup.cli.json(['upload', ...writeFiles({ count: 3, name: 'paused' }), '--queue'], { environment });
-    const worker = startWorker(queue, { environment });
+    const named = ['--root', `media=${media}`];
+    const files = writeFiles({ count: 3, name: 'paused' });
+    await setup.cli.json(['upload', ...files, '--queue', ...named], { environment });
+    const worker = startWorker(queue, { environment, args: named });
     await waitUntil(() => worker.stderr.includes('the queue is paused'));
     const { error } = await checkQueue(queue);
     expect(recordedError(error)).toEqual({
@@ -166,6 +171,22 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     expect(error.cause).toContain('storage');
     const { stdout } = await runCli(queue, 'doctor');
     expect(stdout).toContain('storage');
+  });
+
+  it('a worker that starts before Redis serves a health check and metrics that say so', async () => {
+    const lateRedis = await startRedis();
+    await lateRedis.kill();
+    const worker = startWorker(uniqueQueueUrl(lateRedis.address), { args: ['--metrics', '0'] });
+    await waitUntil(() => worker.stderr.includes('/metrics'));
+    const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(worker.stderr) ?? [];
+    const response = await fetch(`${origin}/healthz`);
+    expect([response.status, await response.json()]).toMatchObject([503, { status: 'disconnected' }]);
+    expect(await (await fetch(`${origin}/metrics`)).text()).toContain('mediactl_queue_up 0');
+    await lateRedis.start();
+    await waitUntil(async () => (await fetch(`${origin}/healthz`)).status === 200);
+    worker.stop.abort();
+    await worker.ended;
+    await lateRedis.end();
   });
 
   it('a worker that starts before Redis retries until it connects, and exits with 0 when it is stopped', async () => {

@@ -402,6 +402,41 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       expect(seen).toHaveLength(24);
     });
 
+    it('uploads ls --queue lists the oldest file first', async () => {
+      const base = temporaryFolder();
+      const fleet = new Machines(environmentOf(sandbox), queue(), base);
+      for (const [name, count] of [
+        ['first', 3],
+        ['second', 300],
+      ] as const) {
+        writeManyFiles(join(base, name), { count, bytes: 100 + count });
+        expect((await fleet.run(['upload', '--flatten', join(base, name), '--queue']).finished).code).toBe(0);
+      }
+      const listed: { path: string }[] = await fleet.json(['uploads', 'ls', '--queue']);
+      expect(listed.slice(0, 3).map(({ path }) => path.includes('/first/'))).toEqual([true, true, true]);
+      expect(new Set(listed.map(({ path }) => path)).size).toBe(303);
+      const [oldest] = await fleet.json(['uploads', 'ls', '--queue', '--limit', '1']);
+      expect(oldest.path).toBe(listed[0]?.path);
+    });
+
+    it('a worker uploads its own files behind many files without a root name that it cannot read', async () => {
+      const base = temporaryFolder();
+      const fleet = new Machines(environmentOf(sandbox), queue(), base);
+      for (const [name, count] of [
+        ['foreign', 120],
+        ['own', 3],
+      ] as const) {
+        writeManyFiles(join(base, name), { count, bytes: 200 + count });
+        expect((await fleet.run(['upload', '--flatten', join(base, name), '--queue']).finished).code).toBe(0);
+      }
+      const worker = fleet.run(['worker', '--jsonl', '--root', join(base, 'own')]);
+      await waitUntil(async () => (await listFinished(fleet)).length === 3);
+      const states: { state: string }[] = await fleet.json(['uploads', 'ls', '--queue']);
+      expect(states.filter(({ state }) => state === 'failed')).toEqual([]);
+      expect(states).toHaveLength(120);
+      worker.child.kill('SIGTERM');
+    });
+
     it('a worker pauses for an upload that a newer mediactl queued and leaves it in the queue', async () => {
       const address = queue();
       const folder = temporaryFolder();

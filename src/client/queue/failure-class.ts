@@ -1,5 +1,6 @@
 import type { Clock } from '../../contract/clock.ts';
 import { asArray, asObject } from '../../contract/json-values.ts';
+import { backoff } from '../../contract/retry.ts';
 import type { ErrorKind } from '../error-table.ts';
 import { endsTheRun, type MediactlError } from '../errors.ts';
 import { isInterruption } from '../upload/session/upload-job.ts';
@@ -9,6 +10,8 @@ import { type QueueClient, type QueueJob, rootOf } from './queue-client.ts';
 const transientKinds: readonly ErrorKind[] = ['unreachable', 'rateLimited', 'unclassified'];
 
 const maxStandbyMs = 1_000;
+/** Short, because the worker that can read the file may find it only while no other worker has it. */
+const maxForeignDelayMs = 8_000;
 
 /** Codes of errors whose cause might be this machine's disk. */
 const machineSpecificCodes = ['file_not_found', 'file_missing', 'file_changed'];
@@ -68,21 +71,28 @@ export async function yieldToOtherWorkers(
   // Some managed stores do not list their clients; PostgreSQL truncates long names.
   const names = (await workerNames(await client.queueOf(rootOf(job.queueName)))) ?? [];
   if (names.every((other) => missing.some((each) => each.startsWith(other)))) return false;
-  await leaveToOtherWorkers(client, job, token, worker);
+  // Less than the interval after which BullMQ would renew the lease.
+  const { leaseMs, clock, signal } = worker;
+  const standbyMs = Math.min(maxStandbyMs, leaseMs / 5);
+  // Randomly before or after this worker's next poll, so that another worker finds the job first.
+  await delayJob(client, job, token, clock.now() + standbyMs * (0.3 + 1.7 * clock.random()));
+  await clock.sleep(standbyMs, signal).catch(() => {});
   return true;
 }
 
-/** Requeues a job, and pauses this worker for a moment, so that another worker takes the job. */
+const delayJob = ({ withRetry }: QueueClient, job: QueueJob, token: string | undefined, until: number) =>
+  withRetry(() => job.moveToDelayed(until, token));
+
+/**
+ * Puts a job back for a while, longer each time, so that other workers take it and this one gets to the files behind
+ * it. The attempt does not count.
+ */
 export async function leaveToOtherWorkers(
-  { withRetry }: QueueClient,
+  client: QueueClient,
   job: QueueJob,
   token: string | undefined,
-  { leaseMs, clock, signal }: YieldingWorker,
+  clock: Clock,
 ): Promise<void> {
-  // Less than the interval after which BullMQ would renew the lease.
-  const standbyMs = Math.min(maxStandbyMs, leaseMs / 5);
-  // Randomly before or after this worker's next poll, so that another worker finds the job first.
-  const until = clock.now() + standbyMs * (0.3 + 1.7 * clock.random());
-  await withRetry(() => job.moveToDelayed(until, token));
-  await clock.sleep(standbyMs, signal).catch(() => {});
+  const delayMs = backoff(job.attemptsStarted - 1, { minMs: 1_000, maxMs: maxForeignDelayMs }, clock);
+  await delayJob(client, job, token, clock.now() + delayMs);
 }

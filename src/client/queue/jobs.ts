@@ -5,27 +5,45 @@ import { type QueueClient, type QueueJob, type RootQueue, rootOf } from './queue
 import type { TaskResult } from './task.ts';
 
 /** Job states of BullMQ. */
-export type JobState = 'failed' | 'active' | 'delayed' | 'prioritized' | 'waiting' | 'completed';
+export type JobState = 'failed' | 'active' | 'delayed' | 'waiting' | 'completed';
 
 const pageSize = 200;
 
 /** Yields the jobs in a state in batches, oldest first. Jobs that change their state meanwhile might be missed. */
 export async function* listJobs(client: QueueClient, state: JobState): AsyncGenerator<QueueJob[]> {
-  for (const queue of await client.queues())
-    for (let offset = 0; ; offset += pageSize) {
-      const jobs = await client.withRetry(() => queue.getJobs([state], offset, offset + pageSize - 1, true));
-      yield jobs.filter((job) => job) as QueueJob[];
-      if (jobs.length < pageSize) break;
-    }
+  for (const queue of await client.queues()) {
+    const count = await client.withRetry(() => countJobs(queue, state));
+    for (let offset = 0; offset < count; offset += pageSize)
+      yield await client.withRetry(() => readOldest(client, queue, state, { offset, size: pageSize, count }));
+  }
+}
+
+const countJobs = (queue: RootQueue, state: JobState) =>
+  queue.getJobCountByTypes(...(state === 'waiting' ? [state, pausedState] : [state]));
+
+/** @property offset number of older jobs in this state @property count number of jobs in this state */
+type JobRange = { offset: number; size: number; count: number };
+
+/** Reads jobs in a state, oldest first. On PostgreSQL, BullMQ 6.7 numbers waiting and active jobs from the newest. */
+async function readOldest(
+  { address }: Pick<QueueClient, 'address'>,
+  queue: RootQueue,
+  state: JobState,
+  { offset, size, count }: JobRange,
+): Promise<QueueJob[]> {
+  const isReversed = address.store === 'postgres' && (state === 'waiting' || state === 'active');
+  const end = count - 1 - offset;
+  if (!isReversed) return queue.getJobs([state], offset, offset + size - 1, true);
+  return end < 0 ? [] : queue.getJobs([state], Math.max(0, end - size + 1), end, true);
 }
 
 /** On PostgreSQL, files that wait in a paused queue have a state of their own, which BullMQ's types lack. */
 const pausedState = 'paused' as 'waiting';
-const unfinishedStates = ['waiting', pausedState, 'active', 'delayed', 'prioritized'] as const;
+const unfinishedStates = ['waiting', pausedState, 'active', 'delayed'] as const;
 
 /** State of a queue: its unfinished and failed files, whether and for how long they wait, and who can take them. */
 export type QueueStatus = {
-  /** Number of files by state: `waiting`, `active`, `delayed`, `prioritized`, `failed`. */
+  /** Number of files by state: `waiting`, `active`, `delayed`, `failed`. */
   counts: Record<string, number>;
   unfinished: number;
   failed: number;
@@ -39,9 +57,9 @@ export type QueueStatus = {
 };
 
 /** Reads the state of a queue, in five requests for each root. Rejects while the store is down. */
-export async function queueStatus(client: Pick<QueueClient, 'queues'>): Promise<QueueStatus> {
+export async function queueStatus(client: Pick<QueueClient, 'queues' | 'address'>): Promise<QueueStatus> {
   const queues = await client.queues();
-  const each = await Promise.all(queues.map(rootStatus));
+  const each = await Promise.all(queues.map((queue) => rootStatus(client, queue)));
   const counts: Record<string, number> = {};
   for (const status of each)
     for (const [state, count] of Object.entries(status.counts)) counts[state] = (counts[state] ?? 0) + count;
@@ -68,15 +86,15 @@ export async function countUnfinished(client: QueueClient): Promise<number> {
   return (await Promise.all(counted)).reduce((sum, count) => sum + count, 0);
 }
 
-async function rootStatus(queue: RootQueue) {
-  const [{ paused = 0, ...counts }, isPaused, waiting, delayed, workers] = await Promise.all([
+async function rootStatus(client: Pick<QueueClient, 'address'>, queue: RootQueue) {
+  const [{ paused = 0, ...counts }, isPaused, delayed, workers] = await Promise.all([
     queue.getJobCounts(...unfinishedStates, 'failed'),
     queue.isPaused(),
-    queue.getJobs(['waiting'], 0, 0, true),
     queue.getJobs(['delayed'], 0, pageSize - 1, true),
     workerNames(queue),
   ]);
   counts.waiting = (counts.waiting ?? 0) + paused;
+  const waiting = await readOldest(client, queue, 'waiting', { offset: 0, size: 1, count: counts.waiting });
   const { failed: _, ...unfinished } = counts;
   const times = [...waiting, ...delayed].flatMap((job) => job?.timestamp ?? []);
   return {

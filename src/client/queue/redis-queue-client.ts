@@ -4,7 +4,7 @@ import { MediactlError } from '../errors.ts';
 import type { QueueAddress } from './queue-address.ts';
 import { QueueClient, type QueueClientDeps, type StoreDriver } from './queue-client.ts';
 import { createRedisStore } from './shared-store.ts';
-import { classifyOpenError } from './store-errors.ts';
+import { classifyOpenError, isRejectedWrite } from './store-errors.ts';
 
 /** Maximum backoff between reconnects. It is short because most outages last only seconds. */
 const maxReconnectDelayMs = 2_000;
@@ -62,8 +62,11 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
     isOpen = true;
     redis.on('close', () => isOpen && client.onDisconnected(lastError ?? new Error('the connection was lost')));
     redis.on('ready', () => {
+      const wasReplica = isRejectedWrite(lastError);
       lastError = undefined;
-      client.onConnected();
+      if (wasReplica)
+        void client.recover(); // it may still be one
+      else client.onConnected();
     });
     await client.open();
     return client;

@@ -14,7 +14,7 @@ const full = /^(?:53100|53200) |\b(?:OOM|MISCONF) /;
 const readOnly = /^25006 |\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS) /;
 
 const errorText = (error: unknown) => {
-  const { code = '', message = '' } = error as { code?: string; message?: string };
+  const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string };
   return { code, message, text: `${code} ${message}` };
 };
 

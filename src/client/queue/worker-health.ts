@@ -119,7 +119,7 @@ export class WorkerHealth {
     const problem = this.isHalfOpen
       ? `the file that this worker tried after its pause failed with ${code}`
       : `${maxConsecutiveFailures} files in a row failed with ${code}`;
-    this.pause(new MediactlError(problem, { ...pausedError.explanation, reason: error.message, failures: [error] }));
+    this.pause(new MediactlError(problem, { code, reason: error.message, failures: [error] }));
   }
 }
 

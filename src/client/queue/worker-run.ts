@@ -309,7 +309,7 @@ export class WorkerRun {
       this.#notice({ path: displayPathOf(job) }, `${error.message}; such files are left to other workers`);
     this.#foreignCodes.add(code);
     if (job.progress === 0) await this.#client.withRetry(() => job.updateProgress(progress)); // shown by `uploads ls`
-    await leaveToOtherWorkers(this.#client, job, token, this.#standby);
+    await leaveToOtherWorkers(this.#client, job, token, this.#clock);
     return requeueSignal();
   }
 

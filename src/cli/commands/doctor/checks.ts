@@ -1,5 +1,5 @@
-import { listJobs, parseFailure, queueStatus } from '../../../client/queue/jobs.ts';
-import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
+import { type JobState, parseFailure, queueStatus } from '../../../client/queue/jobs.ts';
+import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import { databasePath } from '../../../client/upload/store/database-file.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
@@ -14,23 +14,27 @@ const maxStoreSkewMs = 7_500;
 /** Number of jobs whose errors are read to say why a queue stands still. */
 const sampleSize = 50;
 
-/** Returns the first waiting job's error message, usually that credits or storage are used up. */
+/** Reads the first jobs in some states of each root. */
+async function sampleJobs(client: QueueClient, ...states: JobState[]) {
+  const pages = (await client.queues()).map((queue) =>
+    client.withRetry(() => queue.getJobs([...states], 0, sampleSize - 1, true)),
+  );
+  return (await Promise.all(pages)).flat();
+}
+
+/** Returns an error message of a job that waits, usually that credits or storage are used up. */
 async function pauseReason(client: QueueClient): Promise<string> {
-  const { value: jobs } = await listJobs(client, 'waiting').next();
-  const errors = (jobs ?? []).map(({ progress }: QueueJob) => asObject(progress).error);
+  const errors = (await sampleJobs(client, 'waiting')).map(({ progress }) => asObject(progress).error);
   const first = errors.find(Boolean);
   return first ? parseFailure(JSON.stringify(first)).message : 'another program may have paused it';
 }
 
 /** Formats the most common errors of jobs that failed or are to be retried; empty if there are none. */
 async function commonErrors(client: QueueClient): Promise<string> {
-  const pages = (await client.queues()).map((queue) =>
-    client.withRetry(() => queue.getJobs(['delayed', 'failed'], 0, sampleSize - 1)),
-  );
   const counts = new Map<string, number>();
-  for (const job of (await Promise.all(pages)).flat()) {
-    const { error } = asObject(job?.progress);
-    const { code } = parseFailure(error ? JSON.stringify(error) : (job?.failedReason ?? '')).explanation;
+  for (const { progress, failedReason } of await sampleJobs(client, 'delayed', 'failed')) {
+    const { error } = asObject(progress);
+    const { code } = parseFailure(error ? JSON.stringify(error) : (failedReason ?? '')).explanation;
     counts.set(code, (counts.get(code) ?? 0) + 1);
   }
   const common = [...counts].sort(([, a], [, b]) => b - a).slice(0, 3);

@@ -12,7 +12,7 @@ import { queueFlag, resolveQueue } from './queue.ts';
 import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
 
 /** States of unfinished jobs, in display order. */
-export const unfinishedStates = ['failed', 'active', 'delayed', 'prioritized', 'waiting'] as const;
+export const unfinishedStates = ['failed', 'active', 'delayed', 'waiting'] as const;
 
 /** Number of uploads of a queue that a table shows by default. */
 const tableLimit = 100;

@@ -31,7 +31,6 @@ export type QueuedUpload = SharedUploadFields & {
 const stateNames: Record<JobState, QueuedUpload['state']> = {
   active: 'uploading',
   waiting: 'waiting',
-  prioritized: 'waiting',
   delayed: 'retrying',
   failed: 'failed',
   completed: 'uploaded',

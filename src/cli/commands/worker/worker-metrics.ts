@@ -38,9 +38,10 @@ export function parseMetricsAddress(address: string, token: string | undefined):
   return { host, port: parseCount('--metrics', port), token: token || undefined };
 }
 
-type MetricsSources = {
-  client: Pick<QueueClient, 'queues' | 'isPaused' | 'outage'>;
-  run: Pick<WorkerRun, 'pausedBy' | 'filesInProgress'>;
+export type MetricsSources = {
+  /** Undefined until the store responds for the first time. */
+  client: Pick<QueueClient, 'queues' | 'address' | 'isPaused' | 'outage'> | undefined;
+  run: Pick<WorkerRun, 'pausedBy' | 'filesInProgress'> | undefined;
   rateLimiter: Pick<ClientRateLimiter, 'budget' | 'state'>;
 };
 
@@ -82,8 +83,8 @@ export async function createMetrics({ host, clock, terminal }: Context): Promise
     const status = await statusIfUp(client, clock);
     for (const each of [paused, queued, unserved]) each.reset();
     info.set({ version: host.version }, 1);
-    inProgress.set(run.filesInProgress);
-    if (run.pausedBy) paused.set({ code: run.pausedBy.explanation.code }, 1);
+    inProgress.set(run?.filesInProgress ?? 0);
+    if (run?.pausedBy) paused.set({ code: run.pausedBy.explanation.code }, 1);
     const window = rateLimiter.budget;
     serviceUp.set(rateLimiter.state === 'unreachable' ? 0 : 1);
     storeUp.set(status ? 1 : 0);
@@ -150,13 +151,15 @@ function hasToken({ headers }: HttpRequest, token: string | undefined): boolean 
 
 /** Returns what `/healthz` shows: `ok` while the worker takes files, otherwise why it does not. */
 async function healthOf({ client, run, rateLimiter }: MetricsSources) {
-  if (client.outage) return { status: 'disconnected', ...describe(client.outage) };
-  if (run.pausedBy) return { status: 'paused', ...describe(run.pausedBy) };
+  const outage = client ? client.outage : notConnected;
+  if (!client || outage) return { status: 'disconnected', ...describe(outage ?? notConnected) };
+  if (run?.pausedBy) return { status: 'paused', ...describe(run.pausedBy) };
   if (rateLimiter.state === 'unreachable') return { status: 'service_unreachable', ...describe(serviceUnreachable) };
   const isQueuePaused = await withTimeout(storeTimeoutMs, () => client.isPaused()).catch(() => false);
   return isQueuePaused ? { status: 'queue_paused', ...describe(queuePaused) } : { status: 'ok' };
 }
 
+const notConnected = new MediactlError('the queue has not responded yet', { code: 'queue_unreachable' });
 const serviceUnreachable = new MediactlError('the service cannot be reached', { code: 'unreachable' });
 const queuePaused = new MediactlError('the queue is paused for all workers', {
   code: 'queue_paused',
@@ -170,4 +173,6 @@ const describe = (error: MediactlError) => ({
 });
 
 const statusIfUp = (client: MetricsSources['client'], clock: Context['clock']) =>
-  client.outage ? undefined : withTimeout(storeTimeoutMs, () => queueStatus(client), { clock }).catch(() => undefined);
+  !client || client.outage
+    ? undefined
+    : withTimeout(storeTimeoutMs, () => queueStatus(client), { clock }).catch(() => undefined);

@@ -23,7 +23,13 @@ import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../up
 import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
 import { type LogFormat, logFormats, WorkerLog } from './worker-log.ts';
-import { createMetrics, type MetricsAddress, parseMetricsAddress, type WorkerMetrics } from './worker-metrics.ts';
+import {
+  createMetrics,
+  type MetricsAddress,
+  type MetricsSources,
+  parseMetricsAddress,
+  type WorkerMetrics,
+} from './worker-metrics.ts';
 
 const minLeaseMs = 1_000;
 
@@ -109,15 +115,18 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   await assertKeyAccepted(api);
   const { rateLimiter } = api.transport.connection;
   rateLimiter.reserve = request.reserve;
-  const client = await context.openQueue(address, 'work').catch((error) => {
+  const metrics = request.metrics && (await createMetrics(context));
+  const sources: MetricsSources = { client: undefined, run: undefined, rateLimiter };
+  const server = request.metrics && (await metrics?.serve(request.metrics, sources));
+  const client = await context.openQueue(address, 'work').catch(async (error) => {
+    await server?.close();
     if (!signal.aborted) throw error;
     return undefined; // stopped before its store was up
   });
   if (!client) return noResult;
   const view = await createView(context, api, log);
-  const metrics = request.metrics && (await createMetrics(context));
   const run = await createWorkerRun(context, { client, roots, request, view, metrics });
-  const server = request.metrics && (await metrics?.serve(request.metrics, { client, run, rateLimiter }));
+  Object.assign(sources, { client, run });
   const { server: store, durabilityWarning } = client.storeInfo;
   await warnAtStart(context, client, options.name);
   if (durabilityWarning) terminal.warn(`${address.label}: ${durabilityWarning}`);

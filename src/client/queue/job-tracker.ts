@@ -68,14 +68,15 @@ export class JobTracker {
     if (progress) this.#onStarted(id, progress);
   }
 
-  /** Reads events until `isDone` returns true after all of them are read. @throws the abort reason of the signal */
+  /** Reads events until `isDone` returns true and no event is left. @throws the abort reason of the signal */
   async follow(isDone: () => boolean | Promise<boolean>): Promise<void> {
     const { clock, signal } = this.#deps;
     const poll = async () => {
-      const isOver = await isDone(); // before the events, so that none is missed
       await this.#readEvents();
       await this.#lookUpIfDue();
-      return (isOver && (await isDone())) || undefined;
+      if (!(await isDone())) return undefined;
+      await this.#readEvents();
+      return (await isDone()) || undefined;
     };
     await pollUntil(signal, poll, { clock, intervalMs: pollIntervalMs });
   }

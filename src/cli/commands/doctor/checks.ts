@@ -112,7 +112,9 @@ export const checks: Record<string, Check> = {
       unfinished > 0 &&
         workers?.length === 0 &&
         'no worker takes files: none is running, or each is paused (see its log)',
-      ...[...unserved].map(([root, count]) => `no worker has the root ${root} of ${pluralize(count, 'waiting file')}`),
+      ...[...(workers?.length === 0 ? [] : unserved)].map(
+        ([root, count]) => `no connected worker has the root ${root} of ${pluralize(count, 'waiting file')}`,
+      ),
     ].filter(Boolean);
     const warning = warnings.length > 0 ? `; warning: ${warnings.join('; ')}` : '';
     return `${queue.label} (${storeInfo.server}): ${pluralize(unfinished, 'upload')} remaining, ${failed} failed${connected}${errors}${warning}`;

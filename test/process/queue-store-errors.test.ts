@@ -146,6 +146,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     await waitUntil(() => worker.stderr.includes('does not accept writes; retrying (READONLY'));
     expect(worker.stderr).toContain('use the address of the primary');
     const { error } = await checkQueue(queue);
+    expect((await runCli(queue, 'uploads', 'ls', '--queue')).code).toBe(0);
     redisCli(store, 'REPLICAOF', 'NO', 'ONE');
     expect(recordedError(error)).toEqual(errorInTable('queue_read_only'));
     await waitUntil(() => worker.stderr.includes('reconnected to queue'));
@@ -180,7 +181,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     await waitUntil(() => worker.stderr.includes('/metrics'));
     const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(worker.stderr) ?? [];
     const response = await fetch(`${origin}/healthz`);
-    expect([response.status, await response.json()]).toMatchObject([503, { status: 'disconnected' }]);
+    expect([response.status, await response.json()]).toMatchObject([503, { status: 'starting' }]);
     expect(await (await fetch(`${origin}/metrics`)).text()).toContain('mediactl_queue_up 0');
     await lateRedis.start();
     await waitUntil(async () => (await fetch(`${origin}/healthz`)).status === 200);

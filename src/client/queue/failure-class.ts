@@ -11,7 +11,9 @@ const transientKinds: readonly ErrorKind[] = ['unreachable', 'rateLimited', 'unc
 
 const maxStandbyMs = 1_000;
 /** Short, because the worker that can read the file may find it only while no other worker has it. */
-const maxForeignDelayMs = 8_000;
+const maxForeignDelayMs = 30_000;
+/** Pause after each such file, so that thousands of them do not occupy the processor. */
+const foreignPauseMs = 5;
 
 /** Codes of errors whose cause might be this machine's disk. */
 const machineSpecificCodes = ['file_not_found', 'file_missing', 'file_changed'];
@@ -95,4 +97,5 @@ export async function leaveToOtherWorkers(
 ): Promise<void> {
   const delayMs = backoff(job.attemptsStarted - 1, { minMs: 1_000, maxMs: maxForeignDelayMs }, clock);
   await delayJob(client, job, token, clock.now() + delayMs);
+  await clock.sleep(foreignPauseMs);
 }

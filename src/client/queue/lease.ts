@@ -28,7 +28,7 @@ export class Lease {
   /** Ends the lease. @returns the error with which its signal aborts */
   revoke(): MediactlError {
     const reason = 'this worker sent no heartbeat for longer than its lease';
-    const lost = new MediactlError(`another worker has taken over ${this.#path}`, { code: 'lease_lost', reason });
+    const lost = new MediactlError(`another worker may have taken over ${this.#path}`, { code: 'lease_lost', reason });
     if (!this.signal.aborted) this.#aborter.abort(lost);
     return this.signal.reason as MediactlError;
   }

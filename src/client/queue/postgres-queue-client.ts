@@ -31,6 +31,7 @@ export async function openPostgresClient(address: QueueAddress, deps: QueueClien
       isConnected: () => true,
       createSharedStore: (retry) => createPostgresStore(pool, address.name, retry),
       checkWriteAccess: () => pool.probe((connection) => checkWriteAccess(connection, address.name)),
+      ping: () => pool.probe((connection) => connection.query('select 1')),
       serverId: async () => (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start,
       reserveConnections: (change) => {
         pool.options.max += change;

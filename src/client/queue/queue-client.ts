@@ -46,6 +46,8 @@ export type StoreDriver = {
   createSharedStore(retry: WithRetry): SharedStore;
   /** Writes, reads and removes sample data. Rejects while the store is down. */
   checkWriteAccess(): Promise<unknown>;
+  /** Rejects while the store is down. */
+  ping(): Promise<unknown>;
   /** Returns an id of the server process, which is another one after a failover or restart. */
   serverId(): Promise<string | undefined>;
   /** Checks that the server keeps all data. @throws MediactlError `queue_unusable` (exit 2) if it may evict keys */
@@ -241,10 +243,11 @@ export class QueueClient {
     });
   }
 
-  /** Waits until the store is up and accepts writes. One probe with backoff serves all callers, like a circuit breaker. */
+  /** Waits until the store is up and, if this client writes, accepts writes. One probe with backoff serves all callers, like a circuit breaker. */
   recover(): Promise<void> {
-    const { clock } = this.#deps;
-    this.#recovery ??= retryUntil(this.#signal, () => this.#driver.checkWriteAccess(), {
+    const { clock, checksWriteAccess } = this.#deps;
+    const probe = checksWriteAccess ? 'checkWriteAccess' : 'ping';
+    this.#recovery ??= retryUntil(this.#signal, () => this.#driver[probe](), {
       clock,
       delayAfter: (error, attempt) => {
         if (!this.#isRetryable(error)) return undefined;
@@ -296,14 +299,15 @@ export class QueueClient {
 
   /** Handles a background error of BullMQ. Permanent failures abort `fatal`; unknown errors are reported once per kind. */
   #onEngineError(error: unknown): void {
-    const { signal, onEngineError } = this.#deps;
+    const { signal, onEngineError, checksWriteAccess } = this.#deps;
     if (error instanceof MediactlError || signal.aborted) return;
+    if (/^(?:could not renew|Missing) lock for job/.test((error as Error).message)) return; // the lease reports it
     const failure = classifyStoreError(this.address, error, this.#driver.role);
     const { message } = error as Error;
     const kind = message.replace(/\S*\d\S*/g, '#'); // job ids
-    if (isRejectedWrite(error)) void this.recover();
-    else if (isOutage(error))
-      return; // the connection is watched elsewhere
+    // A command that only reads needs no store that accepts writes. A lost connection is watched elsewhere.
+    if (isRejectedWrite(error) && checksWriteAccess) void this.recover();
+    else if (isOutage(error)) return;
     else if (failure) this.fatal.abort(failure);
     else if (!this.#reported.has(kind) && this.#reported.size < maxReportedErrors) {
       this.#reported.add(kind);

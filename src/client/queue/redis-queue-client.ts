@@ -52,6 +52,7 @@ export async function openRedisClient(address: QueueAddress, deps: QueueClientDe
       isConnected: () => redis.status === 'ready',
       createSharedStore: (retry) => createRedisStore(redis, name, retry),
       checkWriteAccess: () => redis.eval(writeAccessScript, keys.length, ...keys),
+      ping: () => redis.ping(),
       assertSettings: async () => assertNoEviction(fieldReader(await redis.info('memory')), address),
       serverId: async () => /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1],
       end: async () => {

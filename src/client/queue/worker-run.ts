@@ -271,10 +271,10 @@ export class WorkerRun {
     let failureClass = classifyFailure(error);
     if (failureClass === 'leaseLost') {
       const problem = 'the store confirmed no heartbeat of this worker for longer than its lease';
-      this.#notice(outcome, `${problem}, or this worker was suspended; another worker takes over`);
+      this.#notice(outcome, `${problem}, or this worker was suspended; another worker may take over`);
       return new Error(recordJson);
     }
-    if (failureClass !== 'requeue') this.#deps.onFailure(error.explanation.code);
+    if (failureClass !== 'requeue' && failureClass !== 'foreign') this.#deps.onFailure(error.explanation.code);
     const { name: worker } = this.#options;
     const { withRetry } = this.#client;
     if (failureClass === 'foreign') return this.#leave(job, token, error, { worker, offset: 0, error: record });

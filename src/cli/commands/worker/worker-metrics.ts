@@ -151,15 +151,15 @@ function hasToken({ headers }: HttpRequest, token: string | undefined): boolean 
 
 /** Returns what `/healthz` shows: `ok` while the worker takes files, otherwise why it does not. */
 async function healthOf({ client, run, rateLimiter }: MetricsSources) {
-  const outage = client ? client.outage : notConnected;
-  if (!client || outage) return { status: 'disconnected', ...describe(outage ?? notConnected) };
+  if (!client)
+    return { status: 'starting', reason: 'it connects to the store of the queue; the log says how that goes' };
+  if (client.outage) return { status: 'disconnected', ...describe(client.outage) };
   if (run?.pausedBy) return { status: 'paused', ...describe(run.pausedBy) };
   if (rateLimiter.state === 'unreachable') return { status: 'service_unreachable', ...describe(serviceUnreachable) };
   const isQueuePaused = await withTimeout(storeTimeoutMs, () => client.isPaused()).catch(() => false);
   return isQueuePaused ? { status: 'queue_paused', ...describe(queuePaused) } : { status: 'ok' };
 }
 
-const notConnected = new MediactlError('the queue has not responded yet', { code: 'queue_unreachable' });
 const serviceUnreachable = new MediactlError('the service cannot be reached', { code: 'unreachable' });
 const queuePaused = new MediactlError('the queue is paused for all workers', {
   code: 'queue_paused',

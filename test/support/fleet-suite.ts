@@ -433,7 +433,6 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       await waitUntil(async () => (await listFinished(fleet)).length === 3);
       const states: { state: string }[] = await fleet.json(['uploads', 'ls', '--queue']);
       expect(states.filter(({ state }) => state === 'failed')).toEqual([]);
-      expect(states).toHaveLength(120);
       worker.child.kill('SIGTERM');
     });
 

@@ -201,15 +201,14 @@ export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry)
       return rows.map(({ id }) => id).filter(isRootName);
     },
     readEvents: async (queueName, position) => {
-      const {
-        rows: [ends],
-      } = await retry(() => pool.query(eventEndsSql, [queueName]));
-      if (position === undefined) return { events: [], position: ends.newest, hasGap: false };
+      const readEnds = async () => (await retry(() => pool.query(eventEndsSql, [queueName]))).rows[0];
+      if (position === undefined) return { events: [], position: (await readEnds()).newest, hasGap: false };
       const { rows } = await retry(() => pool.query(eventsSql, [queueName, position]));
       return {
         events: rows.map(({ event, data: { jobId = '', ...fields } }) => ({ jobId, event, fields })),
         position: rows.at(-1)?.id ?? position,
-        hasGap: BigInt(ends.oldest) > BigInt(position),
+        // BullMQ keeps 10,000 events, so a short page has all. Finding the oldest reads past the deleted ones.
+        hasGap: rows.length === maxEvents && BigInt((await readEnds()).oldest) > BigInt(position),
       };
     },
   };

@@ -28,7 +28,7 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
       called = command;
     });
     called = program;
-    assertUnchanged(argv, host);
+    assertNoRewrittenPath(argv, host);
     const words = await expandHelp(argv.map(expandDebug), host);
     await program.parseAsync(expandShortcut(words, takesValue), { from: 'user' });
     return exitCodes.ok;
@@ -205,13 +205,14 @@ const expandDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
 /** @throws MediactlError `usage` (exit 2) if Git Bash has turned a folder of the library into a path of Windows */
-function assertUnchanged(argv: readonly string[], { environment }: Host): void {
+function assertNoRewrittenPath(argv: readonly string[], { environment }: Host): void {
+  if (!environment.MSYSTEM) return;
   const pattern = /^(?:-[^=]*=)?([a-z]:\/(?:msys64|(?:.*\/)?(?:Program Files|Programs)\/Git)\/(.*))$/i;
   const changed = argv.find((word) => {
     const [, path = '', below] = pattern.exec(word) ?? [];
     return path !== '' && (below === '' || !existsSync(path));
   });
-  if (changed && environment.MSYSTEM)
+  if (changed)
     throw usageError(`Git Bash has changed a path to ${changed}`, 'write //Folder, or set MSYS_NO_PATHCONV=1');
 }
 

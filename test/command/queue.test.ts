@@ -1,14 +1,10 @@
 import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
-import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
-import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
-import { systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { acceleratedClockInProcess } from '../support/clock.ts';
@@ -17,6 +13,7 @@ import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { FileServer } from '../support/file-server.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { pause, waitUntil } from '../support/machines.ts';
+import { openTestQueue } from '../support/queue-client.ts';
 import { redis, type StoreServer, startRedis } from '../support/stores.ts';
 
 /* Queued uploads as users see them: commands, output, and data in the store. */
@@ -56,13 +53,17 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   /** Starts a worker as another machine; it stops when the test ends. */
   const startWorker = (args: string[] = [], options: CliOptions = {}, root = media) => {
     const stop = new AbortController();
+    const output = { stderr: '' };
     const ended = new Cli(account()).run(['worker', '--root', root, '--jsonl', ...args], {
+      onStderr: (text) => {
+        output.stderr = text;
+      },
       ...options,
       environment: { MEDIACTL_QUEUE: queue, ...options.environment },
       signal: stop.signal,
     });
     workers.push({ stop, ended });
-    return { stop, ended };
+    return { stop, ended, output };
   };
   let fileCount = 0;
   // Each test writes files of another size, so that none is taken for an asset of another test.
@@ -70,16 +71,6 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const path = join(media, name);
     writeFileSync(path, bytes);
     return path;
-  };
-  const openQueue = async () => {
-    const client = await openQueueClient(parseQueueAddress('', queue), {
-      clock: systemClock,
-      signal: new AbortController().signal,
-      onConnectionChange: () => {},
-      checksWriteAccess: true,
-    });
-    onTestFinished(() => client.close());
-    return client;
   };
   const listJobs = (...more: string[]) => runJson(['uploads', 'ls', '--queue', ...more]);
 
@@ -204,11 +195,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     setTimes(1_700_000_000);
     await runJson(['upload', ...paths, '--queue']);
     setTimes(1_800_000_000);
-    const output = { stderr: '' };
-    const onStderr = (text: string) => {
-      output.stderr = text;
-    };
-    startWorker(['--lease', '1s', '--transfers', '1'], { onStderr });
+    const { output } = startWorker(['--lease', '1s', '--transfers', '1']);
     const pauses = () => output.stderr.match(/this worker is paused: .* failed with file_changed/g) ?? [];
     await waitUntil(() => pauses().length >= 3);
     const attempts = (await listJobs()).reduce((sum: number, job: { attempts: number }) => sum + job.attempts, 0);
@@ -299,17 +286,13 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     };
     /** Starts a worker with a log and metrics. */
     const startWorkerWithMetrics = async (format: string, args: string[], root?: string, environment = {}) => {
-      const output = { stderr: '' };
-      const onStderr = (text: string) => {
-        output.stderr = text;
-      };
       const started = startWorker(
         ['--name', 'w1', '--log-format', format, '--metrics', '0', ...args],
-        { onStderr, environment },
+        { environment },
         root,
       );
-      await waitUntil(() => output.stderr.includes('uploads from'));
-      return { ...started, output };
+      await waitUntil(() => started.output.stderr.includes('uploads from'));
+      return started;
     };
     const metricValue = (text: string, name: string) =>
       Number(
@@ -403,15 +386,9 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
 
     it('worker --metrics on another address accepts only requests with MEDIACTL_METRICS_TOKEN from other machines', async () => {
       const token = 'a-token-for-prometheus';
-      const [{ address } = { address: '' }] = Object.values(networkInterfaces())
-        .flatMap((each) => each ?? [])
-        .filter(({ family, internal }) => family === 'IPv4' && !internal);
-      if (address === '') return; // this machine has no network
-      const output = { stderr: '' };
-      const onStderr = (text: string) => {
-        output.stderr = text;
-      };
-      startWorker(['--metrics', '0.0.0.0:0'], { environment: { MEDIACTL_METRICS_TOKEN: token }, onStderr });
+      const address = '127.0.0.2'; // reaches this machine, but is not the address of its own requests
+      const environment = { MEDIACTL_METRICS_TOKEN: token };
+      const { output } = startWorker(['--metrics', '0.0.0.0:0'], { environment });
       await waitUntil(() => output.stderr.includes('/metrics'));
       const [, port] = /http:\/\/0\.0\.0\.0:(\d+)/.exec(output.stderr) ?? [];
       const statusOf = async (host: string, authorization?: string) =>
@@ -427,7 +404,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
 
     it('a paused queue shows its waiting files in the metrics, and as queue_paused in the health check', async () => {
       await runJson(['upload', createFile('later.md'), '--queue', '--root', `media=${media}`]);
-      await (await openQueue()).setPaused(true);
+      await (await openTestQueue(queue)).setPaused(true);
       const { output } = await startWorkerWithMetrics('json', [], `media=${media}`);
       expect(output.stderr).toContain('the queue is paused; to resume it: mediactl uploads retry --all');
       const { status, text } = await get(output, '/healthz');
@@ -459,11 +436,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('upload --queue and doctor warn of files below a root that no connected worker has', async () => {
-    const output = { stderr: '' };
-    const onStderr = (text: string) => {
-      output.stderr = text;
-    };
-    startWorker(['--name', 'w1'], { onStderr });
+    const { output } = startWorker(['--name', 'w1']);
     await waitUntil(() => output.stderr.includes('uploads from'));
     const { stderr } = await run(['upload', createFile('alone.md'), '--queue', '--root', `arch=${media}`]);
     expect(stderr).toContain('no connected worker has the root arch; start one: mediactl worker --root arch=DIRECTORY');
@@ -474,12 +447,10 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   });
 
   it('a worker warns if another connected worker has its name', async () => {
-    const outputs = [{ stderr: '' }, { stderr: '' }];
-    for (const output of outputs) {
-      const onStderr = (text: string) => {
-        output.stderr = text;
-      };
-      startWorker(['--name', 'twin'], { onStderr });
+    const outputs: { stderr: string }[] = [];
+    for (const _ of [1, 2]) {
+      const { output } = startWorker(['--name', 'twin']);
+      outputs.push(output);
       await waitUntil(() => output.stderr.includes('uploads from'));
       await pause(500);
     }
@@ -708,12 +679,8 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
 
   it('a worker for another service pauses, and fails no file', async () => {
     await runJson(['upload', createFile('foreign.md'), '--queue']);
-    const output = { stderr: '' };
-    const onStderr = (text: string) => {
-      output.stderr = text;
-    };
     const other = setup.sandbox.url.replace('127.0.0.1', 'localhost');
-    startWorker([], { environment: { MEDIACTL_BASE_URL: other }, onStderr });
+    const { output } = startWorker([], { environment: { MEDIACTL_BASE_URL: other } });
     await waitUntil(() => output.stderr.includes('this worker is paused'));
     expect(output.stderr).toContain(`the queued files are for ${setup.sandbox.url}`);
     const [job] = await listJobs();
@@ -817,14 +784,8 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       status: 'passed',
       detail: expect.stringContaining('AOF is off'),
     });
-    let output = '';
-    const { stop, ended } = startWorker([], {
-      environment: { MEDIACTL_QUEUE: volatileServer.address },
-      onStderr: (text) => {
-        output = text;
-      },
-    });
-    await waitUntil(async () => output.includes('AOF is off'));
+    const { stop, ended, output } = startWorker([], { environment: { MEDIACTL_QUEUE: volatileServer.address } });
+    await waitUntil(async () => output.stderr.includes('AOF is off'));
     stop.abort();
     await ended;
     await volatileServer.end();

@@ -6,7 +6,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What builds make, and what no build needs. */
+/** Build output, and files that a build does not need. */
 const notCopied = [
   '.git',
   'node_modules',

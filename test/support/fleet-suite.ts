@@ -2,10 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
-import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
-import { systemClock } from '../../src/contract/clock.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FakeService } from './fake-service.ts';
 import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from './fault-proxy.ts';
 import { writeRandomFile } from './files.ts';
@@ -13,6 +10,7 @@ import { isFullRun } from './full-run.ts';
 import { has } from './has.ts';
 import { Machines, parseJsonLines, pause, waitForStderr, waitUntil } from './machines.ts';
 import { writeManyFiles } from './many-files.ts';
+import { openTestQueue } from './queue-client.ts';
 import { Random } from './random.ts';
 import { startSandbox, type TestSandbox } from './sandbox.ts';
 import { type ProxyPlan, StoreProxy } from './store-proxy.ts';
@@ -386,10 +384,8 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const fleet = new Machines(environmentOf(sandbox), queue(), base);
       const names = ['arch', 'media', 'rushes'];
       for (const name of names) {
-        writeManyFiles(join(base, name), { count: 8, bytes: 1_000 + names.indexOf(name) });
-        const root = `${name}=${join(base, name)}`;
-        const queued = fleet.run(['upload', '--flatten', join(base, name), '--queue', '--root', root]);
-        expect((await queued.finished).code).toBe(0);
+        const root = ['--root', `${name}=${join(base, name)}`];
+        await queueManyFiles(fleet, join(base, name), { count: 8, bytes: 1_000 + names.indexOf(name) }, root);
       }
       const rootsOf = [['arch'], ['media', 'rushes']];
       for (const [n, roots] of rootsOf.entries())
@@ -405,13 +401,8 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     it('uploads ls --queue lists the oldest file first', async () => {
       const base = temporaryFolder();
       const fleet = new Machines(environmentOf(sandbox), queue(), base);
-      for (const [name, count] of [
-        ['first', 3],
-        ['second', 300],
-      ] as const) {
-        writeManyFiles(join(base, name), { count, bytes: 100 + count });
-        expect((await fleet.run(['upload', '--flatten', join(base, name), '--queue']).finished).code).toBe(0);
-      }
+      await queueManyFiles(fleet, join(base, 'first'), { count: 3, bytes: 103 });
+      await queueManyFiles(fleet, join(base, 'second'), { count: 300, bytes: 400 });
       const listed: { path: string }[] = await fleet.json(['uploads', 'ls', '--queue']);
       expect(listed.slice(0, 3).map(({ path }) => path.includes('/first/'))).toEqual([true, true, true]);
       expect(new Set(listed.map(({ path }) => path)).size).toBe(303);
@@ -422,13 +413,8 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
     it('a worker uploads its own files behind many files without a root name that it cannot read', async () => {
       const base = temporaryFolder();
       const fleet = new Machines(environmentOf(sandbox), queue(), base);
-      for (const [name, count] of [
-        ['foreign', 120],
-        ['own', 3],
-      ] as const) {
-        writeManyFiles(join(base, name), { count, bytes: 200 + count });
-        expect((await fleet.run(['upload', '--flatten', join(base, name), '--queue']).finished).code).toBe(0);
-      }
+      await queueManyFiles(fleet, join(base, 'foreign'), { count: 120, bytes: 320 });
+      await queueManyFiles(fleet, join(base, 'own'), { count: 3, bytes: 203 });
       const worker = fleet.run(['worker', '--jsonl', '--root', join(base, 'own')]);
       await waitUntil(async () => (await listFinished(fleet)).length === 3);
       const states: { state: string }[] = await fleet.json(['uploads', 'ls', '--queue']);
@@ -440,13 +426,7 @@ export function describeQueueUploads({ kind, requirement, start }: TestStore): v
       const address = queue();
       const folder = temporaryFolder();
       const fleet = new Machines(environmentOf(sandbox), address, folder);
-      const opened = await openQueueClient(parseQueueAddress('', address), {
-        clock: systemClock,
-        signal: new AbortController().signal,
-        onConnectionChange: () => {},
-        checksWriteAccess: true,
-      });
-      onTestFinished(() => opened.close());
+      const opened = await openTestQueue(address);
       const queued = await opened.queueOf();
       const worker = fleet.worker(['--lease', '1s']);
       const messages = ['a newer version queued files', 'this worker has resumed'].map((words) =>
@@ -533,3 +513,15 @@ const digestOf = (path: string) =>
 
 /** Lists the queue's files, finished ones included. */
 const listFinished = (fleet: Machines) => fleet.json(['uploads', 'ls', '--finished', '--queue']);
+
+/** Writes files to a directory and queues them. */
+async function queueManyFiles(
+  fleet: Machines,
+  directory: string,
+  files: { count: number; bytes: number },
+  args: string[] = [],
+): Promise<void> {
+  writeManyFiles(directory, files);
+  const { code, stderr } = await fleet.run(['upload', '--flatten', directory, '--queue', ...args]).finished;
+  expect(code, stderr).toBe(0);
+}

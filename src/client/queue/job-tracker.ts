@@ -50,7 +50,10 @@ export class JobTracker {
   /** Creates a tracker of the events from now on. */
   static async open(client: QueueClient, deps: JobTrackerDeps): Promise<JobTracker> {
     const tracker = new JobTracker(client, deps);
-    for (const { name } of await client.queues()) await tracker.#start(name);
+    for (const { name } of await client.queues()) {
+      const { position } = await client.store.readEvents(name, undefined);
+      tracker.#positions.set(name, position);
+    }
     return tracker;
   }
 
@@ -79,11 +82,6 @@ export class JobTracker {
       return (await isDone()) || undefined;
     };
     await pollUntil(signal, poll, { clock, intervalMs: pollIntervalMs });
-  }
-
-  async #start(queueName: string): Promise<void> {
-    const { position } = await this.#client.store.readEvents(queueName, undefined);
-    this.#positions.set(queueName, position);
   }
 
   async #readEvents(): Promise<void> {

@@ -132,15 +132,15 @@ export class QueueClient {
     const { PullWorker } = await import('./engine.lazy.ts');
     const { connection, backend } = this.#driver;
     const all = { ...options, connection, autorun: false };
-    return this.#start(() => {
-      const created = new PullWorker<UploadTask, TaskResult>(this.#nameOf(root), perform, all, backend);
-      this.#driver.reserveConnections?.(1);
-      created.once('closed', () => {
-        this.#objects.delete(created);
-        this.#driver.reserveConnections?.(-1);
-      });
-      return created;
+    const worker = await this.#start(
+      () => new PullWorker<UploadTask, TaskResult>(this.#nameOf(root), perform, all, backend),
+    );
+    this.#driver.reserveConnections?.(1);
+    worker.once('closed', () => {
+      this.#objects.delete(worker);
+      this.#driver.reserveConnections?.(-1);
     });
+    return worker;
   }
 
   #nameOf(root: string): string {
@@ -274,7 +274,7 @@ export class QueueClient {
   }
 
   /**
-   * Creates a BullMQ queue, worker or event listener, and recreates it until the store responds. In BullMQ 6.7, an
+   * Creates a BullMQ queue or worker, and recreates it until the store responds. In BullMQ 6.7, an
    * object whose first connection fails never recovers and busy-loops.
    */
   #start<T extends QueueBase>(create: () => T): Promise<T> {

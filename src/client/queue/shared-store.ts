@@ -52,6 +52,7 @@ export type SharedStore = {
   readEvents(queueName: string, position: string | undefined): Promise<EventPage>;
 };
 
+/** Number of events in a page. BullMQ keeps 10,000, so after a shorter page none can be missing. */
 const maxEvents = 1_000;
 const isRootName = (name: string) => /^[A-Za-z][\w-]*$/.test(name);
 
@@ -110,16 +111,12 @@ export function createRedisStore(redis: Redis, queue: string, retry: WithRetry):
         const [newest] = await retry(() => redis.xrevrange(key, '+', '-', 'COUNT', 1));
         return { events: [], position: newest?.[0] ?? '0-0', hasGap: false };
       }
-      const [[oldest], found] = await retry(() =>
-        Promise.all([
-          redis.xrange(key, '-', '+', 'COUNT', 1),
-          redis.xrange(key, `(${position}`, '+', 'COUNT', maxEvents),
-        ]),
-      );
+      const found = await retry(() => redis.xrange(key, `(${position}`, '+', 'COUNT', maxEvents));
+      const readOldest = async () => (await retry(() => redis.xrange(key, '-', '+', 'COUNT', 1)))[0]?.[0] ?? position;
       return {
         events: found.map(([, fields]) => toJobEvent(fields)),
         position: found.at(-1)?.[0] ?? position,
-        hasGap: oldest !== undefined && isLaterEvent(oldest[0], position),
+        hasGap: found.length === maxEvents && isLaterEvent(await readOldest(), position),
       };
     },
   };
@@ -207,7 +204,6 @@ export function createPostgresStore(pool: Pool, queue: string, retry: WithRetry)
       return {
         events: rows.map(({ event, data: { jobId = '', ...fields } }) => ({ jobId, event, fields })),
         position: rows.at(-1)?.id ?? position,
-        // BullMQ keeps 10,000 events, so a short page has all. Finding the oldest reads past the deleted ones.
         hasGap: rows.length === maxEvents && BigInt((await readEnds()).oldest) > BigInt(position),
       };
     },

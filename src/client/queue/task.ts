@@ -109,3 +109,10 @@ export function parseTask(data: unknown): UploadTask {
     reason: 'another program added it',
   });
 }
+
+/** Creates the error of files that are queued for another service than that of this worker's account. */
+export const serviceMismatch = (subject: string, service: string, own: string) =>
+  new MediactlError(`${subject} for ${service}`, {
+    code: 'queue_service_mismatch',
+    reason: `this worker's account is on ${own}`,
+  });

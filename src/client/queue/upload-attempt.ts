@@ -12,8 +12,7 @@ import type { Lease } from './lease.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { OpenUrl, Roots } from './roots.ts';
 import type { Claim } from './shared-store.ts';
-import type { UploadTask } from './task.ts';
-import { serviceMismatch } from './worker-health.ts';
+import { serviceMismatch, type UploadTask } from './task.ts';
 
 /** Dependencies that all attempts of a worker share. */
 export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {

@@ -3,7 +3,7 @@ import { pollUntil, withGrace } from '../../contract/retry.ts';
 import { asMediactlError, MediactlError } from '../errors.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { Roots } from './roots.ts';
-import { parseTask, type UploadTask } from './task.ts';
+import { parseTask, serviceMismatch, type UploadTask } from './task.ts';
 
 const maxCheckIntervalMs = 60_000;
 /** Number of consecutive failures with the same error code after which a worker pauses. */
@@ -143,13 +143,6 @@ function assertService(tasks: readonly UploadTask[], own: string): void {
   if (!first || tasks.some(({ service }) => service === own)) return;
   throw serviceMismatch('the queued files are', first.service, own);
 }
-
-/** Creates the error of files that are queued for another service than that of this worker's account. */
-export const serviceMismatch = (subject: string, service: string, own: string) =>
-  new MediactlError(`${subject} for ${service}`, {
-    code: 'queue_service_mismatch',
-    reason: `this worker's account is on ${own}`,
-  });
 
 /** Checks that this machine's clock is within a quarter of the lease time of the store's. On Redis, only warns. */
 async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDeps): Promise<void> {

@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts';
 import type { ListResult } from '../../output/result.ts';
 import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { presentRun } from '../../uploading/run-view.ts';
-import { queueFlag, resolveQueue } from './queue.ts';
+import { pausedWarning, queueFlag, resolveQueue } from './queue.ts';
 import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
 
 /** States of unfinished jobs, in display order. */
@@ -61,7 +61,7 @@ export async function warnOfQueueState(
   newRoots?: readonly string[],
 ): Promise<void> {
   const { isPaused, unfinished, workers, unserved } = await client.withRetry(() => queueStatus(client));
-  if (isPaused) terminal.warn('the queue is paused; to resume it: mediactl uploads retry --all');
+  if (isPaused) terminal.warn(pausedWarning);
   if (workers?.length === 0 && (newRoots || unfinished > 0))
     return terminal.warn('no worker is connected; start one on a machine that can read the files: mediactl worker');
   const without = new Set(unserved.keys());

@@ -3,6 +3,7 @@ import { parseQueueAddress, type QueueAddress } from '../../../client/queue/queu
 import type { Context } from '../../context.ts';
 
 export const queueFlag = '--queue [address]';
+export const pausedWarning = 'the queue is paused; to resume it: mediactl uploads retry --all';
 /** Help text for --queue in commands that act on uploads of this machine by default. */
 export const queueFlagHelp = 'use a queue instead of this machine';
 

@@ -16,7 +16,7 @@ import { serveHttp } from '../http-server.ts';
 /** Maximum wait for the queue's store, less than Prometheus waits for a scrape (10 s). */
 const storeTimeoutMs = 3_000;
 
-/** Where to serve metrics. Requests from other machines need the token. */
+/** Address and port of the metrics server, and the token that requests from other machines need. */
 export type MetricsAddress = { host: string; port: number; token: string | undefined };
 
 const minTokenLength = 16;
@@ -163,7 +163,7 @@ async function healthOf({ client, run, rateLimiter }: MetricsSources) {
 const serviceUnreachable = new MediactlError('the service cannot be reached', { code: 'unreachable' });
 const queuePaused = new MediactlError('the queue is paused for all workers', {
   code: 'queue_paused',
-  reason: 'credits or storage ran out, or somebody paused it',
+  reason: 'credits or storage ran out, or another program paused it',
 });
 
 const describe = (error: MediactlError) => ({

@@ -21,7 +21,7 @@ import { parseCount, parseDuration } from '../../settings/units.ts';
 import { RunSummary } from '../../uploading/run-summary.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
 import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
-import { queueFlag, resolveQueue } from '../queue/queue.ts';
+import { pausedWarning, queueFlag, resolveQueue } from '../queue/queue.ts';
 import { type LogFormat, logFormats, WorkerLog } from './worker-log.ts';
 import {
   createMetrics,
@@ -80,7 +80,7 @@ export type WorkerRequest = {
   /** Total bytes per second. */
   rateLimit: number | undefined;
   logFormat: LogFormat | undefined;
-  /** Where to serve metrics and health checks. */
+  /** Address of the server for metrics and health checks; undefined to start none. */
   metrics: MetricsAddress | undefined;
 };
 
@@ -117,7 +117,7 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   rateLimiter.reserve = request.reserve;
   const metrics = request.metrics && (await createMetrics(context));
   const sources: MetricsSources = { client: undefined, run: undefined, rateLimiter };
-  const server = request.metrics && (await metrics?.serve(request.metrics, sources));
+  const server = await (request.metrics && metrics?.serve(request.metrics, sources));
   const client = await context.openQueue(address, 'work').catch(async (error) => {
     await server?.close();
     if (!signal.aborted) throw error;
@@ -148,7 +148,7 @@ export async function runWorker(context: Context, request: WorkerRequest) {
 /** Warns if the queue is paused, or if another connected worker has the same name. */
 async function warnAtStart({ terminal }: Context, client: QueueClient, name: string): Promise<void> {
   const { isPaused, workers } = await client.withRetry(() => queueStatus(client));
-  if (isPaused) terminal.warn('the queue is paused; to resume it: mediactl uploads retry --all');
+  if (isPaused) terminal.warn(pausedWarning);
   if (workers?.includes(name)) terminal.warn(`another worker is named ${name}; give each its own --name`);
 }
 

@@ -1,0 +1,16 @@
+import { onTestFinished } from 'vitest';
+import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
+import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
+import { systemClock } from '../../src/contract/clock.ts';
+
+/** Opens a queue for the current test, which closes it. */
+export async function openTestQueue(address: string) {
+  const client = await openQueueClient(parseQueueAddress('', address), {
+    clock: systemClock,
+    signal: new AbortController().signal,
+    onConnectionChange: () => {},
+    checksWriteAccess: true,
+  });
+  onTestFinished(() => client.close());
+  return client;
+}

@@ -26,7 +26,7 @@ export type QueueListRequest = {
   limit: number | undefined;
 };
 
-/** Lists uploads of a queue (`uploads ls --queue`), oldest first, as they are read. */
+/** Lists uploads of a queue (`uploads ls --queue`) as they are read: by state, then by root, oldest first. */
 export async function listQueuedUploads(context: Context, request: QueueListRequest): Promise<ListResult> {
   const { queue, finished, limit = context.isHumanOutput ? tableLimit : Number.POSITIVE_INFINITY } = request;
   const client = await context.openQueue(resolveQueue(context, queue).address, 'read');

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { Api } from '../client/api/api.ts';
+import type { RunStore } from '../client/bulk/run-store.ts';
 import type { WrapFirstRequest } from '../client/http/dispatcher.lazy.ts';
 import { readProxySettings } from '../client/http/proxy.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
@@ -157,6 +158,25 @@ export class Context {
   async receiptsIfAny(use?: DatabaseUse): Promise<Receipts | undefined> {
     const { hasEverExisted } = await import('../client/upload/store/database-file.ts');
     return hasEverExisted(this.stateDir) ? this.receipts(use) : undefined;
+  }
+
+  /** Returns the history of changes on this machine. @throws MediactlError `state_…` (exit 14) if it cannot be opened */
+  async runStore(): Promise<RunStore> {
+    const { RunStore: Opened } = await import('../client/bulk/run-store.ts');
+    return new Opened(await this.#openDatabase(), this.clock);
+  }
+
+  /** Returns the history of changes, or undefined if there has never been a database. */
+  async runStoreIfAny(): Promise<RunStore | undefined> {
+    const { hasEverExisted } = await import('../client/upload/store/database-file.ts');
+    return hasEverExisted(this.stateDir) ? this.runStore() : undefined;
+  }
+
+  /** Returns a history that ends with this process. */
+  async memoryRunStore(): Promise<RunStore> {
+    const { RunStore: Opened } = await import('../client/bulk/run-store.ts');
+    const { StateDatabase: Memory } = await import('../client/upload/store/state-database.ts');
+    return new Opened(await Memory.openInMemory(), this.clock);
   }
 
   /** Keeps the state of uploads in memory from now on, because the state folder cannot be used. */

@@ -57,6 +57,7 @@ const allowState =
 const hints: { readonly [Code in ErrorCode]?: string } = {
   // The command line
   unclassified: 'run it again with --debug, and report the bug',
+  run_stopped: 'mediactl history RUN --resume continues it',
   list_changed: 'run it again once others have stopped deleting',
   check_failed: 'mediactl sync DIR /FOLDER, to upload missing and changed files',
   write_failed: 'free some disk space, or choose another path',
@@ -100,6 +101,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   write_ignored: 'mediactl help assumptions: the service may use another name for the field',
   filter_ignored: 'pass ids instead: mediactl ls … -q | mediactl assets VERB -',
   tags_unknown: 'mediactl update ID --set-tags SLUGS, to replace all tags',
+  changed_meanwhile: 'mediactl get ID, to see it now',
   settings_unclear: 'mediactl config set field_names.embed_domains NAME',
   nothing_to_play: 'mediactl wait ID, if it is not ready yet',
   playback_broken: assetStatus,

@@ -36,6 +36,13 @@ const groups: Record<string, Record<string, Row>> = {
     update: 'shortcut',
     tag: 'shortcut',
     rm: 'shortcut',
+    stats: 'shortcut',
+    export: 'shortcut',
+    apply: 'shortcut',
+    undo: {
+      summary: 'take back a change',
+      load: async () => (await import('./commands/history/undo.ts')).undo,
+    },
   },
   'More commands': {
     assets: {
@@ -57,6 +64,10 @@ const groups: Record<string, Record<string, Row>> = {
     workspaces: {
       summary: 'list workspaces and set the default',
       load: async () => (await import('./commands/workspaces/workspaces.ts')).workspaces,
+    },
+    history: {
+      summary: 'list the changes that this machine made, and resume one',
+      load: async () => (await import('./commands/history/history.ts')).history,
     },
     embed: {
       summary: 'restrict embedding to a list of domains',

@@ -28,6 +28,11 @@ const commandArgs: Record<string, string[]> = {
   'assets mv': ['assets', 'mv', uid, '/'],
   'assets rename': ['assets', 'rename', uid, 'x'],
   'assets tag': ['assets', 'tag', uid, '--add', 'sea'],
+  'assets export': ['assets', 'export', '-o', 'library.csv'],
+  'assets apply': ['assets', 'apply', '/dev/null'],
+  'assets stats': ['assets', 'stats'],
+  history: ['history'],
+  undo: ['undo'],
   'assets share': ['assets', 'share', uid],
   'videos ls': ['videos', 'ls'],
   'videos get': ['videos', 'get', uid],
@@ -92,6 +97,8 @@ const nonZeroExits: Record<string, number> = {
   'sandbox logs': 3,
   'sandbox open': 3,
   check: 11,
+  'assets apply': 2, // the table is empty
+  undo: 3, // there is no change
   'assets tag': 6, // the record shows no tags to change
   'uploads watch': 10,
   'uploads retry': 10,

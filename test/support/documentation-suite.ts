@@ -47,6 +47,9 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl sandbox open @last': { code: 3, why: 'the same' },
   'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait': { code: 3, why: 'no such upload' },
   'mediactl uploads forget 3f2a9c1d5e6b7a80': { code: 3, why: 'the same' },
+  'mediactl history 3f2a9c1d': { code: 3, why: 'no such run' },
+  'mediactl history 3f2a9c1d --resume': { code: 3, why: 'the same' },
+  'mediactl undo 3f2a9c1d --yes': { code: 3, why: 'the same' },
   'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan': { code: 3, why: 'the same' },
 };
 
@@ -55,6 +58,7 @@ const preparations: Record<string, string> = {
   'mediactl folders create /Campaigns': 'mediactl rm -r /Campaigns',
   'mediactl folders rm /Campaigns/2026 --yes': "mediactl mv '/Campaigns/2026/*' /Archive",
   'mediactl mv --tag done /Archive --create-folders': 'mediactl tag @last --add done',
+  'mediactl undo --dry-run': 'mediactl tag @last --add sea',
   'mediactl embed domains rm old.example.com': 'mediactl embed domains add old.example.com',
   'mediactl sandbox start --seed 1000 --fault cut-after=20MiB,times=2': 'mediactl sandbox stop',
 };

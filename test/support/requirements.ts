@@ -62,6 +62,7 @@ const requirements = {
   // util-linux's script(1), which gives a process a pseudoterminal.
   script: () => succeeds('script', '--version'),
   shellcheck: () => succeeds('shellcheck', '--version'),
+  soffice: () => succeeds('soffice', '--version'),
   strace: () => succeeds('strace', '-o', '/dev/null', 'true'),
   'systemd-analyze': () => succeeds('systemd-analyze', '--version'),
   tuspy: () => programPaths.python !== '',

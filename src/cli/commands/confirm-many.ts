@@ -1,8 +1,9 @@
+import type { BulkItem, StoredItem } from '../../client/bulk/run-store.ts';
 import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../client/errors.ts';
-import { runEach } from '../../client/run-each.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
+import { runChange } from '../library/bulk-run.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
 
@@ -64,7 +65,7 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
 }
 
 /**
- * Asks for confirmation, then moves assets to the trash, as `runEach` does.
+ * Asks for confirmation, then moves assets to the trash, as a run of the history.
  *
  * @param onTrashed called for each asset that is in the trash, or already deleted
  * @returns the failures, and in `stop` the one that ended the run
@@ -73,7 +74,7 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
 export async function trashAssets<T extends { assetUid: string; label: string }>(
   context: Context,
   assets: readonly T[],
-  { limit, doubt, what = `move ${pluralize(assets.length, 'asset')} to the trash` }: TrashOptions,
+  { command, limit, doubt, what = `move ${pluralize(assets.length, 'asset')} to the trash` }: TrashOptions,
   onTrashed: (asset: T) => Promise<unknown>,
 ): Promise<{ failures: MediactlError[]; stop: MediactlError | undefined }> {
   const count = assets.length;
@@ -90,16 +91,20 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
     ],
   });
   const api = await context.api();
-  const trash = async (asset: T) => {
-    await api.assets.delete(asset.assetUid).catch(ignoreNotFound);
-    await onTrashed(asset);
+  const items = assets.map(({ assetUid, label }): BulkItem => {
+    return { kind: 'asset', uid: assetUid, name: label, before: null, after: null };
+  });
+  const write = async ({ uid, seq }: StoredItem) => {
+    await api.assets.delete(uid).catch(ignoreNotFound);
+    await onTrashed(assets[seq] as T);
+    return {};
   };
-  const results = await runEach(assets, trash, { signal: context.signal });
-  const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.label)] : []));
+  const results = count === 0 ? [] : await runChange(context, { command, summary: what, items }, { write });
+  const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.name ?? '')] : []));
   return { failures, stop: failures.find(endsTheRun) };
 }
 
-type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { what?: string };
+type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { command: string; what?: string };
 
 export function ignoreNotFound(error: unknown): undefined {
   if (asMediactlError(error).kind !== 'notFound') throw error;

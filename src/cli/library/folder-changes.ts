@@ -1,5 +1,6 @@
 import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../client/api/folders.ts';
+import type { BulkItem } from '../../client/bulk/run-store.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import type { ApiRequest } from '../../client/http/api-request.ts';
 import { createFolderPath, parseFolderPath } from '../../client/library/folder-creation.ts';
@@ -7,6 +8,7 @@ import { descendantsOf, isRootPath, withoutFolderPrefix } from '../../client/lib
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { confirm } from '../terminal/prompt.ts';
+import { runSingleChange } from './bulk-run.ts';
 import { fetchFolderTree } from './folders.ts';
 import { invalidateFolders, libraryOf } from './library.ts';
 
@@ -28,7 +30,13 @@ export async function changeFolder(
   { workspace, tree, placed }: PlacedFolder,
   change: FolderChange,
 ): Promise<FolderNode> {
-  const { node } = await (await context.api()).folders.change(workspace, placed.folder.uid, tree, change);
+  const { uid } = placed.folder;
+  const before = { name: placed.name, parent: placed.parent?.folder.uid ?? null };
+  const after = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const summary = change.parent === undefined ? `rename ${placed.path}` : `move ${placed.path}`;
+  const item: BulkItem = { kind: 'folder', uid, name: placed.path, before, after };
+  const write = async () => (await context.api()).folders.change(workspace, uid, tree, change);
+  const { node } = await runSingleChange(context, { command: 'mv', summary, workspace, item }, write);
   await invalidateFolders(context);
   return node;
 }

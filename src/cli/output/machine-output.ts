@@ -1,6 +1,7 @@
 import { usageError } from '../../client/errors.ts';
 import { loadPackage } from '../../client/lock.ts';
-import { asObject, asText } from '../../contract/json-values.ts';
+import { formatCell, formatCsv, type TableRows } from '../../client/table/format-table.ts';
+import { asObject } from '../../contract/json-values.ts';
 import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Format, OutputOptions } from '../settings/output-options.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -84,20 +85,9 @@ export async function writeRows(
   await terminal.write(render.isTerminal ? escapeControlsInLines(text) : text);
 }
 
-const cellOf = (value: unknown) =>
-  value === null || value === undefined ? '' : (asText(value) ?? JSON.stringify(value));
-
-type Rows = readonly (readonly unknown[])[];
-
-/** Formats rows as CSV (RFC 4180), but with LF line endings, as is usual for shell tools. */
-async function formatCsv(rows: Rows): Promise<string> {
-  const { stringify } = await import('csv-stringify/sync');
-  return stringify(rows.map((row) => row.map(cellOf)));
-}
-
 const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 const escapeTsv = (text: string) => text.replace(/[\\\t\n\r]/g, (each) => escapes[each] as string);
 
 /** Formats rows as TSV. Escapes tabs, line endings and backslashes in values as jq's @tsv does. */
-const formatTsv = (rows: Rows) =>
-  rows.map((row) => `${row.map((value) => escapeTsv(cellOf(value))).join('\t')}\n`).join('');
+const formatTsv = (rows: TableRows) =>
+  rows.map((row) => `${row.map((value) => escapeTsv(formatCell(value))).join('\t')}\n`).join('');

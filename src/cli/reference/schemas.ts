@@ -105,6 +105,8 @@ const command = z.strictObject({
 
 const count = z.strictObject({ file_count: integer, size_bytes: integer });
 
+const assetSections = ['largest', 'longest', 'same_size_and_duration', 'same_name', 'not_ready', 'failed'] as const;
+
 /** Schemas by the name that `mediactl schema` takes. The service's records are passed through and have none. */
 export const schemas = {
   upload: z.array(uploadRecord),
@@ -117,6 +119,64 @@ export const schemas = {
       name: optionalText,
       outcome: z.enum(['updated', 'moved', 'deleted', 'failed']),
       error: errorOrNull,
+    }),
+  ),
+  apply: z.array(
+    z.strictObject({
+      line: integer.min(1).describe('line of the table'),
+      uid: uid.nullable(),
+      name: optionalText,
+      column: z.enum(['name', 'description', 'tags', 'folder']).nullable().describe('null for a whole row'),
+      before: optionalText.describe('value in the library'),
+      after: optionalText.describe('value in the table'),
+      outcome: z
+        .enum(['planned', 'updated', 'conflict', 'kept', 'refused', 'gone', 'new', 'invalid', 'failed'])
+        .describe(
+          'planned: with --dry-run; conflict: changed in the library, too; kept: a conflict with --theirs; refused: a spreadsheet seems to have changed it; gone: the asset does not exist; new: a row without uid',
+        ),
+      reason: optionalText,
+    }),
+  ),
+  stats: z.array(
+    z.strictObject({
+      section: z.enum(['total', 'folder', 'type', 'status', 'month', ...assetSections]),
+      value: optionalText.describe('the folder, type, status or month (YYYY-MM), or the name of an asset'),
+      uid: uid.nullable().describe('of an asset'),
+      group: optionalInteger.describe('assets with the same number are alike'),
+      asset_count: integer,
+      duration_seconds: z.number().nullable().describe('null if the service shows none'),
+      size_bytes: optionalInteger.describe('null if the service shows none'),
+    }),
+  ),
+  history: z.array(
+    z.strictObject({
+      run_id: text,
+      command: text,
+      summary: text,
+      base_url: uri,
+      workspace_uid: optionalText,
+      profile: optionalText,
+      state: z.enum(['running', 'interrupted', 'paused', 'cancelled', 'finished']),
+      item_count: integer,
+      done_count: integer,
+      failed_count: integer,
+      conflict_count: integer,
+      request_count: integer.describe('requests that were planned, without retries'),
+      started_at: dateTime,
+      undo_of: optionalText.describe('run that this one undoes'),
+      undone_by: optionalText.describe('run that has undone this one'),
+    }),
+  ),
+  'history-items': z.array(
+    z.strictObject({
+      uid,
+      kind: z.enum(['asset', 'folder']),
+      name: optionalText,
+      before: z.record(text, z.unknown()).nullable().describe('null if it was not read'),
+      after: z.record(text, z.unknown()).nullable().describe('null if it was deleted'),
+      outcome: z.enum(['pending', 'done', 'failed', 'conflict']),
+      reason: optionalText,
+      local_path: optionalText.describe('file that a deleted asset was uploaded from'),
     }),
   ),
   downloads: z.array(

@@ -8,15 +8,22 @@ import type { OutputRecord } from '../reference/schemas.ts';
 export type PlanRecord = OutputRecord<'upload-estimate'>;
 
 /**
- * Estimates the requests of a plan, and the hours that they take at the rate limit; null if the service reports none.
+ * Estimates the hours that requests take at the rate limit; null if the service reports none.
  * Assumes the specification's window: "1000 requests per hour per key by default" (§8).
  */
-export function estimateCost(plan: Plan, rateLimit: RateLimit | undefined, now: number) {
-  const requests = plan.comparisons + plan.requests;
+export function estimateCost(requests: number, rateLimit: RateLimit | undefined, now: number) {
   // A window that ends within minutes might be shorter than the specification's hour.
   const isHour = rateLimit && rateLimit.resetAt - now > 5 * 60_000;
   const hours = isHour ? Math.round((requests / rateLimit.limit) * 10) / 10 : null;
   return { requests, hours, limit: rateLimit?.limit ?? null };
+}
+
+/** Formats a cost, such as "1,204 requests, about 1.2 h at 1,000 requests per hour". */
+export function formatCost(count: number, rateLimit: RateLimit | undefined, now: number): string {
+  const { hours, limit } = estimateCost(count, rateLimit, now);
+  const requests = `${formatCount(count)} request${count === 1 ? '' : 's'}`;
+  if (hours === null || limit === null || hours < 0.1) return requests;
+  return `${requests}, about ${formatCount(hours)} h at ${formatCount(limit)} requests per hour`;
 }
 
 export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number | undefined) =>
@@ -35,7 +42,6 @@ type PlanFormat = {
 export function formatPlan(plan: Plan, { rateLimit, now, duplicates = 0, isExact = false }: PlanFormat): string {
   const { skipped, same_name_and_size, exists, changed, sameSize, new: fresh } = plan;
   const send = totalToSend(plan);
-  const { requests, hours, limit } = estimateCost(plan, rateLimit, now);
   const counts = [
     [skipped.files, 'already uploaded'],
     [duplicates, 'duplicate content'],
@@ -46,13 +52,9 @@ export function formatPlan(plan: Plan, { rateLimit, now, duplicates = 0, isExact
     [sameSize.files + (isExact ? 0 : changed.files), 'to compare'],
   ] as const;
   const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
-  const time =
-    hours !== null && limit !== null && hours >= 0.1
-      ? `, about ${formatCount(hours)} h at ${formatCount(limit)} requests per hour`
-      : '';
   const qualifier = isExact || sameSize.files + changed.files === 0 ? '' : 'at most ';
   const files = countFiles(plan) + duplicates;
-  return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${parts.join(', ')}; ${qualifier}${formatBytes(send.bytes)}, ${formatCount(requests)} requests${time}`;
+  return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${parts.join(', ')}; ${qualifier}${formatBytes(send.bytes)}, ${formatCost(plan.comparisons + plan.requests, rateLimit, now)}`;
 }
 
 /** A row of the table that `--estimate` prints. */

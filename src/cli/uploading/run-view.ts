@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { asMediactlError, MediactlError } from '../../client/errors.ts';
+import { createTableEncoder, type TableEncoder, tableFormatOf } from '../../client/table/format-table.ts';
 import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
 import { countFiles } from '../../client/upload/batch/plan.ts';
 import { type FileOutcome, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
@@ -9,13 +10,13 @@ import type { LocationNames } from '../library/name-cache.ts';
 import type { ListResult } from '../output/result.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
 import type { RunSummary } from './run-summary.ts';
-import { toUploadRecord, type UploadRecord, uploadColumns } from './upload-record.ts';
+import { toUploadRecord, type UploadRecord, uploadColumns, uploadFields } from './upload-record.ts';
 
 export type RunView = {
   progress: ProgressDisplay;
   /** True to show every file, not only failed files. */
   verbose: boolean;
-  /** Path of a file that each output record is also written to, as JSON lines. */
+  /** Path of a file that each output record is also written to. */
   resultsFile?: string | undefined;
   files: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
   /** Outcomes of files that could not be read, and so are not part of the run. */
@@ -57,7 +58,7 @@ class RunPresenter {
   /** Outcome of the only file. A run of several files has a summary instead. */
   #only: FileOutcome | undefined;
   #summary: RunSummary | undefined;
-  readonly #manifest: ManifestWriter | undefined;
+  readonly #results: ResultsFile | undefined;
   /** Up to `maxListedFiles` uploaded files, and one more if there are more. */
   readonly #listed: UploadRecord[] = [];
   #endError: MediactlError | undefined;
@@ -68,7 +69,7 @@ class RunPresenter {
     this.#run = run;
     this.#view = view;
     this.#startedAt = context.clock.now();
-    if (view.resultsFile !== undefined) this.#manifest = new ManifestWriter(view.resultsFile);
+    if (view.resultsFile !== undefined) this.#results = new ResultsFile(view.resultsFile);
   }
 
   async *pages(): AsyncGenerator<UploadRecord[]> {
@@ -89,7 +90,7 @@ class RunPresenter {
     } finally {
       await this.#drain(next);
       view.progress.close();
-      await this.#manifest?.close();
+      await this.#results?.close();
       await view.close();
     }
     await this.#end();
@@ -101,7 +102,7 @@ class RunPresenter {
     const { result } = this.#run;
     const failed = this.#only ? (this.#only.error ?? result.stopReason) : this.#summary?.failure(result);
     const interruption = signal.aborted ? (signal.reason as MediactlError) : undefined;
-    return failed ?? this.#manifest?.failure ?? this.#endError ?? interruption;
+    return failed ?? this.#results?.failure ?? this.#endError ?? interruption;
   }
 
   async #record(outcomes: readonly FileOutcome[]): Promise<UploadRecord[]> {
@@ -112,7 +113,7 @@ class RunPresenter {
       const { how, folder, name } = outcome.uploaded ?? {};
       records.push(how === 'duplicate' ? { ...record, duplicate_of: await this.#pathOf(folder, name ?? '') } : record);
     }
-    await this.#manifest?.write(records);
+    await this.#results?.write(records);
     return records;
   }
 
@@ -188,22 +189,25 @@ class RunPresenter {
   }
 }
 
-/** Writes the --results file, with the outcome of each file as a JSON line as it finishes. */
-class ManifestWriter {
+/** Writes the --results file, with the outcome of each file as it finishes: CSV or TSV by its extension, or JSON lines. */
+class ResultsFile {
   readonly #path: string;
+  readonly #encoder: TableEncoder;
   #handle: FileHandle | undefined;
   /** Error that left the file incomplete, if any. The uploads continue without the file. */
   failure: MediactlError | undefined;
 
   constructor(path: string) {
     this.#path = path;
+    this.#encoder = createTableEncoder(tableFormatOf(path), uploadFields, ['path', 'asset_name']);
   }
 
   async write(records: readonly UploadRecord[]): Promise<void> {
     if (this.failure) return;
     try {
+      const isNew = this.#handle === undefined;
       this.#handle ??= await open(this.#path, 'w', 0o600);
-      await this.#handle.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+      await this.#handle.appendFile((isNew ? await this.#encoder.head() : '') + (await this.#encoder.rows(records)));
     } catch (error) {
       const { message } = error as Error;
       const hint = 'free some disk space, then run the same command again; it uploads nothing twice';

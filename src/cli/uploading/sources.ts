@@ -5,6 +5,7 @@ import { usageError } from '../../client/errors.ts';
 import type { FileWalker, WalkOptions } from '../../client/upload/sources/file-walker.ts';
 import { FileSource, findLocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
 import {
+  expandName,
   isHttpUrl,
   isInShard,
   realPathOf,
@@ -14,7 +15,7 @@ import {
 } from '../../client/upload/sources/upload-candidate.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import { readInputText } from '../terminal/input.ts';
+import { readInput, readInputText } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
 
 export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'changedBefore'> & {
@@ -24,6 +25,10 @@ export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'changedBe
   /** Length of stdin, with which it can be streamed without a spool file. */
   sizeBytes?: number | undefined;
   name?: string | undefined;
+  /** Name of each asset, with placeholders (`expandName`). */
+  nameTemplate?: string | undefined;
+  /** Tags of each asset. */
+  tags?: readonly string[];
   chunkBytes: number;
   /** Part of the files that this machine uploads; other machines upload the rest. */
   shard?: Shard | undefined;
@@ -78,7 +83,7 @@ export async function openSources(
     hasDirectories: walk.hasDirectories || (remotes?.files ?? []).some(({ relativeDir }) => relativeDir !== ''),
     hasFolders: [...metadata.values()].some(({ folder }) => folder !== undefined),
     async *files() {
-      const addMetadata = createMetadataAdder(metadata);
+      const addMetadata = createMetadataAdder(metadata, options);
       for (const files of [walk.files(), remotes?.files ?? []])
         for await (const file of files)
           if (!options.shard || isInShard(options.shard, file)) yield addMetadata(file);
@@ -141,10 +146,22 @@ async function openRemotes(
   return remotes;
 }
 
-/** Returns a function that adds the manifest's metadata to each file. A name is for one file only. */
-function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>) {
+/**
+ * Returns a function that adds the metadata of options and manifest to each file. The manifest wins, but for tags, which
+ * are added. A name of the manifest is for one file only.
+ */
+function createMetadataAdder(
+  metadata: ReadonlyMap<string, UserMetadata>,
+  { nameTemplate, tags = [] }: Pick<SourceOptions, 'nameTemplate' | 'tags'>,
+) {
   const named = new Set<string>();
-  return (file: UploadCandidate): UploadCandidate => {
+  const withOptions = (file: UploadCandidate): UploadCandidate => {
+    if (nameTemplate === undefined && tags.length === 0) return file;
+    const name = nameTemplate === undefined ? {} : { name: expandName(nameTemplate, file) };
+    return { ...file, about: { ...name, ...(tags.length > 0 && { tags }), ...file.about } };
+  };
+  return (found: UploadCandidate): UploadCandidate => {
+    const file = withOptions(found);
     const { typedPath = file.path } = file;
     const about = metadata.get(typedPath);
     if (!about) return file;
@@ -152,6 +169,7 @@ function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>) {
       throw usageError(`the manifest gives one name to several files: ${typedPath}`);
     named.add(typedPath);
     const given = Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
+    if (about.tags) given.tags = [...new Set([...tags, ...about.tags])];
     return { ...file, about: { ...file.about, ...given } };
   };
 }
@@ -166,8 +184,9 @@ async function readManifest(
   if (manifest === undefined) return about;
   if (given.length > 0 || filesFrom !== undefined)
     throw usageError('--manifest cannot be combined with paths or --files-from', 'list all files in the manifest');
+  const warn = (message: string) => context.terminal.warn(message);
   const { parseManifest } = await import('../../client/upload/sources/manifest.ts');
-  for (const entry of await parseManifest(await readInputText(context.terminal, manifest))) {
+  for (const entry of await parseManifest(await readInput(context.terminal, manifest), warn)) {
     if (about.has(entry.path)) throw usageError(`the manifest lists ${entry.path} twice`);
     about.set(entry.path, entry.about);
   }

@@ -37,6 +37,21 @@ export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): Upl
   };
 }
 
+/** Fields of a record, which are the columns of a results file. */
+export const uploadFields = [
+  ...['path', 'outcome', 'job_id', 'asset_uid', 'session_uid', 'asset_name', 'size_bytes', 'bytes_sent'],
+  ...[
+    'resumed_from_bytes',
+    'blake3',
+    'verified',
+    'request_count',
+    'elapsed_ms',
+    'asset_status',
+    'error',
+    'duplicate_of',
+  ],
+] as const satisfies readonly (keyof UploadRecord)[];
+
 type Shown = Pick<RenderContext, 'isTerminal' | 'now'>;
 
 /** Formats a file size with units on a terminal, and in bytes otherwise. */

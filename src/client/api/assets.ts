@@ -1,4 +1,4 @@
-import { findParentField, slugsOf, workspaceOf } from '../../contract/asset.ts';
+import { findParentField, parentOf, slugsOf, workspaceOf } from '../../contract/asset.ts';
 import type { AssetFilters } from '../../contract/asset-filters.ts';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
@@ -12,7 +12,7 @@ import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
 import { fetchPages, itemsOf, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
 import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
-import { assertApplied } from './write-check.ts';
+import { assertApplied, findDifferences } from './write-check.ts';
 
 /** Returns the filter that finds a name. A name without letters or digits cannot be searched for. */
 export const searchFor = (name: string): AssetFilters => (/[\p{L}\p{N}]/u.test(name) ? { search: name } : {});
@@ -132,21 +132,53 @@ export class AssetsApi extends Resource {
     return { [this.#folderFieldIn(asset)]: folder };
   }
 
-  /**
-   * Moves an asset, and verifies where it is: in its record, or else in the list of the folder.
-   *
-   * @param folder uid, or null for the top level
-   * @throws MediactlError `write_ignored` (exit 6) if the asset is not in the folder afterwards
-   */
+  /** Moves an asset to a folder, given by uid, or to the top level. @throws the same errors as `write` */
   async move(asset: Asset, folder: string | null): Promise<Asset> {
-    if (!(this.#folderFieldIn(asset) in asset)) await this.#findParentWorkspace?.(); // needed to verify the move
-    const { asset: moved, unverifiable } = await this.update(asset.uid, this.folderFields(asset, folder));
-    if (unverifiable.length === 0 || (await this.#isListedIn(folder, asset))) return moved;
+    return (await this.write(asset, this.folderFields(asset, folder))).asset;
+  }
+
+  /**
+   * Updates an asset as `update` does. If its record does not show the folder, verifies that in the list of the folder.
+   *
+   * @throws MediactlError `write_ignored` (exit 6) if a field is unchanged, or the asset is in another folder
+   */
+  async write(asset: Asset, fields: JsonObject): Promise<{ asset: Asset; unverifiable: string[] }> {
+    const folderField = this.#folderFieldIn(asset);
+    const isMove = folderField in fields;
+    if (isMove && !(folderField in asset)) await this.#findParentWorkspace?.(); // needed to verify the move
+    const { asset: updated, unverifiable } = await this.update(asset.uid, fields);
+    const others = unverifiable.filter((field) => !isMove || field !== folderField);
+    const folder = fields[folderField];
+    if (others.length === unverifiable.length || (await this.#isListedIn(asText(folder) ?? null, asset)))
+      return { asset: updated, unverifiable: others };
     throw new MediactlError(`the service did not move ${asText(asset.name) ?? asset.uid}`, {
       code: 'write_ignored',
       reason: 'it accepted the request, but does not list the asset in the new folder',
       remedy: ['set_field_names', 'asset_parent'],
     });
+  }
+
+  /** Returns the values of fields as a PATCH sets them. Leaves out those that the record does not show. */
+  valuesOf(asset: Asset, fields: readonly string[]): JsonObject {
+    const folderField = this.#folderFieldIn(asset);
+    const read = (field: string) => {
+      const value = asset[this.#fieldNameIn(field, asset)];
+      if (field === folderField) return parentOf({ uid: asset.uid, parent: value });
+      return field === this.#tagsField ? slugsOf({ tags: value }) : value;
+    };
+    const shown = fields.map((field) => [field, read(field)] as const).filter(([, value]) => value !== undefined);
+    return Object.fromEntries(shown);
+  }
+
+  /** Returns the folder that fields set: null for the top level, undefined if they set none. */
+  folderIn(fields: JsonObject): string | null | undefined {
+    const { asset_parent: name } = this.names;
+    return parentOf({ uid: '', ...(name === undefined ? fields : name in fields ? { parent: fields[name] } : {}) });
+  }
+
+  /** Returns the fields of `one` whose value differs in `other`, both as `valuesOf` returns them. */
+  findDifferences(one: JsonObject, other: JsonObject): string[] {
+    return findDifferences(one, other, [this.#tagsField]);
   }
 
   async #isListedIn(folder: string | null, { uid, name }: Asset): Promise<boolean> {

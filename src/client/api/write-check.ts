@@ -23,11 +23,7 @@ type WriteCheck = {
  * @throws MediactlError `write_ignored` (exit 6) that names the ignored fields
  */
 export function assertApplied({ noun, requested, actual, remedy, unorderedFields = [] }: WriteCheck): void {
-  const ignored = Object.keys(requested).filter((field) =>
-    unorderedFields.includes(field) && Array.isArray(requested[field]) && Array.isArray(actual[field])
-      ? !areSameSet(requested[field], actual[field])
-      : !isApplied(requested[field], actual[field]),
-  );
+  const ignored = findDifferences(requested, actual, unorderedFields);
   if (ignored.length === 0) return;
   throw new MediactlError(`the service did not apply ${ignored.join(', ')} to ${noun}`, {
     code: 'write_ignored',
@@ -42,6 +38,14 @@ export function assertApplied({ noun, requested, actual, remedy, unorderedFields
     details: { ignored, uid: actual.uid ?? null },
   });
 }
+
+/** Returns the requested fields whose actual value differs. */
+export const findDifferences = (requested: JsonObject, actual: JsonObject, unorderedFields: readonly string[]) =>
+  Object.keys(requested).filter((field) =>
+    unorderedFields.includes(field) && Array.isArray(requested[field]) && Array.isArray(actual[field])
+      ? !areSameSet(requested[field], actual[field])
+      : !isApplied(requested[field], actual[field]),
+  );
 
 const areSameSet = (requested: readonly unknown[], actual: readonly unknown[]) =>
   requested.every((each) => actual.some((other) => isApplied(each, other))) &&

@@ -1,13 +1,15 @@
 import type { AssetsApi } from '../../../client/api/assets.ts';
-import { asMediactlError, type MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
+import type { Written } from '../../../client/bulk/carry-out.ts';
+import type { BulkItem, StoredItem } from '../../../client/bulk/run-store.ts';
+import { usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
 import { assertFiltersApplied, assertFolderIsFlat } from '../../../client/library/filter-checks.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
-import { runEach } from '../../../client/run-each.ts';
+import type { ItemResult } from '../../../client/run-each.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { asText } from '../../../contract/json-values.ts';
+import { asText, type JsonObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -16,11 +18,11 @@ import { resolveAssets } from '../../library/asset-ids.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { keepWorkspaceInUse } from '../../library/workspaces.ts';
-import { type Column, listBy, type Result } from '../../output/result.ts';
-import type { OutputRecord } from '../../reference/schemas.ts';
+import type { Result } from '../../output/result.ts';
 import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { hasFilters, rejectWorkspaceFlag } from '../filters.ts';
+import { assetRecord } from './columns.ts';
 
 /** Asset to change or download. `asset` is its API record, if already fetched. See `ResolvedAsset`. */
 export type BulkTarget = { uid: string; name: string | null; asset?: Asset; relativeDir?: string | undefined };
@@ -144,48 +146,15 @@ export const singleTarget = (
   { targets, byFilter }: { targets: readonly BulkTarget[]; byFilter: boolean },
 ): BulkTarget | undefined => (targets.length === 1 && !byFilter && !isMachineReadable ? targets[0] : undefined);
 
-export type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
-
-/** Runs `work` for each target, as `runEach` does, and returns one outcome per target. */
-export async function runConcurrently(
-  { signal }: Context,
-  targets: readonly BulkTarget[],
-  work: (target: BulkTarget) => Promise<{ name?: unknown }>,
-  lanes?: number,
-): Promise<WriteOutcome[]> {
-  const results = await runEach(targets, work, { signal, lanes });
-  return results.map(({ item: { uid, name }, value, error }) => ({ uid, name: asText(value?.name) ?? name, error }));
+/** Returns the record of the only asset that was changed. @throws its error */
+export function singleRecord(context: Context, [only]: readonly ItemResult<StoredItem, Written>[]): Promise<Result> {
+  if (!only?.value?.asset) throw only?.error;
+  return assetRecord(context, only.value.asset);
 }
 
-type ChangeRecord = OutputRecord<'changes'>;
-
-/**
- * Returns a result with one row per target, and an error that lists the failed targets, if any.
- *
- * @param label text for the outcome of a target that did not fail
- */
-export function bulkResult(
-  context: Context,
-  outcomes: readonly WriteOutcome[],
-  { outcome, label, noun }: { outcome: ChangeRecord['outcome']; label: string; noun: string },
-) {
-  const records = outcomes.map(({ uid, name, error }): ChangeRecord => {
-    const record = context.terminal.redactor.errorRecord(error);
-    return { uid, name, outcome: error ? 'failed' : outcome, error: record };
-  });
-  const columns: Column<ChangeRecord>[] = [
-    { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-    { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
-    { header: 'RESULT', value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : label) },
-  ];
-  const result = listBy(({ uid, error }) => (error ? '' : uid), records, columns, `no ${noun}`);
-  return { result, failure: failureOf(context, outcomes, noun) };
-}
-
-export function failureOf({ signal }: Context, outcomes: readonly WriteOutcome[], noun: string) {
-  const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.withSubject(uid)] : []));
-  if (failures.length === 0) return undefined;
-  if (signal.aborted) return asMediactlError(signal.reason);
-  if (outcomes.length === 1) return outcomes[0]?.error;
-  return partialFailure(`${failures.length} of ${outcomes.length} ${noun} failed`, failures);
+/** Returns the change of a target: the fields after it, null to delete it, and before it, if its record was read. */
+export function toItem(assets: AssetsApi, { uid, name, asset }: BulkTarget, after: JsonObject | null): BulkItem {
+  const fields = asset ? Object.keys(after ?? { name: '', ...assets.folderFields(asset, null) }) : [];
+  const label = asText(asset?.name) ?? name;
+  return { kind: 'asset', uid, name: label, before: asset ? assets.valuesOf(asset, fields) : null, after };
 }

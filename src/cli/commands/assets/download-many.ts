@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { usageError } from '../../../client/errors.ts';
+import { runEach } from '../../../client/run-each.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
@@ -14,7 +15,8 @@ import { findDownload } from '../../library/media-download.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import { type BulkTarget, failureOf, runConcurrently } from './bulk.ts';
+import { failureOf } from '../bulk-result.ts';
+import type { BulkTarget } from './bulk.ts';
 import { uniqueFilePaths } from './file-name.ts';
 import { isUnchangedDownload, save } from './save.ts';
 
@@ -54,7 +56,8 @@ export async function downloadMany(
     assetsByUid.set(uid, found);
     return found;
   };
-  const lookups = await runConcurrently(context, targets, lookUp, lanes);
+  const options = { signal: context.signal, lanes };
+  const lookups = await runEach(targets, lookUp, options);
   const files = assignPaths(assetsByUid, targets, directory);
   const progress = await createProgress(context, progressMode);
   progress.show({ event: 'planned', files_total: files.size, bytes_total: totalBytes(assetsByUid), files_skipped: 0 });
@@ -72,8 +75,8 @@ export async function downloadMany(
     return file.asset;
   };
   const found = [...files.keys()].map((uid) => ({ uid, name: null }));
-  const downloads = await runConcurrently(context, found, downloadFile, lanes).finally(() => progress.close());
-  const errors = new Map([...lookups, ...downloads].map(({ uid, error }) => [uid, error]));
+  const downloads = await runEach(found, downloadFile, options).finally(() => progress.close());
+  const errors = new Map([...lookups, ...downloads].map(({ item, error }) => [item.uid, error]));
   const { redactor } = context.terminal;
   const records = targets.map(({ uid }) =>
     recordOf(uid, files.get(uid), resultsByUid.get(uid), redactor.errorRecord(errors.get(uid))),

@@ -37,15 +37,14 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
   );
 }
 
+export const wordsArgument = () =>
+  withSuggestions(
+    new Argument('[words...]', 'words in name or description; or a folder or glob, such as /Campaigns'),
+    'folders',
+  );
+
 function addListOptions(command: Command, collection: Collection) {
-  const described = command
-    .description(`Lists ${collection}, newest first. ${dateHelp}`)
-    .addArgument(
-      withSuggestions(
-        new Argument('[words...]', 'words in name or description; or a folder or glob, such as /Campaigns'),
-        'folders',
-      ),
-    );
+  const described = command.description(`Lists ${collection}, newest first. ${dateHelp}`).addArgument(wordsArgument());
   const filtered = withFilters(described, collection, true)
     .addOption(sortOption)
     .option('--limit <number>', 'maximum number of assets (20)')
@@ -77,7 +76,7 @@ export type ListRequest = {
 export async function parseListRequest(
   context: Context,
   { collection, words: typed }: { collection: Collection; words: readonly string[] },
-  flags: FlagsOf<typeof addListOptions>,
+  flags: Partial<FlagsOf<typeof addListOptions>>,
 ): Promise<ListRequest> {
   const { all, limit, count, html, search, recursive } = flags;
   assertNoFieldList(context, typed);
@@ -116,19 +115,16 @@ export async function parseListRequest(
 
 export async function runList(context: Context, request: ListRequest): Promise<Result> {
   const { collection, filters, folder, recursive, html, words, pattern } = request;
-  const folders = recursive ? await collectFolderUids(context, folder as string) : undefined;
   if (request.count && pattern !== undefined)
     return { kind: 'raw', text: String((await listMatches(context, pattern, filters)).length) };
   if (request.count) {
+    const folders = recursive && (await collectFolderUids(context, folder as string));
     const scopes = folders?.map((parent) => ({ ...filters, parent })) ?? [filters];
     let total = 0;
     for (const scope of scopes) total += await countAssets(context, collection, scope);
     return { kind: 'raw', text: String(total) };
   }
-  const find = async (): Promise<AssetListing> => {
-    const found = await fetchListing(context, request, folders);
-    return { ...found, pages: withIgnoredFilterWarning(context, filters, found.pages) };
-  };
+  const find = () => findListing(context, request);
   if (html !== undefined) {
     const { titleOf, writeSheet } = await import('./sheet.ts');
     const title = titleOf(filters, folder ?? pattern, collection === 'assets' ? 'Assets' : 'Videos');
@@ -144,11 +140,17 @@ export async function runList(context: Context, request: ListRequest): Promise<R
 
 const pageSize = 20;
 
+/** Lists the assets of a request, also of several folders, and warns of an ignored filter. */
+export async function findListing(context: Context, request: ListRequest): Promise<AssetListing> {
+  const found = await fetchListing(context, request);
+  return { ...found, pages: withIgnoredFilterWarning(context, request.filters, found.pages) };
+}
+
 async function fetchListing(
   context: Context,
-  { collection, filters, limit, offset, pattern }: ListRequest,
-  folders: readonly string[] | undefined,
+  { collection, filters, folder, recursive, limit, offset, pattern }: ListRequest,
 ): Promise<AssetListing> {
+  const folders = recursive ? await collectFolderUids(context, folder as string) : undefined;
   const { [collection]: assets } = await context.api();
   const count = limit === 'page' ? pageSize : limit;
   if (folders || pattern !== undefined) {
@@ -233,7 +235,7 @@ async function listMatches(context: Context, pattern: string, filters: AssetFilt
 }
 
 /** Returns the uids of a folder and of all its subfolders. The uid of the top level is `root`. */
-async function collectFolderUids(context: Context, folder: string): Promise<string[]> {
+export async function collectFolderUids(context: Context, folder: string): Promise<string[]> {
   const { tree } = await fetchFolderTree(context);
   const top = isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder);
   const inside = top ? [top, ...descendantsOf(top)] : tree.all;

@@ -1,6 +1,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
+import type { StoredItem } from '../../../client/bulk/run-store.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { createFolderRequests, parseFolderPath } from '../../../client/library/folder-creation.ts';
 import {
@@ -16,6 +17,7 @@ import { isUidPrefix } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { assetWriter, runChange } from '../../library/bulk-run.ts';
 import {
   assertMovable,
   assertNoTwin,
@@ -25,23 +27,22 @@ import {
   type PlacedFolder,
 } from '../../library/folder-changes.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
-import { createReceiptMover } from '../../uploading/receipts.ts';
+import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { hasFilters, parseFilters, withFilters } from '../filters.ts';
 import { folderResult } from '../folder-view.ts';
 import {
   type BulkTarget,
-  bulkResult,
   confirmBulk,
   dryRunBulk,
   fetchRecords,
   resolveTargets,
-  runConcurrently,
+  singleRecord,
   singleTarget,
   type TargetRequest,
+  toItem,
 } from './bulk.ts';
-import { assetRecord } from './columns.ts';
 
 export function move(command: Command, run: ActionWrapper): void {
   addExamples(
@@ -155,22 +156,18 @@ async function moveAssets(
   }
   if (byFilter) await confirmBulk(context, 'assets', targets, { action: (what) => `move ${what} to ${to}`, limit });
   const target = isMissing ? await ensureFolder(context, to, mayCreate) : folder;
-  const recordMove = await createReceiptMover(context, target?.folder.uid);
-  const moveOne = async ({ uid, asset = { uid } }: BulkTarget) => {
-    const moved = await assets
-      .move(asset, target?.folder.uid ?? null)
-      .catch((error) => throwRefusal(error, displayText(asset.name) || uid));
-    await recordMove(uid);
-    return moved;
-  };
-  const only = singleTarget(context, { targets, byFilter });
-  if (only) {
-    const moved = await moveOne(only);
-    context.terminal.info(`moved ${displayText(moved.name)} to ${to}`);
-    return assetRecord(context, moved);
+  const fieldsOf = ({ uid, asset = { uid } }: BulkTarget) => assets.folderFields(asset, target?.folder.uid ?? null);
+  const items = targets.map((each) => toItem(assets, each, fieldsOf(each)));
+  const writeAsset = await assetWriter(context);
+  const write = (item: StoredItem) =>
+    writeAsset(item).catch((error) => throwRefusal(error, displayText(item.name) || item.uid));
+  const results = await runChange(context, { command: 'mv', summary: `move to ${to}`, items }, { write });
+  if (singleTarget(context, { targets, byFilter })) {
+    const record = await singleRecord(context, results);
+    context.terminal.info(`moved ${displayText(results[0]?.value?.asset?.name)} to ${to}`);
+    return record;
   }
-  const outcomes = await runConcurrently(context, targets, moveOne);
-  return bulkResult(context, outcomes, { outcome: 'moved', label: `moved to ${to}`, noun: 'assets' });
+  return bulkResult(context, toOutcomes(results), { outcome: 'moved', label: `moved to ${to}`, noun: 'assets' });
 }
 
 /** @throws MediactlError `usage` (exit 2) if the path of a folder to create is a glob, or looks like that of an asset */

@@ -9,7 +9,7 @@ import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 
 /** Output file of a command, and the option that names it. */
-export type OutputFile = { path: string; option: '-o' | '--html' };
+export type OutputFile = { path: string; option: '-o' | '--html' | '--report' };
 
 /** Handle for an output file that is being written. */
 export type OutputHandle = {

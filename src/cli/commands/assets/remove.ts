@@ -2,7 +2,8 @@ import type { Command } from '@commander-js/extra-typings';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf } from '../../../client/api/pagination.ts';
-import { endsTheRun, MediactlError, usageError } from '../../../client/errors.ts';
+import type { BulkItem, StoredItem } from '../../../client/bulk/run-store.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import {
   descendantsOf,
@@ -17,23 +18,15 @@ import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { runChange } from '../../library/bulk-run.ts';
 import { deleteFolder } from '../../library/folder-changes.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { NoAssetError } from '../../library/no-asset-error.ts';
-import { createReceiptRemover } from '../../uploading/receipts.ts';
+import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { confirmMany, ignoreNotFound, parseWriteLimit, truncateLines } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { hasFilters, parseFilters, withFilters } from '../filters.ts';
-import {
-  type BulkTarget,
-  bulkResult,
-  confirmBulk,
-  dryRunBulk,
-  resolveTargets,
-  runConcurrently,
-  type TargetRequest,
-  type WriteOutcome,
-} from './bulk.ts';
+import { type BulkTarget, confirmBulk, dryRunBulk, resolveTargets, type TargetRequest, toItem } from './bulk.ts';
 
 export function remove(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
@@ -114,13 +107,14 @@ async function trash(
   targets: readonly BulkTarget[],
   { isRetry = false } = {},
 ): Promise<WriteOutcome[]> {
-  const forget = await createReceiptRemover(context);
-  const outcomes = await runConcurrently(context, targets, async ({ uid }) => {
+  const write = async ({ uid }: StoredItem) => {
     // The response of an earlier attempt might have been lost.
     await assets.delete(uid).catch(isRetry ? ignoreNotFound : undefined);
-    await forget(uid);
     return {};
-  });
+  };
+  const items = targets.map((target) => toItem(assets, target, null));
+  const change = { command: 'rm', summary: 'move to the trash', items };
+  const outcomes = targets.length === 0 ? [] : toOutcomes(await runChange(context, change, { write }));
   const count = outcomes.filter(({ error }) => !error).length;
   if (count > 0)
     context.terminal.info(`${count} moved to the trash; the API cannot restore ${count === 1 ? 'it' : 'them'}`);
@@ -191,25 +185,29 @@ async function deleteEmptied(
   const { assets } = await context.api();
   const { tree } = await fetchFolderTree(context, { isFresh: true });
   const toDelete = new Set(deepestFirst.map(({ folder }) => folder.uid));
-  const outcomes: WriteOutcome[] = [];
-  for (const node of deepestFirst) {
+  const deleteIfEmpty = async (node: FolderNode) => {
     const { folder, path } = node;
-    const [outcome] = await runConcurrently(context, [{ uid: folder.uid, name: path }], async () => {
-      const now = tree.find(folder.uid);
-      if (!now) return { name: path }; // another process has deleted it
-      if (now.path !== path) throw notDeleted(now.path, `it was moved there from ${path} meanwhile`);
-      const hasKeptFolder = now.children.some((child) => !toDelete.has(child.folder.uid));
-      if (hasKeptFolder || itemsOf(await assets.page({ parent: folder.uid }, 1, 0)).length > 0)
-        throw notDeleted(path, 'it contains an asset or a folder that was not deleted');
-      await deleteFolder(context, workspace, node);
-      return { name: path };
+    const now = tree.find(folder.uid);
+    if (!now) return; // another process has deleted it
+    if (now.path !== path) throw notDeleted(now.path, `it was moved there from ${path} meanwhile`);
+    const hasKeptFolder = now.children.some((child) => !toDelete.has(child.folder.uid));
+    if (hasKeptFolder || itemsOf(await assets.page({ parent: folder.uid }, 1, 0)).length > 0)
+      throw notDeleted(path, 'it contains an asset or a folder that was not deleted');
+    await deleteFolder(context, workspace, node);
+  };
+  const items = deepestFirst.map(({ folder: { uid }, path, name, parent }): BulkItem => {
+    const before = { name, parent: parent?.folder.uid ?? null };
+    return { kind: 'folder', uid, name: path, before, after: null };
+  });
+  const write = async ({ seq, uid }: StoredItem) => {
+    await deleteIfEmpty(deepestFirst[seq] as FolderNode).catch((error) => {
+      toDelete.delete(uid); // so the folder above it is not empty
+      throw error;
     });
-    if (!outcome) continue;
-    outcomes.push(outcome);
-    if (!outcome.error) continue;
-    if (endsTheRun(outcome.error)) break;
-    toDelete.delete(folder.uid); // so the folder above it is not empty
-  }
+    return {};
+  };
+  const change = { command: 'rm', summary: 'delete folders', workspace, items };
+  const outcomes = toOutcomes(await runChange(context, change, { write, lanes: 1 }));
   const deleted = outcomes.filter(({ error }) => !error).map(({ uid }) => uid);
   const remaining = await (await context.api()).folders.findRemaining(workspace, deleted);
   return outcomes.map((outcome) => {

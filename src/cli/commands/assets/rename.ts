@@ -1,9 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
+import { asText } from '../../../contract/json-values.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
+import { runSingleChange } from '../../library/bulk-run.ts';
 import {
   assertFolderName,
   assertNoTwin,
@@ -49,5 +51,10 @@ async function runRename(context: Context, { id, name, newest }: RenameRequest):
   const { assets } = await context.api();
   const uid = await resolveAssetUid(context, 'assets', id, { newest });
   if (context.settings.dryRun) return dryRunPlan(context, [assets.updateRequest(uid, { name })]);
-  return assetRecord(context, (await assets.update(uid, { name })).asset);
+  const before = context.isHumanOutput ? assets.valuesOf(await assets.get(uid), ['name']) : null;
+  const oldName = asText(before?.name) ?? null;
+  const item = { kind: 'asset', uid, name: oldName, before, after: { name } } as const;
+  const change = { command: 'rename', summary: `rename to ${name}`, item };
+  const { asset } = await runSingleChange(context, change, () => assets.update(uid, { name }));
+  return assetRecord(context, asset);
 }

@@ -5,7 +5,8 @@ import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { parseTagEdit, runUpdate, tagOption, type UpdateRequest } from './update.ts';
+import { tagOption } from '../tag-option.ts';
+import { parseTagEdit, runUpdate, type UpdateRequest } from './update.ts';
 
 export function tag(command: Command, run: ActionWrapper): void {
   addExamples(

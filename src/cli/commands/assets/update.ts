@@ -1,29 +1,31 @@
-import { type Command, Option } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import { usageError } from '../../../client/errors.ts';
 import { slugsOf } from '../../../contract/asset.ts';
 import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
+import type { SlugEdit } from '../../../contract/slug.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { assetWriter, runChange } from '../../library/bulk-run.ts';
 import { readInputText } from '../../terminal/input.ts';
+import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
+import { assertSlug, tagOption } from '../tag-option.ts';
 import {
   type BulkTarget,
-  bulkResult,
   confirmBulk,
   dryRunBulk,
   fetchRecords,
   resolveTargets,
-  runConcurrently,
+  singleRecord,
   singleTarget,
   type TargetRequest,
+  toItem,
 } from './bulk.ts';
-import { assetRecord } from './columns.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
@@ -56,9 +58,6 @@ function addUpdateOptions(command: Command, collection: Collection) {
     .option('--max-changes <number>', 'maximum number of assets (100)')
     .option(...newestOption);
 }
-
-export const tagOption = <Flags extends string>(flags: Flags, description: string) =>
-  new Option(flags, description).argParser(collect).default([] as string[], '');
 
 type UpdateFlags = FlagsOf<typeof addUpdateOptions>;
 
@@ -112,7 +111,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const { collection, limit, change } = request;
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { [collection]: assets } = await context.api();
-  const targets = change.tags ? await fetchRecords(assets, found) : found;
+  const targets = change.tags || context.isHumanOutput ? await fetchRecords(assets, found) : found;
   const bodyFor = (target: BulkTarget): JsonObject => ({
     ...change.fields,
     ...(change.tags && tagFields(assets, change.tags, target)),
@@ -122,22 +121,28 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const notes = change.tags ? describeLostTags(change.tags, targets) : [];
   if (byFilter) await confirmBulk(context, collection, targets, { action: (what) => `update ${what}`, limit, notes });
   else for (const line of notes) context.terminal.info(line);
-  const unverifiable = new Set<string>();
-  const updateOne = async (target: BulkTarget) => {
-    const updated = await assets.update(target.uid, bodyFor(target));
-    for (const field of updated.unverifiable) unverifiable.add(field);
-    return updated.asset;
-  };
-  const only = singleTarget(context, { targets, byFilter });
-  const single = only && (await updateOne(only));
-  const outcomes = single ? [] : await runConcurrently(context, targets, updateOne);
+  const items = targets.map((target) => toItem(assets, target, bodyFor(target)));
+  const run = { command: request.verb, summary: describeChange(change), items };
+  const results = await runChange(context, run, { write: await assetWriter(context, collection) });
+  const unverifiable = new Set(results.flatMap(({ value }) => value?.unverifiable ?? []));
   if (unverifiable.size > 0) {
     const names = [...unverifiable].map(escapeControls).join(', ');
     context.terminal.warn(`cannot verify the change: the service does not show ${names}`);
   }
-  return single
-    ? assetRecord(context, single)
-    : bulkResult(context, outcomes, { outcome: 'updated', label: 'updated', noun: collection });
+  return singleTarget(context, { targets, byFilter })
+    ? singleRecord(context, results)
+    : bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'updated', noun: collection });
+}
+
+/** Describes a change for the history, such as `set name, add tag sea`. */
+function describeChange({ fields, tags }: AssetChange): string {
+  const edits = !tags
+    ? []
+    : 'set' in tags
+      ? [tags.set.length > 0 ? `set tags ${tags.set.join(' ')}` : 'remove all tags']
+      : [...tags.add.map((slug) => `add tag ${slug}`), ...tags.remove.map((slug) => `remove tag ${slug}`)];
+  const names = Object.keys(fields);
+  return [...(names.length > 0 ? [`set ${names.join(', ')}`] : []), ...edits].join(', ');
 }
 
 /** Change to an asset's tags: a complete new set, or slugs to add and remove. */
@@ -173,15 +178,6 @@ export function parseTagEdit(
   // Tags to remove need not be slugs, because the service already has them.
   for (const slug of add) assertSlug(addFlag, slug);
   return { add: [...add], remove: [...remove] };
-}
-
-function assertSlug(option: string, tag: string): void {
-  if (isSlug(tag)) return;
-  throw usageError(
-    `${option} does not accept '${tag}'`,
-    toSlug(tag) ?? 'a slug, such as summer-2026',
-    'a tag is a slug: letters a to z, digits and hyphens',
-  );
 }
 
 /** Returns the PATCH field for a tag change. @throws MediactlError if it depends on tags that are not shown */

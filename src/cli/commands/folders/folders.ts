@@ -8,6 +8,7 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
+import { runSingleChange } from '../../library/bulk-run.ts';
 import {
   assertFolderName,
   assertMovable,
@@ -155,7 +156,9 @@ async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
     yes: settings.yes,
     instead: `mediactl folders rm ${uidOrPath} --yes`,
   });
-  await deleteFolder(context, workspace, placed);
+  const item = { kind: 'folder', uid, name: placed.path, before: null, after: null } as const;
+  const change = { command: 'folders rm', summary: `delete ${placed.path}`, workspace, item };
+  await runSingleChange(context, change, () => deleteFolder(context, workspace, placed));
   for (const error of (await folders.findRemaining(workspace, [uid])).values()) throw error;
   terminal.info(`deleted ${placed.path}`);
   return record(folderRecord(placed), uid, folderRows);

@@ -49,7 +49,11 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
   const gone = await listPrunable(context, pruning, prunable);
   const { transport, assets } = await context.api();
   if (!transport.connection.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
-  const { requests, hours, limit } = estimateCost(plan, transport.connection.rateLimit, context.clock.now());
+  const { requests, hours, limit } = estimateCost(
+    plan.comparisons + plan.requests,
+    transport.connection.rateLimit,
+    context.clock.now(),
+  );
   const record: PlanRecord = {
     skipped: toCount(plan.skipped),
     same_name_and_size: toCount(plan.same_name_and_size),

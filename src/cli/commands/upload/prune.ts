@@ -201,10 +201,9 @@ export async function pruneMissing(
   const count = inside.length;
   const gone = inside.map(({ assetUid, path }) => ({ assetUid, label: path }));
   const what = `move ${pluralize(count, 'asset')} of ${top} to the trash`;
-  const question = { limit, doubt: prunable.safetyError, what };
+  const question = { command: 'sync --prune', limit, doubt: prunable.safetyError, what };
   let moved = 0;
-  const { failures, stop } = await trashAssets(context, gone, question, async ({ assetUid }) => {
-    await receipts.forgetAsset(assetUid);
+  const { failures, stop } = await trashAssets(context, gone, question, async () => {
     moved++;
   }).catch((error) => {
     if (asMediactlError(error).explanation.code !== 'declined') throw error;

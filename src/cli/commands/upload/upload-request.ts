@@ -5,6 +5,7 @@ import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
+import { hasPlaceholders } from '../../../client/upload/sources/upload-candidate.ts';
 import { maxChunkSize } from '../../../contract/tus.ts';
 import { collect, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -22,6 +23,7 @@ import {
 } from '../../uploading/upload-options.ts';
 import { parseWriteLimit, type WriteLimit } from '../confirm-many.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
+import { assertSlug, tagOption } from '../tag-option.ts';
 
 export const addUploadOptions = (command: Command) => addTransferOptions(addRunOptions(addFileOptions(command)));
 
@@ -45,8 +47,9 @@ const addFileOptions = (command: Command) =>
     .option('--files-from <file>', 'read paths from a file, one per line; - for stdin')
     .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
     .option('--stdin-size <size>', 'length of stdin, which is then sent without a copy on disk')
-    .option('--name <name>', 'name of the asset (one file only)')
-    .option('--description <text>', 'description of the asset')
+    .option('--name <name>', 'name of the asset; for several files with {stem}, {date} or {parent}')
+    .option('--description <text>', 'description of each asset')
+    .addOption(tagOption('--tag <slug>', 'tag of each asset; can be repeated'))
     .option('--content-type <type>', 'media type (default: by file name)')
     .optionsGroup('Destination')
     .option('--folder <folder>', 'folder, by path or uid; the same as a last argument')
@@ -151,7 +154,9 @@ export async function parseUploadRequest(
       '--prune needs confirmation, and cannot prompt: this is not an interactive terminal',
       'run the same command with --yes',
     );
-  const { name, description, contentType } = flags;
+  const { name, description, contentType, tag: tags } = flags;
+  for (const tag of tags) assertSlug('--tag', tag);
+  const isTemplate = name !== undefined && hasPlaceholders(name);
   const options = parseUploadOptions(context, {
     ...flags,
     duplicates: sync ? 'upload' : flags.duplicates,
@@ -168,7 +173,7 @@ export async function parseUploadRequest(
     pruneLimit: flags.prune ? parseWriteLimit('--max-delete', flags.maxDelete) : undefined,
     options: {
       ...options,
-      about: { name, description, contentType },
+      about: { name: isTemplate ? undefined : name, description, contentType },
       timeoutMs: parseWaitTimeout(flags.wait, flags.timeout),
       transfers: parseOptionalCount('--transfers', flags.transfers, 1) ?? defaultTransfers,
     },
@@ -181,7 +186,9 @@ export async function parseUploadRequest(
       manifest: flags.manifest,
       resultsFile: flags.results,
       roots: queue ? [] : flags.root,
-      name,
+      name: isTemplate ? undefined : name,
+      nameTemplate: isTemplate ? name : undefined,
+      tags,
       chunkBytes: options.chunkBytes,
       shard: parseShard(flags.shard),
       sizeBytes: flags.stdinSize === undefined ? undefined : parseSize('--stdin-size', flags.stdinSize),

@@ -59,10 +59,15 @@ export async function runCleanup(context: Context, { trash, limit }: CleanupRequ
     const unused = orphans.filter(({ protected_until }) => protected_until === null);
     const assets = unused.map((row) => ({ assetUid: row.asset_uid, label: row.asset_name, row }));
     const service = api.transport.baseUrl.origin;
-    ({ failures } = await trashAssets(context, assets, { limit }, async ({ assetUid, row }) => {
-      await receipts.forgetOrphan(service, { assetUid, path: row.path, at: row.created_at });
-      row.deleted = true;
-    }));
+    ({ failures } = await trashAssets(
+      context,
+      assets,
+      { command: 'uploads cleanup', limit },
+      async ({ assetUid, row }) => {
+        await receipts.forgetOrphan(service, { assetUid, path: row.path, at: row.created_at });
+        row.deleted = true;
+      },
+    ));
   }
   const problem = `${failures.length} of ${orphans.length} assets were not moved to the trash`;
   return {

@@ -1,14 +1,14 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
+import { readTable, type TableRow } from '../../../client/table/read-table.ts';
 import type { Receipt } from '../../../client/upload/store/receipts.ts';
-import { isJsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Column, type ListResult, noResult, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import { readInputText } from '../../terminal/input.ts';
+import { readInput } from '../../terminal/input.ts';
 import { sizeText, timeText } from '../../uploading/upload-record.ts';
 
 /** Finished upload, as printed by `uploads export` and `uploads ls --finished`, and read by `uploads import`. */
@@ -104,9 +104,11 @@ export type ImportRequest = { receipts: Receipt[] };
 
 /** @param file path, or `-` for stdin @throws MediactlError `usage` (exit 2) with the number of a wrong line */
 export async function parseImportRequest({ terminal }: Context, file: string): Promise<ImportRequest> {
-  const lines = (await readInputText(terminal, file)).split('\n');
-  const parse = (line: string, at: number) => (line.trim() === '' ? [] : [parseImportedReceipt(line, at + 1)]);
-  return { receipts: lines.flatMap(parse) };
+  const receipts: Receipt[] = [];
+  const { columns, rows } = await readTable(await readInput(terminal, file), file === '-' ? 'stdin' : file);
+  if (columns?.length) throw importLineError(1, 'it is not a JSON object');
+  for await (const row of rows) receipts.push(parseImportedReceipt(row));
+  return { receipts };
 }
 
 export async function runImport(context: Context, { receipts }: ImportRequest): Promise<Result> {
@@ -140,11 +142,9 @@ const fieldChecks: Record<Exclude<keyof FinishedUpload, 'reason'>, (value: unkno
 };
 
 /** @throws MediactlError `usage` (exit 2) with the line number; nothing is imported */
-function parseImportedReceipt(line: string, at: number): Receipt {
-  const value = parseJsonOrUndefined(line);
-  if (!isJsonObject(value)) throw importLineError(at, 'it is not a JSON object');
+function parseImportedReceipt({ line, cells: value }: TableRow): Receipt {
   for (const [name, isValid] of Object.entries(fieldChecks))
-    if (!isValid(value[name])) throw importLineError(at, `its ${name} is invalid`);
+    if (!isValid(value[name])) throw importLineError(line, `its ${name} is invalid`);
   const done = value as FinishedUpload;
   return {
     service: done.base_url,

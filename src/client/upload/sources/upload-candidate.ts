@@ -54,6 +54,25 @@ export type UserMetadata = {
   tags?: readonly string[] | undefined;
 };
 
+const placeholder = /\{(stem|date|parent)\}/g;
+
+export const hasPlaceholders = (name: string) => name.search(placeholder) >= 0;
+
+/**
+ * Expands the placeholders of a name: `{stem}` is the file name without its extension, `{date}` the local day of its
+ * last change (YYYY-MM-DD), `{parent}` the directory that it is in. One that a file does not have is empty.
+ */
+export function expandName(template: string, { path, sourceId, filename, mtimeNs }: UploadCandidate): string {
+  const parts = (sourceId ?? path).replace(/[?#].*$/, '').split(/[\\/:]/);
+  const changedAt = mtimeNs === undefined ? undefined : new Date(Number(BigInt(mtimeNs) / 1_000_000n));
+  const values: Record<string, string> = {
+    stem: (filename ?? parts.at(-1) ?? '').replace(/(?<=.)\.[^.]*$/, ''),
+    date: changedAt?.toLocaleDateString('sv-SE') ?? '',
+    parent: parts.at(-2) ?? '',
+  };
+  return template.replace(placeholder, (_, name: string) => values[name] as string);
+}
+
 /** Returns a function that derives a media type from a path; undefined if its extension has none. */
 export async function loadContentTypes() {
   const { default: mime } = await import('mime/lite');

@@ -1,4 +1,4 @@
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 /** SQL condition for unfinished uploads, spelled as in the index, so that SQLite uses it. */
 export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
@@ -18,6 +18,8 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  *
  * `listed_assets` caches the assets of target folders, so that a later comparison of local files with a folder lists
  * only the assets created `since` the last one (`listings`). `blake3` is that of a download (`check --download`).
+ *
+ * `bulk_runs` and `bulk_items` are the history of changes to the library (`bulk/run-store.ts`).
  */
 export const tables = {
   uploads: `seq INTEGER PRIMARY KEY, id TEXT, state TEXT NOT NULL,
@@ -32,6 +34,11 @@ export const tables = {
     PRIMARY KEY (service, workspace, folder)`,
   listed_assets: `service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, asset TEXT NOT NULL,
     name TEXT NOT NULL, size INTEGER, blake3 TEXT, PRIMARY KEY (service, workspace, folder, asset)`,
+  bulk_runs: `seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, summary TEXT NOT NULL,
+    service TEXT NOT NULL, workspace TEXT, profile TEXT, request_count INTEGER NOT NULL, started_at TEXT NOT NULL,
+    state TEXT NOT NULL, undo_of TEXT, source TEXT`,
+  bulk_items: `run TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, uid TEXT NOT NULL, name TEXT,
+    old_values TEXT, new_values TEXT, local_path TEXT, state TEXT NOT NULL, error TEXT, PRIMARY KEY (run, seq)`,
 };
 
 const createIndexes = `
@@ -42,6 +49,7 @@ CREATE INDEX replaced ON uploads (service, workspace, path) WHERE state = 'repla
 CREATE INDEX by_content ON uploads (workspace, size, blake3) WHERE state = 'done';
 CREATE INDEX by_asset ON uploads (asset) WHERE asset IS NOT NULL;
 CREATE INDEX listed_by_asset ON listed_assets (asset);
+CREATE INDEX bulk_by_uid ON bulk_items (uid);
 `;
 
 /** SQL that creates the tables in an empty database. */

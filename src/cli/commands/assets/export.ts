@@ -1,0 +1,129 @@
+import type { Command } from '@commander-js/extra-typings';
+import {
+  createFolderPaths,
+  editableColumns,
+  sheetColumns,
+  sheetRow,
+  sheetValuesOf,
+} from '../../../client/bulk/sheet.ts';
+import { usageError } from '../../../client/errors.ts';
+import { listFolders } from '../../../client/library/filter-checks.ts';
+import { createTableEncoder, type TableFormat, tableFormatOf } from '../../../client/table/format-table.ts';
+import { parentOf } from '../../../contract/asset.ts';
+import { formatCount, pluralize } from '../../../contract/figures.ts';
+import { quoteForShell } from '../../../contract/sanitize.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { noticeFolderCount } from '../../library/asset-paths.ts';
+import { fetchFolderTree } from '../../library/folders.ts';
+import { noResult, type Result } from '../../output/result.ts';
+import { sortOption, withFilters } from '../filters.ts';
+import { findListing, type ListRequest, parseListRequest, wordsArgument } from './list.ts';
+import { writeOutput } from './output-file.ts';
+
+export function exportAssets(command: Command, run: ActionWrapper): void {
+  addExamples(
+    command,
+    'mediactl export -o library.csv',
+    'mediactl export /Campaigns -r -o campaigns.csv',
+    'mediactl export --tag draft --created-after 30d -o drafts.csv',
+  );
+  addExportOptions(command).action(
+    run(async (context, words, flags) => runExport(context, await parseExportRequest(context, words, flags))),
+  );
+}
+
+function addExportOptions(command: Command) {
+  const described = command
+    .description(
+      'Writes a table of assets, to edit in a spreadsheet program and bring back with apply. Without filters, it has all assets.',
+    )
+    .addArgument(wordsArgument());
+  return withFilters(described, 'assets')
+    .addOption(sortOption)
+    .option('-r, --recursive', 'include the folders below the folder')
+    .option('-o, --output <file>', 'file to write: .csv, .tsv or .jsonl (default: CSV to stdout)');
+}
+
+type ExportRequest = { list: ListRequest; output: string | undefined; format: TableFormat };
+
+/** @throws MediactlError `usage` (exit 2) if options conflict or the file has another extension */
+async function parseExportRequest(
+  context: Context,
+  words: readonly string[],
+  { output, ...flags }: FlagsOf<typeof addExportOptions>,
+): Promise<ExportRequest> {
+  const { format } = context.settings.outputOptions;
+  const path = output === '-' ? undefined : output;
+  if (path !== undefined && !/\.(csv|tsv|jsonl)$/i.test(path))
+    throw usageError(`--output does not accept '${path}'`, 'use a name that ends with .csv, .tsv or .jsonl');
+  if (path === undefined && format === 'json')
+    throw usageError('export writes a table, not a JSON array', 'use --jsonl, or -o FILE.csv');
+  const printed = format === 'tsv' || format === 'jsonl' ? format : 'csv';
+  const list = await parseListRequest(context, { collection: 'assets', words }, { ...flags, all: true });
+  // New assets come last, so that the pages do not shift while they are read.
+  const ordering = list.filters.ordering ?? 'created_at';
+  return {
+    list: { ...list, filters: { ...list.filters, ordering } },
+    output: path,
+    format: path === undefined ? printed : tableFormatOf(path),
+  };
+}
+
+async function runExport(context: Context, { list, output, format }: ExportRequest): Promise<Result> {
+  if (output === undefined) {
+    await writeRows(context, list, format, (text) => context.terminal.write(text));
+    return noResult;
+  }
+  if (context.isDryRun(`write a table of assets to ${output}`)) return noResult;
+  const count = await writeOutput(context, { path: output, option: '-o' }, (file) =>
+    writeRows(context, list, format, (text) => file.write(Buffer.from(text))),
+  );
+  context.terminal.info(
+    `exported ${pluralize(count, 'asset').replace(/^\d+/, formatCount(count))}; edit ${editableColumns.join(', ')}, then: mediactl apply ${quoteForShell(output)}`,
+  );
+  return noResult;
+}
+
+/** Writes the table, page by page. @returns number of assets */
+async function writeRows(
+  context: Context,
+  list: ListRequest,
+  format: TableFormat,
+  write: (text: string) => Promise<unknown>,
+): Promise<number> {
+  const encoder = createTableEncoder(format, sheetColumns, editableColumns);
+  const paths = createFolderPaths((await fetchFolderTree(context)).tree);
+  const folderOf = createFolderLookup(context);
+  const { pages } = await findListing(context, list);
+  let count = 0;
+  await write(await encoder.head());
+  for await (const page of pages) {
+    const rows: ReturnType<typeof sheetRow>[] = [];
+    for (const asset of page) rows.push(sheetRow(asset, sheetValuesOf(asset, paths, await folderOf(asset))));
+    count += page.length;
+    if (rows.length > 0) await write(await encoder.rows(rows));
+  }
+  return count;
+}
+
+/** Returns a function that finds the folder of an asset. If the list does not show it, lists each folder once. */
+function createFolderLookup(context: Context): (asset: Asset) => Promise<string | null | undefined> {
+  let listed: Promise<Map<string, string | null>> | undefined;
+  const listAll = async () => {
+    const { tree } = await fetchFolderTree(context);
+    const parents = ['root', ...tree.all.map(({ folder }) => folder.uid)];
+    noticeFolderCount(context, parents.length);
+    const folders = new Map<string, string | null>();
+    for await (const { parent, page } of listFolders((await context.api()).assets, parents))
+      for (const { uid } of page) folders.set(uid, parent === 'root' ? null : parent);
+    return folders;
+  };
+  return async (asset) => {
+    const shown = parentOf(asset);
+    if (shown !== undefined) return shown;
+    listed ??= listAll();
+    return (await listed).get(asset.uid);
+  };
+}

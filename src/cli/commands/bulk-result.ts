@@ -1,0 +1,48 @@
+import type { Written } from '../../client/bulk/carry-out.ts';
+import type { StoredItem } from '../../client/bulk/run-store.ts';
+import { asMediactlError, type MediactlError, partialFailure } from '../../client/errors.ts';
+import type { ItemResult } from '../../client/run-each.ts';
+import { asText } from '../../contract/json-values.ts';
+import { displayText, escapeControls } from '../../contract/sanitize.ts';
+import type { Context } from '../context.ts';
+import { type Column, listBy } from '../output/result.ts';
+import type { OutputRecord } from '../reference/schemas.ts';
+
+export type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
+
+/** Returns the outcomes of a run, with the names after the change. */
+export const toOutcomes = (results: readonly ItemResult<StoredItem, Written>[]): WriteOutcome[] =>
+  results.map(({ item: { uid, name }, value, error }) => ({ uid, name: asText(value?.asset?.name) ?? name, error }));
+
+type ChangeRecord = OutputRecord<'changes'>;
+
+/**
+ * Returns a result with one row per target, and an error that lists the failed targets, if any.
+ *
+ * @param label text for the outcome of a target that did not fail
+ */
+export function bulkResult(
+  context: Context,
+  outcomes: readonly WriteOutcome[],
+  { outcome, label, noun }: { outcome: ChangeRecord['outcome']; label: string; noun: string },
+) {
+  const records = outcomes.map(({ uid, name, error }): ChangeRecord => {
+    const record = context.terminal.redactor.errorRecord(error);
+    return { uid, name, outcome: error ? 'failed' : outcome, error: record };
+  });
+  const columns: Column<ChangeRecord>[] = [
+    { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
+    { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
+    { header: 'RESULT', value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : label) },
+  ];
+  const result = listBy(({ uid, error }) => (error ? '' : uid), records, columns, `no ${noun}`);
+  return { result, failure: failureOf(context, outcomes, noun) };
+}
+
+export function failureOf({ signal }: Context, outcomes: readonly WriteOutcome[], noun: string) {
+  const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.withSubject(uid)] : []));
+  if (failures.length === 0) return undefined;
+  if (signal.aborted) return asMediactlError(signal.reason);
+  if (outcomes.length === 1) return outcomes[0]?.error;
+  return partialFailure(`${failures.length} of ${outcomes.length} ${noun} failed`, failures);
+}

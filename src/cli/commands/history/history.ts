@@ -1,0 +1,149 @@
+import type { CountedRun, RunState, StoredItem } from '../../../client/bulk/run-store.ts';
+import { createCheckedWriter } from '../../../client/bulk/undo.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
+import type { JsonObject } from '../../../contract/json-values.ts';
+import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
+import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { carryOutRun, folderAccess } from '../../library/bulk-run.ts';
+import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
+import { bulkResult, toOutcomes } from '../bulk-result.ts';
+
+type RunRecord = OutputRecord<'history'>;
+type ItemRecord = OutputRecord<'history-items'>;
+
+const actions = ['resume', 'pause', 'cancel'] as const;
+type Action = (typeof actions)[number];
+
+export const history: CommandDefinition = (command, run) => {
+  addExamples(command, 'mediactl history', 'mediactl history 3f2a9c1d', 'mediactl history 3f2a9c1d --resume');
+  command
+    .description(
+      'Lists the changes that this machine made to the library in the last 90 days, or the items of one of them. A change that was interrupted or paused can be resumed; undo takes one back.',
+    )
+    .argument('[run]', 'id of a change, or its first digits')
+    .option('--resume', 'carry out the items that are left, unless others have changed them')
+    .option('--pause', 'stop a change that another process carries out')
+    .option('--cancel', 'stop a change, and never carry out the items that are left')
+    .action(run((context, id, flags) => runHistory(context, id, parseAction(id, flags))));
+};
+
+function parseAction(id: string | undefined, flags: { [Name in Action]?: true | undefined }): Action | undefined {
+  const [action, other] = actions.filter((each) => flags[each]);
+  if (other) throw usageError(`--${action} and --${other} cannot be used together`, 'use one of them');
+  if (action && id === undefined) throw usageError(`--${action} needs a run`, 'mediactl history lists the runs');
+  return action;
+}
+
+async function runHistory(
+  context: Context,
+  id: string | undefined,
+  action: Action | undefined,
+): Promise<CommandOutcome> {
+  const store = await context.runStoreIfAny();
+  if (id === undefined)
+    return listBy(({ run_id }) => run_id, (await store?.list())?.map(toRunRecord) ?? [], runColumns, 'no changes');
+  const run = await findRun(context, id);
+  if (action === undefined) return itemList((await store?.items(run.id)) ?? []);
+  if (run.state === 'finished' || run.state === 'cancelled')
+    throw new MediactlError(`run ${run.id} is ${run.state}`, { code: 'usage', hint: `mediactl history ${run.id}` });
+  return action === 'resume' ? resume(context, run) : stop(context, run, action === 'pause' ? 'paused' : 'cancelled');
+}
+
+/** Finds a run by its id or the beginning of it. @throws MediactlError `not_found` (exit 3) */
+export async function findRun(context: Context, id: string): Promise<CountedRun> {
+  const store = (await context.runStoreIfAny()) ?? (await context.memoryRunStore());
+  return store.find(id);
+}
+
+async function stop(context: Context, run: CountedRun, state: RunState): Promise<Result> {
+  if (context.isDryRun(`set run ${run.id} to ${state}`)) return noResult;
+  await (await context.runStore()).setState(run.id, state);
+  context.terminal.info(`run ${run.id} is ${state}`);
+  return noResult;
+}
+
+async function resume(context: Context, run: CountedRun): Promise<CommandOutcome> {
+  await assertSameService(context, run);
+  if (context.isDryRun(`carry out ${run.pending} items of run ${run.id}`)) return noResult;
+  const store = await context.runStore();
+  const items = (await store.items(run.id)).filter(({ state }) => state === 'pending');
+  const write = createCheckedWriter(await context.api(), folderAccess(context));
+  const results = await carryOutRun(context, store, { run, items }, { write });
+  return bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'done', noun: 'items' });
+}
+
+/** @throws MediactlError `usage` (exit 2) if a run has changed another service or workspace than the one in use */
+export async function assertSameService(context: Context, { id, service, profile }: CountedRun): Promise<void> {
+  const { origin } = (await context.account()).baseUrl;
+  if (origin === service) return;
+  const hint = profile ? `--profile ${profile}` : 'use the profile of that service';
+  throw usageError(`run ${id} changed ${service}, and this account is at ${origin}`, hint);
+}
+
+const toRunRecord = (run: CountedRun): RunRecord => ({
+  run_id: run.id,
+  command: run.command,
+  summary: run.summary,
+  base_url: run.service,
+  workspace_uid: run.workspace,
+  profile: run.profile,
+  state: run.state === 'running' && !run.isRunning ? 'interrupted' : run.state,
+  item_count: run.pending + run.done + run.failed + run.conflict,
+  done_count: run.done,
+  failed_count: run.failed,
+  conflict_count: run.conflict,
+  request_count: run.requestCount,
+  started_at: run.startedAt,
+  undo_of: run.undoOf,
+  undone_by: run.undoneBy,
+});
+
+const runColumns: Column<RunRecord>[] = [
+  { header: 'RUN', value: ({ run_id }) => run_id, noTruncate: true },
+  {
+    header: 'STARTED',
+    value: ({ started_at }, { isTerminal, now }) => (isTerminal ? relativeTime(started_at, now) : started_at),
+    noTruncate: true,
+  },
+  { header: 'COMMAND', value: ({ command }) => command, noTruncate: true },
+  { header: 'CHANGE', value: ({ summary }) => escapeControls(summary), minWidth: 12 },
+  { header: 'DONE', value: ({ done_count, item_count }) => `${done_count} of ${item_count}`, noTruncate: true },
+  {
+    header: 'STATE',
+    value: ({ state, undone_by }, { isTerminal }) => (isTerminal && undone_by ? 'undone' : state),
+    noTruncate: true,
+  },
+  { header: 'PROFILE', value: ({ profile }) => displayText(profile), dropPriority: 1 },
+];
+
+const itemList = (items: readonly StoredItem[]): Result =>
+  listBy(
+    ({ uid }) => uid,
+    items.map(({ uid, kind, name, before, after, state, error, localPath = null }): ItemRecord => {
+      return { uid, kind, name, before, after, outcome: state, reason: error, local_path: localPath };
+    }),
+    itemColumns,
+    'no items',
+  );
+
+const itemColumns: Column<ItemRecord>[] = [
+  { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
+  { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true, minWidth: 12 },
+  { header: 'CHANGE', value: describeItem, minWidth: 12 },
+  {
+    header: 'RESULT',
+    value: ({ outcome, reason }, { isTerminal }) =>
+      isTerminal && reason ? `${outcome}: ${escapeControls(reason)}` : outcome,
+  },
+];
+
+function describeItem({ before, after, local_path }: ItemRecord): string {
+  if (after === null) return local_path ? `deleted; uploaded from ${escapeControls(local_path)}` : 'deleted';
+  const text = (values: JsonObject | null, field: string) =>
+    values && field in values ? displayText(values[field]) || '(none)' : 'unknown';
+  return Object.keys(after)
+    .map((field) => `${escapeControls(field)}: ${text(before, field)} → ${text(after, field)}`)
+    .join('; ');
+}

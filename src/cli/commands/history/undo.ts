@@ -1,0 +1,92 @@
+import type { CountedRun } from '../../../client/bulk/run-store.ts';
+import { type Leftover, planUndo, type UndoPlan } from '../../../client/bulk/undo.ts';
+import { MediactlError } from '../../../client/errors.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { assetWriter, folderAccess, runChange } from '../../library/bulk-run.ts';
+import { invalidateFolders } from '../../library/library.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
+import { truncateLines } from '../confirm-many.ts';
+import { assertSameService, findRun } from './history.ts';
+
+export const undo: CommandDefinition = (command, run) => {
+  addExamples(command, 'mediactl undo --dry-run', 'mediactl undo', 'mediactl undo 3f2a9c1d --yes');
+  command
+    .description(
+      'Takes back a change: writes the old values where the library still has those that the change wrote. Shows what others have changed meanwhile, and what the API cannot take back, such as a move to the trash.',
+    )
+    .argument('[run]', 'id of a change, or its first digits (default: the last one); see mediactl history')
+    .action(run(runUndo));
+};
+
+async function runUndo(context: Context, id: string | undefined): Promise<CommandOutcome> {
+  const { terminal, settings, signal } = context;
+  const run = id === undefined ? await findLast(context) : await findRun(context, id);
+  await assertSameService(context, run);
+  if (run.isRunning) throw new MediactlError(`run ${run.id} is being carried out`, { code: 'locked' });
+  const store = await context.runStore();
+  const api = await context.api();
+  const plan = await planUndo(api, folderAccess(context), await store.items(run.id), signal);
+  const what = `undo ${run.id}: ${run.summary}`;
+  terminal.info(`${escapeControls(what)}; ${describePlan(plan)}`);
+  const { items } = plan;
+  const leftovers = [...plan.conflicts, ...plan.lost].map(toOutcome);
+  if (settings.dryRun || items.length === 0) return undoResult(context, settings.dryRun ? [] : leftovers, plan);
+  const lines = items.map(({ uid, name }) => `  ${uid}  ${displayText(name)}`);
+  if (terminal.isInteractive && !settings.yes) terminal.emit(truncateLines(lines, lines.length).join('\n'));
+  const question = `Write the old values of ${pluralize(items.length, 'item')}?`;
+  await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
+  const workspace = run.workspace ?? undefined;
+  const change = { command: 'undo', summary: what, undoOf: run.id, items, ...(workspace && { workspace }) };
+  const results = await runChange(context, change, {
+    write: await assetWriter(context),
+    lanes: hasFolders(plan) ? 1 : 4,
+  });
+  if (hasFolders(plan)) await invalidateFolders(context);
+  if (run.state !== 'finished') await store.setState(run.id, 'cancelled'); // what is left of it must not be resumed
+  return undoResult(context, [...toOutcomes(results), ...leftovers], plan);
+}
+
+/** Folders are changed one after the other, since one may be inside another. */
+const hasFolders = ({ items }: UndoPlan) => items.some(({ kind }) => kind === 'folder');
+
+/** Returns the last change that was neither undone nor an undo. @throws MediactlError `not_found` (exit 3) */
+async function findLast(context: Context): Promise<CountedRun> {
+  const { origin } = (await context.account()).baseUrl;
+  const runs = (await (await context.runStoreIfAny())?.list()) ?? [];
+  const last = runs.find(({ service, undoOf, undoneBy }) => service === origin && undoOf === null && undoneBy === null);
+  if (last) return last;
+  const hint = context.settings.history ? 'mediactl history lists all changes' : 'the setting history is off';
+  throw new MediactlError('there is no change to undo', { code: 'not_found', hint });
+}
+
+const describePlan = ({ items, conflicts, lost }: UndoPlan) =>
+  [
+    items.length > 0 ? `${pluralize(items.length, 'item')} to write` : 'nothing to write',
+    ...(conflicts.length > 0 ? [`${conflicts.length} changed meanwhile`] : []),
+    ...(lost.length > 0 ? [`${lost.length} that cannot be taken back`] : []),
+  ].join('; ');
+
+const toOutcome = ({ item, reason }: Leftover): WriteOutcome => ({
+  uid: item.uid,
+  name: item.name,
+  error: new MediactlError(`not taken back: ${reason}`, { code: 'cannot_undo' }),
+});
+
+function undoResult(
+  context: Context,
+  outcomes: readonly WriteOutcome[],
+  { items, conflicts, lost }: UndoPlan,
+): CommandOutcome {
+  if (!context.settings.dryRun)
+    return bulkResult(context, outcomes, { outcome: 'updated', label: 'old value written', noun: 'items' });
+  const planned = [
+    ...items.map(({ uid, name }) => ({ uid, name, error: undefined })),
+    ...[...conflicts, ...lost].map(toOutcome),
+  ];
+  const { result } = bulkResult(context, planned, { outcome: 'updated', label: 'to write', noun: 'items' });
+  return result;
+}

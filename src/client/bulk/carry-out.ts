@@ -1,0 +1,77 @@
+import type { Asset } from '../../contract/types.ts';
+import type { Api } from '../api/api.ts';
+import type { FolderChange } from '../api/folders.ts';
+import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
+import { type ItemResult, runEach } from '../run-each.ts';
+import type { BulkItem, BulkRun, RunStore, StoredItem } from './run-store.ts';
+
+/** Result of the write of an item: the asset afterwards, and fields that the service does not show. */
+export type Written = { asset?: Asset | undefined; unverifiable?: readonly string[] };
+
+export type CarryOutOptions = { signal: AbortSignal; lanes?: number | undefined };
+
+/**
+ * Carries out the pending items of a run, several at a time, and records the outcome of each. Stops before the next
+ * item if any process pauses or cancels the run. An item whose outcome is unknown stays pending.
+ *
+ * @returns one result per item that was pending
+ * @throws MediactlError `locked` (exit 6) if another process carries it out; `state_…` (exit 14)
+ */
+export async function carryOut<T>(
+  store: RunStore,
+  { id }: BulkRun,
+  items: readonly StoredItem[],
+  write: (item: StoredItem) => Promise<T>,
+  options: CarryOutOptions,
+): Promise<ItemResult<StoredItem, T>[]> {
+  const release = await store.lock(id);
+  try {
+    await store.setState(id, 'running');
+    const results = await runEach(
+      items.filter(({ state }) => state === 'pending'),
+      async (item) => {
+        const state = await store.stateOf(id);
+        if (state !== 'running') throw stopped(id, state);
+        try {
+          const written = await write(item);
+          await store.setItemState(id, item, 'done');
+          return written;
+        } catch (thrown) {
+          const error = asMediactlError(thrown);
+          if (!endsTheRun(error))
+            await store.setItemState(id, item, isConflict(error) ? 'conflict' : 'failed', error.message);
+          throw error;
+        }
+      },
+      options,
+    );
+    // Items after an error that ends the run were not attempted, and have that error, too.
+    if (!results.some(({ error }) => error && endsTheRun(error))) await store.setState(id, 'finished');
+    return results;
+  } finally {
+    await release();
+  }
+}
+
+const stopped = (id: string, state = 'deleted') =>
+  new MediactlError(`run ${id} was ${state}`, { code: 'run_stopped', endsRun: true });
+
+const isConflict = ({ explanation }: MediactlError) => explanation.code === 'changed_meanwhile';
+
+/** Writes an item, whatever its present state. */
+export async function writeItem(
+  api: Pick<Api, 'assets' | 'folders'>,
+  workspace: () => Promise<string>,
+  item: BulkItem,
+): Promise<Written> {
+  const { kind, uid, name, before, after } = item;
+  if (kind === 'asset') {
+    if (after) return api.assets.write({ uid, name, ...before }, after);
+    await api.assets.delete(uid);
+    return {};
+  }
+  const place = await workspace();
+  if (after) await api.folders.change(place, uid, await api.folders.tree(place), after as FolderChange);
+  else await api.folders.delete(place, uid);
+  return {};
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../contract/clock.ts';
+import { asObject, type JsonObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { MediactlError, usageError } from '../errors.ts';
+import type { StateDatabase } from '../upload/store/state-database.ts';
+
+/** A change of one asset or folder. */
+export type BulkItem = {
+  kind: 'asset' | 'folder';
+  uid: string;
+  /** Name of an asset, or path of a folder, before the change; null if it was not read. */
+  name: string | null;
+  /** Fields before the change, as a PATCH would set them; null if they were not read. */
+  before: JsonObject | null;
+  /** Fields after the change; null if it is deleted. */
+  after: JsonObject | null;
+  /** Local file that a deleted asset was uploaded from, if this machine did so. */
+  localPath?: string | null | undefined;
+};
+
+/** A `pending` item was not written, or its outcome is unknown because the process was killed. */
+export type ItemState = 'pending' | 'done' | 'failed' | 'conflict';
+
+export type StoredItem = BulkItem & { seq: number; state: ItemState; error: string | null };
+
+/** A `running` run whose lock is free was interrupted. */
+export type RunState = 'running' | 'paused' | 'cancelled' | 'finished';
+
+/** What a run changes, and where. */
+export type RunPlan = {
+  command: string;
+  /** Describes the change, such as `add tag sea`. */
+  summary: string;
+  /** Origin of the service. */
+  service: string;
+  workspace: string | null;
+  profile: string | null;
+  /** Number of requests that the run needs, without retries. */
+  requestCount: number;
+  /** Id of the run that this one undoes. */
+  undoOf?: string | null;
+  /** Path of the table that was applied. */
+  source?: string | null;
+};
+
+export type BulkRun = Required<RunPlan> & { id: string; startedAt: string; state: RunState };
+
+/** A run with the number of its items by state. */
+export type CountedRun = BulkRun & { [State in ItemState]: number } & {
+  isRunning: boolean;
+  /** Id of the finished run that has undone this one; null if there is none. */
+  undoneBy: string | null;
+};
+
+const keptMs = 90 * 86_400_000;
+
+const runColumns = `id, command, summary, service, workspace, profile, request_count AS requestCount,
+  started_at AS startedAt, state, undo_of AS undoOf, source`;
+
+type ItemRow = Omit<StoredItem, 'before' | 'after'> & { before: string | null; after: string | null };
+
+const itemColumns = `seq, kind, uid, name, old_values AS "before", new_values AS "after", local_path AS localPath,
+  state, error`;
+
+/** Runs of the last 90 days: changes to the library, with the old and the new value of each item. */
+export class RunStore {
+  readonly #database: StateDatabase;
+  readonly #clock: Clock;
+
+  constructor(database: StateDatabase, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /** False if the runs end with this process. */
+  get isPersistent(): boolean {
+    return !this.#database.isInMemory;
+  }
+
+  /** Saves a run and its items before the first of them is written, durably. Deletes runs of more than 90 days. */
+  async create(plan: RunPlan, items: readonly BulkItem[]): Promise<{ run: BulkRun; items: StoredItem[] }> {
+    const database = this.#database;
+    const now = this.#clock.now();
+    const run: BulkRun = {
+      ...{ undoOf: null, source: null, ...plan, id: randomUUID().slice(0, 8) },
+      ...{ startedAt: new Date(now).toISOString(), state: 'running' },
+    };
+    const stored = items.map((item, seq): StoredItem => ({ ...item, seq, state: 'pending', error: null }));
+    const json = (value: JsonObject | null) => value && JSON.stringify(value);
+    const { command, summary, service, workspace, profile, requestCount, startedAt, undoOf, source } = run;
+    await database.change(() => {
+      const expired = new Date(now - keptMs).toISOString();
+      database.run('DELETE FROM bulk_items WHERE run IN (SELECT id FROM bulk_runs WHERE started_at < ?)', expired);
+      database.run('DELETE FROM bulk_runs WHERE started_at < ?', expired);
+      const insert = `INSERT INTO bulk_runs (id, command, summary, service, workspace, profile, request_count,
+        started_at, state, undo_of, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+      database.run(
+        insert,
+        ...[run.id, command, summary, service, workspace, profile, requestCount, startedAt, run.state, undoOf, source],
+      );
+      for (const { seq, kind, uid, name, before, after, localPath = null, state } of stored)
+        database.run(
+          'INSERT INTO bulk_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)',
+          ...[run.id, seq, kind, uid, name, json(before), json(after), localPath, state],
+        );
+    }, true);
+    return { run, items: stored };
+  }
+
+  /** Returns the runs, newest first. */
+  async list(): Promise<CountedRun[]> {
+    const count = (state: ItemState) =>
+      `(SELECT count(*) FROM bulk_items WHERE run = bulk_runs.id AND state = '${state}') AS ${state}`;
+    const undoneBy = `(SELECT id FROM bulk_runs AS undo WHERE undo_of = bulk_runs.id AND state = 'finished' LIMIT 1)`;
+    const sql = `SELECT ${runColumns}, ${(['pending', 'done', 'failed', 'conflict'] as const).map(count).join(', ')},
+      ${undoneBy} AS undoneBy FROM bulk_runs ORDER BY seq DESC`;
+    const rows = await this.#database.select<Omit<CountedRun, 'isRunning'>>(sql);
+    const runs: CountedRun[] = [];
+    for (const row of rows) runs.push({ ...row, isRunning: row.state === 'running' && (await this.#isLocked(row.id)) });
+    return runs;
+  }
+
+  /** Returns a run by its id or the beginning of it. @throws MediactlError `not_found` (exit 3), `usage` (exit 2) */
+  async find(id: string): Promise<CountedRun> {
+    const [found, ...others] = (await this.list()).filter((run) => run.id.startsWith(id.toLowerCase()));
+    if (others.length > 0) throw usageError(`several runs begin with ${id}`, 'give more digits');
+    if (found) return found;
+    throw new MediactlError(`there is no run ${id}`, { code: 'not_found', reason: 'runs are kept for 90 days' });
+  }
+
+  async items(run: string): Promise<StoredItem[]> {
+    const sql = `SELECT ${itemColumns} FROM bulk_items WHERE run = ? ORDER BY seq`;
+    return (await this.#database.select<ItemRow>(sql, run)).map(itemOf);
+  }
+
+  /** Returns a function that finds what a command has written to an item, oldest first, without what was undone. */
+  async findWrites(command: string): Promise<(uid: string) => Promise<StoredItem[]>> {
+    const from = `FROM bulk_items JOIN bulk_runs ON id = run WHERE command = ? AND bulk_items.state = 'done'
+      AND NOT EXISTS (SELECT 1 FROM bulk_runs AS undo WHERE undo_of = run AND undo.state = 'finished')`;
+    const uids = new Set((await this.#database.select<ItemRow>(`SELECT uid ${from}`, command)).map(({ uid }) => uid));
+    const sql = `SELECT ${itemColumns.replaceAll(/\b(seq|state)\b/g, 'bulk_items.$1')} ${from} AND uid = ?
+      ORDER BY bulk_runs.seq`;
+    return async (uid) => (uids.has(uid) ? (await this.#database.select<ItemRow>(sql, command, uid)).map(itemOf) : []);
+  }
+
+  async stateOf(run: string): Promise<RunState | undefined> {
+    return (await this.#database.selectFirst<BulkRun>('SELECT state FROM bulk_runs WHERE id = ?', run))?.state;
+  }
+
+  /** Sets the state. A process that carries out the run stops before its next item, if it is paused or cancelled. */
+  async setState(run: string, state: RunState): Promise<void> {
+    await this.#database.execute('UPDATE bulk_runs SET state = ? WHERE id = ?', state, run);
+  }
+
+  async setItemState(run: string, { seq }: StoredItem, state: ItemState, error: string | null = null): Promise<void> {
+    const sql = 'UPDATE bulk_items SET state = ?, error = ? WHERE run = ? AND seq = ?';
+    await this.#database.execute(sql, state, error, run, seq);
+  }
+
+  /**
+   * Locks a run, so that no other process carries it out. The lock ends with this process.
+   *
+   * @returns a function that releases the lock
+   * @throws MediactlError `locked` (exit 6) if another process carries it out
+   */
+  async lock(run: string): Promise<() => Promise<void>> {
+    const { processLocks } = this.#database;
+    const release = processLocks ? await processLocks.acquire(lockName(run)) : async () => {};
+    if (release) return release;
+    throw new MediactlError(`another process is carrying out run ${run}`, { code: 'locked' });
+  }
+
+  async #isLocked(run: string): Promise<boolean> {
+    return !(await this.#database.processLocks?.ifStale(lockName(run), async () => {}));
+  }
+}
+
+const lockName = (run: string) => `bulk-${run}`;
+
+const itemOf = ({ before, after, ...item }: ItemRow): StoredItem => ({
+  ...item,
+  before: before === null ? null : asObject(parseJsonOrUndefined(before)),
+  after: after === null ? null : asObject(parseJsonOrUndefined(after)),
+});

@@ -1,0 +1,75 @@
+import type { JsonObject } from '../../contract/json-values.ts';
+import type { Asset } from '../../contract/types.ts';
+import { normalizeUid } from '../../contract/uid.ts';
+import type { AssetsApi } from '../api/assets.ts';
+import { maxPageSize } from '../api/pagination.ts';
+import { asMediactlError, MediactlError } from '../errors.ts';
+import { runEach } from '../run-each.ts';
+
+/** Fields by what is to be done: to write, already as wanted, or with a value that is neither the base nor wanted. */
+export type FieldDecision = { toWrite: JsonObject; done: string[]; conflicts: JsonObject };
+
+/** Compares the present values of fields with those that a change starts from (`base`) and those that it sets. */
+export function compareFields(
+  assets: AssetsApi,
+  present: JsonObject,
+  base: JsonObject,
+  wanted: JsonObject,
+): FieldDecision {
+  const decision: FieldDecision = { toWrite: {}, done: [], conflicts: {} };
+  const [notWanted, notBase] = [wanted, base].map((values) => new Set(assets.findDifferences(values, present)));
+  for (const [field, value] of Object.entries(wanted))
+    if (!notWanted?.has(field)) decision.done.push(field);
+    else if (field in base && !notBase?.has(field)) decision.toWrite[field] = value;
+    else decision.conflicts[field] = present[field] ?? null;
+  return decision;
+}
+
+/** Creates the error for an item that others have changed since the change was planned. */
+export const changedMeanwhile = (what: string, conflicts: JsonObject = {}) =>
+  new MediactlError(`${what} was changed meanwhile`, {
+    code: 'changed_meanwhile',
+    reason: Object.entries(conflicts)
+      .map(([field, value]) => `${field} is ${JSON.stringify(value)}`)
+      .join('; '),
+  });
+
+/** Number of assets up to which each is fetched by itself. */
+const maxSingles = 10;
+
+/**
+ * Fetches assets: each by itself, or from the list of all if that takes fewer requests.
+ *
+ * @param shows returns true if a listed record contains all that is needed; others are fetched by themselves
+ * @param onAsset called for each asset that exists, in any order, so that not all are in memory at once
+ */
+export async function fetchAssets(
+  assets: AssetsApi,
+  uids: readonly string[],
+  { shows, signal }: { shows: (asset: Asset) => boolean; signal: AbortSignal },
+  onAsset: (asset: Asset) => void,
+): Promise<void> {
+  const wanted = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
+  if (wanted.size > maxSingles) {
+    let pagesLeft = 0;
+    const onTotal = (total = Number.POSITIVE_INFINITY) => {
+      pagesLeft = Math.ceil(total / maxPageSize);
+    };
+    for await (const page of assets.list({}, { onTotal })) {
+      for (const asset of page) if (shows(asset) && wanted.delete(normalizeUid(asset.uid))) onAsset(asset);
+      if (--pagesLeft >= wanted.size) break;
+    }
+  }
+  const fetchOne = async (uid: string) => {
+    const asset = await getIfExists(assets, uid);
+    if (asset) onAsset(asset);
+  };
+  for (const { error } of await runEach([...wanted.values()], fetchOne, { signal })) if (error) throw error;
+}
+
+/** Returns undefined for an asset that does not exist. */
+export const getIfExists = (assets: AssetsApi, uid: string): Promise<Asset | undefined> =>
+  assets.get(uid).catch((error) => {
+    if (asMediactlError(error).kind !== 'notFound') throw error;
+    return undefined;
+  });

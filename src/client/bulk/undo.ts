@@ -1,0 +1,103 @@
+import { asText, type JsonObject } from '../../contract/json-values.ts';
+import type { Asset } from '../../contract/types.ts';
+import { normalizeUid } from '../../contract/uid.ts';
+import type { Api } from '../api/api.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../api/folder-tree.ts';
+import { MediactlError } from '../errors.ts';
+import { type Written, writeItem } from './carry-out.ts';
+import type { BulkItem, StoredItem } from './run-store.ts';
+import { changedMeanwhile, compareFields, fetchAssets, getIfExists } from './three-way.ts';
+
+/** Workspace whose folders a run has changed, and its folder tree. */
+export type FolderAccess = { workspace(): Promise<string>; tree(): Promise<WorkspaceFolderTree> };
+
+const valuesOfFolder = ({ name, parent }: FolderNode): JsonObject => ({ name, parent: parent?.folder.uid ?? null });
+
+/**
+ * Returns a function that writes an item of an interrupted run, unless it is already as wanted.
+ *
+ * The function throws MediactlError `changed_meanwhile` (exit 6) if others have changed the item since the run began.
+ */
+export function createCheckedWriter(api: Api, folders: FolderAccess): (item: StoredItem) => Promise<Written> {
+  return async (item) => {
+    const { kind, uid, name, before, after } = item;
+    const label = name ?? uid;
+    const asset = kind === 'asset' ? await getIfExists(api.assets, uid) : undefined;
+    const folder = kind === 'folder' ? (await folders.tree()).find(uid) : undefined;
+    if (!asset && !folder) {
+      if (after) throw new MediactlError(`${label} does not exist any more`, { code: 'not_found' });
+      return {};
+    }
+    const write = (fields: JsonObject | null) => writeItem(api, folders.workspace, { ...item, after: fields });
+    if (before === null) return write(after);
+    const present = folder ? valuesOfFolder(folder) : api.assets.valuesOf(asset as Asset, Object.keys(before));
+    if (after === null) {
+      const changed = api.assets.findDifferences(before, present);
+      if (changed.length > 0) throw changedMeanwhile(label, present);
+      const { items } = folder ? await api.assets.page({ parent: uid }, 1, 0) : { items: [] };
+      if (folder && items.length + folder.children.length > 0) throw changedMeanwhile(label, { content: 'not empty' });
+      return write(null);
+    }
+    const { toWrite, conflicts } = compareFields(api.assets, present, before, after);
+    if (Object.keys(conflicts).length > 0) throw changedMeanwhile(label, conflicts);
+    return Object.keys(toWrite).length > 0 ? write(toWrite) : { asset };
+  };
+}
+
+/** Something that an undo leaves as it is, and why. */
+export type Leftover = { item: BulkItem; reason: string };
+
+export type UndoPlan = {
+  /** Old values to write, in the opposite order of the run. */
+  items: BulkItem[];
+  /** Items whose value is neither the one that the run wrote nor the old one. */
+  conflicts: Leftover[];
+  /** Items that the API cannot take back, or whose old value was not read. */
+  lost: Leftover[];
+};
+
+/** Plans to write back the old values of a run, wherever the library still has those that the run wrote. */
+export async function planUndo(
+  api: Api,
+  folders: FolderAccess,
+  items: readonly StoredItem[],
+  signal: AbortSignal,
+): Promise<UndoPlan> {
+  const plan: UndoPlan = { items: [], conflicts: [], lost: [] };
+  const written = items.filter(({ state, after }) => state !== 'conflict' && (after !== null || state === 'done'));
+  const isReversible = ({ before, after }: BulkItem) =>
+    before !== null && after !== null && Object.keys(after).every((field) => field in before);
+  const reversible = written.filter(isReversible).reverse();
+  const uids = reversible.flatMap(({ kind, uid }) => (kind === 'asset' ? [uid] : []));
+  const fields = [...new Set(reversible.flatMap(({ after }) => Object.keys(after ?? {})))];
+  const shows = (asset: Asset) => Object.keys(api.assets.valuesOf(asset, fields)).length === fields.length;
+  const found = new Map<string, Asset>();
+  await fetchAssets(api.assets, uids, { shows, signal }, (asset) => found.set(normalizeUid(asset.uid), asset));
+  const hasFolders = reversible.some(({ kind }) => kind === 'folder');
+  const tree = hasFolders ? await folders.tree() : undefined;
+  for (const item of written.filter((each) => !isReversible(each))) {
+    const from = item.localPath ? `; it was uploaded from ${item.localPath}` : '';
+    const deleted = item.kind === 'asset' ? `in the trash, from which the API cannot restore it${from}` : 'deleted';
+    plan.lost.push({ item, reason: item.after === null ? deleted : 'its old value is unknown' });
+  }
+  for (const item of reversible) {
+    const { uid, before, after } = item as BulkItem & { before: JsonObject; after: JsonObject };
+    const [asset, folder] = [found.get(normalizeUid(uid)), item.kind === 'folder' ? tree?.find(uid) : undefined];
+    if (!asset && !folder) {
+      plan.conflicts.push({ item, reason: 'it does not exist any more' });
+      continue;
+    }
+    const present = folder ? valuesOfFolder(folder) : api.assets.valuesOf(asset as Asset, Object.keys(after));
+    const wanted = Object.fromEntries(Object.keys(after).map((field) => [field, before[field]]));
+    const { toWrite, conflicts } = compareFields(api.assets, present, after, wanted);
+    const { reason } = changedMeanwhile('', conflicts).explanation;
+    if (Object.keys(conflicts).length > 0) plan.conflicts.push({ item, reason: `changed meanwhile: ${reason}` });
+    if (Object.keys(toWrite).length === 0) continue;
+    const name = folder?.path ?? asText(asset?.name) ?? item.name;
+    plan.items.push({ ...item, name, before: pick(present, toWrite), after: toWrite });
+  }
+  return plan;
+}
+
+const pick = (values: JsonObject, like: JsonObject): JsonObject =>
+  Object.fromEntries(Object.keys(like).map((field) => [field, values[field]]));

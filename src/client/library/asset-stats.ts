@@ -1,0 +1,96 @@
+import { parentOf } from '../../contract/asset.ts';
+import { classifyStatus } from '../../contract/assumptions.ts';
+import { asNumber, asText, normalizeName, parseTimestamp } from '../../contract/json-values.ts';
+import type { Asset } from '../../contract/types.ts';
+
+/** Totals of some assets. Null if the service shows the duration, or the size, of none. */
+export type AssetTotals = { asset_count: number; duration_seconds: number | null; size_bytes: number | null };
+
+/** One asset with its totals. */
+export type CountedAsset = AssetTotals & { uid: string; name: string };
+
+const groupNames = ['folder', 'type', 'status', 'month'] as const;
+
+/** Number of largest and longest assets that are kept. */
+const maxTop = 10;
+
+/** Statistics of a library, collected from a list of assets, one after the other. */
+export class AssetStats {
+  readonly total: AssetTotals = { asset_count: 0, duration_seconds: null, size_bytes: null };
+  /** Totals by the value of the group. A month is YYYY-MM, in UTC; a folder is its uid, or '' for the top level. */
+  readonly groups = Object.fromEntries(groupNames.map((name) => [name, new Map()])) as {
+    readonly [Name in (typeof groupNames)[number]]: Map<string, AssetTotals>;
+  };
+  largest: CountedAsset[] = [];
+  longest: CountedAsset[] = [];
+  readonly notReady: CountedAsset[] = [];
+  readonly failed: CountedAsset[] = [];
+  readonly #byContent = new LikeAssets();
+  readonly #byName = new LikeAssets();
+
+  /** @param folder uid of the asset's folder, null for the top level, undefined if it is not known */
+  add(asset: Asset, folder = parentOf(asset)): void {
+    const [duration_seconds = null, size_bytes = null] = [asNumber(asset.duration), asNumber(asset.size)];
+    const name = asText(asset.name) ?? '';
+    const counted = { uid: asset.uid, name, asset_count: 1, duration_seconds, size_bytes };
+    const createdAt = parseTimestamp(asset.created_at);
+    const month = createdAt === undefined ? undefined : new Date(createdAt).toISOString().slice(0, 7);
+    const values = {
+      folder: folder === null ? '' : folder,
+      type: asText(asset.type),
+      status: asText(asset.status),
+      month,
+    };
+    addTo(this.total, counted);
+    for (const group of groupNames) {
+      const value = values[group];
+      const totals = { asset_count: 0, duration_seconds: null, size_bytes: null };
+      if (value !== undefined) this.groups[group].set(value, addTo(this.groups[group].get(value) ?? totals, counted));
+    }
+    this.largest = insert(this.largest, counted, 'size_bytes');
+    this.longest = insert(this.longest, counted, 'duration_seconds');
+    const state = classifyStatus(asset.status);
+    if (state !== 'ready') (state === 'failed' ? this.failed : this.notReady).push(counted);
+    if (size_bytes) this.#byContent.add(`${size_bytes} ${duration_seconds}`, counted);
+    if (name !== '') this.#byName.add(normalizeName(name), counted);
+  }
+
+  /** Returns groups of assets with the same size and duration, which are likely duplicates. */
+  get sameContent(): CountedAsset[][] {
+    return this.#byContent.groups;
+  }
+
+  get sameName(): CountedAsset[][] {
+    return this.#byName.groups;
+  }
+}
+
+function addTo(totals: AssetTotals, { duration_seconds, size_bytes }: AssetTotals): AssetTotals {
+  totals.asset_count++;
+  if (duration_seconds !== null) totals.duration_seconds = (totals.duration_seconds ?? 0) + duration_seconds;
+  if (size_bytes !== null) totals.size_bytes = (totals.size_bytes ?? 0) + size_bytes;
+  return totals;
+}
+
+/** Returns the assets with the highest values, the highest first. */
+function insert(top: CountedAsset[], asset: CountedAsset, field: 'size_bytes' | 'duration_seconds'): CountedAsset[] {
+  const read = (each: CountedAsset | undefined) => each?.[field] ?? 0;
+  if (!read(asset) || (top.length === maxTop && read(asset) <= read(top.at(-1)))) return top;
+  return [...top, asset].sort((one, other) => read(other) - read(one)).slice(0, maxTop);
+}
+
+/** Groups of assets that have the same key. An array for each of 100,000 keys would double the memory. */
+class LikeAssets {
+  readonly #first = new Map<string, CountedAsset>();
+  readonly #several = new Map<string, CountedAsset[]>();
+
+  add(key: string, asset: CountedAsset): void {
+    const first = this.#first.get(key);
+    if (!first) this.#first.set(key, asset);
+    else if (!this.#several.get(key)?.push(asset)) this.#several.set(key, [first, asset]);
+  }
+
+  get groups(): CountedAsset[][] {
+    return [...this.#several.values()];
+  }
+}

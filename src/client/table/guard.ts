@@ -1,0 +1,60 @@
+const month = '(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)\\p{L}*';
+
+/** What a spreadsheet takes for a formula, a number, a date or a boolean, in English or German, and a leading `'`. */
+const misread = new RegExp(
+  [
+    String.raw`^['=+\-@\t\r]`,
+    String.raw`^[\d.,:/()\s€$%-]*\d[\d.,:/()\s€$%-]*$`,
+    String.raw`^[\d.,]+e[+-]?\d+$`,
+    '^(true|false|wahr|falsch)$',
+    String.raw`^\d{1,4}[. /-]*${month}[. /-]*\d*$`,
+    String.raw`^${month}\.?[ /-]\d{1,4}(, ?\d{4})?$`,
+  ].join('|'),
+  'iu',
+);
+
+/** Paths such as `/Campaigns` contain nothing that is misread. */
+const isPath = (text: string) => /^\/(?!\d)/.test(text);
+
+/** Protects a cell that a spreadsheet would change, by a leading `'`, which `unguardCell` removes. */
+export const guardCell = (text: string) => (misread.test(text) && !isPath(text) ? `'${text}` : text);
+
+export const unguardCell = (text: string) => (text.startsWith("'") ? text.slice(1) : text);
+
+/** Maximum length of a cell in Excel, which cuts the rest. */
+const maxCellLength = 32_767;
+
+/** Windows-1252 from 0x80 to 0x9f, where it differs from Latin-1. */
+export const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+
+/**
+ * Returns how a spreadsheet seems to have changed a text that nobody edited; undefined if it does not look like that.
+ * A guess: `TRUE` that became `WAHR` is not noticed.
+ */
+export function describeReformatting(before: string, now: string): string | undefined {
+  const lossy = [...before].map((letter) =>
+    (letter.codePointAt(0) ?? 0) > 0xff && !windowsLetters.includes(letter) ? '?' : letter,
+  );
+  if (before !== now && now.includes('?') && lossy.join('') === now) return 'letters became ?';
+  if (now.length >= maxCellLength && now.length < before.length && before.startsWith(now)) return 'the end is cut off';
+  if (isSameNumber(before, now)) return 'only the form of the number differs';
+  return isSameDate(before, now) ? 'it looks like a date that was reformatted' : undefined;
+}
+
+function isSameNumber(before: string, now: string): boolean {
+  const [one, other] = [before, now].map((text) =>
+    /^[\d.,eE+-]*\d[\d.,eE+-]*$/.test(text) ? Number(text.replace(',', '.')) : Number.NaN,
+  );
+  return one !== undefined && Number.isFinite(one) && one === other;
+}
+
+/** Returns true if the first is a date of numbers, and the second has the same numbers in another form. */
+function isSameDate(before: string, now: string): boolean {
+  const numbersIn = (text: string) => (text.match(/\d+/g) ?? []).map((number) => Number(number) % 100);
+  const hasMonth = new RegExp(`^[\\d.\\s/-]*${month}[\\d.\\s/-]*$`, 'iu').test(now);
+  if (!/^\d{1,4}[./-]\d{1,2}([./-]\d{1,4})?$/.test(before) || !(hasMonth || /^[\d./\s:-]+$/.test(now))) return false;
+  const [expected, found] = [numbersIn(before), numbersIn(now)];
+  return hasMonth
+    ? found.some((number) => expected.includes(number))
+    : expected.every((number) => found.includes(number));
+}

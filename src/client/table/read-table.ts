@@ -1,0 +1,117 @@
+import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
+import { asText, isJsonObject } from '../../contract/json-values.ts';
+import { usageError } from '../errors.ts';
+import { decodeText } from '../read-file.ts';
+import { windowsLetters } from './guard.ts';
+
+/** A row of a table: its line in the file, from 1, and its values by column. Those of CSV and TSV are texts. */
+export type TableRow = { line: number; cells: { readonly [column: string]: unknown } };
+
+export type Table = {
+  /** Column names of the header, in lower case; undefined for JSON lines, which have none. */
+  columns: readonly string[] | undefined;
+  /** Tells that letters may be wrong, because the file is not Unicode. */
+  warning: string | undefined;
+  /** Reads the rows, one at a time. @throws MediactlError `usage` (exit 2) with the line that cannot be parsed */
+  rows: AsyncIterable<TableRow>;
+};
+
+/** Bytes that are parsed at once, so that a large file does not fill the memory with its rows. */
+const chunkBytes = 256 * 1024;
+
+/**
+ * Reads a table: JSON lines, or CSV with a header whose delimiter is a comma, a semicolon or a tab. The text is UTF-8
+ * or UTF-16, with or without a byte order mark, or else Windows-1252.
+ *
+ * @param name name of the file, for errors
+ * @throws MediactlError `usage` (exit 2) if the header cannot be parsed
+ */
+export async function readTable(bytes: Buffer, name: string): Promise<Table> {
+  const { text, warning } = toUtf8(bytes);
+  const start = text.toString('utf8', 0, chunkBytes);
+  if (/^\s*\{/.test(start)) return { columns: undefined, warning, rows: readJsonLines(text, name) };
+  const [head = ''] = start.trimStart().split(/\r?\n/, 1);
+  const count = (delimiter: string) => head.split(delimiter).length;
+  const [delimiter = ','] = [',', ';', '\t'].sort((one, other) => count(other) - count(one));
+  const records = parseDelimited(text, name, delimiter);
+  const header = (await records.next()).value?.record.map((column) => column.trim().toLowerCase()) ?? [];
+  const twice = header.find((column, at) => header.indexOf(column) !== at);
+  if (twice !== undefined) throw tableError(name, 1, `column ${twice || 'without a name'} is there twice`);
+  const rows = async function* () {
+    for await (const { record, line } of records)
+      yield { line, cells: Object.fromEntries(header.map((column, at) => [column, record[at]])) };
+  };
+  return { columns: header, warning, rows: rows() };
+}
+
+function toUtf8(bytes: Buffer): { text: Buffer; warning?: string } {
+  const [first = 0, second = 0] = bytes;
+  if (first >= 0xfe && second >= 0xfe) return { text: Buffer.from(decodeText(bytes)) };
+  const hasMark = first === 0xef && second === 0xbb && bytes[2] === 0xbf;
+  if (isUtf8(bytes)) return { text: hasMark ? bytes.subarray(3) : bytes };
+  return {
+    // TextDecoder of Node.js 20 to 23 reads windows-1252 as Latin-1.
+    text: Buffer.from(
+      bytes
+        .toString('latin1')
+        .replace(/[\x80-\x9f]/g, (letter) => windowsLetters[letter.charCodeAt(0) - 0x80] as string),
+    ),
+    warning: 'it is not UTF-8, and was read as Windows-1252; in Excel, save as "CSV UTF-8"',
+  };
+}
+
+async function* readJsonLines(text: Buffer, name: string): AsyncGenerator<TableRow> {
+  let line = 0;
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf(0x0a, at);
+    const json = text.toString('utf8', at, end < 0 ? text.length : end).trim();
+    at = end < 0 ? text.length : end + 1;
+    line++;
+    if (json === '') continue;
+    let cells: unknown;
+    try {
+      cells = JSON.parse(json);
+    } catch (error) {
+      throw tableError(name, line, (error as Error).message);
+    }
+    if (!isJsonObject(cells)) throw tableError(name, line, 'it is not a JSON object');
+    yield { line, cells };
+  }
+}
+
+type DelimitedRecord = { record: string[]; line: number };
+
+async function* parseDelimited(
+  text: Buffer,
+  name: string,
+  delimiter: string,
+): AsyncGenerator<DelimitedRecord, undefined> {
+  const { parse } = await import('csv-parse');
+  const chunks = function* () {
+    for (let at = 0; at < text.length; at += chunkBytes) yield text.subarray(at, at + chunkBytes);
+  };
+  const parser = parse({
+    delimiter,
+    info: true,
+    skip_empty_lines: true,
+    skip_records_with_empty_values: true,
+    trim: true,
+  });
+  try {
+    for await (const { record, info } of Readable.from(chunks()).pipe(parser)) yield { record, line: info.lines };
+  } catch (error) {
+    throw tableError(name, undefined, (error as Error).message);
+  }
+}
+
+/** Returns the text of a cell: that of a string or number, the items of a list separated by spaces, or ''. */
+export const cellText = (value: unknown): string =>
+  Array.isArray(value) ? value.map((each) => asText(each) ?? '').join(' ') : (asText(value) ?? '');
+
+export const tableError = (name: string, line: number | undefined, reason: string) =>
+  usageError(
+    line === undefined ? `cannot parse ${name}` : `line ${line} of ${name} is invalid`,
+    'use CSV with a header, or JSON lines',
+    reason,
+  );

@@ -1,0 +1,293 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { CliOptions } from '../support/cli.ts';
+import { setUpCli } from '../support/cli-setup.ts';
+import { parseStrictCsv, writeCsv } from '../support/csv.ts';
+import { errorInTable, errorOf } from '../support/errors.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { hostileNames } from '../support/hostile-names.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { isStrict } from '../support/sandbox.ts';
+
+const { setup } = setUpCli();
+const { createUploadOfSize } = rawHttp(() => setup.sandbox);
+
+/** Creates assets without bytes, with these names; each test lists its own by a tag. */
+async function createAssets(tag: string, names: readonly string[]): Promise<string[]> {
+  const uids: string[] = [];
+  for (const asset_name of names) {
+    const { asset_uid } = await (await createUploadOfSize(5, { asset_name: 'new' })).json();
+    const fields = ['--set-tags', tag, '--name', asset_name, '--description', 'as exported'];
+    expect((await setup.cli.run(['update', asset_uid, ...fields])).code).toBe(0);
+    uids.push(asset_uid);
+  }
+  return uids;
+}
+
+const pathOf = (file: string) => join(setup.cli.home, file);
+const exportTag = async (tag: string, file = 'table.csv') => {
+  const { code, stderr } = await setup.cli.run(['export', '--tag', tag, '-o', pathOf(file)]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('mediactl apply')]);
+  return pathOf(file);
+};
+const readRows = (path: string) => parseStrictCsv(readFileSync(path, 'utf8'));
+/** Changes cells of an exported table, given as row (from 1), column and text. */
+const edit = (path: string, ...edits: [row: number, column: string, text: string][]) => {
+  const rows = readRows(path);
+  const [header = []] = rows;
+  for (const [row, column, text] of edits) (rows[row] as string[])[header.indexOf(column)] = text;
+  writeCsv(path, rows);
+};
+const apply = async (path: string, ...options: string[]) => {
+  const result = await setup.cli.run(['apply', path, '--json', '--yes', ...options]);
+  const changes: Record<string, unknown>[] = JSON.parse(result.stdout);
+  return { ...result, changes, outcomes: changes.map(({ line, column, outcome }) => [line, column, outcome]) };
+};
+const get = async (uid: string) => (await setup.cli.json(['get', uid]))[0];
+
+describe('export and apply', () => {
+  it('apply of a table that was not edited needs no request and changes nothing', async () => {
+    await createAssets('untouched', hostileNames);
+    const path = await exportTag('untouched');
+    const proxy = await FaultProxy.start(setup.sandbox.url);
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
+    const { code, stdout, stderr } = await setup.cli.run(['apply', path], { environment });
+    expect([code, stdout, stderr]).toEqual([0, '', `${hostileNames.length} rows: nothing to change\n`]);
+    expect(proxy.requests).toEqual([]);
+  });
+
+  it('apply sets every hostile name, and the exported table then has it', async () => {
+    const uids = await createAssets(
+      'hostile',
+      hostileNames.map((_, n) => `plain ${n}`),
+    );
+    const path = await exportTag('hostile');
+    const rows = readRows(path);
+    for (const [n, name] of hostileNames.entries()) (rows.find(([uid]) => uid === uids[n]) as string[])[1] = `'${name}`;
+    writeCsv(path, rows);
+    const { code, changes } = await apply(path);
+    expect([code, changes.length]).toEqual([0, hostileNames.length]);
+    const normalize = (name: string) => name.normalize('NFC');
+    for (const [n, uid] of uids.entries()) expect((await get(uid)).name).toBe(normalize(hostileNames[n] as string));
+    const again = readRows(await exportTag('hostile', 'again.csv'));
+    const found = again.slice(1).map(([, name = '']) => name.replace(/^'/, ''));
+    expect(found.sort()).toEqual(hostileNames.map(normalize).sort());
+  });
+
+  it('apply sends a request for each edited row and its present state, and none for the others', async () => {
+    await createAssets('few', ['a', 'b', 'c', 'd', 'e', 'f']);
+    const path = await exportTag('few');
+    edit(path, [1, 'name', 'a2'], [3, 'tags', 'few x y'], [5, 'description', '-']);
+    const proxy = await FaultProxy.start(setup.sandbox.url);
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
+    const { code, stderr } = await setup.cli.run(['apply', path, '--yes'], { environment });
+    expect([code, stderr]).toEqual([0, '6 rows: 3 to change; 3 requests\n']);
+    expect(proxy.methods.sort()).toEqual(['GET', 'GET', 'GET', 'PATCH', 'PATCH', 'PATCH']);
+    const shown = await setup.cli.json(['ls', '--tag', 'few', '--all', '--sort', 'created_at']);
+    expect(shown[0]).toMatchObject({ name: 'a2' });
+    expect(shown[2].tags.map((tag: { slug?: string }) => tag.slug ?? tag).sort()).toEqual(['few', 'x', 'y']);
+    expect(shown[4]).toMatchObject({ description: '' });
+  });
+
+  it('apply leaves a cell that was changed in the library, too, and --mine or --theirs decides', async () => {
+    const [one, two] = await createAssets('both', ['one', 'two']);
+    const path = await exportTag('both');
+    edit(path, [1, 'name', 'one of the table'], [1, 'description', 'of the table'], [2, 'description', 'of the table']);
+    await setup.cli.run(['update', one as string, '--name', 'one of the library']);
+    await setup.cli.run(['update', two as string, '--name', 'two of the library']);
+    const first = await apply(path);
+    expect(first.code).toBe(11);
+    expect(first.outcomes).toEqual([
+      [2, 'name', 'conflict'],
+      [2, 'description', 'updated'],
+      [3, 'description', 'updated'],
+    ]);
+    expect(await get(one as string)).toMatchObject({ name: 'one of the library', description: 'of the table' });
+    expect(await get(two as string)).toMatchObject({ name: 'two of the library', description: 'of the table' });
+    expect(await apply(path, '--theirs')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'kept']] });
+    expect(await apply(path, '--mine')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'updated']] });
+    expect(await get(one as string)).toMatchObject({ name: 'one of the table' });
+    expect(await apply(path)).toMatchObject({ code: 0, outcomes: [] });
+  });
+
+  it('apply of a cell that is edited a second time is no conflict with the first apply', async () => {
+    const [uid] = await createAssets('twice', ['first']);
+    const path = await exportTag('twice');
+    for (const name of ['second', 'third']) {
+      edit(path, [1, 'name', name]);
+      expect(await apply(path)).toMatchObject({ code: 0, outcomes: [[2, 'name', 'updated']] });
+    }
+    await setup.cli.run(['update', uid as string, '--name', 'by someone else']);
+    edit(path, [1, 'name', 'fourth']);
+    expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'name', 'conflict']] });
+  });
+
+  it('apply names rows that are gone, new or not valid, and applies the others', async () => {
+    const [gone, kept] = await createAssets('rows', ['gone', 'kept', 'tagged', 'cleared']);
+    const path = await exportTag('rows');
+    edit(path, [1, 'name', 'x'], [2, 'name', 'kept 2'], [3, 'tags', 'no/slug'], [4, 'name', '-']);
+    const rows = readRows(path);
+    const copy = [...(rows[2] as string[])];
+    const [newRow, invalid] = [(rows[1] ?? []).map((_, at) => (at === 1 ? 'new' : '')), (rows[1] ?? []).with(0, '12')];
+    const damaged = rows[2]?.with(0, kept as string).with(-1, 'v1.a.b') as string[];
+    writeCsv(path, [...rows, copy, newRow, invalid, damaged]);
+    await setup.cli.run(['rm', gone as string, '--yes']);
+    const { code, changes, stderr } = await apply(path);
+    expect([code, errorOf({ code, stderr })]).toEqual([11, { ...errorInTable('partial_failure') }]);
+    expect(changes.map(({ line, outcome }) => [line, outcome])).toEqual(
+      expect.arrayContaining([
+        [2, 'gone'],
+        [3, 'updated'],
+        [4, 'invalid'],
+        [5, 'invalid'],
+        [6, 'invalid'], // the same asset as line 3
+        [7, 'new'],
+        [8, 'invalid'], // not a uid
+        [9, 'invalid'], // damaged marks
+      ]),
+    );
+    expect(await get(kept as string)).toMatchObject({ name: 'kept 2' });
+  });
+
+  it('apply refuses a cell that a spreadsheet seems to have reformatted', async () => {
+    const [uid] = await createAssets('reformatted', ['007', 'Gdańsk']);
+    const path = await exportTag('reformatted');
+    edit(path, [1, 'name', '7'], [2, 'name', 'Gda?sk']);
+    const { code, outcomes } = await apply(path);
+    expect([code, outcomes]).toEqual([
+      11,
+      [
+        [2, 'name', 'refused'],
+        [3, 'name', 'refused'],
+      ],
+    ]);
+    expect(await get(uid as string)).toMatchObject({ name: '007' });
+  });
+
+  it('apply without a terminal and --yes exits with 2, and --dry-run shows the changes with exit code 0', async () => {
+    const [uid] = await createAssets('asked', ['asked']);
+    const path = await exportTag('asked');
+    edit(path, [1, 'name', 'not asked']);
+    expect(await setup.cli.run(['apply', path])).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+    expect(await apply(path, '--dry-run')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'planned']] });
+    const declined = await setup.cli.run(['apply', path], { tty: true, stdin: 'n\n' } satisfies CliOptions);
+    expect(declined).toMatchObject({ code: 130, stderr: expect.stringContaining('name: asked → not asked') });
+    expect(await get(uid as string)).toMatchObject({ name: 'asked' });
+  });
+
+  it('apply --report writes what became of each change as a table', async () => {
+    await createAssets('report', ['=1+1', 'b']);
+    const path = await exportTag('report');
+    edit(path, [1, 'name', 'a'], [2, 'tags', 'no/slug']);
+    await apply(path, '--report', pathOf('report.csv'));
+    const [header, one, two] = readRows(pathOf('report.csv'));
+    expect(header).toEqual(['line', 'uid', 'name', 'column', 'before', 'after', 'outcome', 'reason']);
+    expect(one?.slice(2, 7)).toEqual(["'=1+1", 'name', "'=1+1", 'a', 'updated']);
+    expect(two?.slice(3, 7)).toEqual(['tags', 'report', 'no/slug', 'invalid']);
+  });
+
+  it.skipIf(isStrict)(
+    'apply moves assets by the path of a folder, and creates folders with --create-folders',
+    async () => {
+      const [uid] = await createAssets('moved', ['moved']);
+      await setup.cli.run(['folders', 'create', '/Here']);
+      const path = await exportTag('moved');
+      edit(path, [1, 'folder', '/Here/New']);
+      expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'folder', 'invalid']] });
+      expect(await apply(path, '--create-folders')).toMatchObject({ code: 0, outcomes: [[2, 'folder', 'updated']] });
+      expect((await setup.cli.json(['ls', '/Here/New']))[0].uid).toBe(uid);
+      edit(path, [1, 'folder', '/']);
+      expect(await apply(path)).toMatchObject({ code: 0, outcomes: [[2, 'folder', 'updated']] });
+      expect((await get(uid as string)).parent).toBeNull();
+    },
+  );
+
+  it('export with --tsv or --jsonl prints a table, and apply reads both', async () => {
+    const [uid] = await createAssets('formats', ["'Round Midnight"]);
+    for (const format of ['tsv', 'jsonl']) {
+      const { stdout } = await setup.cli.run(['export', '--tag', 'formats', `--${format}`]);
+      const edited = stdout.replace('as exported', format).replace('"description":"tsv"', '"description":"jsonl"');
+      const path = pathOf(`table.${format}`);
+      writeFileSync(path, format === 'jsonl' ? stdout.replace(/"description":"[^"]*"/, '"description":""') : edited);
+      expect(await apply(path)).toMatchObject({ code: 0, outcomes: [[expect.any(Number), 'description', 'updated']] });
+    }
+    expect(await get(uid as string)).toMatchObject({ name: "'Round Midnight", description: '' });
+  });
+
+  it.each([
+    [['export', '-o', 'library.xlsx'], 'use a name that ends with .csv'],
+    [['apply', '-', '--mine', '--theirs'], 'use one of them'],
+    [['update', '--manifest', 'a.csv'], 'mediactl apply FILE'],
+  ])('%j exits with 2 and a hint', async (args, hint) => {
+    expect(await setup.cli.run(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) });
+  });
+
+  it.each([
+    ['name\na\n', 'the table has no column uid'],
+    ['uid,colour\na,b\n', 'the table has no column that can be changed'],
+  ])('apply of the table %j exits with 2', async (stdin, message) => {
+    expect(await setup.cli.run(['apply', '-'], { stdin })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(message),
+    });
+  });
+});
+
+describe('apply of a table without the column was', () => {
+  it('apply reads apostrophes, hyphens and hostile names literally, and leaves empty cells', async () => {
+    const names = hostileNames.filter((name) => !/\s$|\n/.test(name));
+    const uids = await createAssets(
+      'literal',
+      names.map((_, n) => `plain ${n}`),
+    );
+    const path = pathOf('names.csv');
+    writeCsv(
+      path,
+      [['UID', 'name', 'description', 'colour'], ...uids.map((uid, n) => [uid, names[n] as string, '', 'red'])],
+      ';',
+    );
+    const { code, stderr, changes } = await apply(path);
+    expect([code, changes.length]).toEqual([0, names.length]);
+    expect(stderr).toContain('columns that are ignored: colour');
+    for (const [n, uid] of uids.entries())
+      expect(await get(uid)).toMatchObject({ name: (names[n] as string).normalize('NFC'), description: 'as exported' });
+    expect(await apply(path)).toMatchObject({ code: 0, changes: [] });
+  });
+
+  it('apply --clear-with names the text that clears a value', async () => {
+    const [one, two] = await createAssets('clear', ['one', 'two']);
+    const path = pathOf('clear.csv');
+    writeCsv(path, [
+      ['uid', 'description', 'tags'],
+      [one as string, 'NONE', 'NONE'],
+      [two as string, '-', ''],
+    ]);
+    expect(await apply(path, '--clear-with', 'NONE')).toMatchObject({ code: 0 });
+    const { tags, description } = await get(one as string);
+    expect([tags, description]).toEqual([[], '']);
+    expect(await get(two as string)).toMatchObject({ description: '-' });
+  });
+
+  it('apply reads what ls --csv prints, tags and apostrophes as they are', async () => {
+    const [uid] = await createAssets('printed', ["'Round Midnight"]);
+    const { stdout } = await setup.cli.run(['ls', '--tag', 'printed', '--all', '--csv', '--fields', 'uid,name,tags']);
+    const stdin = stdout.replace('printed', 'printed","added').replaceAll('"printed","added"', '"printed"",""added"');
+    const { code } = await setup.cli.run(['apply', '-', '--yes'], { stdin: stdin.replaceAll('""""', '""') });
+    expect(code).toBe(0);
+    const { name, tags } = await get(uid as string);
+    expect([name, JSON.stringify(tags)]).toEqual(["'Round Midnight", expect.stringContaining('added')]);
+  });
+
+  it.skipIf(isStrict)('apply finds assets by the column path', async () => {
+    const [uid] = await createAssets('by-path', ['by path']);
+    const path = pathOf('paths.csv');
+    writeCsv(path, [
+      ['path', 'description'],
+      ['/by path', 'found'],
+      ['/no such asset', 'x'],
+    ]);
+    expect(await apply(path)).toMatchObject({ code: 11, outcomes: expect.arrayContaining([[3, null, 'gone']]) });
+    expect(await get(uid as string)).toMatchObject({ description: 'found' });
+  });
+});

@@ -1,0 +1,288 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { setUpCli } from '../support/cli-setup.ts';
+import { errorInTable, errorOf } from '../support/errors.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { isStrict } from '../support/sandbox.ts';
+import { changeState } from '../support/state-database.ts';
+
+const { setup, account } = setUpCli();
+const { createUploadOfSize } = rawHttp(() => setup.sandbox);
+
+let word = 0;
+let tag: string;
+beforeEach(() => {
+  tag = `history-${++word}`;
+});
+
+/** Creates assets without bytes, with a tag of this test. */
+async function createAssets(count: number): Promise<string[]> {
+  const uids: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const { asset_uid } = await (await createUploadOfSize(5, { asset_name: `${tag} ${n}` })).json();
+    await new Cli(account()).run(['update', asset_uid, '--set-tags', tag]);
+    uids.push(asset_uid);
+  }
+  return uids;
+}
+const get = async (uid: string) => (await setup.cli.json(['get', uid]))[0];
+const tagsOf = async (uid: string) => {
+  const { tags } = await get(uid);
+  return tags.map((each: { slug?: string } | string) => (typeof each === 'string' ? each : each.slug)).sort();
+};
+const history = () => setup.cli.json(['history']);
+const run = (...args: string[]) => setup.cli.run([...args, '--json', '--yes']);
+const failure = async (...args: string[]) => errorOf(await run(...args));
+
+describe('history', () => {
+  it('history is empty at first and creates no file', async () => {
+    expect(await history()).toEqual([]);
+    expect(await failure('undo')).toEqual({ ...errorInTable('not_found'), hint: expect.any(String) });
+  });
+
+  it('history lists a change with its counts, and history RUN the old and the new value of each item', async () => {
+    const uids = await createAssets(2);
+    await run('tag', '--tag', tag, '--add', 'sea');
+    const [change] = await history();
+    expect(change).toMatchObject({
+      ...{ command: 'tag', summary: 'add tag sea', base_url: setup.sandbox.url, state: 'finished' },
+      ...{ item_count: 2, done_count: 2, failed_count: 0, conflict_count: 0, undo_of: null, undone_by: null },
+    });
+    const items = await setup.cli.json(['history', change.run_id.slice(0, 4)]);
+    expect(items.map(({ uid }: { uid: string }) => uid).sort()).toEqual([...uids].sort());
+    expect(items[0]).toMatchObject({ before: { tags: [tag] }, after: { tags: [tag, 'sea'] }, outcome: 'done' });
+  });
+
+  it('update by uid in a pipe sends one request, and its old value is unknown; on a terminal, it can be undone', async () => {
+    const [uid = ''] = await createAssets(1);
+    const proxy = await FaultProxy.start(setup.sandbox.url);
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
+    await setup.cli.run(['update', uid, '--name', 'piped'], { environment });
+    expect(proxy.methods).toEqual(['PATCH']);
+    const undone = await setup.cli.run(['undo', '--yes'], { environment });
+    expect([undone.code, undone.stderr]).toEqual([6, expect.stringContaining('its old value is unknown')]);
+    await setup.cli.run(['update', uid, '--name', 'typed'], { tty: true });
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    expect(await get(uid)).toMatchObject({ name: 'piped' });
+  });
+
+  it('history never contains the API key', async () => {
+    const [uid = ''] = await createAssets(1);
+    await run('update', uid, '--name', setup.sandbox.key.slice(0, 5));
+    const [change] = await history();
+    const { stdout } = await setup.cli.run(['history', change.run_id, '--json']);
+    expect(JSON.stringify(change) + stdout).not.toContain(setup.sandbox.key);
+  });
+
+  it('MEDIACTL_HISTORY=0 keeps no history', async () => {
+    const [uid = ''] = await createAssets(1);
+    const environment = { MEDIACTL_HISTORY: '0' };
+    expect(await setup.cli.run(['update', uid, '--name', 'unrecorded'], { environment })).toMatchObject({ code: 0 });
+    expect(await history()).toEqual([]);
+  });
+
+  it('a change is made with a warning if the history cannot be written', async () => {
+    const [uid = ''] = await createAssets(1);
+    writeFileSync(join(setup.cli.home, 'state'), 'a file in place of the folder');
+    const { code, stderr } = await run('update', uid, '--name', 'unrecorded');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('this change cannot be undone')]);
+    expect(await get(uid)).toMatchObject({ name: 'unrecorded' });
+  });
+
+  it('a change deletes runs that are more than 90 days old', async () => {
+    const [uid = ''] = await createAssets(1);
+    await run('update', uid, '--name', 'old');
+    const old = new Date(Date.now() - 91 * 86_400_000).toISOString();
+    changeState(join(setup.cli.home, 'state'), 'UPDATE bulk_runs SET started_at = ?', old);
+    await run('update', uid, '--name', 'new');
+    expect((await history()).length).toBe(1);
+  });
+
+  it.each([
+    [['history', 'ffffffff'], 'not_found'],
+    [['undo', 'ffffffff'], 'not_found'],
+    [['history', '--resume'], 'usage'],
+    [['history', 'a', '--pause', '--cancel'], 'usage'],
+  ] as const)('%j fails with %s', async (args, code) => {
+    expect(await failure(...args)).toMatchObject({ code });
+  });
+});
+
+describe('undo', () => {
+  it('undo writes the old values, is a run itself, and undo of that run takes it back', async () => {
+    const [uid = ''] = await createAssets(1);
+    await run('tag', '--tag', tag, '--add', 'sea');
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    expect(await tagsOf(uid)).toEqual([tag]);
+    const [undo, change] = await history();
+    expect([undo.undo_of, change.undone_by]).toEqual([change.run_id, undo.run_id]);
+    expect(await failure('undo')).toMatchObject({ code: 'not_found' });
+    expect(await run('undo', undo.run_id)).toMatchObject({ code: 0 });
+    expect(await tagsOf(uid)).toEqual(['sea', tag].sort());
+  });
+
+  it('undo leaves and names what others have changed meanwhile, and exits with 11', async () => {
+    const [mine = '', theirs = ''] = await createAssets(2);
+    await run('tag', '--tag', tag, '--add', 'sea');
+    await new Cli(account()).run(['update', theirs, '--set-tags', 'other']);
+    const { code, stdout } = await run('undo');
+    expect(code).toBe(11);
+    const [conflict] = JSON.parse(stdout).filter(({ uid }: { uid: string }) => uid === theirs);
+    expect(conflict.error).toMatchObject({
+      code: 'cannot_undo',
+      message: expect.stringContaining('changed meanwhile'),
+    });
+    expect([await tagsOf(mine), await tagsOf(theirs)]).toEqual([[tag], ['other']]);
+  });
+
+  it('undo of a change with several fields writes those that others have left', async () => {
+    const [uid = ''] = await createAssets(1);
+    await setup.cli.run(['update', uid, '--name', 'new', '--description', 'new'], { tty: true });
+    await new Cli(account()).run(['update', uid, '--name', 'of others']);
+    expect((await run('undo')).code).toBe(11);
+    expect(await get(uid)).toMatchObject({ name: 'of others', description: '' });
+  });
+
+  it('undo --dry-run lists what it would write and writes nothing', async () => {
+    const [uid = ''] = await createAssets(1);
+    await run('tag', '--tag', tag, '--add', 'sea');
+    const { code, stdout } = await run('undo', '--dry-run');
+    expect([code, JSON.parse(stdout).length]).toEqual([0, 1]);
+    expect(await tagsOf(uid)).toEqual(['sea', tag].sort());
+  });
+
+  it('undo without a terminal and --yes exits with 2', async () => {
+    await createAssets(1);
+    await run('tag', '--tag', tag, '--add', 'sea');
+    expect(await setup.cli.run(['undo'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+  });
+
+  it('undo of rm names the local file of an asset that this machine uploaded', async () => {
+    const path = join(setup.cli.home, 'local.bin');
+    writeFileSync(path, `unique content of ${tag}`);
+    const [{ asset_uid: uid }] = JSON.parse((await run('upload', path)).stdout);
+    await run('rm', uid);
+    expect(await setup.cli.run(['undo'])).toMatchObject({
+      code: 6,
+      stderr: expect.stringMatching(/in the trash.*uploaded from .*local\.bin/),
+    });
+    const error = errorOf(await run('undo'));
+    expect(error).toEqual({ ...errorInTable('cannot_undo') });
+  });
+
+  it('undo for a change of another service exits with 2', async () => {
+    await createAssets(1);
+    await run('tag', '--tag', tag, '--add', 'sea');
+    const [{ run_id }] = await history();
+    const proxy = await FaultProxy.start(setup.sandbox.url);
+    const result = await setup.cli.run(['undo', run_id, '--yes'], { environment: { MEDIACTL_BASE_URL: proxy.url } });
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(`changed ${setup.sandbox.url}`) });
+  });
+
+  it.skipIf(isStrict)('undo moves assets and folders back, and renames them back', async () => {
+    const [uid = ''] = await createAssets(1);
+    await run('folders', 'create', '-p', `/${tag}/a`);
+    const { uid: folder } = (await setup.cli.json(['folders', 'ls', `/${tag}`]))[0];
+    await run('mv', '--tag', tag, `/${tag}/a`);
+    await run('mv', `/${tag}/a`, `/${tag} b`);
+    await run('rename', `/${tag} b`, `${tag} c`);
+    const folderAt = async (path: string) => (await setup.cli.json(['folders', 'ls', path]))[0]?.uid;
+    for (let step = 0; step < 2; step++) expect(await run('undo')).toMatchObject({ code: 0 });
+    expect(await folderAt(`/${tag}`)).toBe(folder);
+    expect((await get(uid)).parent).toBe(folder);
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    expect((await get(uid)).parent).toBeNull();
+  });
+});
+
+describe('a change that is stopped', () => {
+  /** Tags assets through a proxy that stops after some writes by an answer that ends the run. */
+  async function stopAfter(writes: number): Promise<string> {
+    const proxy = await FaultProxy.start(setup.sandbox.url, ({ method, nth }) =>
+      method === 'PATCH' && nth > writes ? respondWith(401, { error: {} }) : undefined,
+    );
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
+    const { code, stderr } = await setup.cli.run(['tag', '--tag', tag, '--add', 'sea', '--yes'], { environment });
+    expect([code, stderr]).toEqual([
+      11,
+      expect.stringMatching(/stopped after \d of 6; to continue: mediactl history \w+/),
+    ]);
+    changeState(join(setup.cli.home, 'state'), 'UPDATE bulk_runs SET service = ?', setup.sandbox.url);
+    return (await history())[0].run_id;
+  }
+
+  it('history RUN --resume writes what is left, and names what others have changed meanwhile', async () => {
+    const uids = await createAssets(6);
+    const id = await stopAfter(2);
+    expect((await history())[0]).toMatchObject({ state: 'interrupted', done_count: 2 });
+    const pending = (await setup.cli.json(['history', id])).filter(
+      ({ outcome }: { outcome: string }) => outcome === 'pending',
+    );
+    const [changed] = pending;
+    await new Cli(account()).run(['update', changed.uid, '--set-tags', 'other']);
+    const { code, stdout, stderr } = await run('history', id, '--resume');
+    expect([code, JSON.parse(stdout).length]).toEqual([11, 4]);
+    expect(stderr).toContain('was changed meanwhile');
+    for (const uid of uids) expect(await tagsOf(uid)).toEqual(uid === changed.uid ? ['other'] : ['sea', tag].sort());
+    expect((await history())[0]).toMatchObject({ state: 'finished', done_count: 5, conflict_count: 1 });
+    expect(await failure('history', id, '--resume')).toMatchObject({ code: 'usage' });
+  });
+
+  it('a conflict of an only item that is left has the error code changed_meanwhile', async () => {
+    const [uid = ''] = await createAssets(6);
+    const id = await stopAfter(5);
+    const [{ uid: left }] = (await setup.cli.json(['history', id])).filter(
+      ({ outcome }: { outcome: string }) => outcome === 'pending',
+    );
+    await new Cli(account()).run(['update', left, '--set-tags', 'other']);
+    const { hint, ...error } = errorInTable('changed_meanwhile');
+    expect(await failure('history', id, '--resume')).toEqual({ ...error, hint });
+    expect(await tagsOf(uid)).not.toEqual([]);
+  });
+
+  it('history RUN --cancel keeps what was written, and what is left cannot be resumed', async () => {
+    await createAssets(6);
+    const id = await stopAfter(3);
+    expect(await run('history', id, '--pause')).toMatchObject({ code: 0 });
+    expect((await history())[0]).toMatchObject({ state: 'paused' });
+    expect(await run('history', id, '--cancel')).toMatchObject({ code: 0 });
+    expect(await failure('history', id, '--resume')).toMatchObject({ code: 'usage' });
+    expect((await history())[0]).toMatchObject({ state: 'cancelled', done_count: 3 });
+  });
+
+  it('undo of a stopped change takes back what was written, and the rest can no longer be resumed', async () => {
+    const uids = await createAssets(6);
+    const id = await stopAfter(3);
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    for (const uid of uids) expect(await tagsOf(uid)).toEqual([tag]);
+    expect(await failure('history', id, '--resume')).toMatchObject({ code: 'usage' });
+  });
+
+  it('a change stops before its next item if another process pauses it', async () => {
+    await createAssets(6);
+    const pause = async () => {
+      const [{ run_id, state }] = await history();
+      expect(state).toBe('running');
+      const resumed = await setup.cli.run(['history', run_id, '--resume', '--json'], { environment: environment() });
+      expect(errorOf(resumed)).toEqual({ ...errorInTable('locked') });
+      expect(await run('history', run_id, '--pause')).toMatchObject({ code: 0 });
+    };
+    let pausing: Promise<void> | undefined;
+    const beforeResponse = () => {
+      pausing ??= pause();
+      return pausing;
+    };
+    const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) =>
+      method === 'PATCH' ? { beforeResponse } : undefined,
+    );
+    const environment = () => ({ MEDIACTL_BASE_URL: proxy.url });
+    const args = ['tag', '--tag', tag, '--add', 'sea', '--yes', '--json'];
+    const stopped = await setup.cli.run(args, { environment: environment() });
+    const [error] = JSON.parse(stopped.stdout).flatMap((each: { error: unknown }) => each.error ?? []);
+    expect({ code: error.code, exit: error.exit_code, hint: error.hint }).toEqual({ ...errorInTable('run_stopped') });
+    expect((await history())[0].state).toBe('paused');
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { createTableEncoder } from '../../src/client/table/format-table.ts';
+import { describeReformatting, guardCell, unguardCell } from '../../src/client/table/guard.ts';
+import { readTable } from '../../src/client/table/read-table.ts';
+import { parseStrictCsv } from '../support/csv.ts';
+import { hostileNames } from '../support/hostile-names.ts';
+
+const read = async (bytes: Buffer | string) => {
+  const { rows, ...table } = await readTable(Buffer.from(bytes), 'a.csv');
+  const found: { line: number; cells: unknown }[] = [];
+  for await (const row of rows) found.push(row);
+  return { ...table, rows: found.map(({ cells }) => cells), lines: found.map(({ line }) => line) };
+};
+
+describe('readTable', () => {
+  it.each([
+    ['a comma', 'uid,name\r\n1,"a, b"\r\n'],
+    ['a semicolon', 'uid;name\r\n1;"a, b"\r\n'],
+    ['a tab', 'uid\tname\n1\ta, b\n'],
+    ['a byte order mark', '\uFEFFuid,name\n1,"a, b"\n'],
+    ['UTF-16', Buffer.from('\uFEFFuid,name\n1,"a, b"\n', 'utf16le')],
+    ['capitals and spaces in the header', ' UID , Name \n1,"a, b"'],
+  ])('readTable reads a table with %s', async (_, bytes) => {
+    expect(await read(bytes)).toEqual({
+      columns: ['uid', 'name'],
+      warning: undefined,
+      rows: [{ uid: '1', name: 'a, b' }],
+      lines: [2],
+    });
+  });
+
+  it('readTable reads a file that is not UTF-8 as Windows-1252, and warns', async () => {
+    const { rows, warning } = await read(Buffer.from('uid,name\n1,Caf\xe9 \x96 \x80\n', 'latin1'));
+    expect(rows).toEqual([{ uid: '1', name: 'Café – €' }]);
+    expect(warning).toContain('Windows-1252');
+  });
+
+  it('readTable reads JSON lines with their types, and has no header', async () => {
+    const { columns, rows, lines } = await read('{"uid":"1","tags":["a"]}\n\n{"uid":"2","name":null}\n');
+    expect([columns, lines]).toEqual([undefined, [1, 3]]);
+    expect(rows).toEqual([
+      { uid: '1', tags: ['a'] },
+      { uid: '2', name: null },
+    ]);
+  });
+
+  it('readTable skips rows without any value, and reads a header alone as no rows', async () => {
+    expect((await read('uid,name\n,\n1,a\n\n')).rows).toEqual([{ uid: '1', name: 'a' }]);
+    expect(await read('uid,name\n')).toMatchObject({ columns: ['uid', 'name'], rows: [] });
+    expect(await read('')).toMatchObject({ columns: [], rows: [] });
+  });
+
+  it.each([
+    ['a row with more cells than the header', 'uid,name\n1,a,b\n', 'cannot parse a.csv'],
+    ['a quote that never ends', 'uid,name\n1,"a\n', 'cannot parse a.csv'],
+    ['a column that is there twice', 'uid,name,Name\n1,a,b\n', 'line 1 of a.csv is invalid'],
+    ['a line that is not JSON', '{"uid":"1"}\n{"uid":\n', 'line 2 of a.csv is invalid'],
+    ['a line that is a list', '{"uid":"1"}\n["2"]\n', 'line 2 of a.csv is invalid'],
+  ])('readTable rejects %s', async (_, text, message) => {
+    await expect(read(text)).rejects.toMatchObject({ message, kind: 'usage' });
+  });
+});
+
+describe('createTableEncoder', () => {
+  const encode = async (format: 'csv' | 'tsv' | 'jsonl', names: readonly string[]) => {
+    const encoder = createTableEncoder(format, ['uid', 'name'], ['name']);
+    return (await encoder.head()) + (await encoder.rows(names.map((name, n) => ({ uid: String(n), name }))));
+  };
+
+  it('a CSV table has a byte order mark and CRLF, and a strict parser reads every hostile name', async () => {
+    const text = await encode('csv', hostileNames);
+    expect(text.startsWith('\uFEFFuid,name\r\n')).toBe(true);
+    const [, ...rows] = parseStrictCsv(text);
+    expect(rows.map(([, name = '']) => unguardCell(name))).toEqual(hostileNames);
+  });
+
+  it.each(['csv', 'tsv'] as const)('readTable reads the hostile names of a %s table', async (format) => {
+    const { rows } = await read(await encode(format, hostileNames));
+    expect(rows.map((cells) => unguardCell((cells as { name: string }).name))).toEqual(hostileNames);
+  });
+
+  it('a JSON lines table has the columns in order, without protection', async () => {
+    expect(await encode('jsonl', ['=1'])).toBe('{"uid":"0","name":"=1"}\n');
+  });
+});
+
+describe('guardCell', () => {
+  it.each(['=1+1', '+1', '-', '-x', '@a', '007', '1,5', '1e5', '1.5E+10', '3/4', '2026-01-02', '12:30', '50 %', '€ 5'])(
+    'guardCell protects %j, which a spreadsheet changes',
+    (text) => expect(guardCell(text)).toBe(`'${text}`),
+  );
+  it.each(['TRUE', 'falsch', '3. Apr', '12 March 2026', 'Mar 3', "'Round Midnight", '(5)'])(
+    'guardCell protects %j, which a spreadsheet changes',
+    (text) => expect(guardCell(text)).toBe(`'${text}`),
+  );
+  it.each(['', 'Quay', '/Campaigns/2026', '4k press', 'A-roll', 'Take 2', '100 years'])(
+    'guardCell leaves %j as it is',
+    (text) => expect(guardCell(text)).toBe(text),
+  );
+  it('unguardCell removes one leading apostrophe only', () => {
+    expect([unguardCell("''Round"), unguardCell('a'), unguardCell("'")]).toEqual(["'Round", 'a', '']);
+  });
+});
+
+describe('describeReformatting', () => {
+  it.each([
+    ['007', '7'],
+    ['1e5', '100000'],
+    ['1e5', '1.00E+05'],
+    ['3/4', '03/04/26'],
+    ['3/4', '03. Apr'],
+    ['2026-01-02', '02.01.2026'],
+    ['1.50', '1,5'],
+    ['Gdańsk 東京', 'Gda?sk ??'],
+    [`${'a'.repeat(32_767)}b`, 'a'.repeat(32_767)],
+  ])('describeReformatting recognizes what a spreadsheet made of %j', (before, now) => {
+    expect(describeReformatting(before, now)).toEqual(expect.any(String));
+  });
+  it.each([
+    ['Quay', 'Quay at dusk'],
+    ['Take 1', 'Take 2'],
+    ['007', '008'],
+    ['3/4', '4/4'],
+    ['Why', 'Why?'],
+    ['2026-01-02', '2026-01-03'],
+    ['', '7'],
+  ])('describeReformatting accepts the edit of %j to %j', (before, now) => {
+    expect(describeReformatting(before, now)).toBeUndefined();
+  });
+});

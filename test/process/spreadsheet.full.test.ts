@@ -38,7 +38,11 @@ describe.runIf(isFullRun)('a table that LibreOffice has saved', { tags: ['soffic
       const table = join(setup.home, 'table.csv');
       await run('export', '-o', table);
       saveInOffice(table, delimiter, (document) => document);
-      expect(await run('apply', table, '-n')).toMatchObject({ stdout: '', code: 0, stderr: '500 rows: nothing to change\n' });
+      expect(await run('apply', table, '-n')).toMatchObject({
+        stdout: '',
+        code: 0,
+        stderr: '500 rows: nothing to change\n',
+      });
     },
   );
 

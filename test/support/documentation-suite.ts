@@ -47,6 +47,8 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl sandbox open @last': { code: 3, why: 'the same' },
   'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait': { code: 3, why: 'no such upload' },
   'mediactl uploads forget 3f2a9c1d5e6b7a80': { code: 3, why: 'the same' },
+  'mediactl history RUN': { code: 3, why: 'RUN stands for the id of a change' },
+  'mediactl history RUN --resume': { code: 3, why: 'the same' },
   'mediactl history 3f2a9c1d': { code: 3, why: 'no such run' },
   'mediactl history 3f2a9c1d --resume': { code: 3, why: 'the same' },
   'mediactl undo 3f2a9c1d --yes': { code: 3, why: 'the same' },

@@ -3,7 +3,7 @@ import { Cli } from '../support/cli.ts';
 import { createLibrary, type LibraryOptions, numberedUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 
-type Row = {
+type StatsRow = {
   section: string;
   value: string | null;
   uid: string | null;
@@ -17,7 +17,7 @@ async function stats(assets: NonNullable<LibraryOptions['assets']>, ...args: str
   const cli = new Cli({ MEDIACTL_BASE_URL: service.url, MEDIACTL_API_KEY: testKey, MEDIACTL_WORKSPACE: workspaceUid });
   const { code, stdout, stderr } = await cli.run(['stats', '--json', ...args]);
   expect(code).toBe(0);
-  const rows: Row[] = JSON.parse(stdout);
+  const rows: StatsRow[] = JSON.parse(stdout);
   const section = (name: string) => rows.filter((row) => row.section === name);
   return { rows, section, stderr, requests: service.requests };
 }

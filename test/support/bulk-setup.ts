@@ -9,10 +9,20 @@ import { temporaryFolder } from './temporary-folder.ts';
 /** The fields that commands edit, as the sandbox stores them. */
 export type StoredFields = { uid: string; name: string; description: string; tags: string; parent_uid: string | null };
 
+type BulkSetup = {
+  sandbox: TestSandbox;
+  proxy: FaultProxy;
+  home: string;
+  killAfter: number;
+  /** Returns the process id of the last command. */
+  pid(): number | undefined;
+};
+
 /** Starts a sandbox with sample assets per test file, and a user per test whose processes can be killed. */
 export function setUpBulk(assetCount: number) {
-  const setup = {} as { sandbox: TestSandbox; proxy: FaultProxy; home: string; killAfter: number };
   let started: StartedProcess | undefined;
+  const pid = () => started?.child.pid;
+  const setup = { pid } as BulkSetup;
   beforeAll(async () => {
     setup.sandbox = await startSandbox({ seed: assetCount, rateLimit: { limit: 100_000, windowSeconds: 3600 } });
   });

@@ -99,7 +99,7 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
     await onTrashed(assets[seq] as T);
     return {};
   };
-  const results = count === 0 ? [] : await runChange(context, { command, summary: what, items }, { write });
+  const results = count === 0 ? [] : await runChange(context, { command, summary: what, items }, write);
   const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.name ?? '')] : []));
   return { failures, stop: failures.find(endsTheRun) };
 }

@@ -1,12 +1,14 @@
-import { carryOut, writeItem } from '../../client/bulk/carry-out.ts';
+import { carryOut, type Written, writeItem } from '../../client/bulk/carry-out.ts';
 import type { BulkItem, BulkRun, RunPlan, RunStore, StoredItem } from '../../client/bulk/run-store.ts';
 import type { FolderAccess } from '../../client/bulk/undo.ts';
 import { asMediactlError, endsTheRun } from '../../client/errors.ts';
 import type { ItemResult } from '../../client/run-each.ts';
 import { formatCount } from '../../contract/figures.ts';
 import type { Collection } from '../../contract/paths.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
+import { isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
-import { fetchFolderTree } from './folders.ts';
+import { invalidateFolders } from './library.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
 /** A change of the library, which the history records. */
@@ -16,22 +18,21 @@ export type LibraryChange = Pick<RunPlan, 'command' | 'summary' | 'undoOf' | 'so
   workspace?: string | undefined;
 };
 
-type WriteOptions<T> = { write: (item: StoredItem) => Promise<T>; lanes?: number };
-
 /** Saves a change in the history, then carries it out. @returns one result per item */
 export async function runChange<T>(
   context: Context,
   change: LibraryChange,
-  options: WriteOptions<T>,
+  write: (item: StoredItem) => Promise<T>,
 ): Promise<ItemResult<StoredItem, T>[]> {
   const [{ baseUrl, profile, workspace }, items] = [
     await context.account(),
     await addLocalPaths(context, change.items),
   ];
-  const place = { service: baseUrl.origin, workspace: workspace ?? null, profile: profile ?? null };
+  const uid = workspace && isUid(workspace) ? workspace : null;
+  const place = { service: baseUrl.origin, workspace: uid, profile: profile ?? null };
   const plan = { ...place, ...change, requestCount: items.length };
   const { store, run } = await createRun(context, plan, items);
-  return carryOutRun(context, store, run, options);
+  return carryOutRun(context, store, run, write);
 }
 
 type CreatedRun = { store: RunStore; run: { run: BulkRun; items: StoredItem[] } };
@@ -43,13 +44,17 @@ async function createRun(context: Context, plan: RunPlan, items: readonly BulkIt
       const store = await context.runStore();
       return { store, run: await store.create(plan, items) };
     } catch (thrown) {
-      const error = asMediactlError(thrown);
-      if (error.kind !== 'state') throw error;
-      const reason = error.explanation.reason ?? error.message;
-      context.terminal.warn(`the history cannot be written (${reason}): this change cannot be undone`);
+      warnOfHistory(context, thrown, 'this change cannot be undone');
     }
   const store = await context.memoryRunStore();
   return { store, run: await store.create(plan, items) };
+}
+
+/** Warns that the history cannot be written. @throws any other error */
+function warnOfHistory({ terminal }: Context, thrown: unknown, consequence: string): void {
+  const { kind, message, explanation } = asMediactlError(thrown);
+  if (kind !== 'state') throw thrown;
+  terminal.warn(`the history cannot be written (${explanation.reason ?? message}): ${consequence}`);
 }
 
 /** Carries out the pending items of a run, and tells how to continue or undo it. */
@@ -57,7 +62,7 @@ export async function carryOutRun<T>(
   context: Context,
   store: RunStore,
   { run, items }: CreatedRun['run'],
-  { write, lanes }: WriteOptions<T>,
+  write: (item: StoredItem) => Promise<T>,
 ): Promise<ItemResult<StoredItem, T>[]> {
   const updateReceipts = await createReceiptUpdate(context, items);
   const writeAndRecord = async (item: StoredItem) => {
@@ -65,7 +70,21 @@ export async function carryOutRun<T>(
     await updateReceipts(item);
     return written;
   };
-  const results = await carryOut(store, run, items, writeAndRecord, { signal: context.signal, lanes });
+  let isRecorded = true;
+  const onUnrecorded = (error: unknown) => {
+    if (isRecorded) warnOfHistory(context, error, 'it does not show what became of the rest');
+    isRecorded = false;
+  };
+  // Folders are changed one after the other, since one may be inside another.
+  const hasFolders = items.some(({ kind }) => kind === 'folder');
+  const options = { signal: context.signal, lanes: hasFolders ? 1 : undefined, onUnrecorded };
+  const results = await carryOut(store, run, items, writeAndRecord, options);
+  if (hasFolders) await invalidateFolders(context);
+  const unverifiable = new Set(results.flatMap(({ value }) => (value as Written | undefined)?.unverifiable ?? []));
+  if (unverifiable.size > 0)
+    context.terminal.warn(
+      `cannot verify the change: the service does not show ${[...unverifiable].map(escapeControls).join(', ')}`,
+    );
   const count = results.filter(({ error }) => !error).length;
   const isStopped = results.some(({ error }) => error && endsTheRun(error));
   if (!store.isPersistent || items.length < 2) return results;
@@ -84,7 +103,7 @@ export async function runSingleChange<T>(
   { item, ...change }: Omit<LibraryChange, 'items'> & { item: BulkItem },
   write: () => Promise<T>,
 ): Promise<T> {
-  const [outcome] = await runChange(context, { ...change, items: [item] }, { write });
+  const [outcome] = await runChange(context, { ...change, items: [item] }, write);
   if (outcome?.error) throw outcome.error;
   return outcome?.value as T;
 }
@@ -126,14 +145,18 @@ async function createReceiptUpdate(context: Context, items: readonly StoredItem[
 }
 
 /** Returns a function that writes an item, whatever its present state. */
-export async function assetWriter(context: Context, collection: Collection = 'assets') {
+export async function itemWriter(
+  context: Context,
+  collection: Collection = 'assets',
+  run?: Pick<BulkRun, 'workspace'>,
+) {
   const { [collection]: assets, folders } = await context.api();
-  const workspace = () => resolveWorkspaceUid(context);
+  const { workspace } = folderAccess(context, run);
   return (item: BulkItem) => writeItem({ assets, folders }, workspace, item);
 }
 
-/** Returns access to the folders of the workspace in use, whose tree is fetched again after each change. */
-export const folderAccess = (context: Context): FolderAccess => ({
-  workspace: () => resolveWorkspaceUid(context),
-  tree: async () => (await fetchFolderTree(context)).tree,
-});
+/** Returns access to the folders that a run has changed, by default those of the workspace in use. */
+export function folderAccess(context: Context, run?: Pick<BulkRun, 'workspace'>): FolderAccess {
+  const workspace = async () => run?.workspace ?? resolveWorkspaceUid(context);
+  return { workspace, tree: async () => (await context.api()).folders.tree(await workspace()) };
+}

@@ -10,7 +10,7 @@ import type { Context } from '../context.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { runSingleChange } from './bulk-run.ts';
 import { fetchFolderTree } from './folders.ts';
-import { invalidateFolders, libraryOf } from './library.ts';
+import { libraryOf } from './library.ts';
 
 /** A folder, and the workspace and tree that it is in. */
 export type PlacedFolder = { workspace: string; tree: WorkspaceFolderTree; placed: FolderNode };
@@ -36,9 +36,7 @@ export async function changeFolder(
   const summary = change.parent === undefined ? `rename ${placed.path}` : `move ${placed.path}`;
   const item: BulkItem = { kind: 'folder', uid, name: placed.path, before, after };
   const write = async () => (await context.api()).folders.change(workspace, uid, tree, change);
-  const { node } = await runSingleChange(context, { command: 'mv', summary, workspace, item }, write);
-  await invalidateFolders(context);
-  return node;
+  return (await runSingleChange(context, { command: 'mv', summary, workspace, item }, write)).node;
 }
 
 /** @throws MediactlError `usage` (exit 2) if the target is the folder itself or inside it */
@@ -80,7 +78,6 @@ export async function deleteFolder(context: Context, workspace: string, { path, 
       hint,
     });
   });
-  await invalidateFolders(context);
 }
 
 /**

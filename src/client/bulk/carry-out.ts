@@ -3,50 +3,57 @@ import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
-import type { BulkItem, BulkRun, RunStore, StoredItem } from './run-store.ts';
+import type { BulkItem, BulkRun, ItemState, RunStore, StoredItem } from './run-store.ts';
 
 /** Result of the write of an item: the asset afterwards, and fields that the service does not show. */
 export type Written = { asset?: Asset | undefined; unverifiable?: readonly string[] };
 
-export type CarryOutOptions = { signal: AbortSignal; lanes?: number | undefined };
+export type CarryOutOptions = {
+  signal: AbortSignal;
+  lanes?: number | undefined;
+  /** Called if an outcome cannot be recorded. The run continues, and its items stay pending. */
+  onUnrecorded(error: unknown): void;
+};
 
 /**
  * Carries out the pending items of a run, several at a time, and records the outcome of each. Stops before the next
  * item if any process pauses or cancels the run. An item whose outcome is unknown stays pending.
  *
  * @returns one result per item that was pending
- * @throws MediactlError `locked` (exit 6) if another process carries it out; `state_…` (exit 14)
+ * @throws MediactlError `locked` (exit 6) if another process carries it out
  */
 export async function carryOut<T>(
   store: RunStore,
   { id }: BulkRun,
   items: readonly StoredItem[],
   write: (item: StoredItem) => Promise<T>,
-  options: CarryOutOptions,
+  { onUnrecorded, ...options }: CarryOutOptions,
 ): Promise<ItemResult<StoredItem, T>[]> {
+  const record = (item: StoredItem, state: ItemState, error?: MediactlError) =>
+    store.setItemState(id, item, state, error?.message).catch(onUnrecorded);
   const release = await store.lock(id);
   try {
     await store.setState(id, 'running');
     const results = await runEach(
       items.filter(({ state }) => state === 'pending'),
       async (item) => {
-        const state = await store.stateOf(id);
+        const state = await store.stateOf(id).catch(() => 'running' as const);
         if (state !== 'running') throw stopped(id, state);
         try {
           const written = await write(item);
-          await store.setItemState(id, item, 'done');
+          await record(item, 'done');
           return written;
         } catch (thrown) {
           const error = asMediactlError(thrown);
-          if (!endsTheRun(error))
-            await store.setItemState(id, item, isConflict(error) ? 'conflict' : 'failed', error.message);
+          if (!endsTheRun(error)) await record(item, isConflict(error) ? 'conflict' : 'failed', error);
           throw error;
         }
       },
       options,
     );
     // Items after an error that ends the run were not attempted, and have that error, too.
-    if (!results.some(({ error }) => error && endsTheRun(error))) await store.setState(id, 'finished');
+    if (!results.some(({ error }) => error && endsTheRun(error)))
+      await store.setState(id, 'finished').catch(onUnrecorded);
     return results;
   } finally {
     await release();

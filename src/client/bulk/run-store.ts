@@ -109,15 +109,19 @@ export class RunStore {
 
   /** Returns the runs, newest first. */
   async list(): Promise<CountedRun[]> {
-    const count = (state: ItemState) =>
-      `(SELECT count(*) FROM bulk_items WHERE run = bulk_runs.id AND state = '${state}') AS ${state}`;
     const undoneBy = `(SELECT id FROM bulk_runs AS undo WHERE undo_of = bulk_runs.id AND state = 'finished' LIMIT 1)`;
-    const sql = `SELECT ${runColumns}, ${(['pending', 'done', 'failed', 'conflict'] as const).map(count).join(', ')},
-      ${undoneBy} AS undoneBy FROM bulk_runs ORDER BY seq DESC`;
-    const rows = await this.#database.select<Omit<CountedRun, 'isRunning'>>(sql);
-    const runs: CountedRun[] = [];
-    for (const row of rows) runs.push({ ...row, isRunning: row.state === 'running' && (await this.#isLocked(row.id)) });
-    return runs;
+    const sql = `SELECT ${runColumns}, ${undoneBy} AS undoneBy FROM bulk_runs ORDER BY seq DESC`;
+    const runs = new Map<string, CountedRun>();
+    for (const run of await this.#database.select<BulkRun & Pick<CountedRun, 'undoneBy'>>(sql))
+      runs.set(run.id, { ...run, pending: 0, done: 0, failed: 0, conflict: 0, isRunning: false });
+    type Count = { run: string; state: ItemState; count: number };
+    const counts = 'SELECT run, state, count(*) AS count FROM bulk_items GROUP BY run, state';
+    for (const { run, state, count } of await this.#database.select<Count>(counts)) {
+      const counted = runs.get(run);
+      if (counted) counted[state] = count;
+    }
+    for (const run of runs.values()) run.isRunning = run.state === 'running' && (await this.#isLocked(run.id));
+    return [...runs.values()];
   }
 
   /** Returns a run by its id or the beginning of it. @throws MediactlError `not_found` (exit 3), `usage` (exit 2) */

@@ -83,15 +83,17 @@ export async function planUndo(
   for (const item of reversible) {
     const { uid, before, after } = item as BulkItem & { before: JsonObject; after: JsonObject };
     const [asset, folder] = [found.get(normalizeUid(uid)), item.kind === 'folder' ? tree?.find(uid) : undefined];
+    // A write that failed has most likely changed nothing.
+    const leave = (reason: string) => item.state !== 'failed' && plan.conflicts.push({ item, reason });
     if (!asset && !folder) {
-      plan.conflicts.push({ item, reason: 'it does not exist any more' });
+      leave('it does not exist any more');
       continue;
     }
     const present = folder ? valuesOfFolder(folder) : api.assets.valuesOf(asset as Asset, Object.keys(after));
     const wanted = Object.fromEntries(Object.keys(after).map((field) => [field, before[field]]));
     const { toWrite, conflicts } = compareFields(api.assets, present, after, wanted);
     const { reason } = changedMeanwhile('', conflicts).explanation;
-    if (Object.keys(conflicts).length > 0) plan.conflicts.push({ item, reason: `changed meanwhile: ${reason}` });
+    if (Object.keys(conflicts).length > 0) leave(`changed meanwhile: ${reason}`);
     if (Object.keys(toWrite).length === 0) continue;
     const name = folder?.path ?? asText(asset?.name) ?? item.name;
     plan.items.push({ ...item, name, before: pick(present, toWrite), after: toWrite });

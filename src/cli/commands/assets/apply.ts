@@ -17,7 +17,7 @@ import { formatCount, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { assetWriter, runChange } from '../../library/bulk-run.ts';
+import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { libraryOf } from '../../library/library.ts';
 import { type Column, listBy } from '../../output/result.ts';
@@ -80,7 +80,7 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
     await confirmPlan(context, plan);
     const items = await createFolders(context, plan);
     const change = { command: 'apply', summary: `apply ${basename(name)}`, source: name, items };
-    const results = await runChange(context, change, { write: await assetWriter(context) });
+    const results = await runChange(context, change, await itemWriter(context));
     for (const { item, error } of results) if (error) failures.set(item.uid, error);
   }
   const records = plan.changes.map((each) => toRecord(each, settings.dryRun, failures));

@@ -11,7 +11,7 @@ import { listFolders } from '../../../client/library/filter-checks.ts';
 import { createTableEncoder, type TableFormat, tableFormatOf } from '../../../client/table/format-table.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { formatCount, pluralize } from '../../../contract/figures.ts';
-import { quoteForShell } from '../../../contract/sanitize.ts';
+import { escapeControlsInLines, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -73,7 +73,10 @@ async function parseExportRequest(
 
 async function runExport(context: Context, { list, output, format }: ExportRequest): Promise<Result> {
   if (output === undefined) {
-    await writeRows(context, list, format, (text) => context.terminal.write(text));
+    const { terminal } = context;
+    await writeRows(context, list, format, (text) =>
+      terminal.write(terminal.stdout.isTTY ? escapeControlsInLines(text.replaceAll('\r\n', '\n')) : text),
+    );
     return noResult;
   }
   if (context.isDryRun(`write a table of assets to ${output}`)) return noResult;

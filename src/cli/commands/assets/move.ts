@@ -17,7 +17,7 @@ import { isUidPrefix } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { assetWriter, runChange } from '../../library/bulk-run.ts';
+import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import {
   assertMovable,
   assertNoTwin,
@@ -158,10 +158,10 @@ async function moveAssets(
   const target = isMissing ? await ensureFolder(context, to, mayCreate) : folder;
   const fieldsOf = ({ uid, asset = { uid } }: BulkTarget) => assets.folderFields(asset, target?.folder.uid ?? null);
   const items = targets.map((each) => toItem(assets, each, fieldsOf(each)));
-  const writeAsset = await assetWriter(context);
+  const writeAsset = await itemWriter(context);
   const write = (item: StoredItem) =>
     writeAsset(item).catch((error) => throwRefusal(error, displayText(item.name) || item.uid));
-  const results = await runChange(context, { command: 'mv', summary: `move to ${to}`, items }, { write });
+  const results = await runChange(context, { command: 'mv', summary: `move to ${to}`, items }, write);
   if (singleTarget(context, { targets, byFilter })) {
     const record = await singleRecord(context, results);
     context.terminal.info(`moved ${displayText(results[0]?.value?.asset?.name)} to ${to}`);

@@ -114,7 +114,7 @@ async function trash(
   };
   const items = targets.map((target) => toItem(assets, target, null));
   const change = { command: 'rm', summary: 'move to the trash', items };
-  const outcomes = targets.length === 0 ? [] : toOutcomes(await runChange(context, change, { write }));
+  const outcomes = targets.length === 0 ? [] : toOutcomes(await runChange(context, change, write));
   const count = outcomes.filter(({ error }) => !error).length;
   if (count > 0)
     context.terminal.info(`${count} moved to the trash; the API cannot restore ${count === 1 ? 'it' : 'them'}`);
@@ -207,7 +207,7 @@ async function deleteEmptied(
     return {};
   };
   const change = { command: 'rm', summary: 'delete folders', workspace, items };
-  const outcomes = toOutcomes(await runChange(context, change, { write, lanes: 1 }));
+  const outcomes = toOutcomes(await runChange(context, change, write));
   const deleted = outcomes.filter(({ error }) => !error).map(({ uid }) => uid);
   const remaining = await (await context.api()).folders.findRemaining(workspace, deleted);
   return outcomes.map((outcome) => {

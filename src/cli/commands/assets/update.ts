@@ -9,7 +9,7 @@ import type { SlugEdit } from '../../../contract/slug.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { assetWriter, runChange } from '../../library/bulk-run.ts';
+import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
@@ -123,12 +123,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   else for (const line of notes) context.terminal.info(line);
   const items = targets.map((target) => toItem(assets, target, bodyFor(target)));
   const run = { command: request.verb, summary: describeChange(change), items };
-  const results = await runChange(context, run, { write: await assetWriter(context, collection) });
-  const unverifiable = new Set(results.flatMap(({ value }) => value?.unverifiable ?? []));
-  if (unverifiable.size > 0) {
-    const names = [...unverifiable].map(escapeControls).join(', ');
-    context.terminal.warn(`cannot verify the change: the service does not show ${names}`);
-  }
+  const results = await runChange(context, run, await itemWriter(context, collection));
   return singleTarget(context, { targets, byFilter })
     ? singleRecord(context, results)
     : bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'updated', noun: collection });

@@ -69,8 +69,8 @@ async function resume(context: Context, run: CountedRun): Promise<CommandOutcome
   if (context.isDryRun(`carry out ${run.pending} items of run ${run.id}`)) return noResult;
   const store = await context.runStore();
   const items = (await store.items(run.id)).filter(({ state }) => state === 'pending');
-  const write = createCheckedWriter(await context.api(), folderAccess(context));
-  const results = await carryOutRun(context, store, { run, items }, { write });
+  const write = createCheckedWriter(await context.api(), folderAccess(context, run));
+  const results = await carryOutRun(context, store, { run, items }, write);
   return bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'done', noun: 'items' });
 }
 
@@ -139,7 +139,11 @@ const itemColumns: Column<ItemRecord>[] = [
   },
 ];
 
-function describeItem({ before, after, local_path }: ItemRecord): string {
+export function describeItem({
+  before,
+  after,
+  local_path,
+}: Pick<ItemRecord, 'before' | 'after' | 'local_path'>): string {
   if (after === null) return local_path ? `deleted; uploaded from ${escapeControls(local_path)}` : 'deleted';
   const text = (values: JsonObject | null, field: string) =>
     values && field in values ? displayText(values[field]) || '(none)' : 'unknown';

@@ -5,12 +5,11 @@ import { pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { assetWriter, folderAccess, runChange } from '../../library/bulk-run.ts';
-import { invalidateFolders } from '../../library/library.ts';
+import { folderAccess, itemWriter, runChange } from '../../library/bulk-run.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { truncateLines } from '../confirm-many.ts';
-import { assertSameService, findRun } from './history.ts';
+import { assertSameService, describeItem, findRun } from './history.ts';
 
 export const undo: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl undo --dry-run', 'mediactl undo', 'mediactl undo 3f2a9c1d --yes');
@@ -29,29 +28,24 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   if (run.isRunning) throw new MediactlError(`run ${run.id} is being carried out`, { code: 'locked' });
   const store = await context.runStore();
   const api = await context.api();
-  const plan = await planUndo(api, folderAccess(context), await store.items(run.id), signal);
+  const plan = await planUndo(api, folderAccess(context, run), await store.items(run.id), signal);
   const what = `undo ${run.id}: ${run.summary}`;
   terminal.info(`${escapeControls(what)}; ${describePlan(plan)}`);
   const { items } = plan;
   const leftovers = [...plan.conflicts, ...plan.lost].map(toOutcome);
   if (settings.dryRun || items.length === 0) return undoResult(context, settings.dryRun ? [] : leftovers, plan);
-  const lines = items.map(({ uid, name }) => `  ${uid}  ${displayText(name)}`);
+  const lines = items.map(
+    (item) => `  ${displayText(item.name) || item.uid}  ${describeItem({ ...item, local_path: null })}`,
+  );
   if (terminal.isInteractive && !settings.yes) terminal.emit(truncateLines(lines, lines.length).join('\n'));
   const question = `Write the old values of ${pluralize(items.length, 'item')}?`;
   await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
   const workspace = run.workspace ?? undefined;
   const change = { command: 'undo', summary: what, undoOf: run.id, items, ...(workspace && { workspace }) };
-  const results = await runChange(context, change, {
-    write: await assetWriter(context),
-    lanes: hasFolders(plan) ? 1 : 4,
-  });
-  if (hasFolders(plan)) await invalidateFolders(context);
   if (run.state !== 'finished') await store.setState(run.id, 'cancelled'); // what is left of it must not be resumed
+  const results = await runChange(context, change, await itemWriter(context, 'assets', run));
   return undoResult(context, [...toOutcomes(results), ...leftovers], plan);
 }
-
-/** Folders are changed one after the other, since one may be inside another. */
-const hasFolders = ({ items }: UndoPlan) => items.some(({ kind }) => kind === 'folder');
 
 /** Returns the last change that was neither undone nor an undo. @throws MediactlError `not_found` (exit 3) */
 async function findLast(context: Context): Promise<CountedRun> {

@@ -88,6 +88,8 @@ export class Context {
   #database: Promise<StateDatabase> | undefined;
   readonly #queues: QueueClient[] = [];
   #hasWarnedOfProjectFile = false;
+  /** Notes to print after the result, such as how to undo a change. */
+  readonly afterResult: string[] = [];
 
   constructor({ host, settings, profiles, config, commandTree, findParentWorkspace }: ContextDeps) {
     this.host = host;

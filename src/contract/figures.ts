@@ -1,8 +1,8 @@
 /** Formats a number with thousands separators, such as `12,480`. */
 export const formatCount = (count: number) => count.toLocaleString('en');
 
-/** Formats a count with its noun, such as `1 asset` or `2 assets`. */
-export const pluralize = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+/** Formats a count with its noun, such as `1 asset` or `1,200 assets`. */
+export const pluralize = (count: number, noun: string) => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 

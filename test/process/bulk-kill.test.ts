@@ -27,7 +27,7 @@ it('tag of a folder that is killed and resumed is undone, but for the assets tha
 });
 
 it('apply that is killed and run again makes exactly the changes of the table, and a third run none', async () => {
-  const wanted = readStore();
+  const [before, wanted] = [readStore(), readStore()];
   const table = join(setup.home, 'table.csv');
   expect((await run('export', '-o', table)).code).toBe(0);
   const [header = [], first = [], ...rows] = parseStrictCsv(readFileSync(table, 'utf8'));
@@ -41,12 +41,19 @@ it('apply that is killed and run again makes exactly the changes of the table, a
   expect((await run('apply', table, '--yes')).signal).toBe('SIGKILL');
   setup.killAfter = Number.POSITIVE_INFINITY;
   expect(countWrites()).toBeLessThan(70);
-  expect(await run('apply', table, '--yes')).toMatchObject({ code: 0, signal: null });
+  const report = join(setup.home, 'report.csv');
+  expect(await run('apply', table, '--yes', '--report', report)).toMatchObject({ code: 0, signal: null });
   expect(readStore()).toEqual(wanted);
   // Nothing is written twice: what was in flight when the process was killed is compared first.
   expect(countWrites()).toBe(rows.length);
+  expect(parseStrictCsv(readFileSync(report, 'utf8')).length).toBe(1 + rows.length);
   expect(await run('apply', table, '--yes')).toMatchObject({ code: 0, stdout: '' });
   expect(countWrites()).toBe(rows.length);
+  // Both runs are one change, which one undo takes back.
+  const [change, ...others] = JSON.parse((await run('history', '--json')).stdout);
+  expect([change.state, change.done_count, others]).toEqual(['finished', rows.length, []]);
+  expect(await run('undo', '--yes')).toMatchObject({ code: 0 });
+  expect(readStore()).toEqual(before);
 });
 
 it('apply of two processes at once ends with the values of the table', async () => {

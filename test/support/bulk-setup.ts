@@ -33,7 +33,8 @@ export function setUpBulk(assetCount: number) {
     // Kills the process after this many writes took effect, before it gets the response.
     setup.proxy = await FaultProxy.start(setup.sandbox.url, ({ method, nth }) => {
       if (method !== 'PATCH' || nth < setup.killAfter) return undefined;
-      return { beforeResponse: () => void started?.child.kill('SIGKILL'), dropResponse: true };
+      const process = started; // a later command must not be killed by a late response
+      return { beforeResponse: () => void process?.child.kill('SIGKILL'), dropResponse: true };
     });
   });
   const run = (...args: string[]) => {

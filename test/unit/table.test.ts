@@ -52,6 +52,7 @@ describe('readTable', () => {
 
   it.each([
     ['a row with more cells than the header', 'uid,name\n1,a,b\n', 'cannot parse a.csv'],
+    ['an Excel workbook', 'PK\x03\x04rest', 'a.csv is a workbook, not a table'],
     ['a quote that never ends', 'uid,name\n1,"a\n', 'cannot parse a.csv'],
     ['a column that is there twice', 'uid,name,Name\n1,a,b\n', 'line 1 of a.csv is invalid'],
     ['a line that is not JSON', '{"uid":"1"}\n{"uid":\n', 'line 2 of a.csv is invalid'],
@@ -109,6 +110,10 @@ describe('describeReformatting', () => {
     ['1e5', '1.00E+05'],
     ['3/4', '03/04/26'],
     ['3/4', '03. Apr'],
+    ['3/4', '4. Mrz'],
+    ['3/4', '0.75'],
+    ['3/4', '45750'],
+    ['Gdańsk', 'Gdansk'],
     ['2026-01-02', '02.01.2026'],
     ['1.50', '1,5'],
     ['Gdańsk 東京', 'Gda?sk ??'],

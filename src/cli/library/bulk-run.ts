@@ -88,12 +88,13 @@ export async function carryOutRun<T>(
   const count = results.filter(({ error }) => !error).length;
   const isStopped = results.some(({ error }) => error && endsTheRun(error));
   if (!store.isPersistent || items.length < 2) return results;
+  const next = run.source ? 'run the same command again' : `mediactl history ${run.id} --resume`;
   if (isStopped)
-    context.terminal.info(
-      `stopped after ${formatCount(count)} of ${formatCount(results.length)}; to continue: mediactl history ${run.id} --resume`,
+    context.afterResult.push(
+      `stopped after ${formatCount(count)} of ${formatCount(results.length)}; to continue: ${next}`,
     );
   else if (context.isHumanOutput && count > 0 && items.some(({ after }) => after !== null))
-    context.terminal.info(`to undo it: mediactl undo ${run.id}`);
+    context.afterResult.push(`to undo it: mediactl undo ${run.id}`);
   return results;
 }
 

@@ -130,9 +130,9 @@ export const schemas = {
       before: optionalText.describe('value in the library'),
       after: optionalText.describe('value in the table'),
       outcome: z
-        .enum(['planned', 'updated', 'conflict', 'kept', 'refused', 'gone', 'new', 'invalid', 'failed'])
+        .enum(['planned', 'updated', 'already', 'conflict', 'kept', 'refused', 'gone', 'new', 'invalid', 'failed'])
         .describe(
-          'planned: with --dry-run; conflict: changed in the library, too; kept: a conflict with --theirs; refused: a spreadsheet seems to have changed it; gone: the asset does not exist; new: a row without uid',
+          'planned: not made yet, with --dry-run or after an interruption; already: in the library, only in a report; conflict: changed in the library, too; kept: a conflict with --theirs; refused: a spreadsheet seems to have changed it; gone: the asset does not exist; new: a row without uid',
         ),
       reason: optionalText,
     }),

@@ -20,18 +20,23 @@ export class Resource {
 
 export const readPurpose = (what: string): Purpose => ({ action: `read ${what}`, scope: 'Read Assets' });
 
+/** Time for a write that is under way to end after Ctrl-C, so that its outcome is known. */
+const writeGraceMs = 2_000;
+
 /** Builds a request that changes the library. `action` completes "this API key cannot …". */
 export const writeRequest = (method: string, url: string, json: JsonObject, action: string): ApiRequest => ({
   method,
   url,
   json,
   purpose: { action, scope: 'Write Assets' },
+  abortGraceMs: writeGraceMs,
 });
 
 export const deleteRequest = (url: string, what: string): ApiRequest => ({
   method: 'DELETE',
   url,
   purpose: { action: `delete ${what}`, scope: 'Delete Assets' },
+  abortGraceMs: writeGraceMs,
 });
 
 /** Returns true if a value is an identifier that is safe to use in a URL path. */

@@ -25,7 +25,7 @@ import {
 import { fetchAssets } from './three-way.ts';
 
 /** What becomes of a cell, or of a row if the column is null. */
-export type SheetOutcome = 'planned' | 'conflict' | 'kept' | 'refused' | 'gone' | 'new' | 'invalid';
+export type SheetOutcome = 'planned' | 'already' | 'conflict' | 'kept' | 'refused' | 'gone' | 'new' | 'invalid';
 
 /** A cell that differs from the library, or a row that cannot be applied. */
 export type SheetChange = {
@@ -66,8 +66,6 @@ export type ApplyDeps = {
 export type ApplyPlan = {
   rowCount: number;
   changes: SheetChange[];
-  /** Number of edited cells whose value the library already has. */
-  doneCount: number;
   /** Assets to change. A folder that does not exist yet is named by its path in `newFolders`. */
   items: BulkItem[];
   /** Paths of the folders to create. */
@@ -81,6 +79,10 @@ type EditedRow = {
   /** Uid or path, as in the file. */
   key: string;
   wanted: Partial<Record<EditableColumn, string>>;
+  /** Cells that an earlier apply has written, so that they need no request. */
+  applied: [column: EditableColumn, text: string][];
+  /** Columns whose cell begins with `'`, so that a spreadsheet has not changed it. */
+  literal: EditableColumn[];
   marks: Marks | undefined;
 };
 
@@ -91,7 +93,7 @@ type EditedRow = {
  * @throws MediactlError `usage` (exit 2) if the table has no column that can be changed or cannot be parsed
  */
 export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOptions): Promise<ApplyPlan> {
-  const plan: ApplyPlan = { rowCount: 0, changes: [], doneCount: 0, items: [], newFolders: [], ignoredColumns: [] };
+  const plan: ApplyPlan = { rowCount: 0, changes: [], items: [], newFolders: [], ignoredColumns: [] };
   const addRow = (line: number, uid: string | null, outcome: SheetOutcome, reason: string) =>
     plan.changes.push({ line, uid, name: null, column: null, before: null, after: null, outcome, reason });
   const edited: EditedRow[] = [];
@@ -108,7 +110,20 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     const uid = isUid(read.key) ? read.key : null;
     if ('problem' in read) addRow(row.line, uid, ...read.problem);
     else if (other !== undefined) addRow(row.line, uid, 'invalid', `line ${other} has the same asset`);
-    else if (Object.keys(read.wanted).length > 0) edited.push(read);
+    else {
+      if (Object.keys(read.wanted).length > 0) edited.push(read);
+      for (const [column, text] of read.applied)
+        plan.changes.push({
+          line: row.line,
+          uid,
+          name: null,
+          column,
+          before: text,
+          after: text,
+          outcome: 'already',
+          reason: null,
+        });
+    }
   }
   plan.ignoredColumns = [...ignored];
   const tree = edited.some(({ wanted }) => wanted.folder !== undefined) ? await deps.tree() : undefined;
@@ -152,7 +167,10 @@ const knownColumns: readonly string[] = [...sheetColumns, 'path'];
 
 function assertColumns(columns: readonly string[]): void {
   if (!columns.includes('uid') && !columns.includes('path'))
-    throw usageError('the table has no column uid', 'a table needs the column uid or path');
+    throw usageError(
+      'the table has no column uid or path',
+      columns.length === 1 ? 'if a spreadsheet shows it as one column, import it as CSV with commas' : undefined,
+    );
   if (!editableColumns.some((column) => columns.includes(column)))
     throw usageError('the table has no column that can be changed', `columns: ${editableColumns.join(', ')}`);
 }
@@ -171,14 +189,14 @@ async function readRow(
   if (key === '') return { key, problem: ['new', 'it has no uid; upload adds assets'] };
   if (typed !== '' && !isUid(typed))
     return { key, problem: ['invalid', `${JSON.stringify(typed.slice(0, 50))} is not a uid`] };
-  let marks = 'was' in cells ? parseMarks(cellText(cells.was).trim()) : undefined;
-  if ('was' in cells && !marks)
+  const exported = 'was' in cells ? parseMarks(cellText(cells.was).trim()) : undefined;
+  if ('was' in cells && !exported)
     return { key, problem: ['invalid', 'the column was is damaged; export the table again'] };
-  const writes = marks ? await deps.findWrites(key) : [];
+  const writes = exported ? await deps.findWrites(key) : [];
   const hasMoves = writes.some(({ after }) => after && deps.assets.folderIn(after) !== undefined);
-  if (marks && writes.length > 0)
-    marks = advanceMarks(key, marks, writes, createFolderPaths(hasMoves ? await deps.tree() : undefined));
-  const wanted: EditedRow['wanted'] = {};
+  const paths = createFolderPaths(hasMoves ? await deps.tree() : undefined);
+  const marks = exported && advanceMarks(key, exported, writes, paths);
+  const row: EditedRow = { line, key, wanted: {}, applied: [], literal: [], marks };
   for (const column of editableColumns) {
     const value = cells[column];
     if (value === undefined || value === null) continue;
@@ -187,9 +205,12 @@ async function readRow(
     const isCleared = isJson ? cell === '' : isGuarded ? cell === '-' : cell === clearWith;
     if (cell === '' && !isCleared) continue;
     const text = normalizers[column](isCleared ? '' : isGuarded ? unguardCell(cell) : cell);
-    if (!marks || markOf(key, column, text) !== marks[column]) wanted[column] = text;
+    const mark = markOf(key, column, text);
+    if (!marks || mark !== marks[column]) row.wanted[column] = text;
+    else if (mark !== exported?.[column]) row.applied.push([column, text]);
+    if (isGuarded && cell.startsWith("'")) row.literal.push(column);
   }
-  return { line, key, wanted, marks };
+  return row;
 }
 
 /** Returns the text of a cell with tags, also of a JSON list, as `--csv` prints it. */
@@ -220,7 +241,7 @@ type RowComparison = {
 function compareRow(
   assets: AssetsApi,
   comparison: RowComparison,
-  { line, wanted, marks }: EditedRow,
+  { line, wanted, literal, marks }: EditedRow,
   asset: Asset,
 ): void {
   const { paths, isJson, options, plan } = comparison;
@@ -229,14 +250,15 @@ function compareRow(
   const fields: JsonObject = {};
   for (const [column, text] of Object.entries(wanted) as [EditableColumn, string][]) {
     const now = present[column];
-    if (now !== undefined && normalizeCell(now) === text) {
-      plan.doneCount++;
-      continue;
-    }
     const add = (outcome: SheetOutcome, reason: string | null = null) =>
       plan.changes.push({ line, uid: asset.uid, name, column, before: now ?? null, after: text, outcome, reason });
+    if (now !== undefined && normalizeCell(now) === text) {
+      add('already');
+      continue;
+    }
     const cellFields = toFields(assets, comparison, asset, { column, before: now ?? '', after: text });
-    const reformatting = isJson ? undefined : describeReformatting(normalizeCell(now ?? ''), text);
+    const reformatting =
+      isJson || literal.includes(column) ? undefined : describeReformatting(normalizeCell(now ?? ''), text);
     const mark = marks?.[column];
     const isUnchanged = mark === undefined ? now === '' : markOf(asset.uid, column, now ?? '') === mark;
     if (typeof cellFields === 'string') add('invalid', cellFields);
@@ -273,6 +295,9 @@ function toFields(
   if (others.length > 0) return `${others.length + 1} folders are at ${after}; use the uid of one`;
   if (folder) return assets.folderFields(asset, folder.folder.uid);
   if (isUid(after) || !options.mayCreateFolders) return `folder ${after} does not exist`;
-  if (!plan.newFolders.includes(after)) plan.newFolders.push(after);
+  for (let names = after.split('/'); names.length > 1; names = names.slice(0, -1)) {
+    const path = names.join('/');
+    if (!plan.newFolders.includes(path) && tree?.findByPath(path).length === 0) plan.newFolders.push(path);
+  }
   return assets.folderFields(asset, after);
 }

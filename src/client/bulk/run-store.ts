@@ -39,7 +39,7 @@ export type RunPlan = {
   requestCount: number;
   /** Id of the run that this one undoes. */
   undoOf?: string | null;
-  /** Path of the table that was applied. */
+  /** Path of the table that was applied. A run that was interrupted and has the same one becomes part of this run. */
   source?: string | null;
 };
 
@@ -88,6 +88,7 @@ export class RunStore {
     const stored = items.map((item, seq): StoredItem => ({ ...item, seq, state: 'pending', error: null }));
     const json = (value: JsonObject | null) => value && JSON.stringify(value);
     const { command, summary, service, workspace, profile, requestCount, startedAt, undoOf, source } = run;
+    const interrupted = source === null ? [] : await this.#findInterrupted(run);
     await database.change(() => {
       const expired = new Date(now - keptMs).toISOString();
       database.run('DELETE FROM bulk_items WHERE run IN (SELECT id FROM bulk_runs WHERE started_at < ?)', expired);
@@ -103,8 +104,32 @@ export class RunStore {
           'INSERT INTO bulk_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)',
           ...[run.id, seq, kind, uid, name, json(before), json(after), localPath, state],
         );
+      for (const { id } of interrupted) this.#absorb(id, run.id, stored.length);
     }, true);
     return { run, items: stored };
+  }
+
+  async #findInterrupted({ source, service }: BulkRun): Promise<CountedRun[]> {
+    const isSame = (run: CountedRun) => run.source === source && run.service === service;
+    return (await this.list()).filter((run) => isSame(run) && run.state === 'running' && !run.isRunning);
+  }
+
+  /**
+   * Adds the items of an interrupted run to another run, within a change, so that one undo takes back both. Of items that
+   * are in both, the later plan counts if the earlier one was not written. Another item that is pending was written: the
+   * later plan has found its values in the library.
+   */
+  #absorb(from: string, into: string, offset: number): void {
+    const run = (sql: string, ...values: (string | number)[]) => this.#database.run(sql, ...values);
+    const isPlannedAgain = "state = 'pending' AND uid IN (SELECT uid FROM bulk_items WHERE run = ?)";
+    run(`DELETE FROM bulk_items WHERE run = ? AND ${isPlannedAgain}`, from, into);
+    run(
+      `UPDATE bulk_items SET run = ?, seq = seq + ?, state = iif(state = 'pending', 'done', state) WHERE run = ?`,
+      into,
+      offset,
+      from,
+    );
+    run('DELETE FROM bulk_runs WHERE id = ?', from);
   }
 
   /** Returns the runs, newest first. */

@@ -14,9 +14,10 @@ export type FolderAccess = { workspace(): Promise<string>; tree(): Promise<Works
 const valuesOfFolder = ({ name, parent }: FolderNode): JsonObject => ({ name, parent: parent?.folder.uid ?? null });
 
 /**
- * Returns a function that writes an item of an interrupted run, unless it is already as wanted.
+ * Returns a function that writes an item of an interrupted run, as far as it is not already as wanted.
  *
- * The function throws MediactlError `changed_meanwhile` (exit 6) if others have changed the item since the run began.
+ * The function throws MediactlError `changed_meanwhile` (exit 6) if others have changed a field since the run began, after
+ * it has written the others.
  */
 export function createCheckedWriter(api: Api, folders: FolderAccess): (item: StoredItem) => Promise<Written> {
   return async (item) => {
@@ -39,8 +40,9 @@ export function createCheckedWriter(api: Api, folders: FolderAccess): (item: Sto
       return write(null);
     }
     const { toWrite, conflicts } = compareFields(api.assets, present, before, after);
+    const written = Object.keys(toWrite).length > 0 ? await write(toWrite) : { asset };
     if (Object.keys(conflicts).length > 0) throw changedMeanwhile(label, conflicts);
-    return Object.keys(toWrite).length > 0 ? write(toWrite) : { asset };
+    return written;
   };
 }
 
@@ -64,7 +66,7 @@ export async function planUndo(
   signal: AbortSignal,
 ): Promise<UndoPlan> {
   const plan: UndoPlan = { items: [], conflicts: [], lost: [] };
-  const written = items.filter(({ state, after }) => state !== 'conflict' && (after !== null || state === 'done'));
+  const written = items.filter(({ state, after }) => after !== null || state === 'done');
   const isReversible = ({ before, after }: BulkItem) =>
     before !== null && after !== null && Object.keys(after).every((field) => field in before);
   const reversible = written.filter(isReversible).reverse();
@@ -83,8 +85,9 @@ export async function planUndo(
   for (const item of reversible) {
     const { uid, before, after } = item as BulkItem & { before: JsonObject; after: JsonObject };
     const [asset, folder] = [found.get(normalizeUid(uid)), item.kind === 'folder' ? tree?.find(uid) : undefined];
-    // A write that failed has most likely changed nothing.
-    const leave = (reason: string) => item.state !== 'failed' && plan.conflicts.push({ item, reason });
+    // A write that failed, or a conflict, has most likely changed nothing.
+    const isWritten = item.state === 'done' || item.state === 'pending';
+    const leave = (reason: string) => isWritten && plan.conflicts.push({ item, reason });
     if (!asset && !folder) {
       leave('it does not exist any more');
       continue;

@@ -1,4 +1,4 @@
-const month = '(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)\\p{L}*';
+const month = '(?:jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)\\p{L}*';
 
 /** What a spreadsheet takes for a formula, a number, a date or a boolean, in English or German, and a leading `'`. */
 const misread = new RegExp(
@@ -32,10 +32,13 @@ export const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x9
  * A guess: `TRUE` that became `WAHR` is not noticed.
  */
 export function describeReformatting(before: string, now: string): string | undefined {
-  const lossy = [...before].map((letter) =>
-    (letter.codePointAt(0) ?? 0) > 0xff && !windowsLetters.includes(letter) ? '?' : letter,
-  );
-  if (before !== now && now.includes('?') && lossy.join('') === now) return 'letters became ?';
+  if (before === now) return undefined;
+  const replaceOthers = (replace: (letter: string) => string) =>
+    [...before]
+      .map((letter) => (letter > '\xff' && !windowsLetters.includes(letter) ? replace(letter) : letter))
+      .join('');
+  const withoutAccents = (letter: string) => letter.normalize('NFD').replace(/\p{M}/gu, '');
+  if ([() => '?', withoutAccents].some((replace) => replaceOthers(replace) === now)) return 'letters were lost';
   if (now.length >= maxCellLength && now.length < before.length && before.startsWith(now)) return 'the end is cut off';
   if (isSameNumber(before, now)) return 'only the form of the number differs';
   return isSameDate(before, now) ? 'it looks like a date that was reformatted' : undefined;
@@ -52,7 +55,9 @@ function isSameNumber(before: string, now: string): boolean {
 function isSameDate(before: string, now: string): boolean {
   const numbersIn = (text: string) => (text.match(/\d+/g) ?? []).map((number) => Number(number) % 100);
   const hasMonth = new RegExp(`^[\\d.\\s/-]*${month}[\\d.\\s/-]*$`, 'iu').test(now);
-  if (!/^\d{1,4}[./-]\d{1,2}([./-]\d{1,4})?$/.test(before) || !(hasMonth || /^[\d./\s:-]+$/.test(now))) return false;
+  if (!/^\d{1,4}[./-]\d{1,2}([./-]\d{1,4})?$/.test(before)) return false;
+  if (/^\d+([.,]\d+)?$/.test(now)) return true; // a fraction, or the number of a day
+  if (!hasMonth && !/^[\d./\s:-]+$/.test(now)) return false;
   const [expected, found] = [numbersIn(before), numbersIn(now)];
   return hasMonth
     ? found.some((number) => expected.includes(number))

@@ -20,6 +20,9 @@ export type Table = {
 /** Bytes that are parsed at once, so that a large file does not fill the memory with its rows. */
 const chunkBytes = 256 * 1024;
 
+/** First bytes of a ZIP file, as which Excel and LibreOffice save workbooks. */
+const zipMark = Buffer.from('PK\x03\x04', 'latin1');
+
 /**
  * Reads a table: JSON lines, or CSV with a header whose delimiter is a comma, a semicolon or a tab. The text is UTF-8
  * or UTF-16, with or without a byte order mark, or else Windows-1252.
@@ -28,6 +31,8 @@ const chunkBytes = 256 * 1024;
  * @throws MediactlError `usage` (exit 2) if the header cannot be parsed
  */
 export async function readTable(bytes: Buffer, name: string): Promise<Table> {
+  if (bytes.subarray(0, 4).equals(zipMark))
+    throw usageError(`${name} is a workbook, not a table`, 'save it as CSV; in Excel, as "CSV UTF-8"');
   const { text, warning } = toUtf8(bytes);
   const start = text.toString('utf8', 0, chunkBytes);
   if (/^\s*\{/.test(start)) return { columns: undefined, warning, rows: readJsonLines(text, name) };

@@ -1,14 +1,16 @@
-import { basename } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import {
   type ApplyDeps,
   type ApplyOptions,
   type ApplyPlan,
   planApply,
+  type SheetChange,
   type SheetOutcome,
 } from '../../../client/bulk/apply-plan.ts';
 import type { BulkItem } from '../../../client/bulk/run-store.ts';
-import { MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
+import { endsTheRun, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
 import { findAssetsByPath } from '../../../client/library/find-assets.ts';
 import { createFolderPath, parseFolderPath } from '../../../client/library/folder-creation.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';
@@ -20,7 +22,7 @@ import type { Context } from '../../context.ts';
 import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { libraryOf } from '../../library/library.ts';
-import { type Column, listBy } from '../../output/result.ts';
+import { type Column, listBy, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInput } from '../../terminal/input.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -71,22 +73,45 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
   const name = file === '-' ? 'stdin' : file;
   const table = await readTable(await readInput(terminal, file), name);
   if (table.warning) terminal.warn(escapeControls(`${name}: ${table.warning}`));
+  if (report !== undefined) await assertOtherFile(report, file);
   const plan = await planApply(await applyDeps(context), table, options);
   if (plan.ignoredColumns.length > 0)
     terminal.warn(escapeControls(`columns that are ignored: ${plan.ignoredColumns.join(', ')}`));
   terminal.info(await describePlan(context, plan));
+  if (settings.dryRun) return resultOf(context, plan.changes);
   const failures = new Map<string, MediactlError>();
-  if (!settings.dryRun && plan.items.length > 0) {
-    await confirmPlan(context, plan);
-    const items = await createFolders(context, plan);
-    const change = { command: 'apply', summary: `apply ${basename(name)}`, source: name, items };
-    const results = await runChange(context, change, await itemWriter(context));
-    for (const { item, error } of results) if (error) failures.set(item.uid, error);
-  }
-  const records = plan.changes.map((each) => toRecord(each, settings.dryRun, failures));
-  if (report !== undefined) await writeReport(context, report, records);
-  const result = listBy(({ uid }) => uid ?? '', records, columns, '');
-  return { result, failure: settings.dryRun ? undefined : failureOf(context, records, failures) };
+  const makeChanges = async (): Promise<ApplyRecord[]> => {
+    if (plan.items.length > 0) {
+      await confirmPlan(context, plan);
+      const source = file === '-' ? null : resolve(context.host.cwd, file);
+      const change = {
+        command: 'apply',
+        source,
+        summary: `apply ${basename(name)}`,
+        items: await createFolders(context, plan),
+      };
+      const results = await runChange(context, change, await itemWriter(context));
+      for (const { item, error } of results) if (error) failures.set(item.uid, error);
+    }
+    return plan.changes.map((each) => toRecord(each, failures));
+  };
+  const records = await (report === undefined ? makeChanges() : withReport(context, report, makeChanges));
+  return { result: resultOf(context, records), failure: failureOf(context, records, failures) };
+}
+
+/** Returns one row per change, or on a terminal a line for each that was not made. */
+function resultOf(context: Context, records: readonly ApplyRecord[]): Result {
+  const shown = records.filter(({ outcome }) => outcome !== 'already');
+  if (!context.isHumanOutput) return listBy(({ uid }) => uid ?? '', shown, columns, '');
+  const left = linesOf(shown.filter(({ outcome }) => outcome !== 'updated'));
+  return record(shown, '', () => left.map((line) => `${line}\n`).join(''));
+}
+
+/** @throws MediactlError `usage` (exit 2) if the report would replace the table */
+async function assertOtherFile(report: string, table: string): Promise<void> {
+  const [one, other] = await Promise.all([report, table].map((path) => stat(path).catch(() => undefined)));
+  if (one && other && one.dev === other.dev && one.ino === other.ino)
+    throw usageError('--report would replace the table', 'choose another file');
 }
 
 async function applyDeps(context: Context): Promise<ApplyDeps> {
@@ -108,51 +133,58 @@ async function applyDeps(context: Context): Promise<ApplyDeps> {
   };
 }
 
+/** Texts of the outcomes, those that need a look first. */
 const outcomeTexts: readonly [SheetOutcome, text: string][] = [
-  ['planned', 'to change'],
+  ['invalid', 'not valid'],
+  ['refused', 'refused, since a spreadsheet seems to have changed them'],
   ['conflict', 'changed in the library, too, and left (--mine or --theirs decides)'],
   ['kept', 'changed in the library, too, and left'],
-  ['refused', 'refused, since a spreadsheet seems to have changed them'],
   ['gone', 'gone'],
   ['new', 'new, skipped'],
-  ['invalid', 'not valid'],
+  ['already', 'already as in the table'],
 ];
 
-/** Describes a plan: "500 rows: 3 to change, 1 gone; 3 requests". */
-async function describePlan(context: Context, { rowCount, changes, items, doneCount, newFolders }: ApplyPlan) {
-  const counts = outcomeTexts.map(([outcome, text]) => ({
-    text,
-    count: changes.filter((each) => each.outcome === outcome).length,
-  }));
+/** Describes a plan: "500 rows: 3 cells to change in 2 assets, 1 gone; 2 requests". */
+async function describePlan(context: Context, { rowCount, changes, items, newFolders }: ApplyPlan): Promise<string> {
+  const count = (outcome: SheetOutcome) => changes.filter((each) => each.outcome === outcome).length;
+  const planned = count('planned');
   const parts = [
-    ...counts,
-    { text: 'already as in the table', count: doneCount },
-    { text: 'folders to create', count: newFolders.length },
-  ].flatMap(({ text, count }) => (count > 0 ? [`${formatCount(count)} ${text}`] : []));
+    ...(planned > 0 ? [`${pluralize(planned, 'cell')} to change in ${pluralize(items.length, 'asset')}`] : []),
+    ...outcomeTexts.flatMap(([outcome, text]) =>
+      count(outcome) > 0 ? [`${formatCount(count(outcome))} ${text}`] : [],
+    ),
+    ...(newFolders.length > 0 ? [`${pluralize(newFolders.length, 'folder')} to create`] : []),
+  ];
   const { rateLimit } = (await context.api()).transport.connection;
   const cost = formatCost(items.length + 2 * newFolders.length, rateLimit, context.clock.now());
-  const rows = `${formatCount(rowCount)} ${rowCount === 1 ? 'row' : 'rows'}`;
-  return `${rows}: ${parts.join(', ') || 'nothing to change'}${items.length > 0 ? `; ${cost}` : ''}`;
+  return `${pluralize(rowCount, 'row')}: ${parts.join(', ') || 'nothing to change'}${items.length > 0 ? `; ${cost}` : ''}`;
 }
 
 /** Maximum number of changes that are shown above the question. */
 const maxShown = 20;
 
 async function confirmPlan({ terminal, settings }: Context, { changes, items }: ApplyPlan): Promise<void> {
-  const shown = changes.slice(0, maxShown).map((each) => `  line ${each.line}: ${describeChange(each)}`);
-  const more = changes.length > maxShown ? [`  … and ${changes.length - maxShown} more; --dry-run shows all`] : [];
-  if (terminal.isInteractive && !settings.yes) terminal.emit([...shown, ...more].join('\n'));
+  if (terminal.isInteractive && !settings.yes) {
+    const shown = linesOf(changes);
+    const more = shown.length > maxShown ? [`… and ${shown.length - maxShown} more; --dry-run shows all`] : [];
+    terminal.emit([...shown.slice(0, maxShown), ...more].join('\n'));
+  }
   const question = `Change ${pluralize(items.length, 'asset')}?`;
   await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
 }
 
-const describeChange = ({ column, before, after, outcome, reason }: ApplyPlan['changes'][number]): string => {
+/** Returns a line per change for a terminal, those that need a look first. */
+function linesOf(changes: readonly ApplyRecord[]): string[] {
   const text = (value: string | null) => displayText(value) || '(none)';
-  const change = column ? `${column}: ${text(before)} → ${text(after)}` : '';
-  return [change, outcome === 'planned' ? '' : `${outcome}${reason ? `, ${escapeControls(reason)}` : ''}`]
-    .filter(Boolean)
-    .join('; ');
-};
+  const lineOf = ({ line, name, uid, column, before, after, outcome, reason }: ApplyRecord) => {
+    const change = column ? `${column}: ${text(before)} → ${text(after)}` : '';
+    const problem = outcome === 'planned' ? '' : `${outcome}${reason ? `: ${escapeControls(reason)}` : ''}`;
+    const asset = column === 'name' ? '' : displayText(name ?? uid);
+    return `  line ${line}  ${[problem, asset, change].filter(Boolean).join('  ')}`;
+  };
+  const isProblem = ({ outcome }: ApplyRecord) => outcome !== 'planned';
+  return [...changes.filter(isProblem), ...changes.filter((each) => !isProblem(each))].map(lineOf);
+}
 
 /** Creates the folders of a plan. @returns its items, with the uids of the folders in place of their paths */
 async function createFolders(context: Context, { items, newFolders }: ApplyPlan): Promise<BulkItem[]> {
@@ -173,21 +205,21 @@ async function createFolders(context: Context, { items, newFolders }: ApplyPlan)
   }));
 }
 
-function toRecord(
-  change: ApplyPlan['changes'][number],
-  isDryRun: boolean,
-  failures: ReadonlyMap<string, MediactlError>,
-): ApplyRecord {
-  if (change.outcome !== 'planned' || isDryRun) return change;
+function toRecord(change: SheetChange, failures: ReadonlyMap<string, MediactlError>): ApplyRecord {
+  if (change.outcome !== 'planned') return change;
   const error = failures.get(change.uid ?? '');
-  return error ? { ...change, outcome: 'failed', reason: error.message } : { ...change, outcome: 'updated' };
+  if (!error) return { ...change, outcome: 'updated' };
+  return { ...change, outcome: endsTheRun(error) ? 'planned' : 'failed', reason: error.message };
 }
 
-async function writeReport(context: Context, path: string, records: readonly ApplyRecord[]): Promise<void> {
+/** Writes the records that `work` returns to a file, which may exist. */
+function withReport(context: Context, path: string, work: () => Promise<ApplyRecord[]>): Promise<ApplyRecord[]> {
   const fields = ['line', 'uid', 'name', 'column', 'before', 'after', 'outcome', 'reason'];
   const encoder = createTableEncoder(tableFormatOf(path), fields, ['name', 'before', 'after', 'reason']);
-  await writeOutput(context, { path, option: '--report' }, async (file) => {
+  return writeOutput(context, { path, option: '--report', mayReplace: true }, async (file) => {
+    const records = await work();
     await file.write(Buffer.from((await encoder.head()) + (await encoder.rows(records))));
+    return records;
   });
 }
 
@@ -198,7 +230,7 @@ function failureOf(
   failures: ReadonlyMap<string, MediactlError>,
 ): MediactlError | undefined {
   if (signal.aborted) return signal.reason as MediactlError;
-  const left = records.filter(({ outcome }) => outcome !== 'updated' && outcome !== 'kept');
+  const left = records.filter(({ outcome }) => outcome !== 'updated' && outcome !== 'kept' && outcome !== 'already');
   if (left.length === 0) return undefined;
   const errors = left.map(({ line, column, outcome, reason, uid }) => {
     const failed = failures.get(uid ?? '');
@@ -212,15 +244,11 @@ function failureOf(
 }
 
 const columns: Column<ApplyRecord>[] = [
-  { header: 'LINE', value: ({ line }) => String(line), noTruncate: true },
-  { header: 'UID', value: ({ uid }) => displayText(uid), uid: 'asset', dropPriority: 2 },
-  { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true, minWidth: 12, dropPriority: 1 },
-  { header: 'COLUMN', value: ({ column }) => displayText(column), noTruncate: true },
-  { header: 'BEFORE', value: ({ before }) => displayText(before), minWidth: 10 },
-  { header: 'AFTER', value: ({ after }) => displayText(after), minWidth: 10 },
-  {
-    header: 'RESULT',
-    value: ({ outcome, reason }, { isTerminal }) =>
-      isTerminal && reason ? `${outcome}: ${escapeControls(reason)}` : outcome,
-  },
+  { header: 'LINE', value: ({ line }) => String(line) },
+  { header: 'UID', value: ({ uid }) => displayText(uid) },
+  { header: 'NAME', value: ({ name }) => displayText(name) },
+  { header: 'COLUMN', value: ({ column }) => displayText(column) },
+  { header: 'BEFORE', value: ({ before }) => displayText(before) },
+  { header: 'AFTER', value: ({ after }) => displayText(after) },
+  { header: 'RESULT', value: ({ outcome }) => outcome },
 ];

@@ -10,7 +10,7 @@ import { usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import { createTableEncoder, type TableFormat, tableFormatOf } from '../../../client/table/format-table.ts';
 import { parentOf } from '../../../contract/asset.ts';
-import { formatCount, pluralize } from '../../../contract/figures.ts';
+import { pluralize } from '../../../contract/figures.ts';
 import { escapeControlsInLines, quoteForShell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
@@ -84,7 +84,7 @@ async function runExport(context: Context, { list, output, format }: ExportReque
     writeRows(context, list, format, (text) => file.write(Buffer.from(text))),
   );
   context.terminal.info(
-    `exported ${pluralize(count, 'asset').replace(/^\d+/, formatCount(count))}; edit ${editableColumns.join(', ')}, then: mediactl apply ${quoteForShell(output)}`,
+    `exported ${pluralize(count, 'asset')}; edit ${editableColumns.join(', ')}, then: mediactl apply ${quoteForShell(output)}`,
   );
   return noResult;
 }

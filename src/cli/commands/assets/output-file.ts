@@ -9,7 +9,12 @@ import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 
 /** Output file of a command, and the option that names it. */
-export type OutputFile = { path: string; option: '-o' | '--html' | '--report' };
+export type OutputFile = {
+  path: string;
+  option: '-o' | '--html' | '--report';
+  /** True to replace an existing file without asking. */
+  mayReplace?: boolean;
+};
 
 /** Handle for an output file that is being written. */
 export type OutputHandle = {
@@ -54,7 +59,8 @@ async function writeAtomically<T>(
   write: (file: OutputHandle) => Promise<T>,
 ): Promise<T> {
   // A dangling symlink exists, and can be replaced.
-  const mayReplace = context.settings.yes || (await lstat(output.path).catch(() => undefined)) !== undefined;
+  const mayReplace =
+    output.mayReplace || context.settings.yes || (await lstat(output.path).catch(() => undefined)) !== undefined;
   // All processes lock the same path, without symlinks in its folder.
   const folder = await realpath(dirname(resolve(output.path))).catch(throwCannotOpen(output));
   const target = join(folder, basename(output.path));
@@ -154,12 +160,12 @@ function restartableWriter(handle: FileHandle, output: OutputFile): Pick<OutputH
 }
 
 /** Asks before it replaces an existing file. Returns the file's stats, or undefined if missing. */
-async function confirmOverwrite({ terminal, settings }: Context, { path, option }: OutputFile) {
+async function confirmOverwrite({ terminal, settings }: Context, { path, option, mayReplace }: OutputFile) {
   const existing = await stat(path).catch(() => undefined);
   if (existing?.isDirectory()) throw usageError(`${path} is a directory`, `name a file with ${option}`);
   const instead = `use another path with ${option}, or --yes to replace it`;
   if (existing?.isFile())
-    await confirm(terminal, `${path} already exists. Replace it?`, { yes: settings.yes, instead });
+    await confirm(terminal, `${path} already exists. Replace it?`, { yes: mayReplace || settings.yes, instead });
   return existing;
 }
 

@@ -2,7 +2,7 @@ import { Argument, type Command } from '@commander-js/extra-typings';
 import { maxPageSize } from '../../../client/api/pagination.ts';
 import { AssetStats, type AssetTotals, type CountedAsset } from '../../../client/library/asset-stats.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
-import { formatBytes, formatCount, formatDuration } from '../../../contract/figures.ts';
+import { formatBytes, formatCount, formatDuration, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -30,7 +30,7 @@ async function runStats(context: Context, folder: string | undefined): Promise<R
   const onTotal = (total: number | undefined) => {
     if (total === undefined) return;
     const cost = formatCost(Math.ceil(total / maxPageSize), transport.connection.rateLimit, clock.now());
-    terminal.info(`listing ${formatCount(total)} ${total === 1 ? 'asset' : 'assets'}: ${cost}`);
+    terminal.info(`listing ${pluralize(total, 'asset')}: ${cost}`);
   };
   if (folder === undefined)
     for await (const page of assets.list({}, { onTotal })) for (const asset of page) collected.add(asset);

@@ -34,9 +34,10 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   const { items } = plan;
   const leftovers = [...plan.conflicts, ...plan.lost].map(toOutcome);
   if (settings.dryRun || items.length === 0) return undoResult(context, settings.dryRun ? [] : leftovers, plan);
-  const lines = items.map(
-    (item) => `  ${displayText(item.name) || item.uid}  ${describeItem({ ...item, local_path: null })}`,
-  );
+  const lines = items.map((item) => {
+    const label = 'name' in (item.after ?? {}) ? '' : `${displayText(item.name) || item.uid}  `;
+    return `  ${label}${describeItem({ ...item, local_path: null })}`;
+  });
   if (terminal.isInteractive && !settings.yes) terminal.emit(truncateLines(lines, lines.length).join('\n'));
   const question = `Write the old values of ${pluralize(items.length, 'item')}?`;
   await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/contract/clock.ts';
 import { Cli } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
@@ -196,6 +198,24 @@ describe('undo', () => {
     expect(await run('undo')).toMatchObject({ code: 0 });
     expect((await get(uid)).parent).toBeNull();
   });
+});
+
+it('a change whose question stays open for minutes leaves what others change meanwhile', async () => {
+  const uids = await createAssets(2);
+  let minutes = 0;
+  const clock = { ...systemClock, now: () => Date.now() + minutes * 60_000 };
+  const stdin = new PassThrough();
+  let isAsked = false;
+  const onStderr = (text: string) => {
+    if (isAsked || !text.includes('[y/N]')) return;
+    isAsked = true;
+    minutes = 5;
+    void new Cli(account()).run(['update', uids[0] as string, '--set-tags', 'other']).then(() => stdin.end('y\n'));
+  };
+  const args = ['tag', '--tag', tag, '--add', 'sea'];
+  const { code, stdout } = await setup.cli.run(args, { tty: true, stdin, onStderr, clock });
+  expect([code, stdout]).toEqual([11, expect.stringContaining('was changed meanwhile')]);
+  expect([await tagsOf(uids[0] as string), await tagsOf(uids[1] as string)]).toEqual([['other'], ['sea', tag].sort()]);
 });
 
 describe('a change that is stopped', () => {

@@ -1,6 +1,6 @@
 import { carryOut, type Written, writeItem } from '../../client/bulk/carry-out.ts';
 import type { BulkItem, BulkRun, RunPlan, RunStore, StoredItem } from '../../client/bulk/run-store.ts';
-import type { FolderAccess } from '../../client/bulk/undo.ts';
+import { createCheckedWriter, type FolderAccess } from '../../client/bulk/undo.ts';
 import { asMediactlError, endsTheRun } from '../../client/errors.ts';
 import type { ItemResult } from '../../client/run-each.ts';
 import { formatCount } from '../../contract/figures.ts';
@@ -145,15 +145,24 @@ async function createReceiptUpdate(context: Context, items: readonly StoredItem[
   };
 }
 
-/** Returns a function that writes an item, whatever its present state. */
+/** Time in ms after which items are read again before they are written, since a question may stay open for long. */
+const maxAgeMs = 60_000;
+
+/**
+ * Returns a function that writes items. If they were read more than a minute ago, it compares each with the library
+ * first, as `createCheckedWriter` does.
+ *
+ * @param readAt time before the items were read, in ms since the epoch
+ */
 export async function itemWriter(
   context: Context,
-  collection: Collection = 'assets',
-  run?: Pick<BulkRun, 'workspace'>,
-) {
-  const { [collection]: assets, folders } = await context.api();
-  const { workspace } = folderAccess(context, run);
-  return (item: BulkItem) => writeItem({ assets, folders }, workspace, item);
+  readAt: number,
+  { collection = 'assets', run }: { collection?: Collection; run?: Pick<BulkRun, 'workspace'> } = {},
+): Promise<(item: StoredItem) => Promise<Written>> {
+  const api = await context.api();
+  const folders = folderAccess(context, run);
+  if (context.clock.now() - readAt > maxAgeMs) return createCheckedWriter(api, folders);
+  return (item) => writeItem({ assets: api[collection], folders: api.folders }, folders.workspace, item);
 }
 
 /** Returns access to the folders that a run has changed, by default those of the workspace in use. */

@@ -74,11 +74,12 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
   const table = await readTable(await readInput(terminal, file), name);
   if (table.warning) terminal.warn(escapeControls(`${name}: ${table.warning}`));
   if (report !== undefined) await assertOtherFile(report, file);
+  const readAt = context.clock.now();
   const plan = await planApply(await applyDeps(context), table, options);
   if (plan.ignoredColumns.length > 0)
     terminal.warn(escapeControls(`columns that are ignored: ${plan.ignoredColumns.join(', ')}`));
   terminal.info(await describePlan(context, plan));
-  if (settings.dryRun) return resultOf(context, plan.changes);
+  if (settings.dryRun) return resultOf(context, withoutDone(plan.changes));
   const failures = new Map<string, MediactlError>();
   const makeChanges = async (): Promise<ApplyRecord[]> => {
     if (plan.items.length > 0) {
@@ -90,22 +91,25 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
         summary: `apply ${basename(name)}`,
         items: await createFolders(context, plan),
       };
-      const results = await runChange(context, change, await itemWriter(context));
+      const results = await runChange(context, change, await itemWriter(context, readAt));
       for (const { item, error } of results) if (error) failures.set(item.uid, error);
     }
     return plan.changes.map((each) => toRecord(each, failures));
   };
-  const records = await (report === undefined ? makeChanges() : withReport(context, report, makeChanges));
+  const records = withoutDone(await (report === undefined ? makeChanges() : withReport(context, report, makeChanges)));
   return { result: resultOf(context, records), failure: failureOf(context, records, failures) };
 }
 
 /** Returns one row per change, or on a terminal a line for each that was not made. */
 function resultOf(context: Context, records: readonly ApplyRecord[]): Result {
-  const shown = records.filter(({ outcome }) => outcome !== 'already');
-  if (!context.isHumanOutput) return listBy(({ uid }) => uid ?? '', shown, columns, '');
-  const left = linesOf(shown.filter(({ outcome }) => outcome !== 'updated'));
-  return record(shown, '', () => left.map((line) => `${line}\n`).join(''));
+  if (!context.isHumanOutput) return listBy(({ uid }) => uid ?? '', records, columns, '');
+  const left = linesOf(records.filter(({ outcome }) => outcome !== 'updated'));
+  return record(records, '', () => left.map((line) => `${line}\n`).join(''));
 }
+
+/** Leaves out cells that the library already has. There can be many after an interruption; a report has them all. */
+const withoutDone = <T extends ApplyRecord>(records: readonly T[]) =>
+  records.filter(({ outcome }) => outcome !== 'already');
 
 /** @throws MediactlError `usage` (exit 2) if the report would replace the table */
 async function assertOtherFile(report: string, table: string): Promise<void> {
@@ -165,7 +169,7 @@ const maxShown = 20;
 
 async function confirmPlan({ terminal, settings }: Context, { changes, items }: ApplyPlan): Promise<void> {
   if (terminal.isInteractive && !settings.yes) {
-    const shown = linesOf(changes);
+    const shown = linesOf(withoutDone(changes));
     const more = shown.length > maxShown ? [`… and ${shown.length - maxShown} more; --dry-run shows all`] : [];
     terminal.emit([...shown.slice(0, maxShown), ...more].join('\n'));
   }
@@ -230,7 +234,7 @@ function failureOf(
   failures: ReadonlyMap<string, MediactlError>,
 ): MediactlError | undefined {
   if (signal.aborted) return signal.reason as MediactlError;
-  const left = records.filter(({ outcome }) => outcome !== 'updated' && outcome !== 'kept' && outcome !== 'already');
+  const left = records.filter(({ outcome }) => outcome !== 'updated' && outcome !== 'kept');
   if (left.length === 0) return undefined;
   const errors = left.map(({ line, column, outcome, reason, uid }) => {
     const failed = failures.get(uid ?? '');

@@ -137,6 +137,7 @@ async function moveAssets(
   isMissing: boolean,
 ): Promise<CommandOutcome> {
   const { to, limit, mayCreate } = request;
+  const readAt = context.clock.now();
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { assets } = await context.api();
   const targets = await fetchRecords(assets, found);
@@ -158,7 +159,7 @@ async function moveAssets(
   const target = isMissing ? await ensureFolder(context, to, mayCreate) : folder;
   const fieldsOf = ({ uid, asset = { uid } }: BulkTarget) => assets.folderFields(asset, target?.folder.uid ?? null);
   const items = targets.map((each) => toItem(assets, each, fieldsOf(each)));
-  const writeAsset = await itemWriter(context);
+  const writeAsset = await itemWriter(context, readAt);
   const write = (item: StoredItem) =>
     writeAsset(item).catch((error) => throwRefusal(error, displayText(item.name) || item.uid));
   const results = await runChange(context, { command: 'mv', summary: `move to ${to}`, items }, write);

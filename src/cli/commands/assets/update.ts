@@ -109,6 +109,7 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<AssetC
 /** Updates assets, after a confirmation if they were selected by filters. One asset is shown, many are listed. */
 export async function runUpdate(context: Context, request: UpdateRequest) {
   const { collection, limit, change } = request;
+  const readAt = context.clock.now();
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { [collection]: assets } = await context.api();
   const targets = change.tags || context.isHumanOutput ? await fetchRecords(assets, found) : found;
@@ -123,7 +124,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   else for (const line of notes) context.terminal.info(line);
   const items = targets.map((target) => toItem(assets, target, bodyFor(target)));
   const run = { command: request.verb, summary: describeChange(change), items };
-  const results = await runChange(context, run, await itemWriter(context, collection));
+  const results = await runChange(context, run, await itemWriter(context, readAt, { collection }));
   return singleTarget(context, { targets, byFilter })
     ? singleRecord(context, results)
     : bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'updated', noun: collection });

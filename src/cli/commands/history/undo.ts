@@ -28,6 +28,7 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   if (run.isRunning) throw new MediactlError(`run ${run.id} is being carried out`, { code: 'locked' });
   const store = await context.runStore();
   const api = await context.api();
+  const readAt = context.clock.now();
   const plan = await planUndo(api, folderAccess(context, run), await store.items(run.id), signal);
   const what = `undo ${run.id}: ${run.summary}`;
   terminal.info(`${escapeControls(what)}; ${describePlan(plan)}`);
@@ -44,7 +45,7 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   const workspace = run.workspace ?? undefined;
   const change = { command: 'undo', summary: what, undoOf: run.id, items, ...(workspace && { workspace }) };
   if (run.state !== 'finished') await store.setState(run.id, 'cancelled'); // what is left of it must not be resumed
-  const results = await runChange(context, change, await itemWriter(context, 'assets', run));
+  const results = await runChange(context, change, await itemWriter(context, readAt, { run }));
   return undoResult(context, [...toOutcomes(results), ...leftovers], plan);
 }
 

@@ -102,6 +102,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   filter_ignored: 'pass ids instead: mediactl ls … -q | mediactl assets VERB -',
   tags_unknown: 'mediactl update ID --set-tags SLUGS, to replace all tags',
   changed_meanwhile: 'mediactl get ID, to see it now',
+  cannot_undo: 'mediactl history lists the other changes; mediactl undo RUN',
   settings_unclear: 'mediactl config set field_names.embed_domains NAME',
   nothing_to_play: 'mediactl wait ID, if it is not ready yet',
   playback_broken: assetStatus,

@@ -1,11 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { parseStrictCsv, writeCsv } from '../support/csv.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { hostileNames } from '../support/hostile-names.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { isStrict } from '../support/sandbox.ts';
@@ -123,6 +123,81 @@ describe('export and apply', () => {
     expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'name', 'conflict']] });
   });
 
+  it('apply of a copy of a table does not take back what an apply of the other copy changed', async () => {
+    const [uid] = await createAssets('copies', ['exported']);
+    const path = await exportTag('copies');
+    const copy = pathOf('copy.csv');
+    copyFileSync(path, copy);
+    edit(path, [1, 'name', 'of the table']);
+    edit(copy, [1, 'description', 'of the copy']);
+    for (const each of [path, copy]) expect(await apply(each)).toMatchObject({ code: 0 });
+    expect(await get(uid as string)).toMatchObject({ name: 'of the table', description: 'of the copy' });
+  });
+
+  it('apply of a cell that is edited back to its exported value writes that value', async () => {
+    const [uid] = await createAssets('back', ['exported']);
+    const path = await exportTag('back');
+    for (const name of ['edited', 'exported']) {
+      edit(path, [1, 'name', name]);
+      expect(await apply(path)).toMatchObject({ code: 0, outcomes: [[2, 'name', 'updated']] });
+    }
+    expect(await get(uid as string)).toMatchObject({ name: 'exported' });
+  });
+
+  it('a second edit of a cell is no conflict if the response to the first write was lost', async () => {
+    const [uid] = await createAssets('lost', ['exported']);
+    const path = await exportTag('lost');
+    edit(path, [1, 'name', 'first']);
+    const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) =>
+      method === 'PATCH' ? { dropResponse: true } : undefined,
+    );
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
+    expect((await setup.cli.run(['apply', path, '--yes'], { environment })).code).not.toBe(0);
+    expect(await get(uid as string)).toMatchObject({ name: 'first' });
+    edit(path, [1, 'name', 'second']);
+    expect(await apply(path)).toMatchObject({ code: 0, outcomes: [[2, 'name', 'updated']] });
+  });
+
+  it('apply changes no row that was not edited, whatever its white space and its tags', async () => {
+    const uids = await createAssets('unedited', ['a', 'b', 'c']);
+    const descriptions = ['\n- ', ' - ', "\n'tis the season"];
+    for (const [n, description] of descriptions.entries())
+      await rawHttp(() => setup.sandbox).send('PATCH', `/assets/${uids[n]}/`, { description });
+    const path = await exportTag('unedited');
+    expect(await apply(path)).toMatchObject({ code: 0, outcomes: [] });
+  });
+
+  it('apply names a row that the service refuses to read, and applies the others', async () => {
+    const [refused, other] = await createAssets('refusal', ['refused', 'other']);
+    const path = await exportTag('refusal');
+    edit(path, [1, 'name', 'x'], [2, 'name', 'changed']);
+    const proxy = await FaultProxy.start(setup.sandbox.url, ({ method, path: url }) =>
+      method === 'GET' && url.includes(refused as string) ? respondWith(422, { error: {} }) : undefined,
+    );
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
+    const { code, stdout } = await setup.cli.run(['apply', path, '--yes', '--json'], { environment });
+    const outcomes = JSON.parse(stdout).map(({ line, outcome }: { line: number; outcome: string }) => [line, outcome]);
+    expect([code, outcomes]).toEqual([
+      11,
+      [
+        [2, 'invalid'],
+        [3, 'updated'],
+      ],
+    ]);
+    expect(await get(other as string)).toMatchObject({ name: 'changed' });
+  });
+
+  it('apply --report to a file that cannot be written fails before it changes anything', async () => {
+    const [uid] = await createAssets('unreported', ['exported']);
+    const path = await exportTag('unreported');
+    edit(path, [1, 'name', 'edited']);
+    for (const report of [pathOf('missing/report.csv'), path]) {
+      const args = ['apply', path, '--yes', '--report', report];
+      expect(await setup.cli.run(args)).toMatchObject({ code: 2, stderr: expect.stringContaining('--report') });
+    }
+    expect(await get(uid as string)).toMatchObject({ name: 'exported' });
+  });
+
   it('apply names rows that are gone, new or not valid, and applies the others', async () => {
     const [gone, kept] = await createAssets('rows', ['gone', 'kept', 'tagged', 'cleared']);
     const path = await exportTag('rows');
@@ -195,6 +270,9 @@ describe('export and apply', () => {
       const path = await exportTag('moved');
       edit(path, [1, 'folder', '/Here/New']);
       expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'folder', 'invalid']] });
+      edit(path, [1, 'folder', '/Here/../There']);
+      expect(await apply(path, '--create-folders')).toMatchObject({ outcomes: [[2, 'folder', 'invalid']] });
+      edit(path, [1, 'folder', '/Here/New']);
       expect(await apply(path, '--create-folders')).toMatchObject({ code: 0, outcomes: [[2, 'folder', 'updated']] });
       expect((await setup.cli.json(['ls', '/Here/New']))[0].uid).toBe(uid);
       edit(path, [1, 'folder', '/']);
@@ -267,6 +345,31 @@ describe('apply of a table without the column was', () => {
     const { tags, description } = await get(one as string);
     expect([tags, description]).toEqual([[], '']);
     expect(await get(two as string)).toMatchObject({ description: '-' });
+  });
+
+  it('apply reads JSON lines as ls --jsonl prints them, also tags that are objects', async () => {
+    const [uid] = await createAssets('objects', ['a']);
+    const line = { uid, name: 'b', tags: [{ uid, slug: 'objects', name: 'Objects' }] };
+    const { code, stdout } = await setup.cli.run(['apply', '-', '--yes', '--json'], { stdin: JSON.stringify(line) });
+    expect([code, JSON.parse(stdout).map(({ column }: { column: string }) => column)]).toEqual([0, ['name']]);
+    const wrong = { uid, name: { text: 'c' } };
+    const result = await setup.cli.run(['apply', '-', '--yes', '--json'], { stdin: JSON.stringify(wrong) });
+    expect(result).toMatchObject({ code: 11, stdout: expect.stringContaining('name is not a text') });
+  });
+
+  it.skipIf(isStrict)('apply names a second row of the same asset, also if it is written differently', async () => {
+    const [uid = ''] = await createAssets('same', ['same row']);
+    const rows = [uid, uid.toUpperCase(), ''].map((key, n) => [key, key === '' ? '//same row/' : '', `name ${n}`]);
+    writeCsv(pathOf('same.csv'), [['uid', 'path', 'name'], ...rows]);
+    const { code, outcomes } = await apply(pathOf('same.csv'));
+    expect([code, outcomes]).toEqual([
+      11,
+      [
+        [2, 'name', 'updated'],
+        [3, null, 'invalid'],
+        [4, null, 'invalid'],
+      ],
+    ]);
   });
 
   it('apply reads what ls --csv prints, tags and apostrophes as they are', async () => {

@@ -94,13 +94,16 @@ describe('history', () => {
     expect(await get(uid)).toMatchObject({ name: 'unrecorded' });
   });
 
-  it('a change deletes runs that are more than 90 days old', async () => {
+  it('a change deletes runs that are more than 90 days old, but for the last 20', async () => {
     const [uid = ''] = await createAssets(1);
-    await run('update', uid, '--name', 'old');
+    for (const name of ['expired', 'old']) await run('update', uid, '--name', name);
     const old = new Date(Date.now() - 91 * 86_400_000).toISOString();
-    changeState(join(setup.cli.home, 'state'), 'UPDATE bulk_runs SET started_at = ?', old);
+    changeState(join(setup.cli.home, 'state'), 'UPDATE bulk_runs SET started_at = ?, seq = iif(seq = 1, 1, 100)', old);
     await run('update', uid, '--name', 'new');
-    expect((await history()).length).toBe(1);
+    expect((await history()).map(({ started_at }: { started_at: string }) => started_at === old)).toEqual([
+      false,
+      true,
+    ]);
   });
 
   it.each([
@@ -148,6 +151,33 @@ describe('undo', () => {
     expect(await get(uid)).toMatchObject({ name: 'of others', description: '' });
   });
 
+  it('undo that failed in part is not done: undo again takes back the rest, not the change before it', async () => {
+    const [one = '', two = ''] = await createAssets(2);
+    for (const word of ['earlier', 'later']) await run('tag', '--tag', tag, '--add', word);
+    const proxy = await FaultProxy.start(setup.sandbox.url, ({ method, path }) =>
+      method === 'PATCH' && path.includes(two) ? respondWith(422, { error: {} }) : undefined,
+    );
+    const state = join(setup.cli.home, 'state');
+    changeState(state, 'UPDATE bulk_runs SET service = ?', proxy.url);
+    const failed = await setup.cli.run(['undo', '--yes'], { environment: { MEDIACTL_BASE_URL: proxy.url } });
+    expect(failed.code).toBe(11);
+    changeState(state, 'UPDATE bulk_runs SET service = ?', setup.sandbox.url);
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    for (const uid of [one, two]) expect(await tagsOf(uid)).toEqual(['earlier', tag].sort());
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    for (const uid of [one, two]) expect(await tagsOf(uid)).toEqual([tag]);
+  });
+
+  it('undo of an undo makes the change the last one again', async () => {
+    const [uid = ''] = await createAssets(1);
+    await run('tag', '--tag', tag, '--add', 'sea');
+    await run('undo');
+    await run('undo', (await history())[0].run_id);
+    expect(await tagsOf(uid)).toEqual(['sea', tag].sort());
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    expect(await tagsOf(uid)).toEqual([tag]);
+  });
+
   it('undo --dry-run lists what it would write and writes nothing', async () => {
     const [uid = ''] = await createAssets(1);
     await run('tag', '--tag', tag, '--add', 'sea');
@@ -192,10 +222,23 @@ describe('undo', () => {
     await run('mv', `/${tag}/a`, `/${tag} b`);
     await run('rename', `/${tag} b`, `${tag} c`);
     const folderAt = async (path: string) => (await setup.cli.json(['folders', 'ls', path]))[0]?.uid;
-    for (let step = 0; step < 2; step++) expect(await run('undo')).toMatchObject({ code: 0 });
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    await run('folders', 'create', `/${tag}/a`);
+    expect(await run('undo')).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining('another folder has its old path'),
+    });
+    await run('folders', 'rm', `/${tag}/a`);
+    const [{ run_id: moved }] = (await history()).filter(({ summary }: { summary: string }) =>
+      summary.startsWith('move /'),
+    );
+    expect(await run('undo', moved)).toMatchObject({ code: 0 });
     expect(await folderAt(`/${tag}`)).toBe(folder);
     expect((await get(uid)).parent).toBe(folder);
-    expect(await run('undo')).toMatchObject({ code: 0 });
+    const [{ run_id: filled }] = (await history())
+      .filter(({ command }: { command: string }) => command === 'mv')
+      .slice(-1);
+    expect(await run('undo', filled)).toMatchObject({ code: 0 });
     expect((await get(uid)).parent).toBeNull();
   });
 });

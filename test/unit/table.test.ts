@@ -19,6 +19,7 @@ describe('readTable', () => {
     ['a tab', 'uid\tname\n1\ta, b\n'],
     ['a byte order mark', '\uFEFFuid,name\n1,"a, b"\n'],
     ['UTF-16', Buffer.from('\uFEFFuid,name\n1,"a, b"\n', 'utf16le')],
+    ['a first line that names the delimiter', 'sep=;\nuid;name\n1;"a, b"\n'],
     ['capitals and spaces in the header', ' UID , Name \n1,"a, b"'],
   ])('readTable reads a table with %s', async (_, bytes) => {
     expect(await read(bytes)).toEqual({
@@ -128,6 +129,7 @@ describe('describeReformatting', () => {
     ['3/4', '4/4'],
     ['Why', 'Why?'],
     ['2026-01-02', '2026-01-03'],
+    ['2024-01', '2024-01-15'],
     ['', '7'],
   ])('describeReformatting accepts the edit of %j to %j', (before, now) => {
     expect(describeReformatting(before, now)).toBeUndefined();

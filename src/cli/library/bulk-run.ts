@@ -146,10 +146,10 @@ async function createReceiptUpdate(context: Context, items: readonly StoredItem[
 }
 
 /** Time in ms after which items are read again before they are written, since a question may stay open for long. */
-const maxAgeMs = 60_000;
+const maxAgeMs = 10_000;
 
 /**
- * Returns a function that writes items. If they were read more than a minute ago, it compares each with the library
+ * Returns a function that writes items. An item that was read more than ten seconds ago is compared with the library
  * first, as `createCheckedWriter` does.
  *
  * @param readAt time before the items were read, in ms since the epoch
@@ -161,8 +161,11 @@ export async function itemWriter(
 ): Promise<(item: StoredItem) => Promise<Written>> {
   const api = await context.api();
   const folders = folderAccess(context, run);
-  if (context.clock.now() - readAt > maxAgeMs) return createCheckedWriter(api, folders);
-  return (item) => writeItem({ assets: api[collection], folders: api.folders }, folders.workspace, item);
+  const checked = createCheckedWriter(api, folders);
+  return (item) =>
+    context.clock.now() - readAt > maxAgeMs
+      ? checked(item)
+      : writeItem({ assets: api[collection], folders: api.folders }, folders.workspace, item);
 }
 
 /** Returns access to the folders that a run has changed, by default those of the workspace in use. */

@@ -163,6 +163,7 @@ export class AssetsApi extends Resource {
     const folderField = this.#folderFieldIn(asset);
     const read = (field: string) => {
       const value = asset[this.#fieldNameIn(field, asset)];
+      if (value === null && (field === 'name' || field === 'description')) return ''; // a PATCH may not accept null
       if (field === folderField) return parentOf({ uid: asset.uid, parent: value });
       return field === this.#tagsField ? slugsOf({ tags: value }) : value;
     };

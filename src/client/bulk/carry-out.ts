@@ -16,10 +16,10 @@ export type CarryOutOptions = {
 };
 
 /**
- * Carries out the pending items of a run, several at a time, and records the outcome of each. Stops before the next
+ * Carries out items of a run, several at a time, and records the outcome of each. Stops before the next
  * item if any process pauses or cancels the run. An item whose outcome is unknown stays pending.
  *
- * @returns one result per item that was pending
+ * @returns one result per item
  * @throws MediactlError `locked` (exit 6) if another process carries it out
  */
 export async function carryOut<T>(
@@ -35,7 +35,7 @@ export async function carryOut<T>(
   try {
     await store.setState(id, 'running');
     const results = await runEach(
-      items.filter(({ state }) => state === 'pending'),
+      items,
       async (item) => {
         const state = await store.stateOf(id).catch(() => 'running' as const);
         if (state !== 'running') throw stopped(id, state);

@@ -53,6 +53,8 @@ export type CountedRun = BulkRun & { [State in ItemState]: number } & {
 };
 
 const keptMs = 90 * 86_400_000;
+/** Number of runs that are kept however old they are, since the clock may be wrong. */
+const minKept = 20;
 
 const runColumns = `id, command, summary, service, workspace, profile, request_count AS requestCount,
   started_at AS startedAt, state, undo_of AS undoOf, source`;
@@ -77,7 +79,7 @@ export class RunStore {
     return !this.#database.isInMemory;
   }
 
-  /** Saves a run and its items before the first of them is written, durably. Deletes runs of more than 90 days. */
+  /** Saves a run and its items before the first of them is written, durably. Deletes old runs. */
   async create(plan: RunPlan, items: readonly BulkItem[]): Promise<{ run: BulkRun; items: StoredItem[] }> {
     const database = this.#database;
     const now = this.#clock.now();
@@ -91,8 +93,9 @@ export class RunStore {
     const interrupted = source === null ? [] : await this.#findInterrupted(run);
     await database.change(() => {
       const expired = new Date(now - keptMs).toISOString();
-      database.run('DELETE FROM bulk_items WHERE run IN (SELECT id FROM bulk_runs WHERE started_at < ?)', expired);
-      database.run('DELETE FROM bulk_runs WHERE started_at < ?', expired);
+      const isExpired = `started_at < ? AND seq <= (SELECT max(seq) FROM bulk_runs) - ${minKept}`;
+      database.run(`DELETE FROM bulk_items WHERE run IN (SELECT id FROM bulk_runs WHERE ${isExpired})`, expired);
+      database.run(`DELETE FROM bulk_runs WHERE ${isExpired}`, expired);
       const insert = `INSERT INTO bulk_runs (id, command, summary, service, workspace, profile, request_count,
         started_at, state, undo_of, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
       database.run(
@@ -134,7 +137,7 @@ export class RunStore {
 
   /** Returns the runs, newest first. */
   async list(): Promise<CountedRun[]> {
-    const undoneBy = `(SELECT id FROM bulk_runs AS undo WHERE undo_of = bulk_runs.id AND state = 'finished' LIMIT 1)`;
+    const undoneBy = `(SELECT id FROM bulk_runs AS undo WHERE ${hasUndone('bulk_runs.id')} LIMIT 1)`;
     const sql = `SELECT ${runColumns}, ${undoneBy} AS undoneBy FROM bulk_runs ORDER BY seq DESC`;
     const runs = new Map<string, CountedRun>();
     for (const run of await this.#database.select<BulkRun & Pick<CountedRun, 'undoneBy'>>(sql))
@@ -162,14 +165,21 @@ export class RunStore {
     return (await this.#database.select<ItemRow>(sql, run)).map(itemOf);
   }
 
-  /** Returns a function that finds what a command has written to an item, oldest first, without what was undone. */
-  async findWrites(command: string): Promise<(uid: string) => Promise<StoredItem[]>> {
-    const from = `FROM bulk_items JOIN bulk_runs ON id = run WHERE command = ? AND bulk_items.state = 'done'
-      AND NOT EXISTS (SELECT 1 FROM bulk_runs AS undo WHERE undo_of = run AND undo.state = 'finished')`;
-    const uids = new Set((await this.#database.select<ItemRow>(`SELECT uid ${from}`, command)).map(({ uid }) => uid));
+  /**
+   * Returns a function that finds what the runs of a source have written, or may have written, to an item since a time
+   * (ms since the epoch), oldest first, without what was undone.
+   */
+  async findWrites(source: string): Promise<(uid: string, since: number) => Promise<StoredItem[]>> {
+    const from = `FROM bulk_items JOIN bulk_runs ON id = run WHERE source = ? AND bulk_items.state <> 'conflict'
+      AND NOT EXISTS (SELECT 1 FROM bulk_runs AS undo WHERE ${hasUndone('run')})`;
+    const uids = new Set((await this.#database.select<ItemRow>(`SELECT uid ${from}`, source)).map(({ uid }) => uid));
     const sql = `SELECT ${itemColumns.replaceAll(/\b(seq|state)\b/g, 'bulk_items.$1')} ${from} AND uid = ?
-      ORDER BY bulk_runs.seq`;
-    return async (uid) => (uids.has(uid) ? (await this.#database.select<ItemRow>(sql, command, uid)).map(itemOf) : []);
+      AND started_at >= ? ORDER BY bulk_runs.seq`;
+    return async (uid, since) => {
+      if (!uids.has(uid)) return [];
+      const rows = await this.#database.select<ItemRow>(sql, source, uid, new Date(since).toISOString());
+      return rows.map(itemOf);
+    };
   }
 
   async stateOf(run: string): Promise<RunState | undefined> {
@@ -203,6 +213,11 @@ export class RunStore {
     return !(await this.#database.processLocks?.ifStale(lockName(run), async () => {}));
   }
 }
+
+/** SQL condition for the run `undo`: it has undone a run, all of it, and was not undone itself. */
+const hasUndone = (run: string) => `undo.undo_of = ${run} AND undo.state = 'finished'
+  AND NOT EXISTS (SELECT 1 FROM bulk_items WHERE run = undo.id AND state IN ('failed', 'pending'))
+  AND NOT EXISTS (SELECT 1 FROM bulk_runs AS redo WHERE redo.undo_of = undo.id AND redo.state = 'finished')`;
 
 const lockName = (run: string) => `bulk-${run}`;
 

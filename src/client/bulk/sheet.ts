@@ -3,7 +3,7 @@ import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { WorkspaceFolderTree } from '../api/folder-tree.ts';
-import type { BulkItem } from './run-store.ts';
+import type { StoredItem } from './run-store.ts';
 
 /** Columns of an exported table that can be changed. */
 export const editableColumns = ['name', 'description', 'tags', 'folder'] as const;
@@ -29,14 +29,19 @@ export function createFolderPaths(tree: WorkspaceFolderTree | undefined): Folder
   return { pathOf: (uid) => paths.get(uid) };
 }
 
+/** @param folder uid of the asset's folder, null for the top level, undefined if it is not known */
 export function sheetValuesOf(asset: Asset, { pathOf }: FolderPaths, folder = parentOf(asset)): SheetValues {
+  const tags = slugsOf(asset);
   return {
     name: 'name' in asset ? (asText(asset.name) ?? '') : undefined,
     description: 'description' in asset ? (asText(asset.description) ?? '') : undefined,
-    tags: sortTags(slugsOf(asset)),
+    // A tag that is no slug cannot be told from several tags.
+    tags: tags?.some((tag) => tagsIn(tag).length !== 1) ? undefined : sortTags(tags),
     folder: folder === null ? '/' : folder && pathOf(folder),
   };
 }
+
+export const tagsIn = (text: string) => text.split(/[\s,;]+/).filter(Boolean);
 
 export const sortTags = (tags: readonly string[] | undefined) => tags && [...new Set(tags)].sort().join(' ');
 
@@ -50,46 +55,56 @@ export const markOf = (uid: string, column: EditableColumn, value: string): stri
     .digest('base64url')
     .slice(0, 8);
 
+/** What a row of a table was exported from. */
+export type Marks = {
+  /** Time of the export, in ms since the epoch. */
+  exportedAt: number;
+  /**
+   * Hashes of the value that the library had, and of those that a write whose outcome is not known may have set.
+   * Undefined for a value that the service did not show.
+   */
+  columns: { readonly [Column in EditableColumn]: readonly string[] | undefined };
+};
+
 const version = 'v1';
 const notShown = '_';
 
-/** Returns the cell `was`: a mark for each editable column. It begins with a letter, so that it is no number. */
-export const formatMarks = (uid: string, values: SheetValues): string =>
+/** Returns the cell `was`: version, time, and a hash for each editable column. It begins with a letter: it is no number. */
+export const formatMarks = (uid: string, values: SheetValues, exportedAt: number): string =>
   [
     version,
+    Math.floor(exportedAt / 1000).toString(36),
     ...editableColumns.map((column) => (values[column] === undefined ? notShown : markOf(uid, column, values[column]))),
   ].join('.');
 
-/** Marks by column; undefined for a value that the service did not show. */
-export type Marks = { readonly [Column in EditableColumn]: string | undefined };
-
 /** Parses the cell `was`. @returns undefined if it was damaged */
 export function parseMarks(text: string): Marks | undefined {
-  const [found, ...marks] = text.split('.');
+  const [found, seconds = '', ...marks] = text.split('.');
   const isValid = (mark: string) => mark === notShown || /^[\w-]{8}$/.test(mark);
-  if (found !== version || marks.length !== editableColumns.length || !marks.every(isValid)) return undefined;
-  return Object.fromEntries(
-    editableColumns.map((column, at) => [column, marks[at] === notShown ? undefined : marks[at]]),
-  ) as Marks;
+  const isComplete = marks.length === editableColumns.length && marks.every(isValid);
+  if (found !== version || !/^[0-9a-z]{1,9}$/.test(seconds) || !isComplete) return undefined;
+  const hashes = editableColumns.map((column, at) => [column, marks[at] === notShown ? undefined : [marks[at]]]);
+  return { exportedAt: Number.parseInt(seconds, 36) * 1000, columns: Object.fromEntries(hashes) };
 }
 
-/** Returns the marks of a table as they would be had it been exported after the writes of earlier applies. */
-export function advanceMarks(uid: string, marks: Marks, writes: readonly BulkItem[], paths: FolderPaths): Marks {
-  const advanced: Record<EditableColumn, string | undefined> = { ...marks };
-  for (const { before, after } of writes) {
+/** Returns the marks of a row as they would be had it been exported after the writes of earlier applies. */
+export function advanceMarks(uid: string, marks: Marks, writes: readonly StoredItem[], paths: FolderPaths): Marks {
+  const columns: Record<EditableColumn, readonly string[] | undefined> = { ...marks.columns };
+  for (const { before, after, state } of writes) {
     const [from, to] = [before, after].map((values) => sheetValuesOf({ uid, ...values }, paths));
     for (const column of editableColumns) {
-      const [old, written] = [from?.[column], to?.[column]];
-      if (old !== undefined && written !== undefined && markOf(uid, column, old) === advanced[column])
-        advanced[column] = markOf(uid, column, written);
+      const [old, written, known] = [from?.[column], to?.[column], columns[column]];
+      if (old === undefined || written === undefined || !known?.includes(markOf(uid, column, old))) continue;
+      const mark = markOf(uid, column, written);
+      columns[column] = state === 'done' ? [mark] : [...known, mark];
     }
   }
-  return advanced;
+  return { ...marks, columns };
 }
 
-/** Returns the row of an exported table. */
-export const sheetRow = (asset: Asset, values: SheetValues) => ({
+/** Returns the row of an exported table. @param exportedAt time before the asset was read, in ms since the epoch */
+export const sheetRow = (asset: Asset, values: SheetValues, exportedAt: number) => ({
   ...asset,
   ...values,
-  was: formatMarks(asset.uid, values),
+  was: formatMarks(asset.uid, values, exportedAt),
 });

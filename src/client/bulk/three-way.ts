@@ -3,7 +3,7 @@ import type { Asset } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { maxPageSize } from '../api/pagination.ts';
-import { asMediactlError, MediactlError } from '../errors.ts';
+import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
 import { runEach } from '../run-each.ts';
 
 /** Fields by what is to be done: to write, already as wanted, or with a value that is neither the base nor wanted. */
@@ -42,13 +42,15 @@ const maxSingles = 10;
  *
  * @param shows returns true if a listed record contains all that is needed; others are fetched by themselves
  * @param onAsset called for each asset that exists, in any order, so that not all are in memory at once
+ * @returns the errors of single assets, by uid (`normalizeUid`)
+ * @throws MediactlError if it would affect the other assets, too
  */
 export async function fetchAssets(
   assets: AssetsApi,
   uids: readonly string[],
   { shows, signal }: { shows: (asset: Asset) => boolean; signal: AbortSignal },
-  onAsset: (asset: Asset) => void,
-): Promise<void> {
+  onAsset: (asset: Asset) => void | Promise<void>,
+): Promise<Map<string, MediactlError>> {
   const wanted = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
   if (wanted.size > maxSingles) {
     let pagesLeft = 0;
@@ -56,15 +58,20 @@ export async function fetchAssets(
       pagesLeft = Math.ceil(total / maxPageSize);
     };
     for await (const page of assets.list({}, { onTotal })) {
-      for (const asset of page) if (shows(asset) && wanted.delete(normalizeUid(asset.uid))) onAsset(asset);
+      for (const asset of page) if (shows(asset) && wanted.delete(normalizeUid(asset.uid))) await onAsset(asset);
       if (--pagesLeft >= wanted.size) break;
     }
   }
   const fetchOne = async (uid: string) => {
     const asset = await getIfExists(assets, uid);
-    if (asset) onAsset(asset);
+    if (asset) await onAsset(asset);
   };
-  for (const { error } of await runEach([...wanted.values()], fetchOne, { signal })) if (error) throw error;
+  const failures = new Map<string, MediactlError>();
+  for (const { item, error } of await runEach([...wanted.values()], fetchOne, { signal })) {
+    if (error && endsTheRun(error)) throw error;
+    if (error) failures.set(normalizeUid(item), error);
+  }
+  return failures;
 }
 
 /** Returns undefined for an asset that does not exist. */

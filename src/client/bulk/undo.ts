@@ -74,7 +74,8 @@ export async function planUndo(
   const fields = [...new Set(reversible.flatMap(({ after }) => Object.keys(after ?? {})))];
   const shows = (asset: Asset) => Object.keys(api.assets.valuesOf(asset, fields)).length === fields.length;
   const found = new Map<string, Asset>();
-  await fetchAssets(api.assets, uids, { shows, signal }, (asset) => found.set(normalizeUid(asset.uid), asset));
+  const collect = (asset: Asset) => void found.set(normalizeUid(asset.uid), asset);
+  const failures = await fetchAssets(api.assets, uids, { shows, signal }, collect);
   const hasFolders = reversible.some(({ kind }) => kind === 'folder');
   const tree = hasFolders ? await folders.tree() : undefined;
   for (const item of written.filter((each) => !isReversible(each))) {
@@ -89,7 +90,7 @@ export async function planUndo(
     const isWritten = item.state === 'done' || item.state === 'pending';
     const leave = (reason: string) => isWritten && plan.conflicts.push({ item, reason });
     if (!asset && !folder) {
-      leave('it does not exist any more');
+      leave(failures.get(normalizeUid(uid))?.message ?? 'it does not exist any more');
       continue;
     }
     const present = folder ? valuesOfFolder(folder) : api.assets.valuesOf(asset as Asset, Object.keys(after));
@@ -98,10 +99,20 @@ export async function planUndo(
     const { reason } = changedMeanwhile('', conflicts).explanation;
     if (Object.keys(conflicts).length > 0) leave(`changed meanwhile: ${reason}`);
     if (Object.keys(toWrite).length === 0) continue;
+    if (folder && hasTwin(tree, folder, { ...present, ...toWrite })) {
+      leave('another folder has its old path');
+      continue;
+    }
     const name = folder?.path ?? asText(asset?.name) ?? item.name;
     plan.items.push({ ...item, name, before: pick(present, toWrite), after: toWrite });
   }
   return plan;
+}
+
+/** Returns true if another folder has the name and the parent that a folder is to get. */
+function hasTwin(tree: WorkspaceFolderTree | undefined, folder: FolderNode, { name, parent }: JsonObject): boolean {
+  const siblings = tree?.childrenOf(asText(parent) ?? 'root') ?? [];
+  return siblings.some((each) => each !== folder && each.name === name);
 }
 
 const pick = (values: JsonObject, like: JsonObject): JsonObject =>

@@ -17,7 +17,10 @@ const misread = new RegExp(
 const isPath = (text: string) => /^\/(?!\d)/.test(text);
 
 /** Protects a cell that a spreadsheet would change, by a leading `'`, which `unguardCell` removes. */
-export const guardCell = (text: string) => (misread.test(text) && !isPath(text) ? `'${text}` : text);
+export const guardCell = (text: string) => {
+  const trimmed = text.trim(); // as the reader does
+  return misread.test(trimmed) && !isPath(trimmed) ? `'${trimmed}` : text;
+};
 
 export const unguardCell = (text: string) => (text.startsWith("'") ? text.slice(1) : text);
 
@@ -59,6 +62,8 @@ function isSameDate(before: string, now: string): boolean {
   if (/^\d+([.,]\d+)?$/.test(now)) return true; // a fraction, or the number of a day
   if (!hasMonth && !/^[\d./\s:-]+$/.test(now)) return false;
   const [expected, found] = [numbersIn(before), numbersIn(now)];
+  // A spreadsheet adds the year to a date that has none, and nothing else.
+  if (!hasMonth && found.length > expected.length && (expected.length > 2 || /\d{4}/.test(before))) return false;
   return hasMonth
     ? found.some((number) => expected.includes(number))
     : expected.every((number) => found.includes(number));

@@ -20,6 +20,9 @@ export type Table = {
 /** Bytes that are parsed at once, so that a large file does not fill the memory with its rows. */
 const chunkBytes = 256 * 1024;
 
+/** First line by which Excel learns the delimiter. */
+const separatorLine = /^sep=.\r?\n/;
+
 /** First bytes of a ZIP file, as which Excel and LibreOffice save workbooks. */
 const zipMark = Buffer.from('PK\x03\x04', 'latin1');
 
@@ -34,15 +37,16 @@ export async function readTable(bytes: Buffer, name: string): Promise<Table> {
   if (bytes.subarray(0, 4).equals(zipMark))
     throw usageError(`${name} is a workbook, not a table`, 'save it as CSV; in Excel, as "CSV UTF-8"');
   const { text, warning } = toUtf8(bytes);
-  const start = text.toString('utf8', 0, chunkBytes);
+  const start = text.toString('utf8', 0, chunkBytes).replace(separatorLine, '');
   if (/^\s*\{/.test(start)) return { columns: undefined, warning, rows: readJsonLines(text, name) };
   const [head = ''] = start.trimStart().split(/\r?\n/, 1);
   const count = (delimiter: string) => head.split(delimiter).length;
   const [delimiter = ','] = [',', ';', '\t'].sort((one, other) => count(other) - count(one));
-  const records = parseDelimited(text, name, delimiter);
+  const from = separatorLine.exec(text.toString('latin1', 0, 20))?.[0].length ?? 0;
+  const records = parseDelimited(text.subarray(from), name, delimiter);
   const header = (await records.next()).value?.record.map((column) => column.trim().toLowerCase()) ?? [];
-  const twice = header.find((column, at) => header.indexOf(column) !== at);
-  if (twice !== undefined) throw tableError(name, 1, `column ${twice || 'without a name'} is there twice`);
+  const twice = header.find((column, at) => column !== '' && header.indexOf(column) !== at);
+  if (twice !== undefined) throw tableError(name, 1, `column ${twice} is there twice`);
   const rows = async function* () {
     for await (const { record, line } of records)
       yield { line, cells: Object.fromEntries(header.map((column, at) => [column, record[at]])) };
@@ -110,9 +114,8 @@ async function* parseDelimited(
   }
 }
 
-/** Returns the text of a cell: that of a string or number, the items of a list separated by spaces, or ''. */
-export const cellText = (value: unknown): string =>
-  Array.isArray(value) ? value.map((each) => asText(each) ?? '').join(' ') : (asText(value) ?? '');
+/** Returns the text of a cell, or '' for an object or a list. */
+export const cellText = (value: unknown): string => asText(value) ?? '';
 
 export const tableError = (name: string, line: number | undefined, reason: string) =>
   usageError(

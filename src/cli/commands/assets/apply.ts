@@ -20,6 +20,7 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { itemWriter, runChange } from '../../library/bulk-run.ts';
+import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { libraryOf } from '../../library/library.ts';
 import { type Column, listBy, type Result, record } from '../../output/result.ts';
@@ -75,7 +76,8 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
   if (table.warning) terminal.warn(escapeControls(`${name}: ${table.warning}`));
   if (report !== undefined) await assertOtherFile(report, file);
   const readAt = context.clock.now();
-  const plan = await planApply(await applyDeps(context), table, options);
+  const source = file === '-' ? null : resolve(context.host.cwd, file);
+  const plan = await planApply(await applyDeps(context, source), table, options);
   if (plan.ignoredColumns.length > 0)
     terminal.warn(escapeControls(`columns that are ignored: ${plan.ignoredColumns.join(', ')}`));
   terminal.info(await describePlan(context, plan));
@@ -84,7 +86,6 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
   const makeChanges = async (): Promise<ApplyRecord[]> => {
     if (plan.items.length > 0) {
       await confirmPlan(context, plan);
-      const source = file === '-' ? null : resolve(context.host.cwd, file);
       const change = {
         command: 'apply',
         source,
@@ -118,14 +119,16 @@ async function assertOtherFile(report: string, table: string): Promise<void> {
     throw usageError('--report would replace the table', 'choose another file');
 }
 
-async function applyDeps(context: Context): Promise<ApplyDeps> {
+async function applyDeps(context: Context, source: string | null): Promise<ApplyDeps> {
   const { assets } = await context.api();
   const tree = async () => (await fetchFolderTree(context)).tree;
-  const history = context.settings.history ? await context.runStoreIfAny().catch(() => undefined) : undefined;
-  const findWrites = await history?.findWrites('apply');
+  const hasHistory = source !== null && context.settings.history;
+  const history = hasHistory ? await context.runStoreIfAny().catch(() => undefined) : undefined;
+  const findWrites = await history?.findWrites(source ?? '');
   return {
     assets,
     tree,
+    findFolder: createFolderLookup(context),
     findByPath: async (path) => {
       const { found } = await findAssetsByPath(assets, path, await tree(), { isLiteral: true });
       const [asset, ...others] = found;
@@ -133,7 +136,7 @@ async function applyDeps(context: Context): Promise<ApplyDeps> {
       if (asset) return asset;
       throw new MediactlError(`there is no asset at ${path}`, { code: 'not_found' });
     },
-    findWrites: async (uid) => findWrites?.(uid) ?? [],
+    findWrites: async (uid, since) => findWrites?.(uid, since) ?? [],
   };
 }
 

@@ -7,15 +7,12 @@ import {
   sheetValuesOf,
 } from '../../../client/bulk/sheet.ts';
 import { usageError } from '../../../client/errors.ts';
-import { listFolders } from '../../../client/library/filter-checks.ts';
 import { createTableEncoder, type TableFormat, tableFormatOf } from '../../../client/table/format-table.ts';
-import { parentOf } from '../../../contract/asset.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControlsInLines, quoteForShell } from '../../../contract/sanitize.ts';
-import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { noticeFolderCount } from '../../library/asset-paths.ts';
+import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { noResult, type Result } from '../../output/result.ts';
 import { sortOption, withFilters } from '../filters.ts';
@@ -99,34 +96,16 @@ async function writeRows(
   const encoder = createTableEncoder(format, sheetColumns, editableColumns);
   const paths = createFolderPaths((await fetchFolderTree(context)).tree);
   const folderOf = createFolderLookup(context);
+  const exportedAt = context.clock.now();
   const { pages } = await findListing(context, list);
   let count = 0;
   await write(await encoder.head());
   for await (const page of pages) {
     const rows: ReturnType<typeof sheetRow>[] = [];
-    for (const asset of page) rows.push(sheetRow(asset, sheetValuesOf(asset, paths, await folderOf(asset))));
+    for (const asset of page)
+      rows.push(sheetRow(asset, sheetValuesOf(asset, paths, await folderOf(asset)), exportedAt));
     count += page.length;
     if (rows.length > 0) await write(await encoder.rows(rows));
   }
   return count;
-}
-
-/** Returns a function that finds the folder of an asset. If the list does not show it, lists each folder once. */
-function createFolderLookup(context: Context): (asset: Asset) => Promise<string | null | undefined> {
-  let listed: Promise<Map<string, string | null>> | undefined;
-  const listAll = async () => {
-    const { tree } = await fetchFolderTree(context);
-    const parents = ['root', ...tree.all.map(({ folder }) => folder.uid)];
-    noticeFolderCount(context, parents.length);
-    const folders = new Map<string, string | null>();
-    for await (const { parent, page } of listFolders((await context.api()).assets, parents))
-      for (const { uid } of page) folders.set(uid, parent === 'root' ? null : parent);
-    return folders;
-  };
-  return async (asset) => {
-    const shown = parentOf(asset);
-    if (shown !== undefined) return shown;
-    listed ??= listAll();
-    return (await listed).get(asset.uid);
-  };
 }

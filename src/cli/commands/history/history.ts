@@ -3,6 +3,7 @@ import { createCheckedWriter } from '../../../client/bulk/undo.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import type { JsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
+import { isSameUid, isUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { carryOutRun, folderAccess } from '../../library/bulk-run.ts';
@@ -23,7 +24,7 @@ export const history: CommandDefinition = (command, run) => {
       'Lists the changes that this machine made to the library in the last 90 days, or the items of one of them. A change that was interrupted or paused can be resumed; undo takes one back.',
     )
     .argument('[run]', 'id of a change, or its first digits')
-    .option('--resume', 'carry out the items that are left, unless others have changed them')
+    .option('--resume', 'carry out the items that are left or failed, unless others have changed them')
     .option('--pause', 'stop a change that another process carries out')
     .option('--cancel', 'stop a change, and never carry out the items that are left')
     .action(run((context, id, flags) => runHistory(context, id, parseAction(id, flags))));
@@ -46,7 +47,7 @@ async function runHistory(
     return listBy(({ run_id }) => run_id, (await store?.list())?.map(toRunRecord) ?? [], runColumns, 'no changes');
   const run = await findRun(context, id);
   if (action === undefined) return itemList((await store?.items(run.id)) ?? []);
-  if (run.state === 'finished' || run.state === 'cancelled')
+  if (run.state === 'cancelled' || (run.state === 'finished' && (action !== 'resume' || run.failed === 0)))
     throw new MediactlError(`run ${run.id} is ${run.state}`, { code: 'usage', hint: `mediactl history ${run.id}` });
   return action === 'resume' ? resume(context, run) : stop(context, run, action === 'pause' ? 'paused' : 'cancelled');
 }
@@ -66,17 +67,23 @@ async function stop(context: Context, run: CountedRun, state: RunState): Promise
 
 async function resume(context: Context, run: CountedRun): Promise<CommandOutcome> {
   await assertSameService(context, run);
-  if (context.isDryRun(`carry out ${run.pending} items of run ${run.id}`)) return noResult;
+  if (context.isDryRun(`carry out ${run.pending + run.failed} items of run ${run.id}`)) return noResult;
   const store = await context.runStore();
-  const items = (await store.items(run.id)).filter(({ state }) => state === 'pending');
+  const items = (await store.items(run.id)).filter(({ state }) => state === 'pending' || state === 'failed');
   const write = createCheckedWriter(await context.api(), folderAccess(context, run));
   const results = await carryOutRun(context, store, { run, items }, write);
   return bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'done', noun: 'items' });
 }
 
 /** @throws MediactlError `usage` (exit 2) if a run has changed another service or workspace than the one in use */
-export async function assertSameService(context: Context, { id, service, profile }: CountedRun): Promise<void> {
-  const { origin } = (await context.account()).baseUrl;
+export async function assertSameService(context: Context, run: CountedRun): Promise<void> {
+  const { id, service, profile, workspace } = run;
+  const {
+    baseUrl: { origin },
+    workspace: current,
+  } = await context.account();
+  const isOther = workspace !== null && current !== undefined && isUid(current) && !isSameUid(workspace, current);
+  if (isOther) throw usageError(`run ${id} changed workspace ${workspace}`, `--workspace ${workspace}`);
   if (origin === service) return;
   const hint = profile ? `--profile ${profile}` : 'use the profile of that service';
   throw usageError(`run ${id} changed ${service}, and this account is at ${origin}`, hint);

@@ -34,14 +34,16 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   terminal.info(`${escapeControls(what)}; ${describePlan(plan)}`);
   const { items } = plan;
   const leftovers = [...plan.conflicts, ...plan.lost].map(toOutcome);
-  if (settings.dryRun || items.length === 0) return undoResult(context, settings.dryRun ? [] : leftovers, plan);
+  // With nothing left at all, an empty run records that the change is undone.
+  if (settings.dryRun || (items.length === 0 && leftovers.length > 0)) return undoResult(context, leftovers, plan);
   const lines = items.map((item) => {
     const label = 'name' in (item.after ?? {}) ? '' : `${displayText(item.name) || item.uid}  `;
     return `  ${label}${describeItem({ ...item, local_path: null })}`;
   });
   if (terminal.isInteractive && !settings.yes) terminal.emit(truncateLines(lines, lines.length).join('\n'));
   const question = `Write the old values of ${pluralize(items.length, 'item')}?`;
-  await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
+  if (items.length > 0)
+    await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
   const workspace = run.workspace ?? undefined;
   const change = { command: 'undo', summary: what, undoOf: run.id, items, ...(workspace && { workspace }) };
   if (run.state !== 'finished') await store.setState(run.id, 'cancelled'); // what is left of it must not be resumed

@@ -1,0 +1,26 @@
+import { listFolders } from '../../client/library/filter-checks.ts';
+import { parentOf } from '../../contract/asset.ts';
+import type { Asset } from '../../contract/types.ts';
+import type { Context } from '../context.ts';
+import { noticeFolderCount } from './asset-paths.ts';
+import { fetchFolderTree } from './folders.ts';
+
+/** Returns a function that finds the folder of an asset. If the list does not show it, lists each folder once. */
+export function createFolderLookup(context: Context): (asset: Asset) => Promise<string | null | undefined> {
+  let listed: Promise<Map<string, string | null>> | undefined;
+  const listAll = async () => {
+    const { tree } = await fetchFolderTree(context);
+    const parents = ['root', ...tree.all.map(({ folder }) => folder.uid)];
+    noticeFolderCount(context, parents.length);
+    const folders = new Map<string, string | null>();
+    for await (const { parent, page } of listFolders((await context.api()).assets, parents))
+      for (const { uid } of page) folders.set(uid, parent === 'root' ? null : parent);
+    return folders;
+  };
+  return async (asset) => {
+    const shown = parentOf(asset);
+    if (shown !== undefined) return shown;
+    listed ??= listAll();
+    return (await listed).get(asset.uid);
+  };
+}

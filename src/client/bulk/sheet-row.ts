@@ -1,0 +1,91 @@
+import { slugsOf } from '../../contract/asset.ts';
+import { asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { isUid, normalizeUid } from '../../contract/uid.ts';
+import { unguardCell } from '../table/guard.ts';
+import { cellText, type TableRow } from '../table/read-table.ts';
+import {
+  type EditableColumn,
+  editableColumns,
+  type Marks,
+  markOf,
+  normalizeCell,
+  parseMarks,
+  sortTags,
+  tagsIn,
+} from './sheet.ts';
+
+/** A row of a table, with its cells that can be changed. An empty text clears the value. */
+export type SheetRow = {
+  line: number;
+  /** Uid as in the table; empty if the row has a path. */
+  uid: string;
+  /** Path of the asset; empty if the row has a uid. */
+  path: string;
+  /** Uid or path, normalized so that two rows of one asset have the same. */
+  key: string;
+  cells: Partial<Record<EditableColumn, string>>;
+  /** Columns whose cell begins with `'`, so that a spreadsheet has not changed it. */
+  literal: EditableColumn[];
+  /** What the row was exported from; undefined in a table without the column `was`. */
+  marks: Marks | undefined;
+};
+
+export type RowProblem = { outcome: 'new' | 'invalid'; reason: string };
+
+const invalid = (reason: string): RowProblem => ({ outcome: 'invalid', reason });
+
+export type RowOptions = {
+  /** True for JSON lines, whose values have types: an empty text or list clears the value. */
+  isJson: boolean;
+  /** Cell of a table without the column `was` that clears the value; undefined if none does. */
+  clearWith: string | undefined;
+};
+
+export function readSheetRow({ line, cells }: TableRow, { isJson, clearWith }: RowOptions): SheetRow | RowProblem {
+  const [uid, typedPath] = [cellText(cells.uid).trim(), cellText(cells.path).trim()];
+  if (uid === '' && typedPath === '') return { outcome: 'new', reason: 'it has no uid; upload adds assets' };
+  if (uid !== '' && !isUid(uid)) return invalid(`${JSON.stringify(uid.slice(0, 50))} is not a uid`);
+  const path = uid === '' ? `/${typedPath.split('/').filter(Boolean).join('/')}` : '';
+  const marks = 'was' in cells ? parseMarks(cellText(cells.was).trim()) : undefined;
+  if ('was' in cells && !marks) return invalid('the column was is damaged; export the table again');
+  const row: SheetRow = { line, uid, path, key: path || normalizeUid(uid), cells: {}, literal: [], marks };
+  const isGuarded = marks !== undefined && !isJson;
+  for (const column of editableColumns) {
+    const value = cells[column];
+    if (value === undefined || value === null) continue;
+    const shown = textOf(column, value);
+    if (shown === undefined) return invalid(`${column} is not a text`);
+    const cell = normalizeCell(shown);
+    const isCleared = isJson ? cell === '' : isGuarded ? cell === '-' : cell === clearWith;
+    if (cell === '' && !isCleared) continue;
+    row.cells[column] = normalizers[column](isCleared ? '' : isGuarded ? unguardCell(cell) : cell);
+    if (isGuarded && cell.startsWith("'")) row.literal.push(column);
+  }
+  return row;
+}
+
+/** Returns the text of a value, also of a list of tags, which `--csv` prints as JSON. Undefined if it has none. */
+function textOf(column: EditableColumn, value: unknown): string | undefined {
+  const text = typeof value === 'boolean' ? undefined : asText(value);
+  const list = text === undefined ? value : text.startsWith('[') ? parseJsonOrUndefined(text) : undefined;
+  return column === 'tags' && Array.isArray(list) ? slugsOf({ tags: list })?.join(' ') : text;
+}
+
+const normalizers: Record<EditableColumn, (text: string) => string> = {
+  name: normalizeCell,
+  description: normalizeCell,
+  tags: (text) => sortTags(tagsIn(text)) ?? '',
+  folder: (text) => (isUid(text) || text === '' ? text.toLowerCase() : `/${text.split('/').filter(Boolean).join('/')}`),
+};
+
+/** Returns the cells by what they need: an edit to make, or nothing, since an earlier apply has made it. */
+export function splitEdits({ uid, cells, marks }: SheetRow, advanced: Marks | undefined) {
+  const wanted: SheetRow['cells'] = {};
+  const applied: [column: EditableColumn, text: string][] = [];
+  for (const [column, text] of Object.entries(cells) as [EditableColumn, string][]) {
+    const mark = markOf(uid, column, text);
+    if (mark !== advanced?.columns[column]?.[0]) wanted[column] = text;
+    else if (mark !== marks?.columns[column]?.[0]) applied.push([column, text]);
+  }
+  return { wanted, applied };
+}

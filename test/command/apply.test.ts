@@ -1,6 +1,6 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { parseStrictCsv, writeCsv } from '../support/csv.ts';
@@ -8,7 +8,7 @@ import { errorInTable, errorOf } from '../support/errors.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { hostileNames } from '../support/hostile-names.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { isStrict } from '../support/sandbox.ts';
+import { isStrict, startSandbox } from '../support/sandbox.ts';
 
 const { setup } = setUpCli();
 const { createUploadOfSize } = rawHttp(() => setup.sandbox);
@@ -82,7 +82,7 @@ describe('export and apply', () => {
     const proxy = await FaultProxy.start(setup.sandbox.url);
     const environment = { MEDIACTL_BASE_URL: proxy.url };
     const { code, stderr } = await setup.cli.run(['apply', path, '--yes'], { environment });
-    expect([code, stderr]).toEqual([0, '6 rows: 3 cells to change in 3 assets; 3 requests\n']);
+    expect([code, stderr]).toEqual([0, '6 rows: 3 cells to change in 3 assets; 3 requests\nchanged 3 assets\n']);
     expect(proxy.methods.sort()).toEqual(['GET', 'GET', 'GET', 'PATCH', 'PATCH', 'PATCH']);
     const shown = await setup.cli.json(['ls', '--tag', 'few', '--all', '--sort', 'created_at']);
     expect(shown[0]).toMatchObject({ name: 'a2' });
@@ -310,6 +310,32 @@ describe('export and apply', () => {
       stderr: expect.stringContaining(message),
     });
   });
+});
+
+it('apply and undo of a service whose records do not show folders find the folder by listing each', async () => {
+  const sandbox = await startSandbox({ seed: 3, strict: true });
+  onTestFinished(() => sandbox.end());
+  const profile = { baseUrl: sandbox.url, key: sandbox.key, keyStore: 'file', workspace: sandbox.workspace };
+  const writeProfile = (isPrimary: boolean) => {
+    const profiles = { main: { ...profile, workspaceIsPrimary: isPrimary } };
+    mkdirSync(pathOf('config'), { recursive: true, mode: 0o700 });
+    writeFileSync(pathOf('config/config.json'), JSON.stringify({ current: 'main', profiles }), { mode: 0o600 });
+  };
+  const environment = { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined, MEDIACTL_WORKSPACE: undefined };
+  const run = (...args: string[]) => setup.cli.run([...args, '--yes'], { environment });
+  const path = pathOf('strict.csv');
+  writeProfile(false);
+  const unknown = await run('export', '-o', path);
+  expect([unknown.code, unknown.stderr]).toEqual([0, expect.stringContaining('the folders of assets are not known')]);
+  writeProfile(true);
+  await run('export', '-o', path);
+  edit(path, [1, 'folder', '/Press']);
+  expect(await run('apply', path)).toMatchObject({ code: 0, stderr: expect.stringContaining('changed 1 asset') });
+  expect(await run('apply', path)).toMatchObject({ code: 0, stderr: '3 rows: 1 already as in the table\n' });
+  const count = async () => JSON.parse((await run('ls', '/Press', '--all', '--json')).stdout).length;
+  const after = await count();
+  expect(await run('undo')).toMatchObject({ code: 0 });
+  expect(await count()).toBe(after - 1);
 });
 
 describe('apply of a table without the column was', () => {

@@ -72,6 +72,7 @@ it('upload --estimate counts the request that sets the tags of each file', async
 
 it.each([
   [['--tag', 'Not A Slug'], '--tag does not accept'],
+  [['--name', '{stem} {title}'], 'a name cannot contain {title}'],
   [['--name', 'one name'], '--name works with a single file, but there are 2'],
 ])('upload of two files with %j exits with 2', async (args, message) => {
   const result = await setup.cli.run(['upload', createDirectory(`wrong ${args[1]}`), ...args]);

@@ -162,7 +162,6 @@ export class DocumentationUser {
       'rushes/day1/B001.mp4': clipWith('rushes'),
       'build/trailer.mp4': clipWith('trailer'),
       'exports/cut.mp4': clipWith('cut'),
-      'library.csv': `uid,description\n${uid},At dusk\n`,
       'names.csv': `uid;name;description\n${uid};Quay;NONE\n`,
       'list.txt': 'clip.mp4\n',
       'shots.csv': 'path,name\nclip.mp4,Quay\n',

@@ -8,6 +8,7 @@ import type { Collection } from '../../contract/paths.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import { isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
+import { createFolderLookup } from './folder-lookup.ts';
 import { invalidateFolders } from './library.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
@@ -171,5 +172,6 @@ export async function itemWriter(
 /** Returns access to the folders that a run has changed, by default those of the workspace in use. */
 export function folderAccess(context: Context, run?: Pick<BulkRun, 'workspace'>): FolderAccess {
   const workspace = async () => run?.workspace ?? resolveWorkspaceUid(context);
-  return { workspace, tree: async () => (await context.api()).folders.tree(await workspace()) };
+  const tree = async () => (await context.api()).folders.tree(await workspace());
+  return { workspace, tree, findFolder: createFolderLookup(context) };
 }

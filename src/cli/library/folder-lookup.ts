@@ -1,5 +1,7 @@
+import { asMediactlError } from '../../client/errors.ts';
 import { listFolders } from '../../client/library/filter-checks.ts';
 import { parentOf } from '../../contract/asset.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { noticeFolderCount } from './asset-paths.ts';
@@ -17,10 +19,17 @@ export function createFolderLookup(context: Context): (asset: Asset) => Promise<
       for (const { uid } of page) folders.set(uid, parent === 'root' ? null : parent);
     return folders;
   };
+  /** The API finds assets by folder in the primary workspace only. */
+  const withoutFolders = (thrown: unknown) => {
+    const error = asMediactlError(thrown);
+    if (error.kind !== 'usage') throw error;
+    context.terminal.warn(escapeControls(`the folders of assets are not known: ${error.explanation.reason}`));
+    return new Map<string, string | null>();
+  };
   return async (asset) => {
     const shown = parentOf(asset);
     if (shown !== undefined) return shown;
-    listed ??= listAll();
+    listed ??= listAll().catch(withoutFolders);
     return (await listed).get(asset.uid);
   };
 }

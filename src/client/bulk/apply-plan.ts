@@ -44,6 +44,9 @@ export type SheetChange = {
   reason: string | null;
 };
 
+/** A change with its outcome; the other fields are null by default. */
+type NewChange = Partial<SheetChange> & Pick<SheetChange, 'outcome'>;
+
 /** How a table is read and compared. */
 export type ApplyOptions = {
   /** Cell of a table without the column `was` that clears the value; undefined if none does. */
@@ -76,9 +79,6 @@ export type ApplyPlan = {
   ignoredColumns: string[];
 };
 
-/** A row whose `cells` are those that were edited. */
-type EditedRow = SheetRow;
-
 /**
  * Compares a table with the library, cell by cell: as it was exported, in the file, and now. Rows that equal their
  * marks (`was`) need no request, others one each, or the whole list if that takes fewer.
@@ -87,20 +87,14 @@ type EditedRow = SheetRow;
  */
 export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOptions): Promise<ApplyPlan> {
   const plan: ApplyPlan = { rowCount: 0, changes: [], items: [], newFolders: [], ignoredColumns: [] };
-  const add = (line: number, fields: Partial<SheetChange> & Pick<SheetChange, 'outcome'>) =>
-    plan.changes.push({
-      line,
-      uid: null,
-      name: null,
-      column: null,
-      before: null,
-      after: null,
-      reason: null,
-      ...fields,
-    });
+  const add = (line: number, fields: NewChange) => {
+    const { outcome } = fields;
+    const empty = { uid: null, name: null, column: null, before: null, after: null, outcome, reason: null };
+    plan.changes.push({ line, ...empty, ...fields });
+  };
   const isJson = table.columns === undefined;
   if (table.columns) assertColumns(table.columns);
-  const edited = new Map<string, EditedRow>();
+  const edited = new Map<string, SheetRow>();
   const lines = new Map<string, number>();
   const ignored = new Set<string>();
   for await (const tableRow of table.rows) {
@@ -127,7 +121,7 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
   const tree = [...edited.values()].some(({ cells }) => cells.folder !== undefined) ? await deps.tree() : undefined;
   const comparison = { tree, paths: createFolderPaths(tree), isJson, options, plan, add };
   const compared = new Map<string, number>();
-  const compare = async (row: EditedRow, asset: Asset) => {
+  const compare = async (row: SheetRow, asset: Asset) => {
     edited.delete(row.key);
     const other = compared.get(asset.uid);
     compared.set(asset.uid, row.line);
@@ -183,11 +177,11 @@ type RowComparison = {
   isJson: boolean;
   options: ApplyOptions;
   plan: ApplyPlan;
-  add(line: number, change: Partial<SheetChange> & Pick<SheetChange, 'outcome'>): void;
+  add(line: number, change: NewChange): void;
 };
 
 /** Compares the edited cells of a row with its asset, and adds them to the plan. */
-async function compareRow(deps: ApplyDeps, comparison: RowComparison, row: EditedRow, asset: Asset): Promise<void> {
+async function compareRow(deps: ApplyDeps, comparison: RowComparison, row: SheetRow, asset: Asset): Promise<void> {
   const { assets } = deps;
   const { paths, isJson, options, plan } = comparison;
   const { line, cells, literal, marks } = row;

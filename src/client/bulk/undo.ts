@@ -8,8 +8,21 @@ import { type Written, writeItem } from './carry-out.ts';
 import type { BulkItem, StoredItem } from './run-store.ts';
 import { changedMeanwhile, compareFields, fetchAssets, getIfExists } from './three-way.ts';
 
-/** Workspace whose folders a run has changed, and its folder tree. */
-export type FolderAccess = { workspace(): Promise<string>; tree(): Promise<WorkspaceFolderTree> };
+/** The workspace whose folders a run has changed. */
+export type FolderAccess = {
+  workspace(): Promise<string>;
+  tree(): Promise<WorkspaceFolderTree>;
+  /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
+  findFolder(asset: Asset): Promise<string | null | undefined>;
+};
+
+/** Returns the values of fields now, also of the folder if the record does not show it. */
+async function fetchValues({ assets }: Api, folders: FolderAccess, asset: Asset, fields: readonly string[]) {
+  const values = assets.valuesOf(asset, fields);
+  const hidden = fields.find((field) => !(field in values) && assets.folderIn({ [field]: null }) === null);
+  const folder = hidden === undefined ? undefined : await folders.findFolder(asset);
+  return hidden === undefined || folder === undefined ? values : { ...values, [hidden]: folder };
+}
 
 const valuesOfFolder = ({ name, parent }: FolderNode): JsonObject => ({ name, parent: parent?.folder.uid ?? null });
 
@@ -31,7 +44,9 @@ export function createCheckedWriter(api: Api, folders: FolderAccess): (item: Sto
     }
     const write = (fields: JsonObject | null) => writeItem(api, folders.workspace, { ...item, after: fields });
     if (before === null) return write(after);
-    const present = folder ? valuesOfFolder(folder) : api.assets.valuesOf(asset as Asset, Object.keys(before));
+    const present = folder
+      ? valuesOfFolder(folder)
+      : await fetchValues(api, folders, asset as Asset, Object.keys(before));
     if (after === null) {
       const changed = api.assets.findDifferences(before, present);
       if (changed.length > 0) throw changedMeanwhile(label, present);
@@ -93,7 +108,9 @@ export async function planUndo(
       leave(failures.get(normalizeUid(uid))?.message ?? 'it does not exist any more');
       continue;
     }
-    const present = folder ? valuesOfFolder(folder) : api.assets.valuesOf(asset as Asset, Object.keys(after));
+    const present = folder
+      ? valuesOfFolder(folder)
+      : await fetchValues(api, folders, asset as Asset, Object.keys(after));
     const wanted = Object.fromEntries(Object.keys(after).map((field) => [field, before[field]]));
     const { toWrite, conflicts } = compareFields(api.assets, present, after, wanted);
     const { reason } = changedMeanwhile('', conflicts).explanation;

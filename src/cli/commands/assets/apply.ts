@@ -94,6 +94,7 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
       };
       const results = await runChange(context, change, await itemWriter(context, readAt));
       for (const { item, error } of results) if (error) failures.set(item.uid, error);
+      terminal.info(`changed ${pluralize(results.length - failures.size, 'asset')}`);
     }
     return plan.changes.map((each) => toRecord(each, failures));
   };

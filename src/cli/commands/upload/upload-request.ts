@@ -5,7 +5,7 @@ import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
-import { hasPlaceholders } from '../../../client/upload/sources/upload-candidate.ts';
+import { placeholdersIn } from '../../../client/upload/sources/upload-candidate.ts';
 import { maxChunkSize } from '../../../contract/tus.ts';
 import { collect, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -156,7 +156,7 @@ export async function parseUploadRequest(
     );
   const { name, description, contentType, tag: tags } = flags;
   for (const tag of tags) assertSlug('--tag', tag);
-  const isTemplate = name !== undefined && hasPlaceholders(name);
+  const isTemplate = name !== undefined && placeholdersIn(name).length > 0;
   const options = parseUploadOptions(context, {
     ...flags,
     duplicates: sync ? 'upload' : flags.duplicates,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { MediactlError } from '../../errors.ts';
+import { MediactlError, usageError } from '../../errors.ts';
 
 export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
 
@@ -54,9 +54,16 @@ export type UserMetadata = {
   tags?: readonly string[] | undefined;
 };
 
-const placeholder = /\{(stem|date|parent)\}/g;
+const placeholders = ['stem', 'date', 'parent'] as const;
 
-export const hasPlaceholders = (name: string) => name.search(placeholder) >= 0;
+/** Returns the placeholders of a name (`expandName`). @throws MediactlError `usage` (exit 2) for another word in braces */
+export function placeholdersIn(name: string): string[] {
+  const words = [...name.matchAll(/\{(\w+)\}/g)].map(([, word = '']) => word);
+  const unknown = words.find((word) => !(placeholders as readonly string[]).includes(word));
+  if (unknown !== undefined)
+    throw usageError(`a name cannot contain {${unknown}}`, `use ${placeholders.map((word) => `{${word}}`).join(', ')}`);
+  return words;
+}
 
 /**
  * Expands the placeholders of a name: `{stem}` is the file name without its extension, `{date}` the local day of its
@@ -70,7 +77,7 @@ export function expandName(template: string, { path, sourceId, filename, mtimeNs
     date: changedAt?.toLocaleDateString('sv-SE') ?? '',
     parent: parts.at(-2) ?? '',
   };
-  return template.replace(placeholder, (_, name: string) => values[name] as string);
+  return template.replace(/\{(\w+)\}/g, (word, name: string) => values[name] ?? word);
 }
 
 /** Returns a function that derives a media type from a path; undefined if its extension has none. */

@@ -56,6 +56,24 @@ it('apply that is killed and run again makes exactly the changes of the table, a
   expect(readStore()).toEqual(before);
 });
 
+it('a cell that is edited again after an interrupted apply is undone to its first value', async () => {
+  const before = readStore();
+  const table = join(setup.home, 'table.csv');
+  await run('export', '-o', table);
+  const [header = [], ...rows] = parseStrictCsv(readFileSync(table, 'utf8'));
+  const writeNames = (word: string) =>
+    writeCsv(table, [header, ...rows.slice(0, 40).map((row) => row.with(1, `${word} ${row[0]}`))]);
+  writeNames('first');
+  setup.killAfter = 20;
+  expect((await run('apply', table, '--yes')).signal).toBe('SIGKILL');
+  setup.killAfter = Number.POSITIVE_INFINITY;
+  writeNames('second');
+  expect(await run('apply', table, '--yes')).toMatchObject({ code: 0 });
+  expect([...readStore().values()].filter(({ name }) => name.startsWith('second')).length).toBe(40);
+  expect(await run('undo', '--yes')).toMatchObject({ code: 0 });
+  expect(readStore()).toEqual(before);
+});
+
 it('apply of two processes at once ends with the values of the table', async () => {
   const table = join(setup.home, 'table.csv');
   await run('export', '-o', table);

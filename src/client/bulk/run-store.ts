@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../contract/clock.ts';
 import { asObject, type JsonObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { MediactlError, usageError } from '../errors.ts';
@@ -68,6 +69,8 @@ const itemColumns = `seq, kind, uid, name, old_values AS "before", new_values AS
 export class RunStore {
   readonly #database: StateDatabase;
   readonly #clock: Clock;
+  /** Locks of runs that were created and are not carried out yet. */
+  readonly #created = new Map<string, () => Promise<void>>();
 
   constructor(database: StateDatabase, clock: Clock) {
     this.#database = database;
@@ -90,49 +93,42 @@ export class RunStore {
     const stored = items.map((item, seq): StoredItem => ({ ...item, seq, state: 'pending', error: null }));
     const json = (value: JsonObject | null) => value && JSON.stringify(value);
     const { command, summary, service, workspace, profile, requestCount, startedAt, undoOf, source } = run;
-    const interrupted = source === null ? [] : await this.#findInterrupted(run);
+    // Locked before it is saved, so that no other process takes it for an interrupted run.
+    this.#created.set(run.id, await this.lock(run.id));
+    const interrupted = await this.#findInterrupted(run);
+    const kept: StoredItem[] = [];
+    for (const { id } of interrupted.toReversed()) kept.push(...keptOf(await this.items(id), items));
     await database.change(() => {
       const expired = new Date(now - keptMs).toISOString();
       const isExpired = `started_at < ? AND seq <= (SELECT max(seq) FROM bulk_runs) - ${minKept}`;
       database.run(`DELETE FROM bulk_items WHERE run IN (SELECT id FROM bulk_runs WHERE ${isExpired})`, expired);
       database.run(`DELETE FROM bulk_runs WHERE ${isExpired}`, expired);
+      for (const { id } of interrupted) {
+        database.run('DELETE FROM bulk_items WHERE run = ?', id);
+        database.run('DELETE FROM bulk_runs WHERE id = ?', id);
+      }
       const insert = `INSERT INTO bulk_runs (id, command, summary, service, workspace, profile, request_count,
         started_at, state, undo_of, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
       database.run(
         insert,
         ...[run.id, command, summary, service, workspace, profile, requestCount, startedAt, run.state, undoOf, source],
       );
-      for (const { seq, kind, uid, name, before, after, localPath = null, state } of stored)
+      // The items of interrupted runs come first, in the order in which they were written.
+      const all = [...kept.map((item, at) => ({ ...item, seq: at - kept.length })), ...stored];
+      for (const { seq, kind, uid, name, before, after, localPath = null, state, error } of all)
         database.run(
-          'INSERT INTO bulk_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)',
-          ...[run.id, seq, kind, uid, name, json(before), json(after), localPath, state],
+          'INSERT INTO bulk_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+          ...[run.id, seq, kind, uid, name, json(before), json(after), localPath, state, error],
         );
-      for (const { id } of interrupted) this.#absorb(id, run.id, stored.length);
     }, true);
     return { run, items: stored };
   }
 
+  /** Returns the interrupted and paused runs of the same source, which become part of a run, newest first. */
   async #findInterrupted({ source, service }: BulkRun): Promise<CountedRun[]> {
-    const isSame = (run: CountedRun) => run.source === source && run.service === service;
-    return (await this.list()).filter((run) => isSame(run) && run.state === 'running' && !run.isRunning);
-  }
-
-  /**
-   * Adds the items of an interrupted run to another run, within a change, so that one undo takes back both. Of items that
-   * are in both, the later plan counts if the earlier one was not written. Another item that is pending was written: the
-   * later plan has found its values in the library.
-   */
-  #absorb(from: string, into: string, offset: number): void {
-    const run = (sql: string, ...values: (string | number)[]) => this.#database.run(sql, ...values);
-    const isPlannedAgain = "state = 'pending' AND uid IN (SELECT uid FROM bulk_items WHERE run = ?)";
-    run(`DELETE FROM bulk_items WHERE run = ? AND ${isPlannedAgain}`, from, into);
-    run(
-      `UPDATE bulk_items SET run = ?, seq = seq + ?, state = iif(state = 'pending', 'done', state) WHERE run = ?`,
-      into,
-      offset,
-      from,
-    );
-    run('DELETE FROM bulk_runs WHERE id = ?', from);
+    if (source === null) return [];
+    const isStopped = ({ state, isRunning }: CountedRun) => state === 'paused' || (state === 'running' && !isRunning);
+    return (await this.list()).filter((run) => run.source === source && run.service === service && isStopped(run));
   }
 
   /** Returns the runs, newest first. */
@@ -174,7 +170,7 @@ export class RunStore {
       AND NOT EXISTS (SELECT 1 FROM bulk_runs AS undo WHERE ${hasUndone('run')})`;
     const uids = new Set((await this.#database.select<ItemRow>(`SELECT uid ${from}`, source)).map(({ uid }) => uid));
     const sql = `SELECT ${itemColumns.replaceAll(/\b(seq|state)\b/g, 'bulk_items.$1')} ${from} AND uid = ?
-      AND started_at >= ? ORDER BY bulk_runs.seq`;
+      AND started_at >= ? ORDER BY bulk_runs.seq, bulk_items.seq`;
     return async (uid, since) => {
       if (!uids.has(uid)) return [];
       const rows = await this.#database.select<ItemRow>(sql, source, uid, new Date(since).toISOString());
@@ -203,6 +199,8 @@ export class RunStore {
    * @throws MediactlError `locked` (exit 6) if another process carries it out
    */
   async lock(run: string): Promise<() => Promise<void>> {
+    const own = this.#created.get(run);
+    if (own && this.#created.delete(run)) return own;
     const { processLocks } = this.#database;
     const release = processLocks ? await processLocks.acquire(lockName(run)) : async () => {};
     if (release) return release;
@@ -218,6 +216,20 @@ export class RunStore {
 const hasUndone = (run: string) => `undo.undo_of = ${run} AND undo.state = 'finished'
   AND NOT EXISTS (SELECT 1 FROM bulk_items WHERE run = undo.id AND state IN ('failed', 'pending'))
   AND NOT EXISTS (SELECT 1 FROM bulk_runs AS redo WHERE redo.undo_of = undo.id AND redo.state = 'finished')`;
+
+/**
+ * Returns the items of an interrupted run that become part of a later one. A pending item was written if the later run has
+ * found its values in the library; otherwise it is left out, since it is planned again.
+ */
+function keptOf(items: readonly StoredItem[], planned: readonly BulkItem[]): StoredItem[] {
+  const byUid = new Map(planned.map((item) => [item.uid, item]));
+  return items.flatMap((item) => {
+    if (item.state !== 'pending') return item;
+    const found = byUid.get(item.uid)?.before;
+    const isFound = ([field, value]: [string, unknown]) => isDeepStrictEqual(found?.[field], value);
+    return !found || Object.entries(item.after ?? {}).some(isFound) ? { ...item, state: 'done' as const } : [];
+  });
+}
 
 const lockName = (run: string) => `bulk-${run}`;
 

@@ -81,7 +81,7 @@ export async function planUndo(
   signal: AbortSignal,
 ): Promise<UndoPlan> {
   const plan: UndoPlan = { items: [], conflicts: [], lost: [] };
-  const written = items.filter(({ state, after }) => after !== null || state === 'done');
+  const written = mergeByUid(items.filter(({ state, after }) => after !== null || state === 'done'));
   const isReversible = ({ before, after }: BulkItem) =>
     before !== null && after !== null && Object.keys(after).every((field) => field in before);
   const reversible = written.filter(isReversible).reverse();
@@ -124,6 +124,19 @@ export async function planUndo(
     plan.items.push({ ...item, name, before: pick(present, toWrite), after: toWrite });
   }
   return plan;
+}
+
+/** Merges the changes of an asset that was changed twice, in the order of the items. */
+function mergeByUid(items: readonly StoredItem[]): StoredItem[] {
+  const merged = new Map<string, StoredItem>();
+  for (const item of items) {
+    const earlier = merged.get(item.uid);
+    const { before = null, after = null } = earlier ?? {};
+    const isChain = before && after && item.before && item.after;
+    const both = isChain && { before: { ...item.before, ...before }, after: { ...after, ...item.after } };
+    merged.set(item.uid, { ...item, ...both });
+  }
+  return [...merged.values()];
 }
 
 /** Returns true if another folder has the name and the parent that a folder is to get. */

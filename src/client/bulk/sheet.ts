@@ -70,7 +70,7 @@ const version = 'v1';
 const notShown = '_';
 
 /** Returns the cell `was`: version, time, and a hash for each editable column. It begins with a letter: it is no number. */
-export const formatMarks = (uid: string, values: SheetValues, exportedAt: number): string =>
+const formatMarks = (uid: string, values: SheetValues, exportedAt: number): string =>
   [
     version,
     Math.floor(exportedAt / 1000).toString(36),

@@ -162,23 +162,22 @@ export class Context {
     return hasEverExisted(this.stateDir) ? this.receipts(use) : undefined;
   }
 
-  /** Returns the history of changes on this machine. @throws MediactlError `state_…` (exit 14) if it cannot be opened */
-  async runStore(): Promise<RunStore> {
+  /**
+   * Returns the history of changes on this machine.
+   *
+   * @param isPersistent false for one that ends with this process
+   * @throws MediactlError `state_…` (exit 14) if it cannot be opened
+   */
+  async runStore({ isPersistent = true } = {}): Promise<RunStore> {
     const { RunStore: Opened } = await import('../client/bulk/run-store.ts');
-    return new Opened(await this.#openDatabase(), this.clock);
+    const { StateDatabase: Memory } = await import('../client/upload/store/state-database.ts');
+    return new Opened(await (isPersistent ? this.#openDatabase() : Memory.openInMemory()), this.clock);
   }
 
-  /** Returns the history of changes, or undefined if there has never been a database. */
+  /** Returns the history, or undefined if there has never been a database. */
   async runStoreIfAny(): Promise<RunStore | undefined> {
     const { hasEverExisted } = await import('../client/upload/store/database-file.ts');
     return hasEverExisted(this.stateDir) ? this.runStore() : undefined;
-  }
-
-  /** Returns a history that ends with this process. */
-  async memoryRunStore(): Promise<RunStore> {
-    const { RunStore: Opened } = await import('../client/bulk/run-store.ts');
-    const { StateDatabase: Memory } = await import('../client/upload/store/state-database.ts');
-    return new Opened(await Memory.openInMemory(), this.clock);
   }
 
   /** Keeps the state of uploads in memory from now on, because the state folder cannot be used. */

@@ -47,7 +47,7 @@ async function createRun(context: Context, plan: RunPlan, items: readonly BulkIt
     } catch (thrown) {
       warnOfHistory(context, thrown, 'this change cannot be undone');
     }
-  const store = await context.memoryRunStore();
+  const store = await context.runStore({ isPersistent: false });
   return { store, run: await store.create(plan, items) };
 }
 

@@ -32,6 +32,8 @@ import { writeOutput } from './output-file.ts';
 
 type ApplyRecord = OutputRecord<'apply'>;
 
+const fields = ['line', 'uid', 'name', 'column', 'before', 'after', 'outcome', 'reason'] as const;
+
 export function apply(command: Command, run: ActionWrapper): void {
   addExamples(
     command,
@@ -222,7 +224,6 @@ function toRecord(change: SheetChange, failures: ReadonlyMap<string, MediactlErr
 
 /** Writes the records that `work` returns to a file, which may exist. */
 function withReport(context: Context, path: string, work: () => Promise<ApplyRecord[]>): Promise<ApplyRecord[]> {
-  const fields = ['line', 'uid', 'name', 'column', 'before', 'after', 'outcome', 'reason'];
   const encoder = createTableEncoder(tableFormatOf(path), fields, ['name', 'before', 'after', 'reason']);
   return writeOutput(context, { path, option: '--report', mayReplace: true }, async (file) => {
     const records = await work();
@@ -251,12 +252,6 @@ function failureOf(
   return partialFailure(`${left.length} of ${records.length} changes were not made`, errors);
 }
 
-const columns: Column<ApplyRecord>[] = [
-  { header: 'LINE', value: ({ line }) => String(line) },
-  { header: 'UID', value: ({ uid }) => displayText(uid) },
-  { header: 'NAME', value: ({ name }) => displayText(name) },
-  { header: 'COLUMN', value: ({ column }) => displayText(column) },
-  { header: 'BEFORE', value: ({ before }) => displayText(before) },
-  { header: 'AFTER', value: ({ after }) => displayText(after) },
-  { header: 'RESULT', value: ({ outcome }) => outcome },
-];
+const columns = fields.map(
+  (field): Column<ApplyRecord> => ({ header: field.toUpperCase(), value: (each) => displayText(each[field]) }),
+);

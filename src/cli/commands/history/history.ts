@@ -54,7 +54,7 @@ async function runHistory(
 
 /** Finds a run by its id or the beginning of it. @throws MediactlError `not_found` (exit 3) */
 export async function findRun(context: Context, id: string): Promise<CountedRun> {
-  const store = (await context.runStoreIfAny()) ?? (await context.memoryRunStore());
+  const store = (await context.runStoreIfAny()) ?? (await context.runStore({ isPersistent: false }));
   return store.find(id);
 }
 

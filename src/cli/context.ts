@@ -89,7 +89,7 @@ export class Context {
   readonly #queues: QueueClient[] = [];
   #hasWarnedOfProjectFile = false;
   /** Notes to print after the result, such as how to undo a change. */
-  readonly afterResult: string[] = [];
+  readonly closingNotes: string[] = [];
 
   constructor({ host, settings, profiles, config, commandTree, findParentWorkspace }: ContextDeps) {
     this.host = host;

@@ -40,7 +40,7 @@ const groups: Record<string, Record<string, Row>> = {
     export: 'shortcut',
     apply: 'shortcut',
     undo: {
-      summary: 'take back a change',
+      summary: 'revert a change',
       load: async () => (await import('./commands/history/undo.ts')).undo,
     },
   },

@@ -265,12 +265,12 @@ async function toUsageError(error: CommanderError, command: Command): Promise<Me
     : [...command.commands.map((each) => each.name()), ...(path.length === 1 ? Object.keys(shortcuts) : [])];
   const [flag = unknown] = unknown.split('=');
   const words = known.filter((each) => each !== undefined);
-  const synonym = command.name() === 'update' || path.length === 1 ? synonyms[flag] : undefined;
-  return usageError(problem, synonym ?? findSuggestion(flag, words) ?? help);
+  const alternative = command.name() === 'update' || path.length === 1 ? alternatives[flag] : undefined;
+  return usageError(problem, alternative ?? findSuggestion(flag, words) ?? help);
 }
 
 /** Maps words of other programs, and an option that update lacks, to the command that does it here. */
-const synonyms: Readonly<Record<string, string>> = {
+const alternatives: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['du', 'size', 'dupes', 'duplicates'].map((word) => [word, 'mediactl stats'])),
   '--manifest': 'mediactl apply FILE, for a table with the column uid',
 };

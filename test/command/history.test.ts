@@ -94,7 +94,7 @@ describe('history', () => {
     expect(await get(uid)).toMatchObject({ name: 'unrecorded' });
   });
 
-  it('a change deletes runs that are more than 90 days old, but for the last 20', async () => {
+  it('a new change deletes changes older than 90 days, except the last 20', async () => {
     const [uid = ''] = await createAssets(1);
     for (const name of ['expired', 'old']) await run('update', uid, '--name', name);
     const old = new Date(Date.now() - 91 * 86_400_000).toISOString();
@@ -111,7 +111,7 @@ describe('history', () => {
     [['undo', 'ffffffff'], 'not_found'],
     [['history', '--resume'], 'usage'],
     [['history', 'a', '--pause', '--cancel'], 'usage'],
-  ] as const)('%j fails with %s', async (args, code) => {
+  ] as const)('mediactl %j fails with the error code %s', async (args, code) => {
     expect(await failure(...args)).toMatchObject({ code });
   });
 });
@@ -137,7 +137,7 @@ describe('undo', () => {
     expect(code).toBe(11);
     const [conflict] = JSON.parse(stdout).filter(({ uid }: { uid: string }) => uid === theirs);
     expect(conflict.error).toMatchObject({
-      code: 'cannot_undo',
+      code: 'changed_meanwhile',
       message: expect.stringContaining('changed meanwhile'),
     });
     expect([await tagsOf(mine), await tagsOf(theirs)]).toEqual([[tag], ['other']]);
@@ -151,7 +151,7 @@ describe('undo', () => {
     expect(await get(uid)).toMatchObject({ name: 'of others', description: '' });
   });
 
-  it('undo that failed in part is not done: undo again takes back the rest, not the change before it', async () => {
+  it('a second undo after a partial failure reverts the rest, not the change before it', async () => {
     const [one = '', two = ''] = await createAssets(2);
     for (const word of ['earlier', 'later']) await run('tag', '--tag', tag, '--add', word);
     const proxy = await FaultProxy.start(setup.sandbox.url, ({ method, path }) =>
@@ -168,7 +168,7 @@ describe('undo', () => {
     for (const uid of [one, two]) expect(await tagsOf(uid)).toEqual([tag]);
   });
 
-  it('undo of an undo makes the change the last one again', async () => {
+  it('after the undo of an undo, undo reverts the original change again', async () => {
     const [uid = ''] = await createAssets(1);
     await run('tag', '--tag', tag, '--add', 'sea');
     await run('undo');
@@ -243,7 +243,7 @@ describe('undo', () => {
   });
 });
 
-it('a change whose question stays open for minutes leaves what others change meanwhile', async () => {
+it('a change whose question stays open for minutes keeps what others change meanwhile', async () => {
   const uids = await createAssets(2);
   let minutes = 0;
   const clock = { ...systemClock, now: () => Date.now() + minutes * 60_000 };
@@ -294,7 +294,7 @@ describe('a change that is stopped', () => {
     expect(await failure('history', id, '--resume')).toMatchObject({ code: 'usage' });
   });
 
-  it('a conflict of an only item that is left has the error code changed_meanwhile', async () => {
+  it('resume of a single item that is in conflict fails with changed_meanwhile', async () => {
     const [uid = ''] = await createAssets(6);
     const id = await stopAfter(5);
     const [{ uid: left }] = (await setup.cli.json(['history', id])).filter(

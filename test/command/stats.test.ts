@@ -7,7 +7,7 @@ type StatsRow = {
   section: string;
   value: string | null;
   uid: string | null;
-  group: number | null;
+  duplicate_group: number | null;
   [total: string]: unknown;
 };
 
@@ -61,11 +61,11 @@ it('stats shows the largest and longest assets, likely duplicates, and what is f
   expect(uids('longest')[0]).toBe(numberedUid(5));
   expect(uids('same_size_and_duration').sort()).toEqual([1, 2].map(numberedUid));
   expect(uids('same_name').sort()).toEqual([1, 3].map(numberedUid));
-  expect(section('same_name').map(({ group }) => group)).toEqual([1, 1]);
+  expect(section('same_name').map(({ duplicate_group }) => duplicate_group)).toEqual([1, 1]);
   expect([uids('failed'), uids('not_ready')]).toEqual([[numberedUid(4)], [numberedUid(5)]]);
 });
 
-it('stats says how many requests it sends, and that the service shows no sizes instead of guessing', async () => {
+it('stats prints the number of requests, and says that the service shows no sizes', async () => {
   const many = Array.from({ length: 150 }, (_, n) => assetOf(n, { size: undefined }));
   const { section, stderr, requests } = await stats(many);
   expect(stderr).toContain('listing 150 assets: 2 requests');

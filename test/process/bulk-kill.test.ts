@@ -7,7 +7,7 @@ import { parseStrictCsv, writeCsv } from '../support/csv.ts';
 const assetCount = 300;
 const { setup, run, changeAsset, readStore, countWrites } = setUpBulk(assetCount);
 
-it('tag of a folder that is killed and resumed is undone, but for the assets that others changed meanwhile', async () => {
+it('undo reverts a tag command that was killed and resumed, except on assets that others changed meanwhile', async () => {
   const before = readStore();
   setup.killAfter = 20;
   expect((await run('tag', '/**', '--add', 'wrong', '--yes', '--max-changes', '1000')).signal).toBe('SIGKILL');
@@ -26,7 +26,7 @@ it('tag of a folder that is killed and resumed is undone, but for the assets tha
     expect(after.get(uid)).toEqual(others.includes(uid) ? { ...row, name: 'theirs', tags: '["theirs"]' } : row);
 });
 
-it('apply that is killed and run again makes exactly the changes of the table, and a third run none', async () => {
+it('apply that is killed and run again writes each change once, and a third run writes none', async () => {
   const [before, wanted] = [readStore(), readStore()];
   const table = join(setup.home, 'table.csv');
   expect((await run('export', '-o', table)).code).toBe(0);
@@ -56,7 +56,7 @@ it('apply that is killed and run again makes exactly the changes of the table, a
   expect(readStore()).toEqual(before);
 });
 
-it('a cell that is edited again after an interrupted apply is undone to its first value', async () => {
+it('undo restores the first value of a cell that was edited again after an interrupted apply', async () => {
   const before = readStore();
   const table = join(setup.home, 'table.csv');
   await run('export', '-o', table);

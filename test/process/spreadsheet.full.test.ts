@@ -7,7 +7,7 @@ import { isFullRun } from '../support/full-run.ts';
 import { hangMs } from '../support/hang.ts';
 import { hostileNames } from '../support/hostile-names.ts';
 
-// LibreOffice without a window: it opens an exported table, and its own file format is edited and saved as CSV again.
+// Runs LibreOffice headless: it opens an exported table, which is edited in its own format, and saves it as CSV.
 
 const { setup, run, changeAsset, readStore, countWrites } = setUpBulk(500);
 
@@ -46,7 +46,7 @@ describe.runIf(isFullRun)('a table that LibreOffice has saved', { tags: ['soffic
     },
   );
 
-  it('apply that is killed after 120 of 499 edits and run again makes exactly these, but for conflicts', async () => {
+  it('apply that is killed after 120 of 499 edits and run again writes all edits except conflicts', async () => {
     const uids = [...readStore().keys()];
     for (const [n, description] of hostileNames.entries())
       await changeAsset(uids[n] as string, { name: `plain ${n}`, description });

@@ -60,7 +60,7 @@ const preparations: Record<string, string> = {
   'mediactl folders create /Campaigns': 'mediactl rm -r /Campaigns',
   'mediactl folders rm /Campaigns/2026 --yes': "mediactl mv '/Campaigns/2026/*' /Archive",
   'mediactl mv --tag done /Archive --create-folders': 'mediactl tag @last --add done',
-  'mediactl apply library.csv --dry-run': 'mediactl export -o library.csv',
+  'mediactl apply library.csv --dry-run': 'mediactl export -o library.csv --yes',
   'mediactl undo --dry-run': 'mediactl tag @last --add sea',
   'mediactl embed domains rm old.example.com': 'mediactl embed domains add old.example.com',
   'mediactl sandbox start --seed 1000 --fault cut-after=20MiB,times=2': 'mediactl sandbox stop',

@@ -55,7 +55,7 @@ describe('readTable', () => {
     ['a row with more cells than the header', 'uid,name\n1,a,b\n', 'cannot parse a.csv'],
     ['an Excel workbook', 'PK\x03\x04rest', 'a.csv is a workbook, not a table'],
     ['a quote that never ends', 'uid,name\n1,"a\n', 'cannot parse a.csv'],
-    ['a column that is there twice', 'uid,name,Name\n1,a,b\n', 'line 1 of a.csv is invalid'],
+    ['a column that occurs twice', 'uid,name,Name\n1,a,b\n', 'line 1 of a.csv is invalid'],
     ['a line that is not JSON', '{"uid":"1"}\n{"uid":\n', 'line 2 of a.csv is invalid'],
     ['a line that is a list', '{"uid":"1"}\n["2"]\n', 'line 2 of a.csv is invalid'],
   ])('readTable rejects %s', async (_, text, message) => {

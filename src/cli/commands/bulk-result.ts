@@ -28,12 +28,13 @@ export function bulkResult(
 ) {
   const records = outcomes.map(({ uid, name, error }): ChangeRecord => {
     const record = context.terminal.redactor.errorRecord(error);
-    return { uid, name, outcome: error ? 'failed' : outcome, error: record };
+    const failure = error?.explanation.code === 'changed_meanwhile' ? 'conflict' : 'failed';
+    return { uid, name, outcome: error ? failure : outcome, error: record };
   });
   const columns: Column<ChangeRecord>[] = [
     { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
     { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
-    { header: 'RESULT', value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : label) },
+    { header: 'RESULT', value: (each) => (each.error ? `${each.outcome}: ${displayText(each.error.message)}` : label) },
   ];
   const result = listBy(({ uid, error }) => (error ? '' : uid), records, columns, `no ${noun}`);
   return { result, failure: failureOf(context, outcomes, noun) };

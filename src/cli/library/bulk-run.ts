@@ -58,7 +58,7 @@ function warnOfHistory({ terminal }: Context, thrown: unknown, consequence: stri
   terminal.warn(`the history cannot be written (${explanation.reason ?? message}): ${consequence}`);
 }
 
-/** Carries out the pending items of a run, and tells how to continue or undo it. */
+/** Carries out the pending items of a run, and adds a note on how to continue or undo it. */
 export async function carryOutRun<T>(
   context: Context,
   store: RunStore,
@@ -71,14 +71,14 @@ export async function carryOutRun<T>(
     await updateReceipts(item);
     return written;
   };
-  let isRecorded = true;
-  const onUnrecorded = (error: unknown) => {
-    if (isRecorded) warnOfHistory(context, error, 'it does not show what became of the rest');
-    isRecorded = false;
+  let hasNoError = true;
+  const onRecordError = (error: unknown) => {
+    if (hasNoError) warnOfHistory(context, error, 'the results of the remaining items are not recorded');
+    hasNoError = false;
   };
   // Folders are changed one after the other, since one may be inside another.
   const hasFolders = items.some(({ kind }) => kind === 'folder');
-  const options = { signal: context.signal, lanes: hasFolders ? 1 : undefined, onUnrecorded };
+  const options = { signal: context.signal, lanes: hasFolders ? 1 : undefined, onRecordError };
   const results = await carryOut(store, run, items, writeAndRecord, options);
   if (hasFolders) await invalidateFolders(context);
   const unverifiable = new Set(results.flatMap(({ value }) => (value as Written | undefined)?.unverifiable ?? []));
@@ -91,11 +91,11 @@ export async function carryOutRun<T>(
   if (!store.isPersistent || items.length < 2) return results;
   const next = run.source ? 'run the same command again' : `mediactl history ${run.id} --resume`;
   if (isStopped)
-    context.afterResult.push(
+    context.closingNotes.push(
       `stopped after ${formatCount(count)} of ${formatCount(results.length)}; to continue: ${next}`,
     );
   else if (context.isHumanOutput && count > 0 && items.some(({ after }) => after !== null))
-    context.afterResult.push(`to undo it: mediactl undo ${run.id}`);
+    context.closingNotes.push(`to undo it: mediactl undo ${run.id}`);
   return results;
 }
 
@@ -133,7 +133,7 @@ async function createReceiptUpdate(context: Context, items: readonly StoredItem[
     if (error.kind !== 'state') throw thrown;
     if (!isReported)
       context.terminal.warn(
-        `${error.message} (${error.explanation.reason}): the upload history still has the assets as they were`,
+        `${error.message} (${error.explanation.reason}): the upload history does not have this change`,
       );
     isReported = true;
   };

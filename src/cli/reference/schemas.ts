@@ -117,7 +117,9 @@ export const schemas = {
     z.strictObject({
       uid: uid.describe('of an asset or a folder'),
       name: optionalText,
-      outcome: z.enum(['updated', 'moved', 'deleted', 'failed']),
+      outcome: z
+        .enum(['planned', 'updated', 'moved', 'deleted', 'conflict', 'failed'])
+        .describe('planned: undo --dry-run; conflict: others have changed it since, so undo left it'),
       error: errorOrNull,
     }),
   ),
@@ -130,9 +132,20 @@ export const schemas = {
       before: optionalText.describe('value in the library'),
       after: optionalText.describe('value in the table'),
       outcome: z
-        .enum(['planned', 'updated', 'already', 'conflict', 'kept', 'refused', 'gone', 'new', 'invalid', 'failed'])
+        .enum([
+          'planned',
+          'updated',
+          'unchanged',
+          'conflict',
+          'kept',
+          'refused',
+          'not_found',
+          'skipped',
+          'invalid',
+          'failed',
+        ])
         .describe(
-          'planned: not made yet, with --dry-run or after an interruption; already: in the library, only in a report; conflict: changed in the library, too; kept: a conflict with --theirs; refused: a spreadsheet seems to have changed it; gone: the asset does not exist; new: a row without uid',
+          'planned: not made yet, with --dry-run or after an interruption; unchanged: the library has the value, only in a report; conflict: also changed in the library; kept: a conflict with --theirs; refused: a spreadsheet seems to have changed it; skipped: a row without uid and path',
         ),
       reason: optionalText,
     }),
@@ -140,9 +153,10 @@ export const schemas = {
   stats: z.array(
     z.strictObject({
       section: z.enum(['total', 'folder', 'type', 'status', 'month', ...assetSections]),
-      value: optionalText.describe('the folder, type, status or month (YYYY-MM), or the name of an asset'),
+      value: optionalText.describe('the folder, type, status or month (YYYY-MM)'),
       uid: uid.nullable().describe('of an asset'),
-      group: optionalInteger.describe('assets with the same number are alike'),
+      name: optionalText.describe('of an asset'),
+      duplicate_group: optionalInteger.describe('number of a group of likely duplicates, within its section'),
       asset_count: integer,
       duration_seconds: z.number().nullable().describe('null if the service shows none'),
       size_bytes: optionalInteger.describe('null if the service shows none'),
@@ -161,7 +175,7 @@ export const schemas = {
       done_count: integer,
       failed_count: integer,
       conflict_count: integer,
-      request_count: integer.describe('requests that were planned, without retries'),
+      request_count: integer.describe('write requests that were planned, without retries'),
       started_at: dateTime,
       undo_of: optionalText.describe('run that this one undoes'),
       undone_by: optionalText.describe('run that has undone this one'),

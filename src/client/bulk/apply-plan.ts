@@ -11,12 +11,12 @@ import { describeReformatting } from '../table/guard.ts';
 import type { Table } from '../table/read-table.ts';
 import type { BulkItem, StoredItem } from './run-store.ts';
 import {
-  advanceMarks,
+  advanceHashes,
   createFolderPaths,
   type EditableColumn,
   editableColumns,
   type FolderPaths,
-  markOf,
+  hashCell,
   normalizeCell,
   sheetColumns,
   sheetValuesOf,
@@ -25,8 +25,16 @@ import {
 import { readSheetRow, type SheetRow, splitEdits } from './sheet-row.ts';
 import { fetchAssets } from './three-way.ts';
 
-/** What becomes of a cell, or of a row if the column is null. */
-export type SheetOutcome = 'planned' | 'already' | 'conflict' | 'kept' | 'refused' | 'gone' | 'new' | 'invalid';
+/** Outcome of a cell, or of a whole row if the column is null. */
+export type SheetOutcome =
+  | 'planned'
+  | 'unchanged'
+  | 'conflict'
+  | 'kept'
+  | 'refused'
+  | 'not_found'
+  | 'skipped'
+  | 'invalid';
 
 /** A cell that was edited, or a row that cannot be applied. */
 export type SheetChange = {
@@ -47,7 +55,7 @@ export type SheetChange = {
 /** A change with its outcome; the other fields are null by default. */
 type NewChange = Partial<SheetChange> & Pick<SheetChange, 'outcome'>;
 
-/** How a table is read and compared. */
+/** Options for reading and comparing a table. */
 export type ApplyOptions = {
   /** Cell of a table without the column `was` that clears the value; undefined if none does. */
   clearWith: string | undefined;
@@ -81,7 +89,7 @@ export type ApplyPlan = {
 
 /**
  * Compares a table with the library, cell by cell: as it was exported, in the file, and now. Rows that equal their
- * marks (`was`) need no request, others one each, or the whole list if that takes fewer.
+ * hashes (`was`) need no request, others one each, or the whole list if that takes fewer.
  *
  * @throws MediactlError `usage` (exit 2) if the table has no column that can be changed or cannot be parsed
  */
@@ -108,13 +116,13 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     const uid = row.uid || null;
     const other = lines.get(row.key);
     lines.set(row.key, row.line);
-    if (other !== undefined) add(row.line, { uid, outcome: 'invalid', reason: `line ${other} has the same asset` });
+    if (other !== undefined) add(row.line, { uid, outcome: 'invalid', reason: `line ${other} is for the same asset` });
     else {
-      const marks = await advance(deps, row);
-      const { wanted, applied } = splitEdits(row, marks);
+      const hashes = await advance(deps, row);
+      const { wanted, applied } = splitEdits(row, hashes);
       for (const [column, text] of applied)
-        add(row.line, { uid, column, before: text, after: text, outcome: 'already' });
-      if (Object.keys(wanted).length > 0) edited.set(row.key, { ...row, marks, cells: wanted });
+        add(row.line, { uid, column, before: text, after: text, outcome: 'unchanged' });
+      if (Object.keys(wanted).length > 0) edited.set(row.key, { ...row, hashes, cells: wanted });
     }
   }
   plan.ignoredColumns = [...ignored];
@@ -126,13 +134,13 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     const other = compared.get(asset.uid);
     compared.set(asset.uid, row.line);
     if (other === undefined) await compareRow(deps, comparison, row, asset);
-    else add(row.line, { uid: asset.uid, outcome: 'invalid', reason: `line ${other} has the same asset` });
+    else add(row.line, { uid: asset.uid, outcome: 'invalid', reason: `line ${other} is for the same asset` });
   };
   const uids = [...edited.values()].flatMap(({ uid }) => uid || []);
   // A listed record is enough if it shows all columns.
-  const shows = (asset: Asset) =>
+  const isComplete = (asset: Asset) =>
     Object.values(sheetValuesOf(asset, { pathOf: (uid) => uid })).every((value) => value !== undefined);
-  const failures = await fetchAssets(deps.assets, uids, { shows, signal: options.signal }, async (asset) => {
+  const failures = await fetchAssets(deps.assets, uids, { isComplete, signal: options.signal }, async (asset) => {
     const row = edited.get(normalizeUid(asset.uid));
     if (row) await compare(row, asset);
   });
@@ -140,12 +148,12 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     const fail = (thrown: unknown) => {
       const error = asMediactlError(thrown);
       if (endsTheRun(error)) throw error;
-      const outcome = error.kind === 'notFound' ? 'gone' : 'invalid';
+      const outcome = error.kind === 'notFound' ? 'not_found' : 'invalid';
       add(row.line, { uid: row.uid || null, outcome, reason: error.message });
     };
     if (row.path !== '') await deps.findByPath(row.path).then((asset) => compare(row, asset), fail);
     else if (failures.has(row.key)) fail(failures.get(row.key));
-    else add(row.line, { uid: row.uid, outcome: 'gone', reason: 'the library has no such asset' });
+    else add(row.line, { uid: row.uid, outcome: 'not_found', reason: 'the library has no such asset' });
   }
   plan.changes.sort((one, other) => one.line - other.line);
   return plan;
@@ -163,12 +171,12 @@ function assertColumns(columns: readonly string[]): void {
     throw usageError('the table has no column that can be changed', `columns: ${editableColumns.join(', ')}`);
 }
 
-/** Returns the marks of a row, as they are after earlier applies of this table. */
-async function advance(deps: ApplyDeps, { uid, marks }: SheetRow) {
-  const writes = marks ? await deps.findWrites(uid.toLowerCase(), marks.exportedAt) : [];
-  if (!marks || writes.length === 0) return marks;
+/** Returns the hashes of a row, as they are after earlier applies of this table. */
+async function advance(deps: ApplyDeps, { uid, hashes }: SheetRow) {
+  const writes = hashes ? await deps.findWrites(uid.toLowerCase(), hashes.exportedAt) : [];
+  if (!hashes || writes.length === 0) return hashes;
   const hasMoves = writes.some(({ after }) => after && deps.assets.folderIn(after) !== undefined);
-  return advanceMarks(uid, marks, writes, createFolderPaths(hasMoves ? await deps.tree() : undefined));
+  return advanceHashes(uid, hashes, writes, createFolderPaths(hasMoves ? await deps.tree() : undefined));
 }
 
 type RowComparison = {
@@ -184,7 +192,7 @@ type RowComparison = {
 async function compareRow(deps: ApplyDeps, comparison: RowComparison, row: SheetRow, asset: Asset): Promise<void> {
   const { assets } = deps;
   const { paths, isJson, options, plan } = comparison;
-  const { line, cells, literal, marks } = row;
+  const { line, cells, literalColumns, hashes } = row;
   const shownFolder = parentOf(asset);
   const isHidden = cells.folder !== undefined && shownFolder === undefined;
   const folder = isHidden ? await deps.findFolder(asset) : shownFolder;
@@ -196,23 +204,23 @@ async function compareRow(deps: ApplyDeps, comparison: RowComparison, row: Sheet
     const add = (outcome: SheetOutcome, reason: string | null = null) =>
       comparison.add(line, { uid: asset.uid, name, column, before: now ?? null, after: text, outcome, reason });
     if (now !== undefined && normalizeCell(now) === text) {
-      add('already');
+      add('unchanged');
       continue;
     }
     const cellFields = toFields(assets, comparison, asset, { column, before: now ?? '', after: text });
-    const isTyped = isJson || literal.includes(column) || options.prefer === 'mine';
+    const isTyped = isJson || literalColumns.includes(column);
     const reformatting = isTyped ? undefined : describeReformatting(normalizeCell(now ?? ''), text);
-    const known = marks?.columns[column];
-    const isBase = known ? known.includes(markOf(asset.uid, column, now ?? '')) && now !== undefined : now === '';
+    const known = hashes?.columns[column];
+    const isBase = known ? known.includes(hashCell(asset.uid, column, now ?? '')) && now !== undefined : now === '';
     if (typeof cellFields === 'string') add('invalid', cellFields);
     else if (reformatting) add('refused', `a spreadsheet seems to have changed it: ${reformatting}`);
-    else if (!marks || isBase || options.prefer === 'mine') {
+    else if (!hashes || isBase || options.prefer === 'mine') {
       add('planned');
       Object.assign(fields, cellFields);
     } else
       add(
         options.prefer === 'theirs' ? 'kept' : 'conflict',
-        now === undefined ? 'the service does not show it' : 'it was changed in the library, too',
+        now === undefined ? 'the service does not show its value' : 'it was also changed in the library',
       );
   }
   if (Object.keys(fields).length === 0) return;

@@ -12,7 +12,7 @@ export type CarryOutOptions = {
   signal: AbortSignal;
   lanes?: number | undefined;
   /** Called if an outcome cannot be recorded. The run continues, and its items stay pending. */
-  onUnrecorded(error: unknown): void;
+  onRecordError(error: unknown): void;
 };
 
 /**
@@ -27,10 +27,10 @@ export async function carryOut<T>(
   { id }: BulkRun,
   items: readonly StoredItem[],
   write: (item: StoredItem) => Promise<T>,
-  { onUnrecorded, ...options }: CarryOutOptions,
+  { onRecordError, ...options }: CarryOutOptions,
 ): Promise<ItemResult<StoredItem, T>[]> {
   const record = (item: StoredItem, state: ItemState, error?: MediactlError) =>
-    store.setItemState(id, item, state, error?.message).catch(onUnrecorded);
+    store.setItemState(id, item, state, error?.message).catch(onRecordError);
   const release = await store.lock(id);
   try {
     await store.setState(id, 'running');
@@ -53,7 +53,7 @@ export async function carryOut<T>(
     );
     // Items after an error that ends the run were not attempted, and have that error, too.
     if (!results.some(({ error }) => error && endsTheRun(error)))
-      await store.setState(id, 'finished').catch(onUnrecorded);
+      await store.setState(id, 'finished').catch(onRecordError);
     return results;
   } finally {
     await release();

@@ -27,7 +27,7 @@ export type StoredItem = BulkItem & { seq: number; state: ItemState; error: stri
 /** A `running` run whose lock is free was interrupted. */
 export type RunState = 'running' | 'paused' | 'cancelled' | 'finished';
 
-/** What a run changes, and where. */
+/** Description of a run: the change and where it is made. */
 export type RunPlan = {
   command: string;
   /** Describes the change, such as `add tag sea`. */
@@ -36,11 +36,11 @@ export type RunPlan = {
   service: string;
   workspace: string | null;
   profile: string | null;
-  /** Number of requests that the run needs, without retries. */
+  /** Number of write requests that the run plans, without retries. */
   requestCount: number;
   /** Id of the run that this one undoes. */
   undoOf?: string | null;
-  /** Path of the table that was applied. A run that was interrupted and has the same one becomes part of this run. */
+  /** Path of the applied table. An interrupted or paused run of the same path is merged into this run. */
   source?: string | null;
 };
 
@@ -93,11 +93,12 @@ export class RunStore {
     const stored = items.map((item, seq): StoredItem => ({ ...item, seq, state: 'pending', error: null }));
     const json = (value: JsonObject | null) => value && JSON.stringify(value);
     const { command, summary, service, workspace, profile, requestCount, startedAt, undoOf, source } = run;
+    const interrupted = await this.#findInterrupted(run);
+    run.id = interrupted.at(-1)?.id ?? run.id; // users may have noted it
     // Locked before it is saved, so that no other process takes it for an interrupted run.
     this.#created.set(run.id, await this.lock(run.id));
-    const interrupted = await this.#findInterrupted(run);
     const kept: StoredItem[] = [];
-    for (const { id } of interrupted.toReversed()) kept.push(...keptOf(await this.items(id), items));
+    for (const { id } of interrupted.toReversed()) kept.push(...itemsToMerge(await this.items(id), items));
     await database.change(() => {
       const expired = new Date(now - keptMs).toISOString();
       const isExpired = `started_at < ? AND seq <= (SELECT max(seq) FROM bulk_runs) - ${minKept}`;
@@ -124,7 +125,7 @@ export class RunStore {
     return { run, items: stored };
   }
 
-  /** Returns the interrupted and paused runs of the same source, which become part of a run, newest first. */
+  /** Returns the interrupted and paused runs of the same source, newest first. */
   async #findInterrupted({ source, service }: BulkRun): Promise<CountedRun[]> {
     if (source === null) return [];
     const isStopped = ({ state, isRunning }: CountedRun) => state === 'paused' || (state === 'running' && !isRunning);
@@ -151,9 +152,9 @@ export class RunStore {
   /** Returns a run by its id or the beginning of it. @throws MediactlError `not_found` (exit 3), `usage` (exit 2) */
   async find(id: string): Promise<CountedRun> {
     const [found, ...others] = (await this.list()).filter((run) => run.id.startsWith(id.toLowerCase()));
-    if (others.length > 0) throw usageError(`several runs begin with ${id}`, 'give more digits');
+    if (others.length > 0) throw usageError(`several runs begin with ${id}`, 'type more characters of the id');
     if (found) return found;
-    throw new MediactlError(`there is no run ${id}`, { code: 'not_found', reason: 'runs are kept for 90 days' });
+    throw new MediactlError(`there is no change ${id}`, { code: 'not_found', reason: 'changes are kept for 90 days' });
   }
 
   async items(run: string): Promise<StoredItem[]> {
@@ -218,10 +219,10 @@ const hasUndone = (run: string) => `undo.undo_of = ${run} AND undo.state = 'fini
   AND NOT EXISTS (SELECT 1 FROM bulk_runs AS redo WHERE redo.undo_of = undo.id AND redo.state = 'finished')`;
 
 /**
- * Returns the items of an interrupted run that become part of a later one. A pending item was written if the later run has
- * found its values in the library; otherwise it is left out, since it is planned again.
+ * Returns the items of an interrupted run to merge into a later one. A pending item counts as done if the later run has
+ * found its values in the library; otherwise it is dropped, because it is planned again.
  */
-function keptOf(items: readonly StoredItem[], planned: readonly BulkItem[]): StoredItem[] {
+function itemsToMerge(items: readonly StoredItem[], planned: readonly BulkItem[]): StoredItem[] {
   const byUid = new Map(planned.map((item) => [item.uid, item]));
   return items.flatMap((item) => {
     if (item.state !== 'pending') return item;

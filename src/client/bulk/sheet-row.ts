@@ -6,10 +6,10 @@ import { cellText, type TableRow } from '../table/read-table.ts';
 import {
   type EditableColumn,
   editableColumns,
-  type Marks,
-  markOf,
+  hashCell,
   normalizeCell,
-  parseMarks,
+  parseHashes,
+  type RowHashes,
   sortTags,
   tagsIn,
 } from './sheet.ts';
@@ -25,12 +25,12 @@ export type SheetRow = {
   key: string;
   cells: Partial<Record<EditableColumn, string>>;
   /** Columns whose cell begins with `'`, so that a spreadsheet has not changed it. */
-  literal: EditableColumn[];
-  /** What the row was exported from; undefined in a table without the column `was`. */
-  marks: Marks | undefined;
+  literalColumns: EditableColumn[];
+  /** Hashes from the column `was`; undefined in a table without it. */
+  hashes: RowHashes | undefined;
 };
 
-export type RowProblem = { outcome: 'new' | 'invalid'; reason: string };
+export type RowProblem = { outcome: 'skipped' | 'invalid'; reason: string };
 
 const invalid = (reason: string): RowProblem => ({ outcome: 'invalid', reason });
 
@@ -43,13 +43,14 @@ export type RowOptions = {
 
 export function readSheetRow({ line, cells }: TableRow, { isJson, clearWith }: RowOptions): SheetRow | RowProblem {
   const [uid, typedPath] = [cellText(cells.uid).trim(), cellText(cells.path).trim()];
-  if (uid === '' && typedPath === '') return { outcome: 'new', reason: 'it has no uid; upload adds assets' };
+  if (uid === '' && typedPath === '')
+    return { outcome: 'skipped', reason: 'it has no uid and no path; upload adds assets' };
   if (uid !== '' && !isUid(uid)) return invalid(`${JSON.stringify(uid.slice(0, 50))} is not a uid`);
   const path = uid === '' ? `/${typedPath.split('/').filter(Boolean).join('/')}` : '';
-  const marks = 'was' in cells ? parseMarks(cellText(cells.was).trim()) : undefined;
-  if ('was' in cells && !marks) return invalid('the column was is damaged; export the table again');
-  const row: SheetRow = { line, uid, path, key: path || normalizeUid(uid), cells: {}, literal: [], marks };
-  const isGuarded = marks !== undefined && !isJson;
+  const hashes = 'was' in cells ? parseHashes(cellText(cells.was).trim()) : undefined;
+  if ('was' in cells && !hashes) return invalid('the column was is damaged; export the table again');
+  const row: SheetRow = { line, uid, path, key: path || normalizeUid(uid), cells: {}, literalColumns: [], hashes };
+  const isGuarded = hashes !== undefined && !isJson;
   for (const column of editableColumns) {
     const value = cells[column];
     if (value === undefined || value === null) continue;
@@ -59,7 +60,7 @@ export function readSheetRow({ line, cells }: TableRow, { isJson, clearWith }: R
     const isCleared = isJson ? cell === '' : isGuarded ? cell === '-' : cell === clearWith;
     if (cell === '' && !isCleared) continue;
     row.cells[column] = normalizers[column](isCleared ? '' : isGuarded ? unguardCell(cell) : cell);
-    if (isGuarded && cell.startsWith("'")) row.literal.push(column);
+    if (isGuarded && cell.startsWith("'")) row.literalColumns.push(column);
   }
   return row;
 }
@@ -78,14 +79,14 @@ const normalizers: Record<EditableColumn, (text: string) => string> = {
   folder: (text) => (isUid(text) || text === '' ? text.toLowerCase() : `/${text.split('/').filter(Boolean).join('/')}`),
 };
 
-/** Returns the cells by what they need: an edit to make, or nothing, since an earlier apply has made it. */
-export function splitEdits({ uid, cells, marks }: SheetRow, advanced: Marks | undefined) {
+/** Splits the cells into those to write and those that an earlier apply has written. */
+export function splitEdits({ uid, cells, hashes }: SheetRow, advanced: RowHashes | undefined) {
   const wanted: SheetRow['cells'] = {};
   const applied: [column: EditableColumn, text: string][] = [];
   for (const [column, text] of Object.entries(cells) as [EditableColumn, string][]) {
-    const mark = markOf(uid, column, text);
-    if (mark !== advanced?.columns[column]?.[0]) wanted[column] = text;
-    else if (mark !== marks?.columns[column]?.[0]) applied.push([column, text]);
+    const hash = hashCell(uid, column, text);
+    if (hash !== advanced?.columns[column]?.[0]) wanted[column] = text;
+    else if (hash !== hashes?.columns[column]?.[0]) applied.push([column, text]);
   }
   return { wanted, applied };
 }

@@ -49,14 +49,14 @@ export const sortTags = (tags: readonly string[] | undefined) => tags && [...new
 export const normalizeCell = (text: string) => text.normalize('NFC').replace(/\r\n?/g, '\n').trim();
 
 /** Returns a short hash of a value, without its tabs and other control characters, which LibreOffice drops. */
-export const markOf = (uid: string, column: EditableColumn, value: string): string =>
+export const hashCell = (uid: string, column: EditableColumn, value: string): string =>
   createHash('sha256')
     .update(`${uid.toLowerCase()}\0${column}\0${normalizeCell(value).replace(/(?!\n)\p{Cc}/gu, '')}`)
     .digest('base64url')
     .slice(0, 8);
 
-/** What a row of a table was exported from. */
-export type Marks = {
+/** Hashes of the values that a row was exported with. */
+export type RowHashes = {
   /** Time of the export, in ms since the epoch. */
   exportedAt: number;
   /**
@@ -69,42 +69,49 @@ export type Marks = {
 const version = 'v1';
 const notShown = '_';
 
-/** Returns the cell `was`: version, time, and a hash for each editable column. It begins with a letter: it is no number. */
-const formatMarks = (uid: string, values: SheetValues, exportedAt: number): string =>
+/** Returns the cell `was`: version, export time, and a hash per editable column. It begins with a letter, so it is no number. */
+const formatHashes = (uid: string, values: SheetValues, exportedAt: number): string =>
   [
     version,
     Math.floor(exportedAt / 1000).toString(36),
-    ...editableColumns.map((column) => (values[column] === undefined ? notShown : markOf(uid, column, values[column]))),
+    ...editableColumns.map((column) =>
+      values[column] === undefined ? notShown : hashCell(uid, column, values[column]),
+    ),
   ].join('.');
 
 /** Parses the cell `was`. @returns undefined if it was damaged */
-export function parseMarks(text: string): Marks | undefined {
-  const [found, seconds = '', ...marks] = text.split('.');
-  const isValid = (mark: string) => mark === notShown || /^[\w-]{8}$/.test(mark);
-  const isComplete = marks.length === editableColumns.length && marks.every(isValid);
+export function parseHashes(text: string): RowHashes | undefined {
+  const [found, seconds = '', ...cells] = text.split('.');
+  const isValid = (hash: string) => hash === notShown || /^[\w-]{8}$/.test(hash);
+  const isComplete = cells.length === editableColumns.length && cells.every(isValid);
   if (found !== version || !/^[0-9a-z]{1,9}$/.test(seconds) || !isComplete) return undefined;
-  const hashes = editableColumns.map((column, at) => [column, marks[at] === notShown ? undefined : [marks[at]]]);
+  const hashes = editableColumns.map((column, at) => [column, cells[at] === notShown ? undefined : [cells[at]]]);
   return { exportedAt: Number.parseInt(seconds, 36) * 1000, columns: Object.fromEntries(hashes) };
 }
 
-/** Returns the marks of a row as they would be had it been exported after the writes of earlier applies. */
-export function advanceMarks(uid: string, marks: Marks, writes: readonly StoredItem[], paths: FolderPaths): Marks {
-  const columns: Record<EditableColumn, readonly string[] | undefined> = { ...marks.columns };
+/** Returns the hashes of a row after the writes of earlier applies. */
+export function advanceHashes(
+  uid: string,
+  hashes: RowHashes,
+  writes: readonly StoredItem[],
+  paths: FolderPaths,
+): RowHashes {
+  const columns: Record<EditableColumn, readonly string[] | undefined> = { ...hashes.columns };
   for (const { before, after, state } of writes) {
     const [from, to] = [before, after].map((values) => sheetValuesOf({ uid, ...values }, paths));
     for (const column of editableColumns) {
       const [old, written, known] = [from?.[column], to?.[column], columns[column]];
-      if (old === undefined || written === undefined || !known?.includes(markOf(uid, column, old))) continue;
-      const mark = markOf(uid, column, written);
-      columns[column] = state === 'done' ? [mark] : [...known, mark];
+      if (old === undefined || written === undefined || !known?.includes(hashCell(uid, column, old))) continue;
+      const hash = hashCell(uid, column, written);
+      columns[column] = state === 'done' ? [hash] : [...known, hash];
     }
   }
-  return { ...marks, columns };
+  return { ...hashes, columns };
 }
 
 /** Returns the row of an exported table. @param exportedAt time before the asset was read, in ms since the epoch */
 export const sheetRow = (asset: Asset, values: SheetValues, exportedAt: number) => ({
   ...asset,
   ...values,
-  was: formatMarks(asset.uid, values, exportedAt),
+  was: formatHashes(asset.uid, values, exportedAt),
 });

@@ -6,7 +6,7 @@ import { maxPageSize } from '../api/pagination.ts';
 import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
 import { runEach } from '../run-each.ts';
 
-/** Fields by what is to be done: to write, already as wanted, or with a value that is neither the base nor wanted. */
+/** Fields grouped by decision: to write, already as wanted, or in conflict (neither the base nor the wanted value). */
 export type FieldDecision = { toWrite: JsonObject; done: string[]; conflicts: JsonObject };
 
 /** Compares the present values of fields with those that a change starts from (`base`) and those that it sets. */
@@ -40,7 +40,7 @@ const maxSingles = 10;
 /**
  * Fetches assets: each by itself, or from the list of all if that takes fewer requests.
  *
- * @param shows returns true if a listed record contains all that is needed; others are fetched by themselves
+ * @param shows returns true if a listed record has all fields that are needed; others are fetched by themselves
  * @param onAsset called for each asset that exists, in any order, so that not all are in memory at once
  * @returns the errors of single assets, by uid (`normalizeUid`)
  * @throws MediactlError if it would affect the other assets, too
@@ -48,7 +48,7 @@ const maxSingles = 10;
 export async function fetchAssets(
   assets: AssetsApi,
   uids: readonly string[],
-  { shows, signal }: { shows: (asset: Asset) => boolean; signal: AbortSignal },
+  { isComplete, signal }: { isComplete: (asset: Asset) => boolean; signal: AbortSignal },
   onAsset: (asset: Asset) => void | Promise<void>,
 ): Promise<Map<string, MediactlError>> {
   const wanted = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
@@ -58,7 +58,7 @@ export async function fetchAssets(
       pagesLeft = Math.ceil(total / maxPageSize);
     };
     for await (const page of assets.list({}, { onTotal })) {
-      for (const asset of page) if (shows(asset) && wanted.delete(normalizeUid(asset.uid))) await onAsset(asset);
+      for (const asset of page) if (isComplete(asset) && wanted.delete(normalizeUid(asset.uid))) await onAsset(asset);
       if (--pagesLeft >= wanted.size) break;
     }
   }

@@ -27,10 +27,8 @@ async function fetchValues({ assets }: Api, folders: FolderAccess, asset: Asset,
 const valuesOfFolder = ({ name, parent }: FolderNode): JsonObject => ({ name, parent: parent?.folder.uid ?? null });
 
 /**
- * Returns a function that writes an item of an interrupted run, as far as it is not already as wanted.
- *
- * The function throws MediactlError `changed_meanwhile` (exit 6) if others have changed a field since the run began, after
- * it has written the others.
+ * Returns a function that reads an item again, then writes only the fields that still have their old value. After that, it
+ * throws MediactlError `changed_meanwhile` (exit 6) if others have changed other fields.
  */
 export function createCheckedWriter(api: Api, folders: FolderAccess): (item: StoredItem) => Promise<Written> {
   return async (item) => {
@@ -61,16 +59,16 @@ export function createCheckedWriter(api: Api, folders: FolderAccess): (item: Sto
   };
 }
 
-/** Something that an undo leaves as it is, and why. */
-export type Leftover = { item: BulkItem; reason: string };
+/** Item that an undo does not write, and the reason. */
+export type SkippedItem = { item: BulkItem; reason: string };
 
 export type UndoPlan = {
   /** Old values to write, in the opposite order of the run. */
   items: BulkItem[];
   /** Items whose value is neither the one that the run wrote nor the old one. */
-  conflicts: Leftover[];
+  conflicts: SkippedItem[];
   /** Items that the API cannot take back, or whose old value was not read. */
-  lost: Leftover[];
+  irreversible: SkippedItem[];
 };
 
 /** Plans to write back the old values of a run, wherever the library still has those that the run wrote. */
@@ -80,23 +78,23 @@ export async function planUndo(
   items: readonly StoredItem[],
   signal: AbortSignal,
 ): Promise<UndoPlan> {
-  const plan: UndoPlan = { items: [], conflicts: [], lost: [] };
+  const plan: UndoPlan = { items: [], conflicts: [], irreversible: [] };
   const written = mergeByUid(items.filter(({ state, after }) => after !== null || state === 'done'));
   const isReversible = ({ before, after }: BulkItem) =>
     before !== null && after !== null && Object.keys(after).every((field) => field in before);
   const reversible = written.filter(isReversible).reverse();
   const uids = reversible.flatMap(({ kind, uid }) => (kind === 'asset' ? [uid] : []));
   const fields = [...new Set(reversible.flatMap(({ after }) => Object.keys(after ?? {})))];
-  const shows = (asset: Asset) => Object.keys(api.assets.valuesOf(asset, fields)).length === fields.length;
+  const isComplete = (asset: Asset) => Object.keys(api.assets.valuesOf(asset, fields)).length === fields.length;
   const found = new Map<string, Asset>();
   const collect = (asset: Asset) => void found.set(normalizeUid(asset.uid), asset);
-  const failures = await fetchAssets(api.assets, uids, { shows, signal }, collect);
+  const failures = await fetchAssets(api.assets, uids, { isComplete, signal }, collect);
   const hasFolders = reversible.some(({ kind }) => kind === 'folder');
   const tree = hasFolders ? await folders.tree() : undefined;
   for (const item of written.filter((each) => !isReversible(each))) {
     const from = item.localPath ? `; it was uploaded from ${item.localPath}` : '';
     const deleted = item.kind === 'asset' ? `in the trash, from which the API cannot restore it${from}` : 'deleted';
-    plan.lost.push({ item, reason: item.after === null ? deleted : 'its old value is unknown' });
+    plan.irreversible.push({ item, reason: item.after === null ? deleted : 'its old value is unknown' });
   }
   for (const item of reversible) {
     const { uid, before, after } = item as BulkItem & { before: JsonObject; after: JsonObject };

@@ -25,8 +25,8 @@ export class AssetStats {
   longest: CountedAsset[] = [];
   readonly notReady: CountedAsset[] = [];
   readonly failed: CountedAsset[] = [];
-  readonly #byContent = new LikeAssets();
-  readonly #byName = new LikeAssets();
+  readonly #byContent = new DuplicateGroups();
+  readonly #byName = new DuplicateGroups();
 
   /** @param folder uid of the asset's folder, null for the top level, undefined if it is not known */
   add(asset: Asset, folder = parentOf(asset)): void {
@@ -56,7 +56,7 @@ export class AssetStats {
   }
 
   /** Returns groups of assets with the same size and duration, which are likely duplicates. */
-  get sameContent(): CountedAsset[][] {
+  get sameSizeAndDuration(): CountedAsset[][] {
     return this.#byContent.groups;
   }
 
@@ -80,7 +80,7 @@ function insert(top: CountedAsset[], asset: CountedAsset, field: 'size_bytes' | 
 }
 
 /** Groups of assets that have the same key. An array for each of 100,000 keys would double the memory. */
-class LikeAssets {
+class DuplicateGroups {
   readonly #first = new Map<string, CountedAsset>();
   readonly #several = new Map<string, CountedAsset[]>();
 

@@ -1,6 +1,6 @@
 const month = '(?:jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)\\p{L}*';
 
-/** What a spreadsheet takes for a formula, a number, a date or a boolean, in English or German, and a leading `'`. */
+/** Matches text that a spreadsheet reads as a formula, number, date or boolean (English or German), or that begins with `'`. */
 const misread = new RegExp(
   [
     String.raw`^['=+\-@\t\r]`,

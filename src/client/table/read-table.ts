@@ -46,7 +46,7 @@ export async function readTable(bytes: Buffer, name: string): Promise<Table> {
   const records = parseDelimited(text.subarray(from), name, delimiter);
   const header = (await records.next()).value?.record.map((column) => column.trim().toLowerCase()) ?? [];
   const twice = header.find((column, at) => column !== '' && header.indexOf(column) !== at);
-  if (twice !== undefined) throw tableError(name, 1, `column ${twice} is there twice`);
+  if (twice !== undefined) throw tableError(name, 1, `column ${twice} occurs twice`);
   const rows = async function* () {
     for await (const { record, line } of records)
       yield { line, cells: Object.fromEntries(header.map((column, at) => [column, record[at]])) };

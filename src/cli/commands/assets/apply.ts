@@ -23,10 +23,11 @@ import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { libraryOf } from '../../library/library.ts';
-import { type Column, listBy, type Result, record } from '../../output/result.ts';
+import { type Column, listBy, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInput } from '../../terminal/input.ts';
 import { confirm } from '../../terminal/prompt.ts';
+import { wrapText } from '../../terminal/wrap.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
 import { writeOutput } from './output-file.ts';
 
@@ -49,14 +50,14 @@ export function apply(command: Command, run: ActionWrapper): void {
 const addApplyOptions = (command: Command) =>
   command
     .description(
-      'Applies an edited table, from export or made by hand, to the library: shows what would change, asks once, and changes only cells that were edited. Run it again to continue after an interruption.',
+      'Applies an edited table to the library. Shows what would change, asks once, and writes the cells that were edited. Without the column was, writes every nonempty cell that differs from the library. Run it again to continue after an interruption.',
     )
     .argument('<file>', 'CSV, TSV or JSON lines, with the column uid or path; - for stdin')
-    .option('--mine', 'where the library was changed, too, use the value of the table')
-    .option('--theirs', 'where the library was changed, too, leave it, without an error')
+    .option('--mine', 'overwrite cells that were also changed in the library')
+    .option('--theirs', 'keep cells that were also changed in the library; not an error')
     .option('--create-folders', 'create folders that do not exist')
-    .option('--clear-with <text>', 'in a table without the column was, the text that clears a value')
-    .option('--report <file>', 'also write what became of each change to a file: .csv, .tsv or .jsonl');
+    .option('--clear-with <text>', 'text that clears a value, in a table without the column was')
+    .option('--report <file>', 'also write the result of each cell to a file: .csv, .tsv or .jsonl');
 
 type ApplyRequest = { file: string; report: string | undefined; options: ApplyOptions };
 
@@ -83,7 +84,7 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
   if (plan.ignoredColumns.length > 0)
     terminal.warn(escapeControls(`columns that are ignored: ${plan.ignoredColumns.join(', ')}`));
   terminal.info(await describePlan(context, plan));
-  if (settings.dryRun) return resultOf(context, withoutDone(plan.changes));
+  if (settings.dryRun) return planResult(context, withoutUnchanged(plan.changes));
   const failures = new Map<string, MediactlError>();
   const makeChanges = async (): Promise<ApplyRecord[]> => {
     if (plan.items.length > 0) {
@@ -96,24 +97,32 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
       };
       const results = await runChange(context, change, await itemWriter(context, readAt));
       for (const { item, error } of results) if (error) failures.set(item.uid, error);
-      terminal.info(`changed ${pluralize(results.length - failures.size, 'asset')}`);
+      context.closingNotes.unshift(`changed ${pluralize(results.length - failures.size, 'asset')}`);
     }
     return plan.changes.map((each) => toRecord(each, failures));
   };
-  const records = withoutDone(await (report === undefined ? makeChanges() : withReport(context, report, makeChanges)));
-  return { result: resultOf(context, records), failure: failureOf(context, records, failures) };
+  const all = await (report === undefined ? makeChanges() : withReport(context, report, makeChanges));
+  const records = withoutUnchanged(all);
+  // On a terminal, the error names the cells that were not changed.
+  const result = context.isHumanOutput ? noResult : rowsOf(records);
+  return { result, failure: failureOf(context, records, failures) };
 }
 
-/** Returns one row per change, or on a terminal a line for each that was not made. */
-function resultOf(context: Context, records: readonly ApplyRecord[]): Result {
-  if (!context.isHumanOutput) return listBy(({ uid }) => uid ?? '', records, columns, '');
-  const left = linesOf(records.filter(({ outcome }) => outcome !== 'updated'));
-  return record(records, '', () => left.map((line) => `${line}\n`).join(''));
+const rowsOf = (records: readonly ApplyRecord[]) => listBy(({ uid }) => uid ?? '', records, columns, '');
+
+/** Returns one row per change, or on a terminal wrapped lines, since a table would cut the values. */
+function planResult(context: Context, records: readonly ApplyRecord[]): Result {
+  if (!context.isHumanOutput || records.length === 0) return rowsOf(records);
+  const view = (render: RenderContext) =>
+    linesOf(records)
+      .map((line) => `${wrapText(line, render.columns)}\n`)
+      .join('');
+  return record(records, '', (_, render) => view(render));
 }
 
 /** Leaves out cells that the library already has. There can be many after an interruption; a report has them all. */
-const withoutDone = <T extends ApplyRecord>(records: readonly T[]) =>
-  records.filter(({ outcome }) => outcome !== 'already');
+const withoutUnchanged = <T extends ApplyRecord>(records: readonly T[]) =>
+  records.filter(({ outcome }) => outcome !== 'unchanged');
 
 /** @throws MediactlError `usage` (exit 2) if the report would replace the table */
 async function assertOtherFile(report: string, table: string): Promise<void> {
@@ -145,16 +154,16 @@ async function applyDeps(context: Context, source: string | null): Promise<Apply
 
 /** Texts of the outcomes, those that need a look first. */
 const outcomeTexts: readonly [SheetOutcome, text: string][] = [
-  ['invalid', 'not valid'],
-  ['refused', 'refused, since a spreadsheet seems to have changed them'],
-  ['conflict', 'changed in the library, too, and left (--mine or --theirs decides)'],
-  ['kept', 'changed in the library, too, and left'],
-  ['gone', 'gone'],
-  ['new', 'new, skipped'],
-  ['already', 'already as in the table'],
+  ['invalid', 'invalid'],
+  ['refused', 'refused (probably reformatted by a spreadsheet)'],
+  ['conflict', 'in conflict with the library, left as they are (--mine or --theirs decides)'],
+  ['kept', 'in conflict with the library, left as they are'],
+  ['not_found', 'for assets that do not exist'],
+  ['skipped', 'without uid and path, skipped'],
+  ['unchanged', 'already as in the table'],
 ];
 
-/** Describes a plan: "500 rows: 3 cells to change in 2 assets, 1 gone; 2 requests". */
+/** Describes a plan: "500 rows: 3 cells to change in 2 assets, 1 invalid; 2 requests". */
 async function describePlan(context: Context, { rowCount, changes, items, newFolders }: ApplyPlan): Promise<string> {
   const count = (outcome: SheetOutcome) => changes.filter((each) => each.outcome === outcome).length;
   const planned = count('planned');
@@ -175,7 +184,7 @@ const maxShown = 20;
 
 async function confirmPlan({ terminal, settings }: Context, { changes, items }: ApplyPlan): Promise<void> {
   if (terminal.isInteractive && !settings.yes) {
-    const shown = linesOf(withoutDone(changes));
+    const shown = linesOf(withoutUnchanged(changes));
     const more = shown.length > maxShown ? [`… and ${shown.length - maxShown} more; --dry-run shows all`] : [];
     terminal.emit([...shown.slice(0, maxShown), ...more].join('\n'));
   }
@@ -187,8 +196,10 @@ async function confirmPlan({ terminal, settings }: Context, { changes, items }: 
 function linesOf(changes: readonly ApplyRecord[]): string[] {
   const text = (value: string | null) => displayText(value) || '(none)';
   const lineOf = ({ line, name, uid, column, before, after, outcome, reason }: ApplyRecord) => {
-    const change = column ? `${column}: ${text(before)} → ${text(after)}` : '';
-    const problem = outcome === 'planned' ? '' : `${outcome}${reason ? `: ${escapeControls(reason)}` : ''}`;
+    const isPlanned = outcome === 'planned';
+    const values = isPlanned ? `${text(before)} → ${text(after)}` : `${text(before)}, in the table: ${text(after)}`;
+    const change = column ? `${column}: ${values}` : '';
+    const problem = isPlanned ? '' : `${outcome}${reason ? `: ${escapeControls(reason)}` : ''}`;
     const asset = column === 'name' ? '' : displayText(name ?? uid);
     return `  line ${line}  ${[problem, asset, change].filter(Boolean).join('  ')}`;
   };
@@ -249,7 +260,7 @@ function failureOf(
       new MediactlError(`${where}: ${outcome}`, { code: 'skipped', reason: reason ?? undefined })
     );
   });
-  return partialFailure(`${left.length} of ${records.length} changes were not made`, errors);
+  return partialFailure(`${left.length} of ${records.length} cells were not changed`, errors);
 }
 
 const columns = fields.map(

@@ -53,14 +53,14 @@ async function toRows(context: Context, collected: AssetStats): Promise<StatsRow
   const tree = byFolder.size > 0 ? (await fetchFolderTree(context)).tree : undefined;
   const pathOf = (uid: string) => (uid === '' ? '/' : (tree?.find(uid)?.path ?? uid));
   const row = (section: StatsRow['section'], totals: AssetTotals, value: string | null = null): StatsRow => {
-    return { section, value, uid: null, group: null, ...totals };
+    return { section, value, uid: null, name: null, duplicate_group: null, ...totals };
   };
   const ofGroups = (section: StatsRow['section'], groups: Iterable<[string, AssetTotals]>) =>
     [...groups]
       .sort(([one], [other]) => one.localeCompare(other))
       .map(([value, totals]) => row(section, totals, value));
   const ofAssets = (section: StatsRow['section'], assets: readonly CountedAsset[], group: number | null = null) =>
-    assets.map(({ uid, name, ...totals }) => ({ ...row(section, totals, name), uid, group }));
+    assets.map(({ uid, name, ...totals }) => ({ ...row(section, totals), uid, name, duplicate_group: group }));
   return [
     row('total', collected.total),
     ...ofGroups(
@@ -72,7 +72,7 @@ async function toRows(context: Context, collected: AssetStats): Promise<StatsRow
     ...ofGroups('month', month),
     ...ofAssets('largest', collected.largest),
     ...ofAssets('longest', collected.longest),
-    ...collected.sameContent.flatMap((assets, at) => ofAssets('same_size_and_duration', assets, at + 1)),
+    ...collected.sameSizeAndDuration.flatMap((assets, at) => ofAssets('same_size_and_duration', assets, at + 1)),
     ...collected.sameName.flatMap((assets, at) => ofAssets('same_name', assets, at + 1)),
     ...ofAssets('not_ready', collected.notReady),
     ...ofAssets('failed', collected.failed),
@@ -85,9 +85,9 @@ const columns: Column<StatsRow>[] = [
     value: ({ section }, { isTerminal }) => (isTerminal ? section.replaceAll('_', ' ') : section),
     noTruncate: true,
   },
-  { header: 'VALUE', value: ({ value }) => escapeControls(value ?? ''), minWidth: 18 },
+  { header: 'VALUE', value: ({ value, name }) => escapeControls(value ?? name ?? ''), minWidth: 18 },
   { header: 'UID', value: ({ uid }) => displayText(uid), uid: 'asset', dropPriority: 2 },
-  { header: 'GROUP', value: ({ group }) => displayText(group), dropPriority: 1 },
+  { header: 'GROUP', value: ({ duplicate_group }) => displayText(duplicate_group), dropPriority: 1 },
   {
     header: 'ASSETS',
     value: ({ asset_count }, { isTerminal }) => (isTerminal ? formatCount : String)(asset_count),

@@ -21,12 +21,12 @@ export const history: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl history', 'mediactl history 3f2a9c1d', 'mediactl history 3f2a9c1d --resume');
   command
     .description(
-      'Lists the changes that this machine made to the library in the last 90 days, or the items of one of them. A change that was interrupted or paused can be resumed; undo takes one back.',
+      'Lists the changes that this machine made to the library in the last 90 days, or the items of one of them. A change that was interrupted or paused can be resumed; undo reverts one.',
     )
-    .argument('[run]', 'id of a change, or its first digits')
-    .option('--resume', 'carry out the items that are left or failed, unless others have changed them')
-    .option('--pause', 'stop a change that another process carries out')
-    .option('--cancel', 'stop a change, and never carry out the items that are left')
+    .argument('[run]', 'id of a change, or its first characters')
+    .option('--resume', 'continue a change: write pending and failed items, unless others have changed them')
+    .option('--pause', 'stop a running change; --resume continues it')
+    .option('--cancel', 'stop a change for good; pending items are never written')
     .action(run((context, id, flags) => runHistory(context, id, parseAction(id, flags))));
 };
 

@@ -1,5 +1,6 @@
 import type { CountedRun } from '../../../client/bulk/run-store.ts';
-import { type Leftover, planUndo, type UndoPlan } from '../../../client/bulk/undo.ts';
+import { planUndo, type SkippedItem, type UndoPlan } from '../../../client/bulk/undo.ts';
+import type { ErrorCode } from '../../../client/error-table.ts';
 import { MediactlError } from '../../../client/errors.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
@@ -15,9 +16,9 @@ export const undo: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl undo --dry-run', 'mediactl undo', 'mediactl undo 3f2a9c1d --yes');
   command
     .description(
-      'Takes back a change: writes the old values where the library still has those that the change wrote. Shows what others have changed meanwhile, and what the API cannot take back, such as a move to the trash.',
+      'Reverts a change: restores each old value, unless somebody has changed it since. Lists conflicts, and what the API cannot revert, such as a move to the trash.',
     )
-    .argument('[run]', 'id of a change, or its first digits (default: the last one); see mediactl history')
+    .argument('[run]', 'id of a change, or its first characters (default: the last one); see mediactl history')
     .action(run(runUndo));
 };
 
@@ -33,7 +34,7 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   const what = `undo ${run.id}: ${run.summary}`;
   terminal.info(`${escapeControls(what)}; ${describePlan(plan)}`);
   const { items } = plan;
-  const leftovers = [...plan.conflicts, ...plan.lost].map(toOutcome);
+  const leftovers = skippedOf(plan);
   // With nothing left at all, an empty run records that the change is undone.
   if (settings.dryRun || (items.length === 0 && leftovers.length > 0)) return undoResult(context, leftovers, plan);
   const lines = items.map((item) => {
@@ -61,30 +62,29 @@ async function findLast(context: Context): Promise<CountedRun> {
   throw new MediactlError('there is no change to undo', { code: 'not_found', hint });
 }
 
-const describePlan = ({ items, conflicts, lost }: UndoPlan) =>
+const describePlan = ({ items, conflicts, irreversible }: UndoPlan) =>
   [
     items.length > 0 ? `${pluralize(items.length, 'item')} to write` : 'nothing to write',
     ...(conflicts.length > 0 ? [`${conflicts.length} changed meanwhile`] : []),
-    ...(lost.length > 0 ? [`${lost.length} that cannot be taken back`] : []),
+    ...(irreversible.length > 0 ? [`${irreversible.length} that cannot be reverted`] : []),
   ].join('; ');
 
-const toOutcome = ({ item, reason }: Leftover): WriteOutcome => ({
-  uid: item.uid,
-  name: item.name,
-  error: new MediactlError(`not taken back: ${reason}`, { code: 'cannot_undo' }),
-});
+const skippedOutcomes = (skipped: readonly SkippedItem[], code: ErrorCode): WriteOutcome[] =>
+  skipped.map(({ item: { uid, name }, reason }) => ({
+    uid,
+    name,
+    error: new MediactlError(`not reverted: ${reason}`, { code }),
+  }));
 
-function undoResult(
-  context: Context,
-  outcomes: readonly WriteOutcome[],
-  { items, conflicts, lost }: UndoPlan,
-): CommandOutcome {
+const skippedOf = ({ conflicts, irreversible }: UndoPlan) => [
+  ...skippedOutcomes(conflicts, 'changed_meanwhile'),
+  ...skippedOutcomes(irreversible, 'cannot_undo'),
+];
+
+function undoResult(context: Context, outcomes: readonly WriteOutcome[], plan: UndoPlan): CommandOutcome {
   if (!context.settings.dryRun)
     return bulkResult(context, outcomes, { outcome: 'updated', label: 'old value written', noun: 'items' });
-  const planned = [
-    ...items.map(({ uid, name }) => ({ uid, name, error: undefined })),
-    ...[...conflicts, ...lost].map(toOutcome),
-  ];
-  const { result } = bulkResult(context, planned, { outcome: 'updated', label: 'to write', noun: 'items' });
-  return result;
+  const planned = plan.items.map(({ uid, name }) => ({ uid, name, error: undefined }));
+  const rows = [...planned, ...skippedOf(plan)];
+  return bulkResult(context, rows, { outcome: 'planned', label: 'to write', noun: 'items' }).result;
 }

@@ -17,7 +17,7 @@ const summaries: Record<keyof typeof schemas, string> = {
   'contact-sheet': 'assets ls --html',
   'embed-domains': 'embed domains add, rm, sync',
   probe: 'play --probe',
-  'dry-run': '--dry-run of other commands than upload',
+  'dry-run': '--dry-run of commands other than upload, apply and undo',
   'upload-dry-run': 'upload --dry-run',
   'upload-estimate': 'upload --estimate',
   'finished-upload': 'uploads ls --finished, uploads export, and the input of uploads import',

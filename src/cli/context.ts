@@ -13,6 +13,7 @@ import type { Receipts } from '../client/upload/store/receipts.ts';
 import type { DatabaseUse, StateDatabase } from '../client/upload/store/state-database.ts';
 import type { LocalUploadStore } from '../client/upload/store/upload-store.ts';
 import type { Clock } from '../contract/clock.ts';
+import { formatWait } from '../contract/figures.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import {
   type Account,
@@ -355,8 +356,8 @@ export class Context {
 
   #warnOfWait(notice: TransportNotice): void {
     if (notice.kind === 'resumed') return;
-    const seconds = Math.ceil((notice.untilMs - this.clock.now()) / 1000);
     const why = notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason;
-    if (notice.kind === 'rate-limited' || this.settings.debug) this.terminal.warn(`${why}; waiting ${seconds} s`);
+    if (notice.kind === 'rate-limited' || this.settings.debug)
+      this.terminal.warn(`${why}; ${formatWait(notice.untilMs, this.clock.now())}`);
   }
 }

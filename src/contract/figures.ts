@@ -29,3 +29,7 @@ export function formatClockTime(seconds: number): string {
 /** Formats a time (milliseconds since the epoch) as `14:07` in the local time zone. */
 export const formatTimeOfDay = (time: number) =>
   new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** Formats a wait until a time (milliseconds since the epoch), as in `waiting 50:00, until 14:07`. */
+export const formatWait = (until: number, now: number) =>
+  `waiting ${formatDuration(Math.ceil((until - now) / 1000))}, until ${formatTimeOfDay(until)}`;

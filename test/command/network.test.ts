@@ -110,7 +110,7 @@ describe('retries of reads', () => {
     });
     const withDefaultMaxWait = await listAssets(service);
     expect(withDefaultMaxWait.code).toBe(0);
-    expect(withDefaultMaxWait.stderr).toBe('warning: rate limit reached; waiting 30 s\n');
+    expect(withDefaultMaxWait.stderr).toMatch(/^warning: rate limit reached; waiting 30s, until \d\d:\d\d\n$/);
     const withShortMaxWait = await listAssets(service, { MEDIACTL_MAX_WAIT: '10s' });
     expect(withShortMaxWait.code).toBe(9);
     expect(JSON.parse(withShortMaxWait.stderr).error).toMatchObject({ retry_after_seconds: 30, exit_code: 9 });

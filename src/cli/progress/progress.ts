@@ -5,7 +5,7 @@ import { formatBytes } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { formatWait, RunStats } from './run-stats.ts';
+import { describeWait, RunStats } from './run-stats.ts';
 
 /** Values of --progress. `auto` shows a bar on a terminal and plain lines elsewhere. */
 export const progressModes = ['auto', 'bar', 'plain', 'json', 'none'] as const;
@@ -109,7 +109,7 @@ function createPlainRenderer({ terminal, clock, stats }: RendererDeps): Renderer
         terminal.emit(`${escapeControls(path)}: ${escapeControls(event.status)}`);
       }
       if (event.event === 'waiting')
-        terminal.emit(`${path === '' ? '' : `${escapeControls(path)}: `}${formatWait(event, clock.now())}`);
+        terminal.emit(`${path === '' ? '' : `${escapeControls(path)}: `}${describeWait(event, clock.now())}`);
       if (event.event === 'progress' && isDue()) terminal.emit(stats.fileLine(path));
     },
   };
@@ -169,7 +169,7 @@ function createWaitWarner(terminal: Terminal, clock: Clock): (event: FileEvent) 
     if (event.event === 'requests_resumed') warned = '';
     if (event.event !== 'waiting') return;
     const wait = event.kind === 'rate_limited' ? event.until : event.kind;
-    if (wait !== warned) terminal.warn(formatWait(event, clock.now()));
+    if (wait !== warned) terminal.warn(describeWait(event, clock.now()));
     warned = wait;
   };
 }

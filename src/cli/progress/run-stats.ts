@@ -1,7 +1,7 @@
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
 import type { FileEvent, RunEvent, UploadEvent } from '../../client/upload/session/events.ts';
 import type { Clock } from '../../contract/clock.ts';
-import { formatBytes, formatCount, formatDuration, formatTimeOfDay } from '../../contract/figures.ts';
+import { formatBytes, formatCount, formatDuration, formatTimeOfDay, formatWait } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { StatusLine } from './status-lines.ts';
 
@@ -214,10 +214,8 @@ const waitReason = ({ kind, reason }: WaitingEvent) =>
   kind === 'rate_limited' ? 'rate limit reached' : escapeControls(reason);
 
 /** Formats a wait, as in `rate limit reached; waiting 50:00, until 14:07`. */
-export function formatWait(event: WaitingEvent, now: number): string {
-  const until = Date.parse(event.until);
-  return `${waitReason(event)}; waiting ${formatDuration((until - now) / 1000)}, until ${formatTimeOfDay(until)}`;
-}
+export const describeWait = (event: WaitingEvent, now: number): string =>
+  `${waitReason(event)}; ${formatWait(Date.parse(event.until), now)}`;
 
 /** Length of the sliding window over which the rate is averaged. */
 const windowMs = 8_000;

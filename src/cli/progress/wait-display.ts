@@ -7,7 +7,7 @@ import type { Collection } from '../../contract/paths.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
-import { formatWait, RunStats } from './run-stats.ts';
+import { describeWait, RunStats } from './run-stats.ts';
 
 type DisplayedWait = Pick<WaitOptions, 'timeoutMs' | 'status' | 'onResult'> & {
   collection: Collection;
@@ -43,7 +43,7 @@ export async function waitWithDisplay(
     onNotice: (notice) => {
       const event = toWaitingEvent(notice);
       stats.apply({ ...event, path: '' });
-      if (event.event === 'waiting' && !display) terminal.warn(formatWait(event, clock.now()));
+      if (event.event === 'waiting' && !display) terminal.warn(describeWait(event, clock.now()));
     },
   });
   try {

@@ -40,7 +40,7 @@ const maxSingles = 10;
 /**
  * Fetches assets: each by itself, or from the list of all if that takes fewer requests.
  *
- * @param shows returns true if a listed record has all fields that are needed; others are fetched by themselves
+ * @param isComplete returns true if a listed record has all fields that are needed; others are fetched by themselves
  * @param onAsset called for each asset that exists, in any order, so that not all are in memory at once
  * @returns the errors of single assets, by uid (`normalizeUid`)
  * @throws MediactlError if it would affect the other assets, too

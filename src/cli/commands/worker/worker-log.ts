@@ -2,7 +2,7 @@ import type { FileEvent } from '../../../client/upload/session/events.ts';
 import { formatBytes } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { formatWait } from '../../progress/run-stats.ts';
+import { describeWait } from '../../progress/run-stats.ts';
 import type { LogEntry } from '../../terminal/terminal.ts';
 import { formatResult, type UploadRecord } from '../../uploading/upload-record.ts';
 
@@ -52,7 +52,7 @@ function stepOf(event: FileEvent, now: number): LogEntry | undefined {
       return { level: 'info', message: `resuming at ${formatBytes(offset_bytes)}`, asset_uid, offset_bytes };
     }
     case 'waiting':
-      return { level: 'warn', message: formatWait(event, now) };
+      return { level: 'warn', message: describeWait(event, now) };
     case 'warning':
       return { level: 'warn', message: event.message };
     default:

@@ -1,4 +1,4 @@
-import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
+import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../client/api/folders.ts';
 import type { BulkItem } from '../../client/bulk/run-store.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
@@ -31,10 +31,9 @@ export async function changeFolder(
   change: FolderChange,
 ): Promise<FolderNode> {
   const { uid } = placed.folder;
-  const before = { name: placed.name, parent: placed.parent?.folder.uid ?? null };
   const after = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const summary = change.parent === undefined ? `rename ${placed.path}` : `move ${placed.path}`;
-  const item: BulkItem = { kind: 'folder', uid, name: placed.path, before, after };
+  const item: BulkItem = { kind: 'folder', uid, name: placed.path, before: folderValuesOf(placed), after };
   const write = async () => (await context.api()).folders.change(workspace, uid, tree, change);
   return (await runSingleChange(context, { command: 'mv', summary, workspace, item }, write)).node;
 }

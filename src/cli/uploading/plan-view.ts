@@ -1,6 +1,6 @@
 import type { RateLimit } from '../../client/http/rate-limit-headers.ts';
 import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
-import { formatBytes, formatCount } from '../../contract/figures.ts';
+import { formatBytes, formatCount, pluralize } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
@@ -21,7 +21,7 @@ export function estimateCost(requests: number, rateLimit: RateLimit | undefined,
 /** Formats a cost, such as "1,204 requests, about 1.2 h at 1,000 requests per hour". */
 export function formatCost(count: number, rateLimit: RateLimit | undefined, now: number): string {
   const { hours, limit } = estimateCost(count, rateLimit, now);
-  const requests = `${formatCount(count)} request${count === 1 ? '' : 's'}`;
+  const requests = pluralize(count, 'request');
   if (hours === null || limit === null || hours < 0.1) return requests;
   return `${requests}, about ${formatCount(hours)} h at ${formatCount(limit)} requests per hour`;
 }

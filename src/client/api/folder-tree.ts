@@ -14,6 +14,12 @@ export type FolderNode = {
   children: FolderNode[];
 };
 
+/** Returns the values of a folder as a change of the folder sets them. The parent is a uid, or null for the top level. */
+export const folderValuesOf = ({ name, parent }: FolderNode) => ({ name, parent: parent?.folder.uid ?? null });
+
+/** Returns a path with one leading slash and no empty parts, such as `/Campaigns/2026` for `Campaigns//2026/`. */
+export const normalizePath = (path: string) => `/${path.split('/').filter(Boolean).join('/')}`;
+
 /** Maximum nesting depth, to protect the call stack. Real libraries are shallower. */
 const maxFolderDepth = 500;
 
@@ -67,7 +73,7 @@ export class WorkspaceFolderTree {
 
   /** Finds the folders at a path. Finds more than one if siblings share a name or a name contains a slash. */
   findByPath(path: string): FolderNode[] {
-    const wanted = `/${path.split('/').filter(Boolean).join('/')}`;
+    const wanted = normalizePath(path);
     const exact = this.all.filter((node) => node.path === wanted);
     if (exact.length > 0) return exact;
     return this.all.filter((node) => normalizeName(node.path) === normalizeName(wanted));

@@ -7,7 +7,7 @@ import { MediactlError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { parseJsonResponse } from '../http/json.ts';
-import { type FolderNode, parseParentUid, WorkspaceFolderTree } from './folder-tree.ts';
+import { type FolderNode, folderValuesOf, parseParentUid, WorkspaceFolderTree } from './folder-tree.ts';
 import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
 import { assertApplied, sendWithNameHint } from './write-check.ts';
 
@@ -117,7 +117,7 @@ export class FoldersApi extends Resource {
         remedy: ['set_field_names', 'folder_children'],
         details: { uid },
       });
-    const actual = { uid, name: node.name, parent: node.parent?.folder.uid ?? null };
+    const actual = { uid, ...folderValuesOf(node) };
     const { name, parent } = requested;
     assertApplied({
       noun: isNew ? `the new folder ${node.path} (${uid})` : 'the folder',

@@ -104,6 +104,11 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
   if (table.columns) assertColumns(table.columns);
   const edited = new Map<string, SheetRow>();
   const lines = new Map<string, number>();
+  let folderPaths: Promise<FolderPaths> | undefined;
+  const fetchPaths = () => {
+    folderPaths ??= deps.tree().then(createFolderPaths);
+    return folderPaths;
+  };
   const ignored = new Set<string>();
   for await (const tableRow of table.rows) {
     plan.rowCount++;
@@ -118,7 +123,7 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     lines.set(row.key, row.line);
     if (other !== undefined) add(row.line, { uid, outcome: 'invalid', reason: `line ${other} is for the same asset` });
     else {
-      const hashes = await advance(deps, row);
+      const hashes = await advance(deps, fetchPaths, row);
       const { wanted, applied } = splitEdits(row, hashes);
       for (const [column, text] of applied)
         add(row.line, { uid, column, before: text, after: text, outcome: 'unchanged' });
@@ -172,11 +177,11 @@ function assertColumns(columns: readonly string[]): void {
 }
 
 /** Returns the hashes of a row, as they are after earlier applies of this table. */
-async function advance(deps: ApplyDeps, { uid, hashes }: SheetRow) {
+async function advance(deps: ApplyDeps, fetchPaths: () => Promise<FolderPaths>, { uid, hashes }: SheetRow) {
   const writes = hashes ? await deps.findWrites(uid.toLowerCase(), hashes.exportedAt) : [];
   if (!hashes || writes.length === 0) return hashes;
   const hasMoves = writes.some(({ after }) => after && deps.assets.folderIn(after) !== undefined);
-  return advanceHashes(uid, hashes, writes, createFolderPaths(hasMoves ? await deps.tree() : undefined));
+  return advanceHashes(uid, hashes, writes, hasMoves ? await fetchPaths() : createFolderPaths(undefined));
 }
 
 type RowComparison = {

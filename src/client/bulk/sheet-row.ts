@@ -1,6 +1,7 @@
 import { slugsOf } from '../../contract/asset.ts';
 import { asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
+import { normalizePath } from '../api/folder-tree.ts';
 import { unguardCell } from '../table/guard.ts';
 import { cellText, type TableRow } from '../table/read-table.ts';
 import {
@@ -46,7 +47,7 @@ export function readSheetRow({ line, cells }: TableRow, { isJson, clearWith }: R
   if (uid === '' && typedPath === '')
     return { outcome: 'skipped', reason: 'it has no uid and no path; upload adds assets' };
   if (uid !== '' && !isUid(uid)) return invalid(`${JSON.stringify(uid.slice(0, 50))} is not a uid`);
-  const path = uid === '' ? `/${typedPath.split('/').filter(Boolean).join('/')}` : '';
+  const path = uid === '' ? normalizePath(typedPath) : '';
   const hashes = 'was' in cells ? parseHashes(cellText(cells.was).trim()) : undefined;
   if ('was' in cells && !hashes) return invalid('the column was is damaged; export the table again');
   const row: SheetRow = { line, uid, path, key: path || normalizeUid(uid), cells: {}, literalColumns: [], hashes };
@@ -76,7 +77,7 @@ const normalizers: Record<EditableColumn, (text: string) => string> = {
   name: normalizeCell,
   description: normalizeCell,
   tags: (text) => sortTags(tagsIn(text)) ?? '',
-  folder: (text) => (isUid(text) || text === '' ? text.toLowerCase() : `/${text.split('/').filter(Boolean).join('/')}`),
+  folder: (text) => (isUid(text) || text === '' ? text.toLowerCase() : normalizePath(text)),
 };
 
 /** Splits the cells into those to write and those that an earlier apply has written. */

@@ -2,7 +2,7 @@ import { asText, type JsonObject } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { Api } from '../api/api.ts';
-import type { FolderNode, WorkspaceFolderTree } from '../api/folder-tree.ts';
+import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../api/folder-tree.ts';
 import { MediactlError } from '../errors.ts';
 import { type Written, writeItem } from './carry-out.ts';
 import type { BulkItem, StoredItem } from './run-store.ts';
@@ -24,8 +24,6 @@ async function fetchValues({ assets }: Api, folders: FolderAccess, asset: Asset,
   return hidden === undefined || folder === undefined ? values : { ...values, [hidden]: folder };
 }
 
-const valuesOfFolder = ({ name, parent }: FolderNode): JsonObject => ({ name, parent: parent?.folder.uid ?? null });
-
 /**
  * Returns a function that reads an item again, then writes only the fields that still have their old value. After that, it
  * throws MediactlError `changed_meanwhile` (exit 6) if others have changed other fields.
@@ -43,7 +41,7 @@ export function createCheckedWriter(api: Api, folders: FolderAccess): (item: Sto
     const write = (fields: JsonObject | null) => writeItem(api, folders.workspace, { ...item, after: fields });
     if (before === null) return write(after);
     const present = folder
-      ? valuesOfFolder(folder)
+      ? folderValuesOf(folder)
       : await fetchValues(api, folders, asset as Asset, Object.keys(before));
     if (after === null) {
       const changed = api.assets.findDifferences(before, present);
@@ -107,7 +105,7 @@ export async function planUndo(
       continue;
     }
     const present = folder
-      ? valuesOfFolder(folder)
+      ? folderValuesOf(folder)
       : await fetchValues(api, folders, asset as Asset, Object.keys(after));
     const wanted = Object.fromEntries(Object.keys(after).map((field) => [field, before[field]]));
     const { toWrite, conflicts } = compareFields(api.assets, present, after, wanted);

@@ -31,8 +31,8 @@ const maxCellLength = 32_767;
 export const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
 /**
- * Returns how a spreadsheet seems to have changed a text that nobody edited; undefined if it does not look like that.
- * A guess: `TRUE` that became `WAHR` is not noticed.
+ * Describes how a spreadsheet seems to have reformatted a text. Returns undefined if it shows no sign of that. This is a
+ * heuristic: it does not detect `TRUE` that became `WAHR`.
  */
 export function describeReformatting(before: string, now: string): string | undefined {
   if (before === now) return undefined;

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { AssetsApi } from '../../../client/api/assets.ts';
-import type { FolderNode } from '../../../client/api/folder-tree.ts';
+import { type FolderNode, folderValuesOf } from '../../../client/api/folder-tree.ts';
 import { itemsOf } from '../../../client/api/pagination.ts';
 import type { BulkItem, StoredItem } from '../../../client/bulk/run-store.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
@@ -195,9 +195,8 @@ async function deleteEmptied(
       throw notDeleted(path, 'it contains an asset or a folder that was not deleted');
     await deleteFolder(context, workspace, node);
   };
-  const items = deepestFirst.map(({ folder: { uid }, path, name, parent }): BulkItem => {
-    const before = { name, parent: parent?.folder.uid ?? null };
-    return { kind: 'folder', uid, name: path, before, after: null };
+  const items = deepestFirst.map((node): BulkItem => {
+    return { kind: 'folder', uid: node.folder.uid, name: node.path, before: folderValuesOf(node), after: null };
   });
   const write = async ({ seq, uid }: StoredItem) => {
     await deleteIfEmpty(deepestFirst[seq] as FolderNode).catch((error) => {

@@ -16,7 +16,7 @@ export const undo: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl undo --dry-run', 'mediactl undo', 'mediactl undo 3f2a9c1d --yes');
   command
     .description(
-      'Reverts a change: restores each old value, unless somebody has changed it since. Lists conflicts, and what the API cannot revert, such as a move to the trash.',
+      'Reverts a change by writing the old values back. Values that have changed again are left alone and listed as conflicts. Also lists what the API cannot revert, such as a move to the trash.',
     )
     .argument('[run]', 'id of a change, or its first characters (default: the last one); see mediactl history')
     .action(run(runUndo));

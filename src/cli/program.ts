@@ -259,21 +259,14 @@ async function toUsageError(error: CommanderError, command: Command): Promise<Me
   const [, unknown] = /unknown (?:command|option) '([^']+)'/.exec(problem) ?? [];
   const help = `${path.join(' ')} --help`;
   if (unknown === undefined) return usageError(problem || 'the command line is not valid', help);
-  const { findSuggestion } = await import('./reference/suggestions.lazy.ts');
+  const { findAlternative, findSuggestion } = await import('./reference/suggestions.lazy.ts');
   const known = unknown.startsWith('-')
     ? command.options.filter(({ hidden }) => !hidden).flatMap(({ long, short }) => [long, short])
     : [...command.commands.map((each) => each.name()), ...(path.length === 1 ? Object.keys(shortcuts) : [])];
-  const [flag = unknown] = unknown.split('=');
-  const words = known.filter((each) => each !== undefined);
-  const alternative = command.name() === 'update' || path.length === 1 ? alternatives[flag] : undefined;
-  return usageError(problem, alternative ?? findSuggestion(flag, words) ?? help);
+  const [word = unknown] = unknown.split('=');
+  const names = known.filter((each) => each !== undefined);
+  return usageError(problem, findAlternative(path.slice(1), word) ?? findSuggestion(word, names) ?? help);
 }
-
-/** Maps words of other programs, and an option that update lacks, to the command that does it here. */
-const alternatives: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(['du', 'size', 'dupes', 'duplicates'].map((word) => [word, 'mediactl stats'])),
-  '--manifest': 'mediactl apply FILE, for a table with the column uid',
-};
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
 

@@ -145,33 +145,34 @@ describe('worker examples', () => {
     expect(worker).toEqual(expect.arrayContaining(['worker', '--log-format', '--metrics']));
   });
 
-  it('the build of the example image installs only the package file with the given SHA-256', () => {
+  /** Runs the step of the example image that installs the package. @returns the exit code, and if it is installed */
+  const runImageStep = (env: { MEDIACTL_PACKAGE?: string; MEDIACTL_SHA256?: string }) => {
     const [, step = ''] = /^RUN (package=(?:.*\\\n)*.*)/m.exec(readExample('Dockerfile')) ?? [];
-    const packed = packWithDependencies();
-    /** Runs the step with this package and a checksum. @returns the exit code, and whether mediactl was installed */
-    const build = (env: { MEDIACTL_PACKAGE?: string; MEDIACTL_SHA256?: string }) => {
-      const folder = temporaryFolder();
-      const installed = join(folder, 'opt');
-      const script = step.replaceAll('/opt/mediactl', installed);
-      const { status, stderr } = spawnSync('sh', ['-c', script], {
-        cwd: folder,
-        env: { ...inherited, ...offlineNpm(join(folder, 'npm')), ...env },
-        encoding: 'utf8',
-      });
-      return { status, stderr, isInstalled: existsSync(join(installed, 'bin/mediactl')) };
-    };
-    const sha256 = sha256Of(packed);
-    expect(build({ MEDIACTL_PACKAGE: packed, MEDIACTL_SHA256: sha256 })).toMatchObject({
-      status: 0,
-      isInstalled: true,
+    const folder = temporaryFolder();
+    const installed = join(folder, 'opt');
+    const { status, stderr } = spawnSync('sh', ['-c', step.replaceAll('/opt/mediactl', installed)], {
+      cwd: folder,
+      env: { ...inherited, ...offlineNpm(join(folder, 'npm')), ...env },
+      encoding: 'utf8',
     });
-    expect(build({ MEDIACTL_PACKAGE: packed, MEDIACTL_SHA256: 'f'.repeat(64) })).toMatchObject({
+    return { status, stderr, isInstalled: existsSync(join(installed, 'bin/mediactl')) };
+  };
+
+  it('the build of the example image installs the package file with the given SHA-256', () => {
+    const packed = packWithDependencies();
+    const env = { MEDIACTL_PACKAGE: packed, MEDIACTL_SHA256: sha256Of(packed) };
+    expect(runImageStep(env)).toMatchObject({ status: 0, isInstalled: true });
+  });
+
+  it('the build of the example image fails for a package file with another SHA-256, or without one', () => {
+    const packed = packWithDependencies();
+    expect(runImageStep({ MEDIACTL_PACKAGE: packed, MEDIACTL_SHA256: 'f'.repeat(64) })).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('did NOT match'),
       isInstalled: false,
     });
-    for (const env of [{ MEDIACTL_PACKAGE: packed }, { MEDIACTL_SHA256: sha256 }])
-      expect(build(env)).toMatchObject({ status: expect.not.toBeOneOf([0]), isInstalled: false });
+    for (const env of [{ MEDIACTL_PACKAGE: packed }, { MEDIACTL_SHA256: sha256Of(packed) }])
+      expect(runImageStep(env)).toMatchObject({ status: expect.not.toBeOneOf([0]), isInstalled: false });
   });
 
   it('the example compose.yml matches the schema of the Compose specification', () => {

@@ -33,12 +33,10 @@ function fastFolder(): string {
 }
 
 export default function setup(project: TestProject) {
-  const sharedFolders = [...new Set([tmpdir(), '/tmp', '/dev/shm'])].filter((path) => existsSync(path));
   // Without links: macOS's temporary folder is behind one.
   const testRoot = mkdtempSync(join(realpathSync(fastFolder()), 'mediactl-test-'));
   chmodSync(testRoot, 0o755); // PostgreSQL runs as another user than root
   project.provide('testRoot', testRoot);
-  const listAdded = watchFiles(project.config.root, sharedFolders, testRoot);
   // Default folders of programs and npm's cache are in the temporary folder too. All programs of the run share one
   // compile cache, since compiling takes half of their startup time.
   for (const [name, folder] of [
@@ -51,15 +49,16 @@ export default function setup(project: TestProject) {
     mkdirSync(join(testRoot, folder), { mode: 0o700 });
   }
   chmodSync(join(testRoot, 'tmp'), 0o1777);
+  const listLeft = watchFiles(project.config.root, join(testRoot, 'tmp'));
   const counted = process.env.MEDIACTL_TEST_EXECUTABLE && countRuns(testRoot, process.env.MEDIACTL_TEST_EXECUTABLE);
   return async () => {
     const report = counted ? counted() : undefined;
     const processes = await waitUntilNone(() => findProcessesWith(testRoot));
     killAll(processes);
+    // Developers add files while tests are repeated.
+    const files = project.config.watch ? [] : listLeft();
     rmSync(testRoot, { recursive: true, force: true });
     if (report) process.stdout.write(`${report}\n`);
-    // Developers add files while tests are repeated.
-    const files = project.config.watch ? [] : listAdded();
     const left = [...processes.map(({ pid, command }) => `process ${pid}: ${command}`), ...files];
     if (left.length > 0) fail(`the tests left behind:\n${left.join('\n')}`);
   };

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /* Finds what tests leave behind: processes that still run, and files outside the temporary folder of the run. */
@@ -98,18 +98,14 @@ function listFiles(folder: string): string[] {
     });
 }
 
-/** Lists the entries of a shared folder that have mediactl in their name, except those of other test runs. */
-const listOwn = (folder: string, except: string) =>
-  readdirSync(folder)
-    .map((name) => `${folder}/${name}`)
-    .filter((path) => /mediactl(?!-test-)/.test(path) && path !== except);
-
 /**
- * Records the files outside the temporary folder of the run: all files of the checkout, and entries with
- * mediactl in their name in folders for all users. @returns a function that lists those that were added since
+ * Records the files of the checkout. @returns a function that lists those that were added since, and what programs of
+ * the run left in its own TMPDIR. Folders that the run shares with other programs are not looked at.
  */
-export function watchFiles(repository: string, sharedFolders: readonly string[], testRoot: string): () => string[] {
-  const list = () => [...listFiles(repository), ...sharedFolders.flatMap((folder) => listOwn(folder, testRoot))];
-  const before = new Set(list());
-  return () => list().filter((path) => !before.has(path) && lstatSync(path, { throwIfNoEntry: false }));
+export function watchFiles(repository: string, ownTmpdir: string): () => string[] {
+  const before = new Set(listFiles(repository));
+  return () => [
+    ...listFiles(repository).filter((path) => !before.has(path)),
+    ...readdirSync(ownTmpdir).flatMap((name) => (name.includes('mediactl') ? [`${ownTmpdir}/${name}`] : [])),
+  ];
 }

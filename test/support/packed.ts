@@ -8,16 +8,23 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 
 type Lock = { packages: Record<string, { dev?: boolean }> };
 
+let packed: string | undefined;
+
 /**
  * Packs mediactl as `npm pack` does, with its dependencies from this checkout inside, so that npm installs it without a
- * registry. @returns the path of the tarball
+ * registry. It is packed once per test worker. @returns the path of the tarball
  */
-export function packWithDependencies(): string {
+export const packWithDependencies = (): string => {
+  packed ??= pack();
+  return packed;
+};
+
+function pack(): string {
   const folder = temporaryFolder();
   execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: repository, stdio: 'ignore' });
   const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
-  const packed = join(folder, `mediactl-${version}.tgz`);
-  execFileSync('tar', ['-xzf', packed, '-C', folder]);
+  const file = join(folder, `mediactl-${version}.tgz`);
+  execFileSync('tar', ['-xzf', file, '-C', folder]);
   const { packages } = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8')) as Lock;
   for (const [path, { dev = false }] of Object.entries(packages))
     if (path.startsWith('node_modules/') && !dev && existsSync(join(repository, path)))
@@ -26,8 +33,8 @@ export function packWithDependencies(): string {
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
   manifest.bundleDependencies = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
   writeFileSync(manifestFile, JSON.stringify(manifest));
-  execFileSync('tar', ['-cf', packed, '-C', folder, 'package']); // npm also accepts an uncompressed tarball
-  return packed;
+  execFileSync('tar', ['-cf', file, '-C', folder, 'package']); // npm also accepts an uncompressed tarball
+  return file;
 }
 
 /** Environment in which npm installs globally into a folder, without a registry and without the user cache. */

@@ -1,3 +1,41 @@
+/** Command that does the job of a word, by the command that lacks the word: '' is mediactl itself. */
+const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '': {
+    du: 'mediactl stats',
+    size: 'mediactl stats',
+    dupes: 'mediactl stats',
+    duplicates: 'mediactl stats',
+    schema: 'mediactl commands NAME --json, which has the JSON Schema of the result',
+  },
+  history: {
+    '--pause': 'Ctrl-C where it runs, then mediactl history RUN --resume',
+    '--cancel': 'Ctrl-C where it runs; without --resume, nothing more is written',
+  },
+  update: {
+    '--manifest': 'mediactl apply FILE, for a table with the column uid',
+    '--set-tags': 'mediactl tag ID --set sea,night',
+    '--no-tags': "mediactl tag ID --set ''",
+  },
+  upload: {
+    '--stdin-size': 'leave it out: stdin is saved to a file first, and then resumable',
+    '--on-session-expired': 'leave it out: an expired session starts again with the same asset or a new one',
+  },
+  uploads: {
+    export: 'mediactl uploads ls --finished --jsonl, to list the finished uploads',
+    import: 'mediactl check DIR /FOLDER --download, to find what the folder has already',
+  },
+};
+
+const filterOptions = /^--(?:search|type|status|tag|folder|created-after|created-before)$/;
+
+/** Returns what to type instead of a word of an older version or of another program, if it is known. */
+export function findAlternative(commandPath: readonly string[], word: string): string | undefined {
+  const verb = commandPath.at(-1) ?? '';
+  if (filterOptions.test(word) && /^(?:update|wait)$/.test(verb))
+    return `mediactl ls -q ${word} … | mediactl ${verb} -`;
+  return alternatives[verb]?.[word];
+}
+
 /** Commands and options that delete or replace data. They are never suggested, since a typing error could run them. */
 const destructive = /^(rm|delete|forget|reset|logout|--prune|--trash|--yes|-y|--force)$/;
 

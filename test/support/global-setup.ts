@@ -36,7 +36,7 @@ export default function setup(project: TestProject) {
   const sharedFolders = [...new Set([tmpdir(), '/tmp', '/dev/shm'])].filter((path) => existsSync(path));
   // Without links: macOS's temporary folder is behind one.
   const testRoot = mkdtempSync(join(realpathSync(fastFolder()), 'mediactl-test-'));
-  chmodSync(testRoot, 0o755); // PostgreSQL runs as another user than root
+  chmodSync(testRoot, 0o755); // some tests drop root privileges
   project.provide('testRoot', testRoot);
   const listAdded = watchFiles(project.config.root, sharedFolders, testRoot);
   // Default folders of programs and npm's cache are in the temporary folder too. All programs of the run share one

@@ -1,7 +1,7 @@
 // A queue of many files: the cost of queueing into a full queue as a ratio to an empty one, the memory of the command,
 // and the store's CPU share of `uploads watch`. Then four machines with a disk each: time to upload all files, as a
 // ratio to workers that can read every disk, also with a worker that can read none.
-// `node bench/fleet-scale.mjs [redis|postgres] [files]`
+// `node bench/fleet-scale.mjs [files]`
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,12 +11,12 @@ import { Blake3Hasher } from '@napi-rs/blake-hash';
 import { mediactl, say, sayMachine, serve, timed } from './harness.mjs';
 import { cpuOf, startStore } from './queue-store.mjs';
 
-const [kind = 'redis', full = 100_000] = process.argv.slice(2);
+const [full = 100_000] = process.argv.slice(2);
 const few = 5_000;
 const watchSeconds = 30;
 
 const folder = mkdtempSync(join(tmpdir(), 'mediactl-bench-'));
-const store = await startStore(kind, folder);
+const store = await startStore(folder);
 const told = join(folder, 'digests.json');
 
 const digests = {};

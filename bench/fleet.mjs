@@ -1,6 +1,6 @@
-// Queue throughput with Debian's redis-server and PostgreSQL over a 100 ms connection: files per second of one,
-// two and three workers, compared with a plain upload of one file at a time; and the queue's cost per file.
-// `node bench/fleet.mjs [rounds] [redis|postgres]`
+// Queue throughput with Debian's redis-server over a 100 ms connection: files per second of one, two and three
+// workers, compared with a plain upload of one file at a time; and the queue's cost per file.
+// `node bench/fleet.mjs [rounds]`
 import { spawn } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Blake3Hasher } from '@napi-rs/blake-hash';
-import { createPostgresBackend, Queue } from 'bullmq';
+import { Queue } from 'bullmq';
 import { inTurn, mediactl, median, say, sayMachine, serve, timed } from './harness.mjs';
 import { cpuOf, startStore } from './queue-store.mjs';
 
-const [rounds = 3, kind = 'redis'] = process.argv.slice(2);
+const [rounds = 3] = process.argv.slice(2);
 const latencyMs = 100;
 const sizeBytes = 60_000;
 const [many, few] = [150, 10];
@@ -35,7 +35,7 @@ function prepare(count) {
   return { directory, count, digests };
 }
 
-const store = await startStore(kind, folder);
+const store = await startStore(folder);
 const all = [prepare(many), prepare(few)];
 const told = join(folder, 'digests.json');
 writeFileSync(told, JSON.stringify(Object.assign({}, ...all.map(({ digests }) => digests))));
@@ -65,10 +65,7 @@ async function byWorkers(workers, { directory, count }) {
   await timed(process.execPath, [mediactl, 'upload', '--flatten', directory, '--queue', '--quiet'], {
     env,
   });
-  const queue =
-    kind === 'redis'
-      ? new Queue(name, { connection: { url: store.address } })
-      : new Queue(name, { connection: store.address }, createPostgresBackend);
+  const queue = new Queue(name, { connection: { url: store.address } });
   const children = Array.from({ length: workers }, () =>
     spawn(process.execPath, [mediactl, 'worker', '--root', directory, '--transfers', '1', '--jsonl'], {
       env: environment({ MEDIACTL_QUEUE: env.MEDIACTL_QUEUE }),
@@ -104,7 +101,7 @@ try {
   });
   const of = (name, field) => median(results.get(name).map((each) => each[field]));
   sayMachine();
-  say(`${many} files of 60 kB, ${latencyMs} ms a round trip, on ${kind}; ${rounds} rounds in turn, medians`);
+  say(`${many} files of 60 kB, ${latencyMs} ms a round trip; ${rounds} rounds in turn, medians`);
   const rate = (name) => many / of(name, 'seconds');
   for (const name of ['plain upload, one at a time', 'one worker', 'two workers', 'three workers'])
     say(

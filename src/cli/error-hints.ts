@@ -145,7 +145,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
 
   // Queue and workers
   queue_refused: 'check the user and password in MEDIACTL_QUEUE or in the profile',
-  queue_unusable: 'check the queue URL, especially its database',
+  queue_unusable: 'use Redis or Valkey without cluster mode and with maxmemory-policy noeviction',
   queue_tls: 'check that the server accepts TLS on that port',
   queue_full: 'add memory or disk to the server, or free some: mediactl uploads forget --finished --queue',
   queue_read_only: 'wait until its failover or start is over, or use the address of the primary',
@@ -177,8 +177,6 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   confirm_new_asset: (uid) => `mediactl get ${uid}, to check it; --yes starts over and keeps that asset`,
   create_parents: (path) => `mediactl folders create -p ${path}`,
   get_playback_token: () => 'mediactl assets player-data UID --show-token, to get a token for this asset',
-  grant_access: (role) =>
-    `as the owner of the schemas (if they do not exist yet, run mediactl doctor as a role that can create them): grant usage, create on schema bullmq to "${role}"; grant usage on schema mediactl to "${role}"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "${role}"; grant usage on all sequences in schema bullmq to "${role}"`,
   list_orphans: () => 'mediactl uploads cleanup lists it',
   list_pending_uploads: () => 'see mediactl uploads ls',
   pipe_download: () => pipeUrl,

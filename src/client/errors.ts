@@ -12,7 +12,6 @@ export type Remedies = {
   confirm_new_asset: [assetUid: string];
   create_parents: [path: string];
   get_playback_token: [];
-  grant_access: [role: string];
   pipe_download: [];
   pipe_remote: [remote: string];
   list_orphans: [];

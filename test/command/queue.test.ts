@@ -14,19 +14,19 @@ import { FileServer } from '../support/file-server.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { pause, waitUntil } from '../support/machines.ts';
 import { openTestQueue } from '../support/queue-client.ts';
-import { redis, type StoreServer, startRedis } from '../support/stores.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 /* Queued uploads as users see them: commands, output, and data in the store. */
 
 const { setup, account } = setUpCli();
 
 describe('upload --queue', { tags: 'redis-server' }, () => {
-  let store: StoreServer;
+  let store: RedisServer;
   let media: string;
   let queue: string;
   const workers: { stop: AbortController; ended: Promise<CliResult> }[] = [];
   beforeAll(async () => {
-    store = await redis.start();
+    store = await startRedis();
   });
   afterAll(() => store.end());
   beforeEach(() => {
@@ -719,8 +719,8 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
 
   it.each([
     [['upload', 'FILE', '--queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
-    [['uploads', 'ls', '--queue', 'postgres://127.0.0.1/x?password=secret'], 'would show the password'],
-    [['worker', '--queue', 'postgres://u:secret@127.0.0.1/x'], 'would show the password'],
+    [['uploads', 'ls', '--queue', 'rediss://u:secret@127.0.0.1'], 'would show the password'],
+    [['worker', '--queue', 'redis://u:secret@127.0.0.1/1'], 'would show the password'],
     [['config', 'set', 'queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
     [['config', 'set', 'queue', 'ftp://127.0.0.1'], 'invalid queue URL'],
     [['upload', 'FILE', '--queue', '--transfers', '3'], 'worker --transfers'],
@@ -729,6 +729,10 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     [['upload', 'FILE', '--queue', '--stop-at', '06:00'], 'does not accept --stop-at'],
     [['worker', '--queue', 'queue.lan'], '--queue: invalid queue URL'],
     [['worker', '--queue', 'http://queue.lan'], '--queue: invalid queue URL'],
+    [
+      ['worker', '--queue', 'postgres://u:secret@127.0.0.1/x'],
+      'redis://HOST or rediss://HOST of a Redis or Valkey server',
+    ],
     [['upload', '-', '--queue', '--name', 'x'], 'stdin cannot be queued'],
     [['upload', 'rclone:archive:a.mov', '--queue'], 'cannot be queued'],
     [['worker', '--root', '/nowhere/at/all'], 'does not exist'],

@@ -11,7 +11,7 @@ import { setUpCli } from '../support/cli-setup.ts';
 import { errorInTable, recordedError } from '../support/errors.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { waitUntil } from '../support/machines.ts';
-import { postgres, redis, type StoreServer, startPgbouncer, startRedis, storeEnvironment } from '../support/stores.ts';
+import { type RedisServer, redisCli, startRedis } from '../support/redis-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Error messages and recovery of queues whose store refuses access, is full, starts late or lost data. */
@@ -34,14 +34,15 @@ const uniqueQueueUrl = (address: string) => `${address}#q${Math.random().toStrin
 /** Starts a worker; it stops when the test ends. */
 const startWorker = (
   queue: string,
-  more: { cli?: Cli; environment?: CliOptions['environment']; args?: string[] } = {},
+  more: Pick<CliOptions, 'environment' | 'clock'> & { cli?: Cli; args?: string[] } = {},
 ) => {
-  const { cli = new Cli(account()), environment, args: moreArgs = [] } = more;
+  const { cli = new Cli(account()), environment, clock, args: moreArgs = [] } = more;
   const stop = new AbortController();
   const worker = { stop, stderr: '', ended: undefined as unknown as Promise<CliResult> };
   const args = ['worker', '--root', media, '--jsonl', '--lease', '2s', ...moreArgs];
   worker.ended = cli.run(args, {
     environment: { MEDIACTL_QUEUE: queue, ...environment },
+    clock,
     signal: stop.signal,
     onStderr: (text) => {
       worker.stderr = text;
@@ -68,14 +69,12 @@ const writeFiles = ({ count = 1, name = 'shot' }) =>
   });
 const listAssetsNamed = (name: string) => setup.cli.json(['assets', 'ls', '--search', name, '--all']);
 
-describe('queue on Redis', { tags: 'redis-server' }, () => {
-  let store: StoreServer;
+describe('queue', { tags: 'redis-server' }, () => {
+  let store: RedisServer;
   beforeAll(async () => {
-    store = await redis.start();
+    store = await startRedis();
   });
   afterAll(() => store.end());
-  const redisCli = ({ address }: StoreServer, ...words: string[]) =>
-    execFileSync('redis-cli', ['-p', new URL(address).port, ...words], { env: storeEnvironment }).toString();
 
   it('a worker whose Redis user lacks permissions exits with 4, and the suggested ACL rule works', async () => {
     redisCli(store, 'ACL', 'SETUSER', 'weak', 'on', '>pass', '~*', '&*', '+@all', '-eval', '-evalsha');
@@ -174,6 +173,35 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     expect(stdout).toContain('storage');
   });
 
+  it('doctor reports a clock that differs from the clock of the store, and a worker warns', async () => {
+    const queue = uniqueQueueUrl(store.address);
+    const clockAhead = (aheadMs: number) => ({ ...systemClock, now: () => Date.now() + aheadMs });
+    const checkClock = async (aheadMs: number) => {
+      const clock = clockAhead(aheadMs);
+      const finished = await setup.cli.run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: queue }, clock });
+      return JSON.parse(finished.stdout).find(({ check }: { check: string }) => check === 'clock');
+    };
+    expect(await checkClock(0)).toMatchObject({
+      status: 'passed',
+      detail: expect.stringMatching(/s from the queue$/),
+    });
+    expect(recordedError((await checkClock(60_000)).error)).toEqual({
+      code: 'clock_skew',
+      exit: 2,
+      hint: 'synchronize both clocks with NTP; until then, files are retried too early or too late',
+    });
+    const warningOf = async (aheadMs: number) => {
+      const worker = startWorker(queue, { clock: clockAhead(aheadMs) });
+      await waitUntil(() => worker.stderr.includes('it reads files below'));
+      worker.stop.abort();
+      await worker.ended;
+      return /clock is .*? s (?:ahead of|behind) the clock of redis/.exec(worker.stderr)?.[0];
+    };
+    expect(await warningOf(0)).toBeUndefined();
+    expect(await warningOf(60_000)).toBe('clock is 60.0 s ahead of the clock of redis');
+    expect(await warningOf(-60_000)).toBe('clock is 60.0 s behind the clock of redis');
+  });
+
   it('a worker that starts before Redis serves a health check and metrics that say so', async () => {
     const lateRedis = await startRedis();
     await lateRedis.kill();
@@ -214,7 +242,7 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
 
   it('a failover to a replica that lacks the last results creates no duplicate assets', async () => {
     const [primary, replica] = await Promise.all([startRedis(), startRedis()]);
-    const portOf = ({ address }: StoreServer) => Number(new URL(address).port);
+    const portOf = ({ address }: RedisServer) => Number(new URL(address).port);
     redisCli(replica, 'REPLICAOF', '127.0.0.1', String(portOf(primary)));
     await waitUntil(() => redisCli(replica, 'INFO', 'replication').includes('master_link_status:up'));
     let redisPort = portOf(primary);
@@ -317,107 +345,6 @@ describe('queue on Redis', { tags: 'redis-server' }, () => {
     });
     expect([code, stderr]).toEqual([10, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
     expect(stderr).toMatch(/self.signed certificate/);
-  });
-});
-
-describe('queue on PostgreSQL', { tags: 'postgresql' }, () => {
-  let store: StoreServer;
-  beforeAll(async () => {
-    store = await postgres.start();
-    const first = new Cli({ ...account(), MEDIACTL_QUEUE: store.address });
-    await first.run(['uploads', 'ls', '--queue']); // creates the tables
-  });
-  afterAll(() => store.end());
-  const sql = async (text: string) => {
-    const { Client } = await import('pg');
-    const client = new Client(store.address);
-    await client.connect();
-    await client.query(text).finally(() => client.end());
-  };
-
-  it('a worker whose PostgreSQL role lacks permissions exits with 4, and the suggested grants work', async () => {
-    await sql('create role "station" login');
-    const queue = uniqueQueueUrl(store.address.replace('tester', 'station'));
-    const { code, stderr } = await startWorker(queue).ended;
-    expect([code, stderr]).toEqual([4, expect.stringContaining('role station lacks permissions')]);
-    await sql('grant usage on schema bullmq, mediactl to station');
-    await sql('grant select on all tables in schema bullmq, mediactl to station');
-    const { error } = await checkQueue(queue);
-    expect(error).toMatchObject({
-      code: 'queue_refused',
-      exit_code: 4,
-      cause: expect.stringContaining('permission denied for table'),
-    });
-    for (const grant of error.hint.replace(/^.*: (?=grant)/, '').split('; ')) await sql(grant);
-    const worker = startWorker(queue);
-    const [uploaded] = await runJson(queue, 'upload', ...writeFiles({ name: 'role' }), '--queue', '--wait');
-    expect(uploaded.outcome).toBe('uploaded');
-    await sql('revoke update on all tables in schema bullmq from station');
-    expect((await worker.ended).code).toBe(4);
-  });
-
-  it('doctor tells a read-only PostgreSQL and one without free connections from one that is down', async () => {
-    await sql('create role "crowded" login connection limit 0');
-    await sql('create role "reader" login in role pg_read_all_data');
-    await sql('alter role "reader" set default_transaction_read_only to on');
-    const errorFor = async (role: string) => {
-      const { error } = await checkQueue(uniqueQueueUrl(store.address.replace('tester', role)));
-      return [error.code, error.message, error.hint].join(': ');
-    };
-    expect(await errorFor('crowded')).toMatch(/^queue_unreachable: .* has no free connection: raise max_connections/);
-    expect(await errorFor('reader')).toMatch(/^queue_read_only: .* does not accept writes: wait until/);
-  });
-
-  it('doctor reports a clock that differs from the clock of PostgreSQL', async () => {
-    const queue = uniqueQueueUrl(store.address);
-    const checkClock = async ({ aheadMs }: { aheadMs: number }) => {
-      const clock = { ...systemClock, now: () => Date.now() + aheadMs };
-      const finished = await setup.cli.run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: queue }, clock });
-      return JSON.parse(finished.stdout).find(({ check }: { check: string }) => check === 'clock');
-    };
-    expect(await checkClock({ aheadMs: 0 })).toMatchObject({
-      status: 'passed',
-      detail: expect.stringMatching(/s from the queue$/),
-    });
-    expect(recordedError((await checkClock({ aheadMs: 60_000 })).error)).toEqual({
-      code: 'clock_skew',
-      exit: 2,
-      hint: 'synchronize both clocks with NTP; with PostgreSQL, a worker on this machine pauses until then',
-    });
-  });
-
-  it('a worker reports that PostgreSQL has no TLS and hides the sslmode warning of pg', async () => {
-    const warned: string[] = [];
-    const onWarning = ({ message }: Error) => void warned.push(message);
-    process.on('warning', onWarning);
-    const { code, stderr } = await startWorker(`${store.address}?sslmode=require`).ended;
-    process.off('warning', onWarning);
-    expect([code, stderr, warned]).toEqual([10, expect.stringContaining('accepts TLS'), []]);
-  });
-
-  it('a worker supports pgbouncer in session mode and names the setting that transaction mode needs', {
-    tags: 'pgbouncer',
-  }, async () => {
-    const uploadThroughPgbouncer = async (address: string, name: string) => {
-      const queue = uniqueQueueUrl(address);
-      const worker = startWorker(queue);
-      await runJson(queue, 'upload', ...writeFiles({ name }), '--queue');
-      const listFinished = () => runJson(queue, 'uploads', 'ls', '--queue', '--finished');
-      await waitUntil(async () => (await listFinished()).length === 1);
-      worker.stop.abort();
-      return (await worker.ended).code;
-    };
-    const sessionPooler = await startPgbouncer(store.address, 'session');
-    expect(await uploadThroughPgbouncer(sessionPooler.address, 'session')).toBe(0);
-    await sessionPooler.end();
-    const transactionPooler = await startPgbouncer(store.address, 'transaction');
-    const { code, stderr } = await startWorker(uniqueQueueUrl(transactionPooler.address)).ended;
-    await transactionPooler.end();
-    expect([code, stderr]).toEqual([2, expect.stringContaining('pool_mode=session')]);
-    const setting = /connect_query='[^']+'/.exec(stderr)?.[0];
-    const configuredPooler = await startPgbouncer(store.address, 'transaction', setting);
-    expect(await uploadThroughPgbouncer(configuredPooler.address, 'prepared')).toBe(0);
-    await configuredPooler.end();
   });
 });
 

@@ -8,9 +8,9 @@ import { FileServer } from './file-server.ts';
 import { hangMs } from './hang.ts';
 import { has } from './has.ts';
 import { waitUntil } from './machines.ts';
+import { startRedis } from './redis-server.ts';
 import { fixturePath, startSandbox, type TestSandbox } from './sandbox.ts';
 import { mediactlFile } from './spawn.ts';
-import { redis } from './stores.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /* Runs the command lines of documentation, as a user who has the library, files and programs that they refer to. */
@@ -43,7 +43,7 @@ const assets = [
 export async function createFixtures(): Promise<Fixtures> {
   const ends: (() => unknown)[] = [];
   const files = await FileServer.start(clipWith('web'), (close) => ends.push(close));
-  const store = has('redis-server') ? await redis.start() : undefined;
+  const store = has('redis-server') ? await startRedis() : undefined;
   const end = () => Promise.all([store?.end(), ...ends.map((each) => each())]);
   const library = temporaryFolder();
   const fixtures = { library, uid: '', token: '', origin: new URL(files.url).origin, store: store?.address, end };

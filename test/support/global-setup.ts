@@ -35,7 +35,7 @@ function fastFolder(): string {
 export default function setup(project: TestProject) {
   // Without links: macOS's temporary folder is behind one.
   const testRoot = mkdtempSync(join(realpathSync(fastFolder()), 'mediactl-test-'));
-  chmodSync(testRoot, 0o755); // PostgreSQL runs as another user than root
+  chmodSync(testRoot, 0o755); // some tests drop root privileges
   project.provide('testRoot', testRoot);
   // Default folders of programs and npm's cache are in the temporary folder too. All programs of the run share one
   // compile cache, since compiling takes half of their startup time.

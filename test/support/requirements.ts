@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hangMs } from './hang.ts';
 
@@ -17,26 +17,12 @@ const succeeds = (command: string, ...args: string[]) =>
 const onPath = (name: string) =>
   (process.env.PATH ?? '').split(':').flatMap((folder) => (existsSync(join(folder, name)) ? join(folder, name) : []));
 
-/** Returns paths that Debian does not add to PATH: the folder of the PostgreSQL programs, and pgbouncer. */
-const postgresqlPaths = (): { bin: string; pgbouncer: string } => {
-  const folder = '/usr/lib/postgresql';
-  if (!onPath('psql')[0] || !existsSync(folder)) return { bin: '', pgbouncer: '' };
-  const versions = readdirSync(folder)
-    .map(Number)
-    .sort((a, b) => b - a);
-  return { bin: `${folder}/${versions[0]}/bin`, pgbouncer: '/usr/sbin/pgbouncer' };
-};
-const { bin, pgbouncer } = postgresqlPaths();
-
-/** Paths of programs, some of which are not on PATH; empty if not installed. */
+/** Paths of programs; empty if not installed. */
 export const programPaths = {
   /** Debian's chromium, preferably the headless shell, which starts twice as fast. */
   chromium: ['chromium-headless-shell', 'chromium'].flatMap(onPath)[0] ?? '',
-  pgbouncer: existsSync(pgbouncer) ? pgbouncer : '',
   python: onPath('python3').find((path) => succeeds(path, '-c', 'import tusclient')) ?? '',
   rclone: onPath('rclone')[0] ?? '',
-  /** The folder of PostgreSQL's programs. */
-  postgresql: existsSync(`${bin}/initdb`) ? bin : '',
 };
 
 const isLinux = process.platform === 'linux';
@@ -55,8 +41,6 @@ const requirements = {
   jq: () => succeeds('jq', '--version'),
   openssl: () => succeeds('openssl', 'version'),
   pdftoppm: () => succeeds('pdftoppm', '-v'),
-  pgbouncer: () => programPaths.pgbouncer !== '',
-  postgresql: () => programPaths.postgresql !== '',
   rclone: () => programPaths.rclone !== '',
   'redis-server': () => succeeds('redis-server', '--version'),
   // util-linux's script(1), which gives a process a pseudoterminal.

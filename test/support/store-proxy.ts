@@ -1,11 +1,7 @@
 import { connect as connectTo, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Action on data that a client sends: forward it, drop the connection, or send this response and close. */
-type ProxyAction = 'pass' | 'cut' | Buffer;
-export type ProxyPlan = (sent: string, connection: number) => ProxyAction | Promise<ProxyAction>;
-
-/** TCP proxy before a store, which can drop connections and delay or replace responses. */
+/** TCP proxy before a store, which can drop connections. */
 export class StoreProxy {
   connections = 0;
   readonly #server: Server;
@@ -18,37 +14,29 @@ export class StoreProxy {
 
   /**
    * @param address of the store, with the queue's name
-   * @param plan called with everything that a client sends and the number of its connection
+   * @param isCut called with the number of each connection; if it returns true, the proxy drops the connection once the
+   *   client sends something
    */
-  static async start(address: string, plan: ProxyPlan): Promise<StoreProxy> {
+  static async start(address: string, isCut: (connection: number) => boolean): Promise<StoreProxy> {
     const store = new URL(address);
     const open = new Set<Socket>();
     const server = createServer((client) => {
-      const nth = ++line.connections;
       const upstream = connectTo(Number(store.port), store.hostname);
       for (const socket of [client, upstream]) {
         open.add(socket);
         socket.on('error', () => {}); // closed by the other end
         socket.on('close', () => [client, upstream].map((each) => each.destroy()));
       }
-      let passed = Promise.resolve();
-      client.on('data', (sent) => {
-        passed = passed.then(async () => {
-          const what = await plan(sent.toString('latin1'), nth);
-          if (what === 'pass') upstream.write(sent);
-          else if (what === 'cut') client.destroy();
-          else client.end(what);
-        });
-      });
-      upstream.pipe(client);
+      if (isCut(++proxy.connections)) client.once('data', () => client.destroy());
+      else client.pipe(upstream).pipe(client);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const line = new StoreProxy(server, store);
+    const proxy = new StoreProxy(server, store);
     onTestFinished(() => {
       for (const socket of open) socket.destroy();
       server.close();
     });
-    return line;
+    return proxy;
   }
 
   /** Value for `--queue`. */
@@ -58,13 +46,4 @@ export class StoreProxy {
     address.port = String(port);
     return address.href;
   }
-}
-
-/** Encodes PostgreSQL's ErrorResponse message: severity, SQLSTATE, message. */
-export function postgresError(code: string, message: string): Buffer {
-  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
-  const head = Buffer.alloc(5);
-  head.write('E');
-  head.writeInt32BE(fields.length + 4, 1);
-  return Buffer.concat([head, fields]);
 }

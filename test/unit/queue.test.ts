@@ -11,11 +11,11 @@ import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import type { QueueClient } from '../../src/client/queue/queue-client.ts';
 import { Roots } from '../../src/client/queue/roots.ts';
 import { parseTask, taskId, type UploadTask } from '../../src/client/queue/task.ts';
-import { runSelfCheck, WorkerHealth } from '../../src/client/queue/worker-health.ts';
+import { WorkerHealth } from '../../src/client/queue/worker-health.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { errorInTable, seenError } from '../support/errors.ts';
-import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Returns the error that `work` throws. */
@@ -45,26 +45,35 @@ const createTask = (more: Partial<UploadTask> = {}): UploadTask => ({
 
 describe('queue URLs', () => {
   it.each([
-    ['redis://queue.lan', 'redis', 'mediactl', 'redis://queue.lan', false],
-    ['rediss://u:secret@queue.lan:6380/2#days', 'redis', 'days', 'rediss://queue.lan:6380/2#days', true],
-    ['postgres://me@db/media', 'postgres', 'mediactl', 'postgres://db/media', false],
-    ['postgresql://db/media?password=secret', 'postgres', 'mediactl', 'postgresql://db/media', true],
-  ])('parses the queue URL %s', (text, store, name, label, hasPassword) => {
-    expect(parseQueueAddress('--queue', text)).toMatchObject({ store, name, label, hasPassword });
+    ['redis://queue.lan', 'mediactl', 'redis://queue.lan', false],
+    ['redis://me@queue.lan', 'mediactl', 'redis://queue.lan', false],
+    ['rediss://u:secret@queue.lan:6380/2#days', 'days', 'rediss://queue.lan:6380/2#days', true],
+  ])('parses the queue URL %s', (text, name, label, hasPassword) => {
+    expect(parseQueueAddress('--queue', text)).toMatchObject({ name, label, hasPassword });
   });
 
   it.each([
     'clip.mp4',
     'http://queue',
     'redisql://q',
-    'postgress://q',
     'redis://q#a:b',
     'redis://q#a b',
     ...['redis://q/abc', 'redis://q?db=3', 'redis://q?sentinelPassword=secret', 'redis:foo'],
-    ...['redis://q#%E0', 'redis://u:s3cr%E0t@q', 'postgres:db'],
+    ...['redis://q#%E0', 'redis://u:s3cr%E0t@q'],
   ])('rejects %s as a queue URL', (text) => {
     expect(() => parseQueueAddress('--queue', text)).toThrow(/^--queue: invalid queue (?:URL|name)/);
   });
+
+  it.each(['postgres://me@db/media', 'postgresql://db/media', 'amqp://queue.lan'])(
+    'rejects the URL %s of another store, and names the stores that a queue can have',
+    (text) => {
+      expect(failureOf(() => parseQueueAddress('--queue', text))).toEqual({
+        code: 'usage',
+        exit: 2,
+        hint: 'use redis://HOST or rediss://HOST of a Redis or Valkey server; append #NAME to name one of several queues',
+      });
+    },
+  );
 });
 
 describe('failure classification', () => {
@@ -289,126 +298,109 @@ describe('leases', () => {
   });
 });
 
-describe.each([redis, postgres])('queue store on $kind', ({ requirement, start }) => {
-  describe('', { tags: requirement }, () => {
-    let server: StoreServer;
-    let client: QueueClient;
-    const tools = {
-      clock: systemClock,
-      signal: new AbortController().signal,
-      onConnectionChange: () => {},
-      checksWriteAccess: true,
-    };
-    beforeAll(async () => {
-      server = await start();
-      client = await openQueueClient(parseQueueAddress('', `${server.address}#fence`), tools);
-    });
-    afterAll(async () => {
-      await client.close();
-      await server.end();
-    });
+/** Dependencies of a queue client in a test. */
+const clientDeps = {
+  clock: systemClock,
+  signal: new AbortController().signal,
+  onConnectionChange: () => {},
+  checksWriteAccess: true,
+};
 
-    it('an attempt cannot write after a later attempt has claimed its upload', async () => {
-      const { store } = client;
-      const firstAttempt = await store.claim('a');
-      expect(await store.writeEntry('a', firstAttempt.fence, 'of the first')).toBe(true);
-      const secondAttempt = await store.claim('a');
-      expect(secondAttempt).toMatchObject({ entry: 'of the first', receipt: undefined });
-      expect(secondAttempt.fence).not.toBe(firstAttempt.fence);
-      expect(await store.writeEntry('a', firstAttempt.fence, 'late')).toBe(false);
-      expect(await store.writeEntry('a', firstAttempt.fence, undefined)).toBe(false);
-      expect(await store.finish('a', firstAttempt.fence, 'late')).toBe(false);
-      expect(await store.finish('a', secondAttempt.fence, 'done')).toBe(true);
-      expect(await store.findReceipts(['b', 'a'])).toEqual([undefined, 'done']);
-      expect((await store.claim('a')).entry).toBeUndefined();
-      for (const attempt of [firstAttempt, secondAttempt])
-        expect(await store.writeEntry('a', attempt.fence, 'after the end')).toBe(false);
-    });
-
-    it('restoring a receipt saves it if it is missing, and ends the attempt in progress', async () => {
-      const { store } = client;
-      const { fence } = await store.claim('r');
-      expect(await store.writeEntry('r', fence, 'entry')).toBe(true);
-      for (const receipt of ['first', 'second']) await store.restoreReceipt('r', receipt);
-      await store.restoreReceipt('new', 'alone');
-      expect(await store.findReceipts(['r', 'new'])).toEqual(['first', 'alone']);
-      expect(await store.writeEntry('r', fence, 'late')).toBe(false);
-      expect((await store.claim('r')).entry).toBeUndefined();
-    });
-
-    it('an upload that is removed and claimed again rejects writes of its previous attempt', async () => {
-      const { store } = client;
-      const removedAttempt = await store.claim('c');
-      await store.remove(['c']);
-      const newAttempt = await store.claim('c');
-      expect(await store.writeEntry('c', removedAttempt.fence, 'of the former')).toBe(false);
-      expect(await store.writeEntry('c', newAttempt.fence, 'of the new')).toBe(true);
-      expect(await store.writeEntry('c', newAttempt.fence, undefined)).toBe(true);
-      expect((await store.claim('c')).entry).toBeUndefined();
-    });
-
-    it('several clients that open a new queue store at the same time all succeed', async () => {
-      const clients = await Promise.all(
-        [1, 2, 3, 4].map(() => openQueueClient(parseQueueAddress('', `${server.address}#many`), tools)),
-      );
-      const claims = await Promise.all(clients.map(({ store }) => store.claim('a')));
-      expect(new Set(claims.map(({ fence }) => fence)).size).toBe(4);
-      for (const opened of clients) await opened.close();
-    });
-
-    it('a write waits while the queue store restarts, and then succeeds', async () => {
-      const { fence } = await client.store.claim('d');
-      await server.kill();
-      const writing = client.store.writeEntry('d', fence, 'late');
-      await systemClock.sleep(300);
-      await server.start();
-      expect(await writing).toBe(true);
-    });
-
-    it('opening a queue store at an unused port fails with queue_unreachable', async () => {
-      const address = parseQueueAddress('', server.address.replace(/:\d+/, ':1'));
-      expect(await openQueueClient(address, tools).catch(seenError)).toEqual(errorInTable('queue_unreachable'));
-    });
-  });
-});
-
-describe('workers', { tags: 'postgresql' }, () => {
-  let server: StoreServer;
+describe('queue store', { tags: 'redis-server' }, () => {
+  let server: RedisServer;
   let client: QueueClient;
   beforeAll(async () => {
-    server = await postgres.start();
-    const signal = new AbortController().signal;
-    const tools = { clock: systemClock, signal, onConnectionChange: () => {}, checksWriteAccess: true };
-    client = await openQueueClient(parseQueueAddress('', server.address), tools);
+    server = await startRedis();
+    client = await openQueueClient(parseQueueAddress('', `${server.address}#fence`), clientDeps);
   });
   afterAll(async () => {
     await client.close();
     await server.end();
   });
-  /** Returns dependencies with a clock that is ahead of the store's. */
-  const depsWithClock = async ({ aheadMs }: { aheadMs: number }) => {
-    const offsetMs = (await client.store.now()) - systemClock.now() + aheadMs;
-    return {
+
+  it('an attempt cannot write after a later attempt has claimed its upload', async () => {
+    const { store } = client;
+    const firstAttempt = await store.claim('a');
+    expect(await store.writeEntry('a', firstAttempt.fence, 'of the first')).toBe(true);
+    const secondAttempt = await store.claim('a');
+    expect(secondAttempt).toMatchObject({ entry: 'of the first', receipt: undefined });
+    expect(secondAttempt.fence).not.toBe(firstAttempt.fence);
+    expect(await store.writeEntry('a', firstAttempt.fence, 'late')).toBe(false);
+    expect(await store.writeEntry('a', firstAttempt.fence, undefined)).toBe(false);
+    expect(await store.finish('a', firstAttempt.fence, 'late')).toBe(false);
+    expect(await store.finish('a', secondAttempt.fence, 'done')).toBe(true);
+    expect(await store.findReceipts(['b', 'a'])).toEqual([undefined, 'done']);
+    expect((await store.claim('a')).entry).toBeUndefined();
+    for (const attempt of [firstAttempt, secondAttempt])
+      expect(await store.writeEntry('a', attempt.fence, 'after the end')).toBe(false);
+  });
+
+  it('restoring a receipt saves it if it is missing, and ends the attempt in progress', async () => {
+    const { store } = client;
+    const { fence } = await store.claim('r');
+    expect(await store.writeEntry('r', fence, 'entry')).toBe(true);
+    for (const receipt of ['first', 'second']) await store.restoreReceipt('r', receipt);
+    await store.restoreReceipt('new', 'alone');
+    expect(await store.findReceipts(['r', 'new'])).toEqual(['first', 'alone']);
+    expect(await store.writeEntry('r', fence, 'late')).toBe(false);
+    expect((await store.claim('r')).entry).toBeUndefined();
+  });
+
+  it('an upload that is removed and claimed again rejects writes of its previous attempt', async () => {
+    const { store } = client;
+    const removedAttempt = await store.claim('c');
+    await store.remove(['c']);
+    const newAttempt = await store.claim('c');
+    expect(await store.writeEntry('c', removedAttempt.fence, 'of the former')).toBe(false);
+    expect(await store.writeEntry('c', newAttempt.fence, 'of the new')).toBe(true);
+    expect(await store.writeEntry('c', newAttempt.fence, undefined)).toBe(true);
+    expect((await store.claim('c')).entry).toBeUndefined();
+  });
+
+  it('several clients that open a new queue store at the same time all succeed', async () => {
+    const clients = await Promise.all(
+      [1, 2, 3, 4].map(() => openQueueClient(parseQueueAddress('', `${server.address}#many`), clientDeps)),
+    );
+    const claims = await Promise.all(clients.map(({ store }) => store.claim('a')));
+    expect(new Set(claims.map(({ fence }) => fence)).size).toBe(4);
+    for (const opened of clients) await opened.close();
+  });
+
+  it('a write waits while the queue store restarts, and then succeeds', async () => {
+    const { fence } = await client.store.claim('d');
+    await server.kill();
+    const writing = client.store.writeEntry('d', fence, 'late');
+    await systemClock.sleep(300);
+    await server.start();
+    expect(await writing).toBe(true);
+  });
+
+  it('opening a queue store at an unused port fails with queue_unreachable', async () => {
+    const address = parseQueueAddress('', server.address.replace(/:\d+/, ':1'));
+    expect(await openQueueClient(address, clientDeps).catch(seenError)).toEqual(errorInTable('queue_unreachable'));
+  });
+});
+
+describe('workers', { tags: 'redis-server' }, () => {
+  let server: RedisServer;
+  let client: QueueClient;
+  beforeAll(async () => {
+    server = await startRedis();
+    client = await openQueueClient(parseQueueAddress('', server.address), clientDeps);
+  });
+  afterAll(async () => {
+    await client.close();
+    await server.end();
+  });
+  it('a worker that pauses after repeated failures aborts its current uploads', async () => {
+    const health = new WorkerHealth(client, {
       roots: await Roots.open([], '/'),
       service: 'https://api.example.com',
-      clock: { ...systemClock, now: () => systemClock.now() + offsetMs },
+      clock: systemClock,
       leaseMs: 30_000,
       warn: () => {},
       describe: ({ message }: MediactlError) => message,
-    };
-  };
-
-  it('a worker fails its self-check when its clock differs from the store by over a quarter of the lease', async () => {
-    await runSelfCheck(client, await depsWithClock({ aheadMs: 5_000 }));
-    expect(await runSelfCheck(client, await depsWithClock({ aheadMs: -10_000 })).catch(seenError)).toEqual({
-      code: 'clock_skew',
-      exit: 2,
-      hint: 'synchronize both clocks with NTP',
     });
-  });
-
-  it('a worker that pauses after repeated failures aborts its current uploads', async () => {
-    const health = new WorkerHealth(client, await depsWithClock({ aheadMs: 0 }));
     const signal = await health.waitUntilHealthy(new AbortController().signal);
     for (let failures = 0; failures < 10; failures++) health.onFailure(parseFailure('the disk is slow'));
     expect(seenError(signal.reason)).toEqual(errorInTable('worker_paused'));
@@ -416,19 +408,13 @@ describe('workers', { tags: 'postgresql' }, () => {
 });
 
 describe('Redis', { tags: 'redis-server' }, () => {
-  const tools = {
-    clock: systemClock,
-    signal: new AbortController().signal,
-    onConnectionChange: () => {},
-    checksWriteAccess: true,
-  };
   const connectToRedis = async (redisOptions: string[], { password = '' } = {}) => {
     const server = await startRedis(redisOptions);
     try {
       const address = server.address.replace('//', `//${password && `:${password}@`}`);
-      const client = await openQueueClient(parseQueueAddress('', address), tools);
+      const client = await openQueueClient(parseQueueAddress('', address), clientDeps);
       await client.close();
-      return client.storeInfo;
+      return client.serverInfo;
     } catch (error) {
       const { message, explanation } = error as MediactlError;
       expect(JSON.stringify([message, explanation.reason])).not.toContain('secret');

@@ -149,7 +149,7 @@ it('a slow write never overwrites a newer queue entry with an older one', async 
   let writes = 0;
   const store = {
     writeEntry: async (_id: string, _fence: string, text: string) => {
-      await systemClock.sleep(++writes % 2 === 0 ? 0 : 50); // as on several connections to PostgreSQL
+      await systemClock.sleep(++writes % 2 === 0 ? 0 : 50); // as when a write is retried
       writtenEntries.push(JSON.parse(text));
       return true;
     },

@@ -1,7 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { Pool } from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createAttemptStore } from '../../src/client/queue/attempt-store.ts';
 import { Lease } from '../../src/client/queue/lease.ts';
@@ -12,12 +11,12 @@ import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { type Clock, systemClock } from '../../src/contract/clock.ts';
 import { errorInTable, seenError } from '../support/errors.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { changeState, queryState } from '../support/state-database.ts';
-import { postgres, redis, type StoreServer, type TestStore } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openEntry, type StoreAdapter, type StoreProcess, testUploadStore } from '../support/upload-store-suite.ts';
 
-/* The stores with which an upload survives a crash: SQLite on one machine, Redis and PostgreSQL for the workers of a queue. */
+/* The stores with which an upload survives a crash: SQLite on one machine, Redis for the workers of a queue. */
 
 const { id } = openEntry;
 
@@ -62,36 +61,26 @@ async function startLocal(): Promise<StoreAdapter> {
 
 const leaseMs = 30_000;
 
-/** Opens a connection of another program to a queue, which removes everything that is stored. */
-function openRaw({ address }: StoreServer, kind: TestStore['kind']) {
-  if (kind === 'redis') {
-    const client = new Redis(address);
-    const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:suite:${part}`);
-    return { clear: () => client.del(keys), close: async () => client.disconnect() };
-  }
-  const pool = new Pool({ connectionString: address });
-  return { clear: () => pool.query('delete from mediactl.uploads'), close: () => pool.end() };
-}
-
-async function startQueue({ start, kind }: TestStore): Promise<StoreAdapter> {
-  const server = await start();
+async function startQueue(): Promise<StoreAdapter> {
+  const server = await startRedis();
   const client = await openQueueClient(parseQueueAddress('', `${server.address}#suite`), {
     clock: systemClock,
     signal: new AbortController().signal,
     onConnectionChange: () => {},
     checksWriteAccess: true,
   });
-  const raw = openRaw(server, kind);
+  const redis = new Redis(server.address);
+  const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:suite:${part}`);
   return {
     isQueue: true,
-    reset: async () => void (await raw.clear()),
+    reset: async () => void (await redis.del(keys)),
     open: async (of, clock = systemClock) => {
       const claim = await client.store.claim(of);
       return { store: createAttemptStore(client, claim, new Lease(clock, leaseMs, of)), receipts: undefined };
     },
     end: async () => {},
     close: async () => {
-      await raw.close();
+      redis.disconnect();
       await client.close();
       await server.end();
     },
@@ -233,13 +222,8 @@ const receipt = {
   state: 'unchecked' as const,
 };
 
-describe.each([
-  ['Redis', redis],
-  ['PostgreSQL', postgres],
-])('uploads in a queue on %s', (_name, store) => {
-  describe('', { tags: store.requirement }, () => {
-    testUploadStore(() => startQueue(store), testQueue);
-  });
+describe('uploads in a queue', { tags: 'redis-server' }, () => {
+  testUploadStore(startQueue, testQueue);
 });
 
 function testQueue(current: () => StoreAdapter): void {

@@ -73,7 +73,7 @@ export const settingTable = {
     kind: queueAddress,
     variable: 'MEDIACTL_QUEUE',
     profile: true,
-    what: 'upload queue that several machines share: redis://HOST or postgres://HOST/DATABASE',
+    what: 'upload queue that several machines share: redis://HOST or rediss://HOST',
   },
   format: {
     kind: oneOf(formats),

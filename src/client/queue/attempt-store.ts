@@ -23,7 +23,7 @@ export function createAttemptStore(
   };
   let lastWrite = Promise.resolve();
   /**
-   * Writes one entry after the other, since writes on several connections could overtake each other.
+   * Writes one entry after the other, since a later write could overtake one that is retried.
    *
    * @throws MediactlError `lease_lost` if another attempt has claimed the job; this attempt then ends
    */

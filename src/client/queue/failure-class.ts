@@ -70,9 +70,9 @@ export async function yieldToOtherWorkers(
 ): Promise<boolean> {
   const missing = workersMissingFile(job);
   if (!missing.includes(worker.name)) return false;
-  // Some managed stores do not list their clients; PostgreSQL truncates long names.
+  // Some managed stores do not list their clients.
   const names = (await workerNames(await client.queueOf(rootOf(job.queueName)))) ?? [];
-  if (names.every((other) => missing.some((each) => each.startsWith(other)))) return false;
+  if (names.every((other) => missing.includes(other))) return false;
   // Less than the interval after which BullMQ would renew the lease.
   const { leaseMs, clock, signal } = worker;
   const standbyMs = Math.min(maxStandbyMs, leaseMs / 5);

@@ -112,7 +112,7 @@ export class JobTracker {
     if (event === 'active') this.#onStarted(jobId);
     else if (event === 'progress') this.#onProgress(jobId, parseField(fields.data));
     else if (event === 'completed') this.#onCompleted(jobId, parseTaskResult(parseField(fields.returnvalue)));
-    else if (event === 'failed') this.#onFailed(jobId, parseFailure(asText(fields.failedReason) ?? ''));
+    else if (event === 'failed') this.#onFailed(jobId, parseFailure(fields.failedReason ?? ''));
     else if (event === 'waiting' || event === 'delayed')
       this.#activeIds.delete(jobId); // to be tried again
     else if (event === 'stalled')
@@ -202,7 +202,7 @@ export class JobTracker {
 /** Events after which a file is shown. */
 const shownEvents: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
 
-const parseField = (value: unknown) => (typeof value === 'string' ? parseJsonOrUndefined(value) : value);
+const parseField = (text = '') => parseJsonOrUndefined(text);
 
 function* inBatches<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);

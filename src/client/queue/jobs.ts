@@ -12,34 +12,13 @@ const pageSize = 200;
 /** Yields the jobs in a state in batches, oldest first. Jobs that change their state meanwhile might be missed. */
 export async function* listJobs(client: QueueClient, state: JobState): AsyncGenerator<QueueJob[]> {
   for (const queue of await client.queues()) {
-    const count = await client.withRetry(() => countJobs(queue, state));
+    const count = await client.withRetry(() => queue.getJobCountByTypes(state));
     for (let offset = 0; offset < count; offset += pageSize)
-      yield await client.withRetry(() => readOldest(client, queue, state, { offset, size: pageSize, count }));
+      yield await client.withRetry(() => queue.getJobs([state], offset, offset + pageSize - 1, true));
   }
 }
 
-const countJobs = (queue: RootQueue, state: JobState) =>
-  queue.getJobCountByTypes(...(state === 'waiting' ? [state, pausedState] : [state]));
-
-/** @property offset number of older jobs in this state @property count number of jobs in this state */
-type JobRange = { offset: number; size: number; count: number };
-
-/** Reads jobs in a state, oldest first. On PostgreSQL, BullMQ 6.7 numbers waiting and active jobs from the newest. */
-async function readOldest(
-  { address }: Pick<QueueClient, 'address'>,
-  queue: RootQueue,
-  state: JobState,
-  { offset, size, count }: JobRange,
-): Promise<QueueJob[]> {
-  const isReversed = address.store === 'postgres' && (state === 'waiting' || state === 'active');
-  const end = count - 1 - offset;
-  if (!isReversed) return queue.getJobs([state], offset, offset + size - 1, true);
-  return end < 0 ? [] : queue.getJobs([state], Math.max(0, end - size + 1), end, true);
-}
-
-/** On PostgreSQL, files that wait in a paused queue have a state of their own, which BullMQ's types lack. */
-const pausedState = 'paused' as 'waiting';
-const unfinishedStates = ['waiting', pausedState, 'active', 'delayed'] as const;
+const unfinishedStates = ['waiting', 'active', 'delayed'] as const;
 
 /** State of a queue: its unfinished and failed files, whether and for how long they wait, and who can take them. */
 export type QueueStatus = {
@@ -57,9 +36,9 @@ export type QueueStatus = {
 };
 
 /** Reads the state of a queue, in five requests for each root. Rejects while the store is down. */
-export async function queueStatus(client: Pick<QueueClient, 'queues' | 'address'>): Promise<QueueStatus> {
+export async function queueStatus(client: Pick<QueueClient, 'queues'>): Promise<QueueStatus> {
   const queues = await client.queues();
-  const each = await Promise.all(queues.map((queue) => rootStatus(client, queue)));
+  const each = await Promise.all(queues.map(rootStatus));
   const counts: Record<string, number> = {};
   for (const status of each)
     for (const [state, count] of Object.entries(status.counts)) counts[state] = (counts[state] ?? 0) + count;
@@ -86,15 +65,14 @@ export async function countUnfinished(client: QueueClient): Promise<number> {
   return (await Promise.all(counted)).reduce((sum, count) => sum + count, 0);
 }
 
-async function rootStatus(client: Pick<QueueClient, 'address'>, queue: RootQueue) {
-  const [{ paused = 0, ...counts }, isPaused, delayed, workers] = await Promise.all([
+async function rootStatus(queue: RootQueue) {
+  const [counts, isPaused, waiting, delayed, workers] = await Promise.all([
     queue.getJobCounts(...unfinishedStates, 'failed'),
     queue.isPaused(),
+    queue.getJobs(['waiting'], 0, 0, true),
     queue.getJobs(['delayed'], 0, pageSize - 1, true),
     workerNames(queue),
   ]);
-  counts.waiting = (counts.waiting ?? 0) + paused;
-  const waiting = await readOldest(client, queue, 'waiting', { offset: 0, size: 1, count: counts.waiting });
   const { failed: _, ...unfinished } = counts;
   const times = [...waiting, ...delayed].flatMap((job) => job?.timestamp ?? []);
   return {
@@ -109,7 +87,7 @@ async function rootStatus(client: Pick<QueueClient, 'address'>, queue: RootQueue
 /** Returns the names of the connected workers of a root; undefined for stores that do not list their clients. */
 export const workerNames = (queue: RootQueue): Promise<string[] | undefined> =>
   queue.getWorkers().then(
-    (workers) => workers.flatMap(({ rawname }) => rawname?.split(':w:')[1] ?? []),
+    (workers) => workers.flatMap(({ rawname }) => /:w:(.*)/.exec(rawname ?? '')?.[1] ?? []),
     () => undefined,
   );
 

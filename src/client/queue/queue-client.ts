@@ -1,10 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { Job, Processor, Queue, QueueBase, WorkerOptions } from 'bullmq';
+import type { Redis } from 'ioredis';
 import type { Clock } from '../../contract/clock.ts';
 import { backoff, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
 import { MediactlError } from '../errors.ts';
 import type { QueueAddress } from './queue-address.ts';
-import type { SharedStore, WithRetry } from './shared-store.ts';
+import { assertNoEviction, runIdOf, type ServerInfo } from './server-info.ts';
+import { SharedStore, type WithRetry } from './shared-store.ts';
 import { classifyOpenError, classifyStoreError, isFull, isOutage, isRejectedWrite } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
@@ -28,50 +30,36 @@ export type QueueClientDeps = {
   onEngineError?(words: string): void;
 };
 
-/** Connection to Redis or PostgreSQL: the part of a queue client in which they differ. */
-export type StoreDriver = {
-  storeInfo: {
-    /** Name and version, such as `redis 7.0.15`. */
-    server: string;
-    /** Warning about possible data loss, if any. */
-    durabilityWarning?: string | undefined;
-  };
-  /** Connection of BullMQ's objects, which BullMQ types for Redis only. */
-  connection: never;
-  /** BullMQ's backend, unless the store is Redis. */
-  backend?: never;
-  /** PostgreSQL role, for error messages. */
-  role?: string | undefined;
-  isConnected(): boolean;
-  createSharedStore(retry: WithRetry): SharedStore;
-  /** Writes, reads and removes sample data. Rejects while the store is down. */
-  checkWriteAccess(): Promise<unknown>;
-  /** Rejects while the store is down. */
-  ping(): Promise<unknown>;
-  /** Returns an id of the server process, which is another one after a failover or restart. */
-  serverId(): Promise<string | undefined>;
-  /** Checks that the server keeps all data. @throws MediactlError `queue_unusable` (exit 2) if it may evict keys */
-  assertSettings?(): Promise<void>;
-  /** Changes the number of connections that workers keep for themselves. */
-  reserveConnections?(change: number): void;
-  end(): Promise<void>;
-};
-
 const maxReportedErrors = 10;
 const closeTimeoutMs = 3_000;
 const outageBackoff = { minMs: 200, maxMs: 2_000 };
 
+/**
+ * Lua script that runs the commands of BullMQ's scripts, on one of BullMQ's keys and on one of ours. LPUSH comes
+ * first because a full server checks only the first write of a script, and would accept a DEL.
+ */
+const writeAccessScript = `
+  for _, key in ipairs(KEYS) do
+    redis.call('LPUSH', key, 1) redis.call('RPOPLPUSH', key, key)
+    redis.call('DEL', key) redis.call('ZADD', key, 1, 1) redis.call('ZRANGE', key, 0, -1)
+    redis.call('DEL', key) redis.call('XADD', key, '*', 'a', 1)
+    redis.call('DEL', key) redis.call('HSET', key, 'a', 1) redis.call('HGET', key, 'a')
+    redis.call('DEL', key) redis.call('SET', key, 1, 'PX', 1000) redis.call('DEL', key)
+  end`;
+
 /** Connection to an upload queue that several machines share, and to the upload state stored with the queue. */
 export class QueueClient {
   readonly address: QueueAddress;
-  readonly storeInfo: StoreDriver['storeInfo'];
+  readonly serverInfo: ServerInfo;
   readonly store: SharedStore;
   /** Called after each reconnect. `isOther` is true after a failover; the new server might lack recent writes. */
   onReconnect: (isOther: Promise<boolean>) => void = () => {};
   /** Aborts with a MediactlError when the store permanently rejects BullMQ, such as for missing permissions. */
   readonly fatal = new AbortController();
+  /** False once the client is closed, after which no connection of BullMQ reconnects. */
+  isOpen = true;
   readonly #deps: QueueClientDeps;
-  readonly #driver: StoreDriver;
+  readonly #redis: Redis;
   readonly #closing = new AbortController();
   readonly #signal: AbortSignal;
   readonly #objects = new Set<QueueBase>();
@@ -79,25 +67,25 @@ export class QueueClient {
   readonly #queues = new Map<string, Promise<RootQueue>>();
   /** Messages already reported, with job ids replaced so that each kind of error is reported once. */
   readonly #reported = new Set<string>();
-  #serverId: string | undefined;
+  #runId: string | undefined;
   #outageCause: unknown;
   /** Pending during an outage. */
   #recovery: Promise<void> | undefined;
 
-  constructor(address: QueueAddress, deps: QueueClientDeps, driver: StoreDriver) {
+  constructor(address: QueueAddress, deps: QueueClientDeps, redis: Redis, serverInfo: ServerInfo) {
     this.address = address;
-    this.storeInfo = driver.storeInfo;
+    this.serverInfo = serverInfo;
     this.#deps = deps;
-    this.#driver = driver;
+    this.#redis = redis;
     this.#signal = AbortSignal.any([deps.signal, this.#closing.signal]);
     setMaxListeners(0, this.#signal); // one listener per request
-    this.store = driver.createSharedStore(this.withRetry);
+    this.store = new SharedStore(redis, address.name, this.withRetry);
   }
 
   /** Opens the queue. @throws the store's error if it denies write access, unless it is an outage, which is retried */
   async open(): Promise<void> {
     if (this.#deps.checksWriteAccess)
-      await this.#driver.checkWriteAccess().catch((error) => {
+      await this.#tryWriting().catch((error) => {
         if (!isOutage(error)) throw error;
       });
     this.onConnected();
@@ -108,9 +96,9 @@ export class QueueClient {
   queueOf(root = ''): Promise<RootQueue> {
     const known = this.#queues.get(root);
     if (known) return known;
-    const { connection, backend } = this.#driver;
+    const connection = this.#redis;
     const opened = import('./engine.lazy.ts').then(({ Queue }) =>
-      this.#start(() => new Queue<UploadTask, TaskResult>(this.#nameOf(root), { connection }, backend)),
+      this.#start(() => new Queue<UploadTask, TaskResult>(this.#nameOf(root), { connection })),
     );
     this.#queues.set(root, opened);
     opened.catch(() => this.#queues.delete(root));
@@ -130,16 +118,9 @@ export class QueueClient {
     options: Omit<WorkerOptions, 'connection' | 'autorun'>,
   ) {
     const { PullWorker } = await import('./engine.lazy.ts');
-    const { connection, backend } = this.#driver;
-    const all = { ...options, connection, autorun: false };
-    const worker = await this.#start(
-      () => new PullWorker<UploadTask, TaskResult>(this.#nameOf(root), perform, all, backend),
-    );
-    this.#driver.reserveConnections?.(1);
-    worker.once('closed', () => {
-      this.#objects.delete(worker);
-      this.#driver.reserveConnections?.(-1);
-    });
+    const all = { ...options, connection: this.#redis, autorun: false };
+    const worker = await this.#start(() => new PullWorker<UploadTask, TaskResult>(this.#nameOf(root), perform, all));
+    worker.once('closed', () => this.#objects.delete(worker));
     return worker;
   }
 
@@ -167,29 +148,34 @@ export class QueueClient {
 
   /** True while the store is known to be down. */
   get isDisconnected(): boolean {
-    return this.#recovery !== undefined || !this.#driver.isConnected();
+    return this.#recovery !== undefined || this.#redis.status !== 'ready';
   }
 
   /** Why the store is down, as far as it is known. */
   get outage(): MediactlError | undefined {
     const cause = this.#outageCause ?? new Error('it does not respond');
-    return this.isDisconnected ? this.#classify(cause) : undefined;
+    return this.isDisconnected ? classifyOpenError(this.address, cause) : undefined;
   }
-
-  #classify = (error: unknown) => classifyOpenError(this.address, error, this.#driver.role);
 
   readonly withRetry: WithRetry = (request) => this.#withGrace(this.retryOutages(request));
 
   /** @throws MediactlError `queue_full` or `queue_read_only` (exit 10) if the store rejects writes; as `openQueueClient` */
   async checkWriteAccess(): Promise<void> {
-    await this.#driver.checkWriteAccess().catch((error) => {
-      throw this.#classify(error);
+    await this.#tryWriting().catch((error) => {
+      throw classifyOpenError(this.address, error);
     });
   }
 
-  /** @throws as `StoreDriver.assertSettings` */
+  /** Writes, reads and removes sample data. Rejects while the store is down. */
+  async #tryWriting(): Promise<void> {
+    const { name } = this.address;
+    const keys = [`bull:${name}:trial`, `mediactl:${name}:trial`];
+    await this.#redis.eval(writeAccessScript, keys.length, ...keys);
+  }
+
+  /** @throws as `assertNoEviction` */
   async assertSettings(): Promise<void> {
-    await this.withRetry(async () => this.#driver.assertSettings?.());
+    assertNoEviction(await this.withRetry(() => this.#redis.info('memory')), this.address);
   }
 
   /** Closes all connections within a timeout, so that a store that is down does not keep the process alive. */
@@ -199,16 +185,23 @@ export class QueueClient {
     const closed = Promise.all([...this.#objects].map((each) => each.close().catch(() => {})));
     await withTimeout(closeTimeoutMs, () => closed, { clock }).catch(() => {});
     for (const each of this.#objects) each.disconnect().catch(() => {}); // the connection is dead already
-    await withTimeout(closeTimeoutMs, () => this.#driver.end(), { clock }).catch(() => {});
+    this.disconnect();
+  }
+
+  /** Ends the connection at once. */
+  disconnect(): void {
+    this.isOpen = false;
+    this.#redis.disconnect();
   }
 
   /** Reports that the store is up, and whether it is another server than before. */
   onConnected(): void {
     if (this.#recovery) return; // it reports that itself
     this.#deps.onConnectionChange();
-    const isOther = this.#driver.serverId().then((current) => {
-      const previous = this.#serverId;
-      this.#serverId = current;
+    const isOther = this.#redis.info('server').then((info) => {
+      const previous = this.#runId;
+      const current = runIdOf(info);
+      this.#runId = current;
       return previous !== undefined && current !== previous;
     });
     isOther.catch(() => {}); // the store is down again
@@ -246,8 +239,8 @@ export class QueueClient {
   /** Waits until the store is up and, if this client writes, accepts writes. One probe with backoff serves all callers, like a circuit breaker. */
   recover(): Promise<void> {
     const { clock, checksWriteAccess } = this.#deps;
-    const probe = checksWriteAccess ? 'checkWriteAccess' : 'ping';
-    this.#recovery ??= retryUntil(this.#signal, () => this.#driver[probe](), {
+    const probe = async () => void (await (checksWriteAccess ? this.#tryWriting() : this.#redis.ping()));
+    this.#recovery ??= retryUntil(this.#signal, probe, {
       clock,
       delayAfter: (error, attempt) => {
         if (!this.#isRetryable(error)) return undefined;
@@ -269,7 +262,7 @@ export class QueueClient {
     try {
       return await withGrace(request, { clock: this.#deps.clock, signal: this.#signal });
     } catch (error) {
-      throw classifyStoreError(this.address, error, this.#driver.role) ?? error;
+      throw classifyStoreError(this.address, error) ?? error;
     }
   }
 
@@ -302,7 +295,7 @@ export class QueueClient {
     const { signal, onEngineError, checksWriteAccess } = this.#deps;
     if (error instanceof MediactlError || signal.aborted) return;
     if (/^(?:could not renew|Missing) lock for job/.test((error as Error).message)) return; // the lease reports it
-    const failure = classifyStoreError(this.address, error, this.#driver.role);
+    const failure = classifyStoreError(this.address, error);
     const { message } = error as Error;
     const kind = message.replace(/\S*\d\S*/g, '#'); // job ids
     // A command that only reads needs no store that accepts writes. A lost connection is watched elsewhere.

@@ -14,8 +14,6 @@ type WatchRunDeps = Pick<JobTrackerDeps, 'clock' | 'signal' | 'onEvent'> & {
 };
 
 const countIntervalMs = 1_000;
-/** Minimum interval in terms of the time that counting takes, since PostgreSQL counts one by one. */
-const countIntervalFactor = 30;
 
 /** Watches a queue until it has no unfinished files. Reads only the files that workers start, and a count of the rest. */
 export class WatchRun implements BatchRun {
@@ -67,11 +65,9 @@ export class WatchRun implements BatchRun {
   /** Counts the unfinished files, and reports the total if it has changed. */
   async #count(): Promise<void> {
     const { clock, onPlanned } = this.#deps;
-    const startedAt = clock.now();
-    if (startedAt < this.#nextCountAt) return;
+    if (clock.now() < this.#nextCountAt) return;
     this.#unfinished = await countUnfinished(this.#client);
-    const endedAt = clock.now();
-    this.#nextCountAt = endedAt + Math.max(countIntervalMs, countIntervalFactor * (endedAt - startedAt));
+    this.#nextCountAt = clock.now() + countIntervalMs;
     const { new: planned } = this.#plan;
     const total = this.#finished + this.#unfinished;
     if (total === planned.files) return;

@@ -64,7 +64,7 @@ export class WorkerHealth {
     const { warn, clock } = this.#deps;
     let warned: string | undefined;
     const isHealthy = async () => {
-      const problem = this.#pauseReason ?? (await this.#check(warned === undefined ? warn : undefined));
+      const problem = this.#pauseReason ?? (await this.#check());
       this.#pauseReason = undefined;
       this.pausedBy = problem;
       if (!problem) return true;
@@ -80,8 +80,8 @@ export class WorkerHealth {
   }
 
   /** Runs the self-check. @returns its error, or undefined if it succeeds */
-  #check(warn: (text: string) => void = () => {}): Promise<MediactlError | undefined> {
-    return runSelfCheck(this.#client, { ...this.#deps, warn }).then(() => undefined, asMediactlError);
+  #check(): Promise<MediactlError | undefined> {
+    return runSelfCheck(this.#client, this.#deps).then(() => undefined, asMediactlError);
   }
 
   /** Runs the self-check at intervals until the signal aborts, and pauses the worker if the check fails. */
@@ -124,17 +124,16 @@ export class WorkerHealth {
 }
 
 /**
- * @throws MediactlError `clock_skew`, `unsupported_job` or `queue_service_mismatch` (exit 2); as
- *   `Roots.assertFilesExist` and `QueueClient.assertSettings`; errors of the store
+ * @throws MediactlError `unsupported_job` or `queue_service_mismatch` (exit 2); as `Roots.assertFilesExist` and
+ *   `QueueClient.assertSettings`; errors of the store
  */
-export async function runSelfCheck(client: QueueClient, deps: WorkerHealthDeps): Promise<void> {
-  await assertClock(client, deps);
+async function runSelfCheck(client: QueueClient, { roots, service }: WorkerHealthDeps): Promise<void> {
   await client.store.claim(probeId);
   await client.store.remove([probeId]);
   await client.assertSettings();
-  const tasks = await sampleTasks(client, deps.roots);
-  assertService(tasks, deps.service);
-  await deps.roots.assertFilesExist(tasks);
+  const tasks = await sampleTasks(client, roots);
+  assertService(tasks, service);
+  await roots.assertFilesExist(tasks);
 }
 
 /** @throws MediactlError `queue_service_mismatch` (exit 2) if all sampled files are for another service */
@@ -142,27 +141,6 @@ function assertService(tasks: readonly UploadTask[], own: string): void {
   const [first] = tasks;
   if (!first || tasks.some(({ service }) => service === own)) return;
   throw serviceMismatch('the queued files are', first.service, own);
-}
-
-/** Checks that this machine's clock is within a quarter of the lease time of the store's. On Redis, only warns. */
-async function assertClock({ store, address }: QueueClient, deps: WorkerHealthDeps): Promise<void> {
-  const { clock, leaseMs, warn } = deps;
-  const before = clock.now();
-  const storeNow = await store.now();
-  const after = clock.now();
-  const aheadMs = (before + after) / 2 - storeNow;
-  if (Math.abs(aheadMs) <= leaseMs / 4 + (after - before) / 2) return;
-  const seconds = (Math.abs(aheadMs) / 1_000).toFixed(1);
-  const direction = aheadMs > 0 ? 'ahead of' : 'behind';
-  const problem = `this machine’s clock is ${seconds} s ${direction} the clock of ${address.label}`;
-  const hint = 'synchronize both clocks with NTP';
-  // BullMQ expires leases by the server's clock on Redis, but by the workers' clocks on PostgreSQL.
-  if (address.store === 'redis') return warn(`${problem}; ${hint}`);
-  throw new MediactlError(problem, {
-    code: 'clock_skew',
-    reason: `this worker would take files from other workers; at most ${leaseMs / 4_000} s, a quarter of the lease, is safe`,
-    hint,
-  });
 }
 
 /**

@@ -6,11 +6,10 @@ import { asObject, asText } from '../../../contract/json-values.ts';
 import { paths } from '../../../contract/paths.ts';
 import { relativeTime } from '../../../contract/sanitize.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
+import { maxStoreSkewMs } from '../queue/queue.ts';
 import { type Check, failure, installationChecks } from './installation-checks.ts';
 
 const maxSkewMs = 5 * 60_000;
-/** A quarter of the default `--lease`, beyond which a worker warns, and on PostgreSQL pauses. */
-const maxStoreSkewMs = 7_500;
 /** Number of jobs whose errors are read to say why a queue stands still. */
 const sampleSize = 50;
 
@@ -94,9 +93,9 @@ export const checks: Record<string, Check> = {
     const { queue } = context.settings;
     if (!queue) return 'none configured; uploads run on this machine only';
     const fleet = await context.openQueue(queue, 'read');
-    const { storeInfo } = fleet;
+    const { serverInfo } = fleet;
     await fleet.checkWriteAccess();
-    facts.storeSkewMs = context.clock.now() - (await fleet.store.now());
+    facts.storeSkewMs = await fleet.store.skewOf(context.clock);
     const { isPaused, unfinished, failed, workers, unserved } = await fleet.withRetry(() => queueStatus(fleet));
     if (isPaused)
       throw failure(
@@ -108,7 +107,7 @@ export const checks: Record<string, Check> = {
     const connected = workers === undefined ? '' : `, ${pluralize(workers.length, 'worker')} connected`;
     const errors = await commonErrors(fleet);
     const warnings = [
-      storeInfo.durabilityWarning,
+      serverInfo.durabilityWarning,
       unfinished > 0 &&
         workers?.length === 0 &&
         'no worker takes files: none is running, or each is paused (see its log)',
@@ -117,7 +116,7 @@ export const checks: Record<string, Check> = {
       ),
     ].filter(Boolean);
     const warning = warnings.length > 0 ? `; warning: ${warnings.join('; ')}` : '';
-    return `${queue.label} (${storeInfo.server}): ${pluralize(unfinished, 'upload')} remaining, ${failed} failed${connected}${errors}${warning}`;
+    return `${queue.label} (${serverInfo.server}): ${pluralize(unfinished, 'upload')} remaining, ${failed} failed${connected}${errors}${warning}`;
   },
 
   clock: async (_context, { serviceSkewMs, storeSkewMs }) => {
@@ -136,7 +135,7 @@ export const checks: Record<string, Check> = {
       throw failure(
         `the clocks of this machine and the queue’s store differ by ${(Math.abs(storeSkewMs) / 1_000).toFixed(1)} s`,
         'clock_skew',
-        'synchronize both clocks with NTP; with PostgreSQL, a worker on this machine pauses until then',
+        'synchronize both clocks with NTP; until then, files are retried too early or too late',
       );
     return compared.map(({ name, skewMs }) => `${(Math.abs(skewMs) / 1_000).toFixed(0)} s from the ${name}`).join(', ');
   },

@@ -4,6 +4,8 @@ import type { Context } from '../../context.ts';
 
 export const queueFlag = '--queue [address]';
 export const pausedWarning = 'the queue is paused; to resume it: mediactl uploads retry --all';
+/** Difference between the clocks of a machine and a queue's store beyond which files are retried too early or too late. */
+export const maxStoreSkewMs = 5_000;
 /** Help text for --queue in commands that act on uploads of this machine by default. */
 export const queueFlagHelp = 'use a queue instead of this machine';
 

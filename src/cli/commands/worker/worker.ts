@@ -21,7 +21,7 @@ import { parseCount, parseDuration } from '../../settings/units.ts';
 import { RunSummary } from '../../uploading/run-summary.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
 import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
-import { pausedWarning, queueFlag, resolveQueue } from '../queue/queue.ts';
+import { maxStoreSkewMs, pausedWarning, queueFlag, resolveQueue } from '../queue/queue.ts';
 import { type LogFormat, logFormats, WorkerLog } from './worker-log.ts';
 import {
   createMetrics,
@@ -44,7 +44,7 @@ export const worker: CommandDefinition = (command, run) => {
     .description(
       'Uploads files that were queued with upload --queue, until you stop it. Start any number of workers, on any machines. If one stops or crashes, another resumes its uploads.',
     )
-    .option(queueFlag, 'queue: redis:// or postgres:// (MEDIACTL_QUEUE)')
+    .option(queueFlag, 'queue: redis:// or rediss:// (MEDIACTL_QUEUE)')
     .option('--root <[name=]path>', 'directory or URL to allow files from (.); repeatable', collect, [] as string[])
     .option('--transfers <number>', 'number of files to upload at once', '2')
     .option('--lease <duration>', 'time without a heartbeat until others take over', '30s')
@@ -127,7 +127,7 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   const view = await createView(context, api, log);
   const run = await createWorkerRun(context, { client, roots, request, view, metrics });
   Object.assign(sources, { client, run });
-  const { server: store, durabilityWarning } = client.storeInfo;
+  const { server: store, durabilityWarning } = client.serverInfo;
   await warnAtStart(context, client, options.name);
   if (durabilityWarning) terminal.warn(`${address.label}: ${durabilityWarning}`);
   terminal.info(
@@ -145,11 +145,17 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   return { result: displayRun(context, run, { onOutcome, close, printsRecords }), failure: () => run.failure };
 }
 
-/** Warns if the queue is paused, or if another connected worker has the same name. */
-async function warnAtStart({ terminal }: Context, client: QueueClient, name: string): Promise<void> {
+/** Warns if the queue is paused, another connected worker has the same name, or the clock differs from the store's. */
+async function warnAtStart({ terminal, clock }: Context, client: QueueClient, name: string): Promise<void> {
   const { isPaused, workers } = await client.withRetry(() => queueStatus(client));
   if (isPaused) terminal.warn(pausedWarning);
   if (workers?.includes(name)) terminal.warn(`another worker is named ${name}; give each its own --name`);
+  const skewMs = await client.store.skewOf(clock);
+  if (Math.abs(skewMs) <= maxStoreSkewMs) return;
+  const difference = `${(Math.abs(skewMs) / 1_000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'}`;
+  terminal.warn(
+    `this machine’s clock is ${difference} the clock of ${client.address.label}; synchronize both clocks with NTP`,
+  );
 }
 
 /** Shows the events of files: in the log, on a terminal as a live display, elsewhere as warnings. */

@@ -7,8 +7,8 @@ import type { StateDatabase } from './state-database.ts';
 import { assetOf, type UploadEntry } from './upload-entry.ts';
 
 /**
- * Stores what an upload needs to survive a crash. There are three stores: SQLite for this machine, and Redis and
- * PostgreSQL for queue workers. Each has one entry per upload, found by its id.
+ * Stores what an upload needs to survive a crash. There are two stores: SQLite for this machine, and Redis for queue
+ * workers. Each has one entry per upload, found by its id.
  *
  * Methods throw MediactlErrors: `state_…` (exit 14) if the local database fails, `lease_lost` or `queue_…` if that of
  * a queue does.

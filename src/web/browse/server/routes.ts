@@ -94,7 +94,7 @@ async function createAssetRoutes({ library, scripts }: RouteDeps, media: MediaPr
         // The theme follows the browser, as in the rest of the gallery.
         config: { auto_play: asObject(player.player_config).auto_play },
         // Audio shows its clickable waveform instead.
-        poster: info.type === 'audio' ? undefined : asset.thumbnail_url,
+        poster: asset.thumbnail_url,
         contentType: asText(asset.content_type),
         baseUrl: library.baseUrl,
         script: scripts.player,

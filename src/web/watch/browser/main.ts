@@ -47,10 +47,10 @@ function showDocument({ url, contentType, title }: NonNullable<PlayerSetup['docu
   document.getElementById('document')?.append(frame);
 }
 
-/** Removes broken posters and thumbnails. If the asset's own image is broken, shows an error instead. */
+/** Removes broken thumbnails. If the asset's own image is broken, shows an error instead. */
 function handleBrokenImages(): void {
   for (const image of document.querySelectorAll<HTMLImageElement>('img')) {
-    const isAsset = image.classList.contains('picture') && image.alt !== '';
+    const isAsset = image.classList.contains('picture');
     const onBroken = () => {
       if (!isAsset) image.remove();
       else showProblem('The image cannot be loaded. The link may have expired: ask for a new one.');

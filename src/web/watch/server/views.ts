@@ -11,7 +11,7 @@ export type WatchedAsset = {
   title: string;
   /** Response of POST /playback/info/ (§2). */
   info: PlaybackInfo;
-  /** Thumbnail to show as the poster: a URL, or an object with a `url`. */
+  /** Thumbnail to show as the poster of a video: a URL, or an object with a `url`. */
   poster?: unknown;
   /** Media type of the asset, if known. It decides whether a document can be embedded. */
   contentType?: string | null | undefined;
@@ -90,24 +90,21 @@ ${renderChapters(common.chapters)}
   };
 }
 
-function audio({ info, title, poster: posterUrl, baseUrl }: WatchedAsset): PlayerView | undefined {
+function audio({ info, title, baseUrl }: WatchedAsset): PlayerView | undefined {
   const file = parseMediaUrl(info.source, baseUrl);
   if (!file) return undefined;
-  const poster = parseMediaUrl(posterUrl, baseUrl);
   const waveform = parseMediaUrl(info.waveform_url, baseUrl);
   const common = parseCommon(info, baseUrl);
   return {
     source: file,
     body: html`<div class="stage">
 <div>
-${poster && html`<img class="picture" src="${poster.url}" alt="">`}
 ${renderTimeline(waveform)}
 <audio controls preload="metadata" aria-label="${title}"></audio>
 ${common.subtitles.length > 0 ? html`<p id="captions"></p>` : undefined}
 </div>
 ${renderChapters(common.chapters)}
 </div>`,
-    images: [poster],
     setup: { ...common, file, waveform },
   };
 }

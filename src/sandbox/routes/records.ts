@@ -47,13 +47,13 @@ export function signedUrl(service: Service, { uid }: AssetRow, file: string): Si
   };
 }
 
-/** Returns the `thumbnail_url` (§2, absolute URL); for audio that of a placeholder. Null if there is no picture yet. */
+/** Returns the `thumbnail_url` (§2, absolute URL); for audio that of a placeholder. Null if there is no picture. */
 export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
   const { thumbnail, variants, pages } = parseDerivedFiles(asset.extras);
   const derivedFile = thumbnail ?? pages[0] ?? variants.at(-1)?.file;
   if (derivedFile !== undefined) return signedUrl(service, asset, `extras/${derivedFile}`).url;
   if (isOwnThumbnail(asset)) return signedUrl(service, asset, 'source').url;
-  return asset.type === 'audio' ? placeholderUrl(service, asset) : null;
+  return asset.type === 'audio' && asset.is_made_up === 0 ? placeholderUrl(service, asset) : null;
 }
 
 const placeholderUrl = (service: Service, asset: AssetRow) => signedUrl(service, asset, 'placeholder.png').url;

@@ -41,7 +41,7 @@ function isPlayableEverywhere(master: string): boolean {
   return codecs.split(',').every((codec) => playableCodec.test(codec));
 }
 
-/** Replaces the size in the master playlist (RFC 8216 §4.3.4.2), which lacks rotation and non-square pixels. */
+/** Replaces the size in the master playlist (RFC 8216 §4.3.4.2), which is wrong for interlaced video. */
 const withSize = (master: string, { width, height }: Dimensions) =>
   master.replace(/(?<=[:,]RESOLUTION=)\d+x\d+/, `${width}x${height}`);
 

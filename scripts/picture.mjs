@@ -1,6 +1,6 @@
 // Takes the screenshots docs/images/watch-page.png, browse.png and sound.png in Debian's chromium, of media
 // created with ffmpeg. `npm run build && node scripts/picture.mjs`. Removes sandbox and media afterwards.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ function makeClip() {
   execFileSync(
     'ffmpeg',
     [
-      ...['-v', 'error', ...rawVideo, '--flatten', String(framesPerSecond), '-i', '-'],
+      ...['-v', 'error', ...rawVideo, '-r', String(framesPerSecond), '-i', '-'],
       ...['-f', 'lavfi', '-i', `sine=frequency=220:duration=${seconds}`, '-i', chapterFile],
       ...['-map', '0', '-map', '1', '-map_chapters', '2', '-vf', `loop=${loops}:${frames}`],
       ...['-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p', '-g', '24'],
@@ -95,6 +95,15 @@ const mediactl = (...args) =>
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+
+/** Starts `mediactl browse`. */
+function browse() {
+  const child = spawn(process.execPath, ['bin/mediactl.js', 'browse', '--no-open'], { env });
+  const address = new Promise((resolve) => {
+    child.stdout.once('data', (printed) => resolve(/http\S+/.exec(printed)[0]));
+  });
+  return { address, stop: () => child.kill() };
+}
 
 /** Variants of the clip, by hue rotation in degrees. */
 const stills = [
@@ -163,8 +172,7 @@ async function drawGallery(page, address) {
 }
 
 try {
-  const started = JSON.parse(mediactl('sandbox', 'start', '--port', '0', '--json'));
-  const { url } = started;
+  const { url } = JSON.parse(mediactl('sandbox', 'start', '--port', '0', '--json'));
   for (const path of ['/Regatta 2026', '/Regatta 2026/Day 1', '/Sounds', '/Press']) mediactl('folders', 'create', path);
   const clip = makeClip();
   mediactl('upload', ...makeStills(clip), '--wait', '--folder', '/Regatta 2026', '--json');
@@ -172,6 +180,7 @@ try {
   const [{ asset_uid }] = JSON.parse(mediactl('upload', clip, '--name', title, '--wait', '--json'));
   mediactl('assets', 'update', asset_uid, '--set-tags', 'harbour,dusk');
   const { playback_token } = JSON.parse(mediactl('assets', 'player-data', asset_uid, '--show-token', '--json'));
+  const gallery = browse();
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox'],
@@ -179,8 +188,9 @@ try {
   try {
     const page = await browser.newPage();
     await draw(page, `${url}/watch/${asset_uid}?token=${playback_token}`);
-    await drawGallery(page, started.page);
+    await drawGallery(page, await gallery.address);
   } finally {
+    gallery.stop();
     await browser.close();
   }
   for (const name of ['watch-page', 'browse', 'sound'])

@@ -69,13 +69,25 @@ describe.concurrent('broken ffmpeg', () => {
     const { upload, fetchPlaybackInfo, log } = await startWith({ ffmpeg: broken });
     const clip = await upload(fixturePath('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
-    for (const extra of ['list of streams', 'thumbnail', 'preview sprites', 'lower rendition'])
+    for (const extra of ['list of streams', 'thumbnail', 'preview sprites'])
       expect(log).toContain(`asset ${clip.uid} no ${extra}: exit code 1: no such filter`);
     const info = await fetchPlaybackInfo(clip.uid);
     const { hls_url, preview_sprites_url } = info;
     expect(preview_sprites_url).toBeNull();
     const master = await (await fetch(hls_url.url)).text();
-    expect(master.match(/^[a-z].*m3u8/gm)).toHaveLength(1); // only the remuxed rendition
+    expect(master.match(/^[a-z].*m3u8/gm)).toHaveLength(1);
+  });
+
+  it('a video whose encoding fails has the HLS of its source', { tags: 'ffmpeg' }, async () => {
+    const broken = writeFfmpegScript('echo "no such encoder" >&2; exit 1');
+    const { upload, fetchPlaybackInfo, log } = await startWith({ ffmpeg: broken });
+    const codecs = ['-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'ac3'];
+    const { uid } = await upload(
+      await makeMedia('a.mp4', ...secondsOfVideo(1, '64x36'), ...secondsOfAudio(1), ...codecs),
+    );
+    expect(log).toContain(`asset ${uid} no H.264 rendition: exit code 1: no such encoder`);
+    const master = await (await fetch((await fetchPlaybackInfo(uid)).hls_url.url)).text();
+    expect(master).toMatch(/CODECS="avc1\.[^"]*,ac-3"/);
   });
 
   it('an ffmpeg that succeeds without output leaves the asset ready without extras', async () => {
@@ -83,7 +95,7 @@ describe.concurrent('broken ffmpeg', () => {
     const clip = await upload(fixturePath('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
     const leftOut = log.flatMap((line) => line.match(`${clip.uid} no ([a-z ]+):`)?.[1] ?? []);
-    expect(leftOut).toEqual(['list of streams', 'thumbnail', 'preview sprites', 'lower rendition']);
+    expect(leftOut).toEqual(['list of streams', 'thumbnail', 'preview sprites']);
   });
 
   it('a missing ffmpeg leaves the asset ready', async () => {
@@ -153,9 +165,8 @@ describe.concurrent('media workers', () => {
     height: 360,
     chapters: [],
     demuxer: 'mov',
-    codecs: { picture: 'avc', sounds: ['aac'] },
+    codecs: { picture: 'avc', sound: 'aac' },
     sampleRate: 44100,
-    cover: null,
   };
 
   it('a worker that has sent all results and does not exit is killed', async () => {

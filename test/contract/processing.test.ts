@@ -31,31 +31,27 @@ const uploadUntilReady = async (path: string) => {
   return { asset, info: await fetchPlaybackInfo(asset.uid) };
 };
 
-/** Returns the renditions of a master playlist, as listed and as ffprobe reports them. */
-const fetchRenditions = async (masterUrl: string) => {
+/** Returns the only rendition of a master playlist, as listed and as ffprobe reports it. */
+const fetchRendition = async (masterUrl: string) => {
   const master = await (await fetch(masterUrl)).text();
   const entries = [...master.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(\S+)/gm)];
-  return Promise.all(
-    entries.map(async ([, attributes = '', uri = '']) => {
-      const { streams, format } = await runFfprobe(new URL(uri, masterUrl).href);
-      const video = streams.find(({ codec_type }) => codec_type === 'video');
-      const attribute = (name: string) => new RegExp(`(?:^|,)${name}="?([^",]*(?:,mp4a[^",]*)?)`).exec(attributes)?.[1];
-      return {
-        resolution: attribute('RESOLUTION'),
-        codecs: attribute('CODECS'),
-        bandwidth: Number(attribute('BANDWIDTH')),
-        audioGroup: attribute('AUDIO'),
-        probed: {
-          resolution: `${video.width}x${video.height}`,
-          names: streams.map(({ codec_name }) => codec_name),
-          profile: video.profile,
-          level: video.level,
-          seconds: Number(format.duration),
-          packets: Number(video.nb_read_packets),
-        },
-      };
-    }),
-  );
+  expect(entries).toHaveLength(1);
+  const [, attributes = '', uri = ''] = entries[0] as RegExpExecArray;
+  const { streams, format } = await runFfprobe(new URL(uri, masterUrl).href);
+  const video = streams.find(({ codec_type }) => codec_type === 'video');
+  const attribute = (name: string) => new RegExp(`(?:^|,)${name}="?([^",]*(?:,mp4a[^",]*)?)`).exec(attributes)?.[1];
+  return {
+    resolution: attribute('RESOLUTION'),
+    codecs: attribute('CODECS'),
+    probed: {
+      resolution: `${video.width}x${video.height}`,
+      names: streams.map(({ codec_name }) => codec_name),
+      profile: video.profile,
+      level: video.level,
+      seconds: Number(format.duration),
+      packets: Number(video.nb_read_packets),
+    },
+  };
 };
 
 const fetchImage = async (url: string) => {
@@ -86,22 +82,14 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
     expect((await fetch(thumbnail_url.replace('thumbnail', 'sprites-0'))).status).toBe(403);
   });
 
-  it('a video has two HLS renditions that match the attributes in the playlist', async () => {
-    const [top, lower, ...others] = await fetchRenditions(clip.info.hls_url.url);
-    expect(others).toEqual([]);
-    expect(top).toMatchObject({
+  it('a video has one HLS rendition, the source, that matches the attributes in the playlist', async () => {
+    const rendition = await fetchRendition(clip.info.hls_url.url);
+    expect(rendition).toMatchObject({
       resolution: '640x360',
       codecs: 'avc1.64001f,mp4a.40.2',
       probed: { resolution: '640x360', names: ['h264', 'aac'], packets: 250 },
     });
-    const level = lower?.probed.level.toString(16).padStart(2, '0');
-    expect(lower).toMatchObject({
-      resolution: '320x180',
-      codecs: `avc1.4d40${level},mp4a.40.2`, // 4d: Main profile
-      probed: { resolution: '320x180', names: ['h264', 'aac'], profile: 'Main', packets: 250 },
-    });
-    expect(lower?.bandwidth).toBeLessThan(top?.bandwidth as number);
-    for (const rendition of [top, lower]) expect(rendition?.probed.seconds).toBeCloseTo(10, 0);
+    expect(rendition.probed.seconds).toBeCloseTo(10, 0);
   });
 
   it('a video has preview sprites whose cues cover its duration', async () => {
@@ -147,31 +135,12 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
     expect((await fetchImage(asset.thumbnail_url)).size).toEqual({ width: 64, height: 48 });
   });
 
-  it('a video with rotation metadata has upright dimensions, thumbnail and renditions', async () => {
+  it('a video with rotation metadata has upright dimensions, thumbnail and HLS', async () => {
     const upright = await makeMedia('upright.mp4', ...secondsOfVideo(1, '64x48'), '-pix_fmt', 'yuv420p');
     const { asset, info } = await uploadUntilReady(rotateMp4(upright, 48));
     expect(asset).toMatchObject({ width: 48, height: 64 });
     expect((await fetchImage(asset.thumbnail_url)).size).toEqual({ width: 48, height: 64 });
-    const renditions = await fetchRenditions(info.hls_url.url);
-    expect(renditions.map(({ resolution }) => resolution)).toEqual(['48x64', '24x32']);
-  });
-
-  it('the renditions of a video with several audio languages share the audio playlists', async () => {
-    const languages = await makeMedia(
-      'languages.mp4',
-      ...[
-        ...secondsOfVideo(1, '320x240'),
-        ...secondsOfAudio(1, { hertz: 440 }),
-        ...secondsOfAudio(1, { hertz: 880 }),
-        '-pix_fmt',
-        'yuv420p',
-      ],
-      ...['-map', '0', '-map', '1', '-map', '2', '-metadata:s:a:0', 'language=eng'],
-    );
-    const renditions = await fetchRenditions((await uploadUntilReady(languages)).info.hls_url.url);
-    expect(renditions.map(({ audioGroup }) => audioGroup)).toEqual(['audio-1', 'audio-1']);
-    expect(renditions[1]?.codecs).toMatch(/^avc1\.4d40..,mp4a\.40\.2$/);
-    expect(renditions[1]?.probed.names).toEqual(['h264']);
+    expect(await fetchRendition(info.hls_url.url)).toMatchObject({ resolution: '48x64' });
   });
 
   it('the duration of a transport stream does not depend on its start timestamp', async () => {
@@ -182,21 +151,30 @@ describe.concurrent('videos', { tags: 'ffmpeg' }, () => {
     );
     const { asset, info } = await uploadUntilReady(broadcast);
     expect(asset.duration).toBeCloseTo(6, 0);
-    for (const { probed } of await fetchRenditions(info.hls_url.url)) expect(probed.seconds).toBeCloseTo(6, 0);
+    expect((await fetchRendition(info.hls_url.url)).probed.seconds).toBeCloseTo(6, 0);
   });
 
   it.each([
     ['MJPEG and PCM in QuickTime', 'old.mov', ['-c:v', 'mjpeg', '-c:a', 'pcm_s16le']],
     ['VP8 and Opus in WebM', 'web.webm', ['-c:v', 'libvpx', '-c:a', 'libopus']],
     ['H.264 and PCM', 'camera.mov', ['-pix_fmt', 'yuv420p', '-c:a', 'pcm_s16le']],
-  ])('%s, which HLS does not support, is encoded for both renditions', async (_what, name, codecs) => {
+  ])('%s, which HLS does not support, is encoded as H.264 and AAC', async (_what, name, codecs) => {
     const path = await makeMedia(name, ...secondsOfVideo(1, '320x240'), ...secondsOfAudio(1), ...codecs);
-    const renditions = await fetchRenditions((await uploadUntilReady(path)).info.hls_url.url);
-    expect(renditions.map(({ resolution }) => resolution)).toEqual(['320x240', '160x120']);
-    for (const { probed, codecs: declaredCodecs, resolution } of renditions) {
-      expect(probed).toMatchObject({ resolution, names: ['h264', 'aac'], packets: 25 });
-      expect(declaredCodecs).toMatch(/^avc1\.4d40[0-9a-f]{2},mp4a\.40\.2$/);
-    }
+    const rendition = await fetchRendition((await uploadUntilReady(path)).info.hls_url.url);
+    const level = rendition.probed.level.toString(16).padStart(2, '0');
+    expect(rendition).toMatchObject({
+      resolution: '320x240',
+      codecs: `avc1.4d40${level},mp4a.40.2`, // 4d: Main profile
+      probed: { resolution: '320x240', names: ['h264', 'aac'], profile: 'Main', packets: 25 },
+    });
+  });
+
+  it('a video of more than 1080p that must be encoded is scaled to fit', async () => {
+    const path = await makeMedia('large.mov', ...secondsOfVideo(0.2, '2560x1440'), '-c:v', 'mjpeg');
+    const { asset, info } = await uploadUntilReady(path);
+    expect(asset).toMatchObject({ width: 2560, height: 1440 });
+    const size = '1920x1080';
+    expect(await fetchRendition(info.hls_url.url)).toMatchObject({ resolution: size, probed: { resolution: size } });
   });
 });
 

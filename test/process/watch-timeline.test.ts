@@ -148,7 +148,7 @@ describe('audio waveform', { tags: 'chromium' }, () => {
     await pollUntil(() => currentTime(page, 'audio')).toBeCloseTo(6, 0);
     await pollUntil(async () => (await readCanvas(page)).colours).toEqual(['125,184,255', '162,166,174']);
     expect(await page.locator('.bar').isVisible()).toBe(false);
-    expect(await page.locator('img').count()).toBe(0); // no thumbnail, since that is the waveform too
+    expect(await page.locator('img').count()).toBe(0); // no thumbnail, since that is a placeholder
     expect(complaints).toEqual([]);
   });
 

@@ -1,15 +1,11 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { drawWaveform } from '../pictures/waveform-picture.ts';
-import { waveformPictureFile } from '../store/derived-files.ts';
 import { attemptStep, type FfmpegSource } from './ffmpeg/ffmpeg.ts';
 import { assertNotDiskFull } from './ffmpeg/storage-errors.ts';
 import { listStreams, type Streams } from './ffmpeg/streams.ts';
 import { ToolRejectedError } from './ffmpeg/tool.ts';
-import { type HlsPackage, withSize } from './hls/master-playlist.ts';
 import { audioSampleRate, isPlayableByBrowsers, makeAudio, makeWaveform, measureDuration } from './make/audio.ts';
-import { makeHls, type VideoProperties } from './make/ladder.ts';
-import { makePages, makeStill, makeThumbnail, makeVariants } from './make/pictures.ts';
+import { makeHls, type VideoProperties } from './make/hls.ts';
+import { makePages, makeThumbnail, makeVariants } from './make/pictures.ts';
 import { makeSprites } from './make/sprites.ts';
 import { subtitlesOf } from './make/subtitles.ts';
 import {
@@ -28,7 +24,7 @@ import type { InspectedSource, MediaReading } from './recognize/inspection-messa
 export async function processSource(options: ProcessingJobOptions): Promise<ProcessingOutcome> {
   const job = createJob(options);
   const { sourcePath, hlsDir } = job;
-  const { found, reading, workerErrors } = await job.inspect({ sourcePath, hlsDir, firstId: 1 });
+  const { found, reading, workerErrors } = await job.inspect({ sourcePath, hlsDir });
   if (workerErrors !== '') job.log(`during inspection: ${workerErrors}`);
   const { demuxer } = found.type === 'broken' ? {} : found;
   const source = demuxer === undefined ? undefined : { path: sourcePath, demuxer };
@@ -69,10 +65,7 @@ async function processImage(
   const size = stated ?? streams?.pictures[0];
   if (!size) return unread ? failedOutcome(unread.reason) : readyOutcome(found);
   const measured = { ...found, ...size };
-  if (animatedImageTypes.has(contentType)) {
-    const still = await job.attempt('still', 60, source, (context) => makeStill(context, size));
-    return readyOutcome(measured, { thumbnail: still ?? null });
-  }
+  if (animatedImageTypes.has(contentType)) return readyOutcome(measured);
   const isShown = browserImageTypes.has(contentType);
   const variants = await job.attempt('variants', 60, source, (context) => makeVariants(context, size, isShown));
   return readyOutcome(measured, { variants: variants ?? [] });
@@ -104,7 +97,7 @@ async function processMedia(
   const chapters = found.chapters?.length ? found.chapters : streams?.chapters;
   const described = { ...found, type: typeOf(found, streams), chapters };
   return described.type === 'video'
-    ? processVideo(job, described, source, { streams, top: reading?.package ?? undefined })
+    ? processVideo(job, described, source, { streams, packaged: reading?.master ?? undefined })
     : processAudio(job, described, source, streams);
 }
 
@@ -114,24 +107,22 @@ function typeOf({ type, codecs }: InspectedSource, streams: Streams | undefined)
   return isVideo ? 'video' : 'audio';
 }
 
-/** Creates what is served for a video. `top` is the source as HLS without re-encoding, if that was possible. */
+/** Creates what is served for a video. `packaged` is the master playlist of the source as HLS, if that was possible. */
 async function processVideo(
   job: ProcessingJob,
   found: InspectedSource,
   source: FfmpegSource,
-  { streams, top }: { streams: Streams | undefined; top: HlsPackage | undefined },
+  { streams, packaged }: { streams: Streams | undefined; packaged: string | undefined },
 ): Promise<ProcessingOutcome> {
-  if (!top) await rm(job.hlsDir, { recursive: true, force: true }); // partial output
   const video = await videoOf(job, found, source, streams);
   const { width, height, duration } = { ...found, ...video };
   const thumbnail = video && (await job.attempt('thumbnail', 60, source, (context) => makeThumbnail(context, video)));
   const sprites =
     video && (await job.attempt('preview sprites', 300, source, (context) => makeSprites(context, video)));
-  const subtitles = await subtitlesOf(job, source, streams);
-  const hasHls = await makeHls(job, source, video, top && video ? withSize(top, video) : top);
+  const hasHls = await makeHls(job, source, video, packaged);
   return readyOutcome(
     { ...found, width, height, duration },
-    { thumbnail: thumbnail ?? null, sprites: sprites ?? null, subtitles },
+    { thumbnail: thumbnail ?? null, sprites: sprites ?? null },
     hasHls,
   );
 }
@@ -151,7 +142,7 @@ async function videoOf(
   // mediabunny cannot measure a video track that it does not recognize.
   const measured = codecs?.picture ? undefined : await job.attemptTemporary('length', 600, source, measureDuration);
   const seconds = measured ?? duration;
-  const hasAudio = streams?.hasSound ?? Boolean(codecs?.sounds.length);
+  const hasAudio = streams?.hasSound ?? codecs?.sound !== undefined;
   const isLate = pictureLateSeconds > lateThresholdSeconds;
   return seconds ? { ...size, duration: seconds, hasAudio, isLate } : undefined;
 }
@@ -187,14 +178,5 @@ async function processAudio(
   const sound = duration && sampleRate ? { duration, sampleRate } : undefined;
   const waveform = sound && (await job.attempt('waveform', 300, played, (context) => makeWaveform(context, sound)));
   const subtitles = await subtitlesOf(job, source, streams);
-  const thumbnail = found.cover ?? (waveform && (await pictureOf(job, waveform)));
-  const made = { audio: audio ?? null, waveform: waveform ?? null, thumbnail: thumbnail ?? null };
-  return readyOutcome({ ...found, duration }, { ...made, subtitles });
-}
-
-/** Draws the waveform as the thumbnail, since audio has no frames; returns its file name. */
-async function pictureOf({ derivedFilesDir }: ProcessingJob, waveform: string): Promise<string> {
-  const { peaks } = JSON.parse(await readFile(join(derivedFilesDir, waveform), 'utf8'));
-  await writeFile(join(derivedFilesDir, waveformPictureFile), drawWaveform(peaks), { mode: 0o600 });
-  return waveformPictureFile;
+  return readyOutcome({ ...found, duration }, { audio: audio ?? null, waveform: waveform ?? null, subtitles });
 }

@@ -28,10 +28,7 @@ export type ProcessingJob = ProcessingJobOptions & {
   /** Runs an ffmpeg step that writes temporary files. */
   attemptTemporary: FfmpegAttempt;
   /** Calls `inspectInWorker`. `signal` replaces that of the job. */
-  inspect(
-    task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId'>,
-    signal?: AbortSignal,
-  ): Promise<InspectionReport>;
+  inspect(task: Pick<InspectionTask, 'sourcePath' | 'hlsDir'>, signal?: AbortSignal): Promise<InspectionReport>;
 };
 
 export type ProcessingOutcome = { outcome: 'failed'; reason: string } | ({ outcome: 'ready' } & ProcessingResult);
@@ -46,11 +43,7 @@ export function createJob(options: ProcessingJobOptions): ProcessingJob {
     attempt: createFfmpegAttempt(derivedFilesDir, tools.ffmpeg, options),
     attemptTemporary: createFfmpegAttempt(join(workDir, 'aside'), tools.ffmpeg, options),
     inspect: (task, signal = options.signal) =>
-      inspectInWorker(
-        inspector,
-        { ...task, filename, declaredType, extrasDir: derivedFilesDir },
-        { signal, clock: options.clock },
-      ),
+      inspectInWorker(inspector, { ...task, filename, declaredType }, { signal, clock: options.clock }),
   };
 }
 

@@ -63,7 +63,6 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
   const { resume_position_seconds } = asset;
   const blocked = false;
   const chapters = JSON.parse(asset.chapters);
-  const subtitle_tracks = made.subtitles.map(({ file, ...track }) => ({ ...track, ...signed(`extras/${file}`) }));
   switch (asset.type) {
     case 'video':
       return {
@@ -74,8 +73,6 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
         hls_url: asset.has_hls ? signed('hls/master.m3u8') : null,
         source_url: signed('source'),
         preview_sprites_url: extra(made.sprites),
-        // In §2 only audio has subtitles. Send them for video too, except with `--strict`.
-        ...(subtitle_tracks.length > 0 && !service.isStrict && { subtitle_tracks }),
       };
     case 'audio':
       return {
@@ -83,7 +80,7 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
         blocked,
         chapters,
         resume_position_seconds,
-        subtitle_tracks,
+        subtitle_tracks: made.subtitles.map(({ file, ...track }) => ({ ...track, ...signed(`extras/${file}`) })),
         source: extra(made.audio) ?? signed('source'),
         waveform_url: extra(made.waveform),
       };

@@ -47,17 +47,20 @@ export function signedUrl(service: Service, { uid }: AssetRow, file: string): Si
   };
 }
 
-/** Returns the `thumbnail_url` (§2, absolute URL), or null if there is no real picture. */
+/** Returns the `thumbnail_url` (§2, absolute URL); for audio that of a placeholder. Null if there is no picture. */
 export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
   const { thumbnail, variants, pages } = parseDerivedFiles(asset.extras);
   const derivedFile = thumbnail ?? pages[0] ?? variants.at(-1)?.file;
   if (derivedFile !== undefined) return signedUrl(service, asset, `extras/${derivedFile}`).url;
-  return isOwnThumbnail(asset) ? signedUrl(service, asset, 'source').url : null;
+  if (isOwnThumbnail(asset)) return signedUrl(service, asset, 'source').url;
+  return asset.type === 'audio' && asset.is_made_up === 0 ? placeholderUrl(service, asset) : null;
 }
+
+const placeholderUrl = (service: Service, asset: AssetRow) => signedUrl(service, asset, 'placeholder.png').url;
 
 const isOwnThumbnail = ({ type, status, is_made_up, content_type }: AssetRow) =>
   type === 'image' && status === 'ready' && is_made_up === 0 && browserImageTypes.has(content_type ?? '');
 
 /** Returns the thumbnail URL for a player, or that of a placeholder for the asset type if there is no picture. */
 export const posterUrl = (service: Service, asset: AssetRow): string =>
-  thumbnailUrl(service, asset) ?? signedUrl(service, asset, 'placeholder.png').url;
+  thumbnailUrl(service, asset) ?? placeholderUrl(service, asset);

@@ -158,8 +158,6 @@ const timelineFields = {
   resume_position_seconds: z.number().nullable(),
 };
 
-const subtitles = signed.extend({ label: z.string(), language: z.string() });
-
 const variant = z.object({ url: signed, width: z.number().int().nullable(), height: z.number().int().nullable() });
 
 /**
@@ -177,12 +175,11 @@ export const playbackInfo = z
       source_url: signed.nullable(),
       preview_sprites_url: signed.nullable(),
       ...timelineFields,
-      subtitle_tracks: z.array(subtitles),
     }).openapi('VideoPlaybackInfo'),
     playbackInfoSchema('audio', {
       source: signed.nullable(),
       ...timelineFields,
-      subtitle_tracks: z.array(subtitles),
+      subtitle_tracks: z.array(signed.extend({ label: z.string(), language: z.string() })),
       waveform_url: signed.nullable(),
     }).openapi('AudioPlaybackInfo'),
     playbackInfoSchema('image', { variants: z.array(variant) }).openapi('ImagePlaybackInfo'),

@@ -7,8 +7,6 @@ import { frameAncestors, mayEmbed } from '../embedding.ts';
 import { type App, requireJson } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
-import type { AssetRow } from '../store/assets.ts';
-import { parseDerivedFiles, waveformPictureFile } from '../store/derived-files.ts';
 import { playableAsset, playbackInfoOf, playerConfig } from './playback.ts';
 import { thumbnailUrl } from './records.ts';
 import { jsonBody, uidParameter } from './schemas.ts';
@@ -65,7 +63,7 @@ function createWatchPage(c: Context, service: Service): Response {
     title: asset.name,
     info: playbackInfoOf(asset, service),
     config: playerConfig(service),
-    poster: isWaveformThumbnail(asset) ? undefined : thumbnailUrl(service, asset),
+    poster: thumbnailUrl(service, asset),
     contentType: asset.content_type,
     description: asset.description,
     tags: JSON.parse(asset.tags),
@@ -76,9 +74,6 @@ function createWatchPage(c: Context, service: Service): Response {
   });
   return sendPage(c, page, { ancestors: frameAncestors(settings) });
 }
-
-/** Returns true if the thumbnail is the waveform, which the timeline shows already. */
-const isWaveformThumbnail = ({ extras }: AssetRow) => parseDerivedFiles(extras).thumbnail === waveformPictureFile;
 
 type PageResponse = { status?: ServiceError['status'] | 200; ancestors?: string | undefined };
 

@@ -1,6 +1,6 @@
 /** Names of an asset's derived files. Variants and audio replace a source that browsers cannot show or play. */
 export type DerivedFiles = {
-  /** Video frame, cover or waveform of a song, or frame of an animated image. */
+  /** Frame of a video. */
   thumbnail: string | null;
   /** WebVTT file that refers to the sprite sheets. */
   sprites: string | null;
@@ -9,14 +9,11 @@ export type DerivedFiles = {
   variants: { file: string; width: number; height: number }[];
   /** Audio file that is played instead of the source; null if the source is played. */
   audio: string | null;
-  /** WebVTT files. `language` is a BCP 47 tag, which is `und` if the language is unknown. */
+  /** WebVTT files of audio. `language` is a BCP 47 tag, which is `und` if the language is unknown. */
   subtitles: { file: string; label: string; language: string }[];
   /** Images of a document's pages, in order. */
   pages: string[];
 };
-
-/** File name of the waveform image, which is the thumbnail for audio without a cover. */
-export const waveformPictureFile = 'wave.png';
 
 export const noDerivedFiles: DerivedFiles = {
   thumbnail: null,

@@ -63,7 +63,7 @@ export type ToolPaths = Record<ToolName, string | undefined>;
 const features: Record<ToolName, readonly string[]> = {
   ffmpeg: [
     ...['thumbnails', 'preview sprites', 'waveforms', 'smaller image variants', 'subtitles'],
-    ...['a second HLS rendition', 'playback of formats that browsers do not support'],
+    'playback of formats that browsers do not support',
   ],
   pdftoppm: ['PDF page thumbnails'],
 };

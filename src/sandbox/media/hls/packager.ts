@@ -17,7 +17,6 @@ import {
   type VideoCodec,
 } from 'mediabunny';
 import { makeOffsetsPositive } from './composition.ts';
-import type { HlsPackage } from './master-playlist.ts';
 
 /** Error for intact media that cannot be played as HLS without re-encoding. */
 class NotPackageableError extends Error {}
@@ -33,52 +32,46 @@ const maxOverhangSeconds = 4;
 /** Maximum time between key frames, since players load a full segment before they can seek into it. */
 const maxSegmentSeconds = 30;
 
+/** Names that mediabunny gives to the media playlist, and to the header of all segments. */
+const playlistFile = 'playlist-1.m3u8';
+const headerFile = 'init-1.m4s';
+
 /**
- * Packages a file as HLS without re-encoding, in CMAF segments of about four seconds that start at key frames.
- * `firstId` is the id of the first playlist; if there are several audio tracks, each gets its own playlist with the
- * next id. Time 0 is the first key frame. The playlists and segments are in `hlsDir`; the master playlist is returned.
+ * Packages a video as HLS without re-encoding, in CMAF segments of about four seconds that start at key frames. Time 0
+ * is the first key frame. The media playlist and the segments are in `hlsDir`.
+ * @returns the master playlist, and the end of the last packet in seconds
  * @throws NotPackageableError if players could not play the result correctly
  */
 export async function packageHls(
   picture: InputVideoTrack,
-  sounds: readonly InputAudioTrack[],
-  { hlsDir, firstId }: { hlsDir: string; firstId: number },
-): Promise<HlsPackage> {
+  sound: InputAudioTrack | undefined,
+  hlsDir: string,
+): Promise<{ master: string; endsAt: number }> {
   await mkdir(hlsDir, { recursive: true, mode: 0o700 });
-  const made = { master: '', playlist: '', id: firstId };
-  const idOf = ({ n }: { n: number }) => firstId + n - 1;
+  const made = { master: '', playlist: '' };
   const output = new Output({
     format: new HlsOutputFormat({
       segmentFormat: new CmafOutputFormat(),
       targetDuration: targetSeconds,
-      getPlaylistPath: (playlist) => `playlist-${idOf(playlist)}.m3u8`,
-      getInitPath: (playlist) => `init-${idOf(playlist)}.m4s`,
-      getSegmentPath: ({ n, playlist }) => `segment-${idOf(playlist)}-${n}.m4s`,
       onMaster: (master) => void Object.assign(made, { master }),
-      onPlaylist: (playlist, info) => {
-        // Audio that has its own playlists comes first.
-        if (info.tracks.some((track) => track.isVideoTrack())) Object.assign(made, { playlist, id: idOf(info) });
-      },
+      onPlaylist: (playlist) => void Object.assign(made, { playlist }),
     }),
     target: new PathedTarget('master.m3u8', ({ path, isRoot }) =>
       isRoot ? new NullTarget() : new FilePathTarget(join(hlsDir, path)),
     ),
   });
-  const zero = await findStart(picture, sounds);
+  const zero = await findStart(picture, sound);
   const video = await openTrack(output, picture, zero);
-  const audio: TrackReader[] = [];
-  for (const track of sounds) audio.push(await openTrack(output, track, zero, audio.length === 0));
-  const readers = [video, ...audio];
-  if (audio.some(({ next }) => !next || next.timestamp - zero > maxAudioDelaySeconds))
+  const audio = sound && (await openTrack(output, sound, zero));
+  const readers = audio ? [video, audio] : [video];
+  if (audio && !(audio.next && audio.next.timestamp - zero <= maxAudioDelaySeconds))
     throw new NotPackageableError('the audio starts later than the video');
   try {
     await output.start();
     for (let reader = earliest(readers); reader; reader = earliest(readers)) await reader.write();
-    for (const { endsAt } of audio) {
-      if (endsAt > video.endsAt + maxOverhangSeconds)
-        throw new NotPackageableError('the audio continues after the end of the video');
-      assertAudio(endsAt, video.endsAt);
-    }
+    if (audio && audio.endsAt > video.endsAt + maxOverhangSeconds)
+      throw new NotPackageableError('the audio continues after the end of the video');
+    if (audio) assertAudio(audio.endsAt, video.endsAt);
     await output.finalize();
   } catch (error) {
     await output.cancel().catch(() => {}); // fails again after a failed write, such as on a full disk
@@ -89,27 +82,21 @@ export async function packageHls(
     path: join(hlsDir, file),
   }));
   await makeOffsetsPositive(
-    join(hlsDir, `init-${made.id}.m4s`),
+    join(hlsDir, headerFile),
     segments.map(({ path }) => path),
   );
-  let seconds = 0;
-  const cuts = segments.map((segment) => (seconds += segment.seconds)).slice(0, -1);
-  if (audio.length === 1 && (cuts.at(-1) ?? 0) > Math.min(...readers.map(({ lastAt }) => lastAt))) {
-    await mergeTail(join(hlsDir, `playlist-${made.id}.m3u8`), segments.slice(-2));
-    cuts.pop();
-  }
-  const audioRate = Math.max(0, ...audio.map(({ bytes }) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3))));
-  return { master: made.master, hasOwnAudio: sounds.length > 1, audioRate, cuts, seconds, beginsAt: zero };
+  const tailAt = segments.slice(0, -1).reduce((sum, { seconds }) => sum + seconds, 0);
+  if (tailAt > Math.min(...readers.map(({ lastAt }) => lastAt)))
+    await mergeTail(join(hlsDir, playlistFile), segments.slice(-2));
+  return { master: made.master, endsAt: zero + Math.max(...readers.map(({ endsAt }) => endsAt)) };
 }
 
 /** Returns the timestamp of the first key frame. Trimmed broadcasts start with frames that depend on missing frames. */
-async function findStart(picture: InputVideoTrack, sounds: readonly InputAudioTrack[]): Promise<number> {
+async function findStart(picture: InputVideoTrack, sound: InputAudioTrack | undefined): Promise<number> {
   const first = await new EncodedPacketSink(picture).getFirstKeyPacket();
   if (!first) throw new NotPackageableError('the video has no key frame');
-  const pictureAt = await picture.getFirstTimestamp();
-  for (const track of sounds)
-    if (pictureAt - (await track.getFirstTimestamp()) > maxAudioLeadSeconds)
-      throw new NotPackageableError('the audio starts earlier than the video');
+  if (sound && (await picture.getFirstTimestamp()) - (await sound.getFirstTimestamp()) > maxAudioLeadSeconds)
+    throw new NotPackageableError('the audio starts earlier than the video');
   return first.timestamp;
 }
 
@@ -123,10 +110,9 @@ function assertAudio(endsAt: number, continuesAt: number): void {
 type TrackReader = {
   /** The next packet, with its timestamp in the source; undefined at the end of the track. */
   next: EncodedPacket | undefined;
-  /** Start of the last packet written, end of the track so far, and bytes written so far. */
+  /** Start of the last packet written, and end of the track so far. */
   lastAt: number;
   endsAt: number;
-  bytes: number;
   /** Writes the next packet. */
   write(): Promise<void>;
 };
@@ -142,21 +128,13 @@ function earliest(readers: readonly TrackReader[]): TrackReader | undefined {
 /** Tolerance for rounded timestamps in containers. */
 const roundingSeconds = 0.002;
 
-/**
- * Adds a track to the output, without the packets before `zero`. Video frames before it depend on missing frames.
- * `isDefault` marks the audio that players choose.
- */
-async function openTrack(
-  output: Output,
-  track: InputVideoTrack | InputAudioTrack,
-  zero: number,
-  isDefault = false,
-): Promise<TrackReader> {
+/** Adds a track to the output, without the packets before `zero`. Video frames before it depend on missing frames. */
+async function openTrack(output: Output, track: InputVideoTrack | InputAudioTrack, zero: number): Promise<TrackReader> {
   const sink = new EncodedPacketSink(track);
   const first = track.isVideoTrack()
     ? await sink.getFirstKeyPacket()
     : ((await sink.getPacket(zero)) ?? (await sink.getFirstPacket()));
-  const source = first && (await addTrack(output, track, first, isDefault));
+  const source = first && (await addTrack(output, track, first));
   if (!source) throw new NotPackageableError('a track has no packets or no decoder configuration');
   const packets = sink.packets(first);
   let keyAt = 0;
@@ -168,7 +146,6 @@ async function openTrack(
     next: await advance(),
     lastAt: 0,
     endsAt: 0,
-    bytes: 0,
     write: async () => {
       const packet = reader.next as EncodedPacket;
       const at = Math.max(0, packet.timestamp - zero);
@@ -177,7 +154,6 @@ async function openTrack(
       else if (at - keyAt > maxSegmentSeconds)
         throw new NotPackageableError(`key frames are more than ${maxSegmentSeconds} s apart`);
       await source.add(packet.clone({ timestamp: at }));
-      reader.bytes += packet.byteLength;
       reader.lastAt = Math.max(reader.lastAt, at);
       reader.endsAt = Math.max(reader.endsAt, at + packet.duration);
       reader.next = await advance();
@@ -188,33 +164,23 @@ async function openTrack(
 }
 
 /** Adds a track to the output, and returns the source that takes its packets; undefined without a configuration. */
-async function addTrack(
-  output: Output,
-  track: InputVideoTrack | InputAudioTrack,
-  primingPacket: EncodedPacket,
-  isDefault: boolean,
-) {
-  const { languageCode, name } = track;
-  const described = { ...(languageCode !== 'und' && { languageCode }), ...(name && { name: sanitizeQuoted(name) }) };
+async function addTrack(output: Output, track: InputVideoTrack | InputAudioTrack, primingPacket: EncodedPacket) {
   if (track.isVideoTrack()) {
     const config = await track.getDecoderConfig();
     if (!config) return undefined;
     // `hvc1` means decoder parameters in the header (ISO/IEC 14496-15), which Apple requires.
     const decoderConfig = { ...config, codec: config.codec.replace(/^hev1/, 'hvc1') };
     const source = new EncodedVideoPacketSource(track.codec as VideoCodec);
-    output.addVideoTrack(source, { ...described, rotation: track.rotation, decoderConfig, primingPacket });
+    output.addVideoTrack(source, { rotation: track.rotation, decoderConfig, primingPacket });
     return source;
   }
   const config = await track.getDecoderConfig();
   if (!config) return undefined;
   const decoderConfig = { ...config, codec: config.codec.replace(/^mp3$/, 'mp4a.40.34') };
   const source = new EncodedAudioPacketSource(track.codec as AudioCodec);
-  output.addAudioTrack(source, { ...described, disposition: { primary: isDefault }, decoderConfig, primingPacket });
+  output.addAudioTrack(source, { decoderConfig, primingPacket });
   return source;
 }
-
-/** Replaces the characters that a quoted string cannot contain (RFC 8216 §4.2). */
-const sanitizeQuoted = (text: string) => text.replace(/["\r\n]+/g, ' ').trim();
 
 /**
  * Appends a last segment that lacks video or audio to the one before it, since players stall without one of them.

@@ -19,8 +19,7 @@ const playableCodecs: Record<string, RegExp> = {
 const browserContainers = /^audio\/(?!x-matroska)|^video\/(?:mp4|webm)$|^application\/ogg$/;
 
 export function isPlayableByBrowsers({ demuxer, contentType, codecs }: InspectedSource): boolean {
-  const [codec] = codecs?.sounds ?? [];
-  return browserContainers.test(contentType) && (playableCodecs[demuxer ?? '']?.test(codec ?? '') ?? false);
+  return browserContainers.test(contentType) && (playableCodecs[demuxer ?? '']?.test(codecs?.sound ?? '') ?? false);
 }
 
 /** Sample rate of transcoded audio, in Hz. */

@@ -5,7 +5,7 @@ import { type FfmpegContext, hasOutput } from '../ffmpeg/ffmpeg.ts';
 import { runTool, type Tool } from '../ffmpeg/tool.ts';
 import { type Dimensions, fitWithin, scaleTo } from '../recognize/dimensions.ts';
 
-/** Longer side in pixels of thumbnails, stills and pages. */
+/** Longer side in pixels of thumbnails and pages. */
 const pictureSide = 640;
 
 /** Number of seconds at the start from which a thumbnail is chosen. */
@@ -35,13 +35,6 @@ const imageArgs = (size: Dimensions, codec: readonly string[], file: string) => 
   ...['-map', '0:v:0', '-vf', scaleTo(size), '-frames:v', '1', '-f', 'image2', '-update', '1'],
   ...[...codec, file],
 ];
-
-/** Extracts the first frame of an animated image as a PNG, which preserves transparency. */
-export async function makeStill({ run }: FfmpegContext, size: Dimensions): Promise<string> {
-  const file = 'still.png';
-  await run(imageArgs(fitWithin(pictureSide, size), ['-c:v', 'png'], file), { outputs: [file] });
-  return file;
-}
 
 const variantSides = [1920, 1280, 640, 320];
 /** Longer side in pixels of the copy that is searched for transparency; even rounded corners remain visible. */

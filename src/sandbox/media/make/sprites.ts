@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FfmpegContext } from '../ffmpeg/ffmpeg.ts';
-import { fitWithin, scaledEven, scaleTo } from '../recognize/dimensions.ts';
-import type { VideoProperties } from './ladder.ts';
+import { fitWithin, scaleTo } from '../recognize/dimensions.ts';
+import type { VideoProperties } from './hls.ts';
 
 const longerSide = 160;
 const columns = 5;
@@ -16,7 +16,7 @@ export async function makeSprites({ folder, run }: FfmpegContext, video: VideoPr
   const seconds = Math.max(1, Math.ceil(video.duration / maxTiles));
   const tiles = Math.ceil(video.duration / seconds);
   const rows = Math.ceil(Math.min(tiles, tilesASheet) / columns);
-  const tile = scaledEven(fitWithin(longerSide, video), 1);
+  const tile = fitWithin(longerSide, video, 2);
   const sheets = Math.ceil(tiles / (columns * rows));
   const filters = [
     `fps=1/${seconds}:start_time=0:eof_action=pass`, // pass: emit a frame even if there is only one

@@ -11,7 +11,7 @@ export const imageDemuxers = new Map([
   ['image/apng', 'apng'],
 ]);
 
-/** Content types of animated images, of which a still shows only the first frame. */
+/** Content types of animated images, which are shown as they are, since a variant would be a still. */
 export const animatedImageTypes = new Set(['image/gif', 'image/apng']);
 
 /** Content types of images that browsers display. For other images, they display derived files. */

@@ -86,7 +86,6 @@ async function inspectContainer(
   send: SendMessage,
 ): Promise<void> {
   const { input } = media;
-  const { extrasDir } = task;
   const callsItselfVideo = contentType === 'video/mp2t' || contentType === 'video/ogg';
   const type = contentType?.startsWith('audio/') ? 'audio' : 'video';
   const demuxer = demuxerOf(await input.getFormat());
@@ -94,7 +93,7 @@ async function inspectContainer(
   const source = (found: InspectedSource) => send({ found });
   // Send a preliminary result first, which is used if reading the header kills this process.
   await source(unreadSource(container, 'reading its header did not finish', 'large'));
-  const found = await inspectMedia(media, { callsItselfVideo, extrasDir }).catch((error: Error) => {
+  const found = await inspectMedia(media, callsItselfVideo).catch((error: Error) => {
     // A file that needs too much memory is not necessarily broken.
     const why = error instanceof MediaTooLargeError || error instanceof RangeError ? 'large' : 'broken';
     return unreadSource(container, `the file cannot be processed: ${error.message}`, why);

@@ -1,5 +1,4 @@
 import type { AssetType } from '../../../contract/asset-values.ts';
-import type { HlsPackage } from '../hls/master-playlist.ts';
 
 /** A chapter as in playback info (§2); `start_time` is in seconds. */
 export type MediaChapter = { title: string; start_time: number };
@@ -11,11 +10,8 @@ export type InspectionTask = {
   filename: string;
   /** Type declared by the uploader: `video`, `audio`, `image`; `generic` for anything else. */
   declaredType: string;
-  /** Folder for images extracted from the source, created if it does not exist. */
-  extrasDir: string;
-  /** Folder for the HLS files of a video, and the id of the first playlist in it. */
+  /** Folder for the HLS files of a video. */
   hlsDir: string;
-  firstId: number;
 };
 
 /** Message from the worker, which replaces what an earlier one said. Media are inspected before they are read. */
@@ -44,13 +40,11 @@ export type InspectedSource = {
   /** ffmpeg demuxer for the container; undefined if ffmpeg is not used for it. */
   demuxer?: string;
   /** Codec names, null for codecs unknown to mediabunny; undefined if the file was not read. */
-  codecs?: { picture?: string | null; sounds: (string | null)[] } | undefined;
+  codecs?: { picture?: string | null; sound?: string | null | undefined } | undefined;
   /** Delay in seconds of the first video frame relative to the start of the earliest track. */
   pictureLateSeconds?: number;
   /** Sample rate of the first audio track in Hz. */
   sampleRate?: number;
-  /** File name of the cover extracted from audio, in `extrasDir`. */
-  cover?: string | undefined;
   /**
    * Reason why the file could not be read: its content is broken (`broken`), the sandbox has no reader for its
    * type, only ffmpeg has (`foreign`), or reading it needs too much memory (`large`).
@@ -61,7 +55,8 @@ export type InspectedSource = {
 export type MediaReading = {
   /** Duration from the first packet to the end of the last, in seconds; null if unknown. */
   seconds: number | null;
-  package: HlsPackage | null;
+  /** Master playlist of a video packaged as HLS. Its media playlist and segments are in `hlsDir`. */
+  master: string | null;
   /** Reason why a video was not packaged as HLS or reading failed; null if there was no problem. */
   problem: string | null;
 };

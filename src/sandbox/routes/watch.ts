@@ -63,7 +63,7 @@ function createWatchPage(c: Context, service: Service): Response {
     title: asset.name,
     info: playbackInfoOf(asset, service),
     config: playerConfig(service),
-    poster: thumbnailUrl(service, asset),
+    poster: asset.type === 'audio' ? undefined : thumbnailUrl(service, asset), // of audio, it is a placeholder
     contentType: asset.content_type,
     description: asset.description,
     tags: JSON.parse(asset.tags),

@@ -20,18 +20,7 @@ const unmatchedValues: Record<string, string> = {
 /** Options that are not filters. */
 const nonFilterOptions = [
   ...['--max-delete', '--max-changes', '--name', '--description', '--add-tag', '--remove-tag'],
-  ...[
-    '--set-tags',
-    '--no-tags',
-    '--set',
-    '--set-json',
-    '--body',
-    '--newest',
-    '--recursive',
-    '--add',
-    '--remove',
-    '--create-folders',
-  ],
+  ...['--set', '--set-json', '--body', '--newest', '--recursive', '--add', '--remove', '--create-folders'],
 ];
 const changeArgsByVerb = { rm: [], update: ['--name', 'overwritten'], tag: ['--add', 'overwritten'] };
 

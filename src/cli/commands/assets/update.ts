@@ -49,8 +49,6 @@ function addUpdateOptions(command: Command, collection: Collection) {
     .option('--description <text>', 'new description')
     .addOption(tagOption('--add-tag <slug>', 'add a tag; can be repeated'))
     .addOption(tagOption('--remove-tag <slug>', 'remove a tag; can be repeated'))
-    .option('--set-tags <slugs>', 'replace all tags: sea,night')
-    .option('--no-tags', 'remove all tags')
     .option('--set <key=value>', 'set any other field to a string', collect, [] as string[])
     .option('--set-json <key=json>', 'set any other field to a JSON value', collect, [] as string[])
     .option('--body <file>', 'send this JSON object as the body; - for stdin');
@@ -75,18 +73,16 @@ export async function parseUpdateRequest(
   const limit = parseWriteLimit('--max-changes', flags.maxChanges);
   if (flags.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
   if (flags.tag !== undefined && ids.length > 0)
-    throw usageError(
-      '--tag is a filter and cannot be used with ids',
-      '--add-tag SLUG adds a tag, --set-tags SLUGS replaces all tags',
-    );
+    throw usageError('--tag is a filter and cannot be used with ids', '--add-tag SLUG adds a tag');
   const change = await parseChange(context, flags);
   const filters = await parseFilters(context, flags);
   return { verb: 'update', collection, ids, filters, limit, change, newest: flags.newest };
 }
 
 async function parseChange(context: Context, flags: UpdateFlags): Promise<AssetChange> {
-  const { name, description, body } = flags;
-  const tags = parseTagChange(flags);
+  const { name, description, body, addTag, removeTag } = flags;
+  const hasTags = addTag.length + removeTag.length > 0;
+  const tags = hasTags ? parseTagEdit(['--add-tag', '--remove-tag'], addTag, removeTag) : undefined;
   const texts = flags.set.map((each) => parsePair('--set', each));
   const typed = flags.setJson.map((each) => parseJsonPair('--set-json', '--set', each));
   const fields: JsonObject = {
@@ -142,26 +138,7 @@ function describeChange({ fields, tags }: AssetChange): string {
 }
 
 /** Change to an asset's tags: a complete new set, or slugs to add and remove. */
-type TagChange = { set: string[] } | SlugEdit;
-
-/** Parses the tag options, if any. @throws MediactlError `usage` (exit 2) if options conflict or a tag is not a slug */
-function parseTagChange({ addTag, removeTag, setTags, tags }: UpdateFlags): TagChange | undefined {
-  const modes = [
-    ...(addTag.length + removeTag.length > 0 ? ['--add-tag and --remove-tag'] : []),
-    ...(setTags !== undefined ? ['--set-tags'] : []),
-    ...(tags ? [] : ['--no-tags']),
-  ];
-  if (modes.length > 1) throw usageError(`${modes.join(', ')} cannot be used together`, 'use one of them');
-  if (setTags !== undefined) {
-    const set = setTags.split(',').map((slug) => slug.trim());
-    if (set.includes(''))
-      throw usageError(`--set-tags does not accept '${setTags}'`, 'sea,night; --no-tags removes all tags');
-    for (const slug of set) assertSlug('--set-tags', slug);
-    return { set: [...new Set(set)] };
-  }
-  if (!tags) return { set: [] };
-  return modes.length > 0 ? parseTagEdit(['--add-tag', '--remove-tag'], addTag, removeTag) : undefined;
-}
+export type TagChange = { set: string[] } | SlugEdit;
 
 /** Checks tags to add and remove. @throws MediactlError `usage` (exit 2) if they conflict or one is not a slug */
 export function parseTagEdit(

@@ -58,7 +58,7 @@ const commandArgs: Record<string, string[]> = {
   'assets rm': ['assets', 'rm', uid],
   'assets thumb': ['assets', 'thumb', uid],
   'assets download': ['assets', 'download', uid],
-  'videos update': ['videos', 'update', '--status', 'ready', '--name', 'x'],
+  'videos update': ['videos', 'update', uid, '--name', 'x'],
   'videos rm': ['videos', 'rm', '--status', 'ready'],
   'videos thumb': ['videos', 'thumb', uid],
   'videos download': ['videos', 'download', uid],

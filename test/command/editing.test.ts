@@ -205,13 +205,27 @@ describe('assets update', () => {
     expect((await setup.cli.json(['assets', 'get', uid as string]))[0].tags).toEqual([]);
   });
 
-  it('assets update by filter exits with 2 above --max-changes, and changes only the matches', async () => {
+  it('assets update - exits with 2 above --max-changes, and changes only the assets that ls has listed', async () => {
     await createAssets({ count: 3, word: 'relabel' });
     await createAssets({ count: 1, word: 'bystander' });
-    const args = ['assets', 'update', '--search', 'relabel', '--add-tag', 'new', '--yes'];
-    expect((await setup.cli.run([...args, '--max-changes', '2'])).code).toBe(2);
-    expect(await setup.cli.json(args)).toHaveLength(3);
+    const { stdout: stdin } = await setup.cli.run(['assets', 'ls', '--search', 'relabel', '-q']);
+    const args = ['assets', 'update', '-', '--add-tag', 'new'];
+    expect((await setup.cli.run([...args, '--max-changes', '2'], { stdin })).code).toBe(2);
+    expect(await setup.cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(0);
+    expect(await setup.cli.json(args, { stdin })).toHaveLength(3);
     expect(await setup.cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(3);
+  });
+
+  it('assets update - exits with 2 for more than 100 ids, unless --max-changes allows them', async () => {
+    const uids = Array.from({ length: 101 }, () => crypto.randomUUID());
+    const update = (...args: string[]) =>
+      setup.cli.run(['assets', 'update', '-', '--name', 'x', '--dry-run', '-q', ...args], { stdin: uids.join('\n') });
+    const { code, stderr } = await update();
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('more than 100 assets match, and --max-changes is 100'),
+    ]);
+    expect((await update('--max-changes', '101')).code).toBe(0);
   });
 
   it('assets update adds and removes single tags, and assets tag --set prints the tags that it replaces', async () => {

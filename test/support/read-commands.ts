@@ -13,7 +13,7 @@ export const readCommands: string[][] = [
   ['assets', 'get', 'Quay'],
   ['assets', 'get', assetUid, '--json'],
   ['assets', 'update', assetUid, '--name', 'New', '--add-tag', 'a'],
-  ['assets', 'update', '--search', 'Quay', '--name', 'New', '--yes'],
+  ['assets', 'tag', '--search', 'Quay', '--add', 'a', '--yes'],
   ['assets', 'tag', '--created-after', '2020-01-01', '--set', 'a', '--yes'],
   ['assets', 'rm', 'Quay', '--yes'],
   ['assets', 'rm', '--folder', '/', '--yes'],

@@ -83,7 +83,6 @@ const commandArgs: Record<string, string[]> = {
   doctor: ['doctor'],
   completion: ['completion', 'bash'],
   commands: ['commands'],
-  schema: ['schema', 'upload'],
   'sandbox start': ['sandbox', 'start', '--port', '0'],
   'sandbox stop': ['sandbox', 'stop'],
   'sandbox status': ['sandbox', 'status'],

@@ -178,7 +178,7 @@ try {
   mediactl('upload', ...makeStills(clip), '--wait', '--folder', '/Regatta 2026', '--json');
   mediactl('upload', ...makeSounds(), '--wait', '--json');
   const [{ asset_uid }] = JSON.parse(mediactl('upload', clip, '--name', title, '--wait', '--json'));
-  mediactl('assets', 'update', asset_uid, '--set-tags', 'harbour,dusk');
+  mediactl('assets', 'tag', asset_uid, '--set', 'harbour,dusk');
   const { playback_token } = JSON.parse(mediactl('assets', 'player-data', asset_uid, '--show-token', '--json'));
   const gallery = browse();
   const browser = await chromium.launch({

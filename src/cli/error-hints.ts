@@ -100,7 +100,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   already_exists: 'use -p to accept an existing folder',
   write_ignored: 'mediactl help assumptions: the service may use another name for the field',
   filter_ignored: 'pass ids instead: mediactl ls … -q | mediactl assets VERB -',
-  tags_unknown: 'mediactl update ID --set-tags SLUGS, to replace all tags',
+  tags_unknown: 'mediactl tag ID --set SLUGS, to replace all tags',
   changed_meanwhile: 'mediactl get ID, to see it now',
   cannot_undo: 'mediactl history lists the other changes; mediactl undo RUN',
   settings_unclear: 'mediactl config set field_names.embed_domains NAME',

@@ -114,10 +114,6 @@ const groups: Record<string, Record<string, Row>> = {
       summary: 'list every command, also as JSON',
       load: async () => (await import('./reference/commands/commands.ts')).commands,
     },
-    schema: {
-      summary: 'print the JSON Schema of a result',
-      load: async () => (await import('./reference/commands/schema.ts')).schema,
-    },
   },
 };
 

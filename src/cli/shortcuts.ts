@@ -9,7 +9,7 @@ const table: Readonly<Record<string, { summary: string; expands: readonly string
   mv: { summary: 'move assets or a folder', expands: ['assets', 'mv'] },
   rename: { summary: 'rename an asset or a folder', expands: ['assets', 'rename'] },
   update: { summary: 'change the name, description or tags', expands: ['assets', 'update'] },
-  tag: { summary: 'add and remove tags', expands: ['assets', 'tag'] },
+  tag: { summary: 'add, remove or replace tags', expands: ['assets', 'tag'] },
   export: { summary: 'write a table to edit in a spreadsheet', expands: ['assets', 'export'] },
   apply: { summary: 'apply an edited table to the library', expands: ['assets', 'apply'] },
   stats: { summary: 'count assets, hours and bytes; find duplicates', expands: ['assets', 'stats'] },

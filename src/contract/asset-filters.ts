@@ -5,8 +5,8 @@ import type { Collection } from './paths.ts';
 import type { Asset } from './types.ts';
 import { isSameUid } from './uid.ts';
 
-/** Kind of a filter's values, which are texts. The only value of a boolean filter is `true`; dates are YYYY-MM-DD. */
-export type AssetFilterKind = 'search' | 'slug' | 'choice' | 'date' | 'folder' | 'boolean' | 'number';
+/** Kind of a filter's values, which are texts. Dates are YYYY-MM-DD. */
+export type AssetFilterKind = 'search' | 'slug' | 'choice' | 'date' | 'folder';
 
 /** A filter of the asset list. Its key in the table is the query field and, with dashes, the option's name. */
 export type AssetFilter = {
@@ -24,8 +24,8 @@ export type AssetFilter = {
   isAssetsOnly?: boolean;
   /** Returns true if an asset matches a value, or undefined if its record does not contain the field. */
   matches(asset: Asset, value: string): boolean | undefined;
-  /** Returns a value that no asset matches, to find out if the service ignores the filter. Absent if there is none. */
-  unmatchable?(): string;
+  /** Returns a value that no asset matches, to find out if the service ignores the filter. */
+  unmatchable(): string;
   /** Describes a value in the title of a contact sheet. Absent if the value describes itself. */
   title?(value: string): string;
 };

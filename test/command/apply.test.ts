@@ -18,7 +18,7 @@ async function createAssets(tag: string, names: readonly string[]): Promise<stri
   const uids: string[] = [];
   for (const asset_name of names) {
     const { asset_uid } = await (await createUploadOfSize(5, { asset_name: 'new' })).json();
-    const fields = ['--set-tags', tag, '--name', asset_name, '--description', 'as exported'];
+    const fields = ['--add-tag', tag, '--name', asset_name, '--description', 'as exported'];
     expect((await setup.cli.run(['update', asset_uid, ...fields])).code).toBe(0);
     uids.push(asset_uid);
   }

@@ -199,32 +199,46 @@ describe('assets update', () => {
     expect(await setup.cli.json(['assets', 'get', uid as string])).toMatchObject([
       { uid, name: 'After', description: 'words', tags: ['sea'] },
     ]);
-    expect(await setup.cli.json(['assets', 'update', uid as string, '--no-tags'])).toEqual([
+    expect(await setup.cli.json(['assets', 'tag', uid as string, '--set', ''])).toEqual([
       { uid, name: 'After', outcome: 'updated', error: null },
     ]);
     expect((await setup.cli.json(['assets', 'get', uid as string]))[0].tags).toEqual([]);
   });
 
-  it('assets update by filter exits with 2 above --max-changes, and changes only the matches', async () => {
+  it('assets update - exits with 2 above --max-changes, and changes only the assets that ls has listed', async () => {
     await createAssets({ count: 3, word: 'relabel' });
     await createAssets({ count: 1, word: 'bystander' });
-    const args = ['assets', 'update', '--search', 'relabel', '--add-tag', 'new', '--yes'];
-    expect((await setup.cli.run([...args, '--max-changes', '2'])).code).toBe(2);
-    expect(await setup.cli.json(args)).toHaveLength(3);
+    const { stdout: stdin } = await setup.cli.run(['assets', 'ls', '--search', 'relabel', '-q']);
+    const args = ['assets', 'update', '-', '--add-tag', 'new'];
+    expect((await setup.cli.run([...args, '--max-changes', '2'], { stdin })).code).toBe(2);
+    expect(await setup.cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(0);
+    expect(await setup.cli.json(args, { stdin })).toHaveLength(3);
     expect(await setup.cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(3);
   });
 
-  it('assets update adds and removes single tags, and prints the tags that --set-tags replaces', async () => {
+  it('assets update - exits with 2 for more than 100 ids, unless --max-changes allows them', async () => {
+    const uids = Array.from({ length: 101 }, () => crypto.randomUUID());
+    const update = (...args: string[]) =>
+      setup.cli.run(['assets', 'update', '-', '--name', 'x', '--dry-run', '-q', ...args], { stdin: uids.join('\n') });
+    const { code, stderr } = await update();
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('more than 100 assets match, and --max-changes is 100'),
+    ]);
+    expect((await update('--max-changes', '101')).code).toBe(0);
+  });
+
+  it('assets update adds and removes single tags, and assets tag --set prints the tags that it replaces', async () => {
     const [uid] = await createAssets({ count: 1, word: 'tagged' });
     const update = (...args: string[]) => setup.cli.run(['assets', 'update', uid as string, ...args]);
     const tags = async () => (await setup.cli.json(['assets', 'get', uid as string]))[0].tags;
     await update('--add-tag', 'sea', '--add-tag', 'day');
     await update('--add-tag', 'night', '--remove-tag', 'day');
     expect(await tags()).toEqual(['sea', 'night']);
-    const { stderr } = await update('--set-tags', 'night,city');
+    const { stderr } = await setup.cli.run(['assets', 'tag', uid as string, '--set', 'night,city']);
     expect(stderr).toContain(`${uid}  tags: sea, night → night, city`);
     expect(await tags()).toEqual(['night', 'city']);
-    const setTags = ['assets', 'update', '--search', 'tagged', '--set-tags', 'new'];
+    const setTags = ['assets', 'tag', '--search', 'tagged', '--set', 'new'];
     const { code, stderr: prompt } = await setup.cli.run(setTags, { tty: true, stdin: 'n\n' });
     expect([code, prompt]).toEqual([130, expect.stringContaining('tags: night, city → new')]);
   });
@@ -234,8 +248,6 @@ describe('assets update', () => {
     [['--name', 'x', '--body', '-'], '--body and other fields cannot be used together'],
     [['--set', 'novalue'], "--set does not accept 'novalue'"],
     [['--set-json', 'a={'], '--set-json a: not JSON: {'],
-    [['--set-tags', 'a', '--no-tags'], '--set-tags, --no-tags cannot be used together'],
-    [['--set-tags', 'a,'], "--set-tags does not accept 'a,'"],
     [['--add-tag', 'a', '--remove-tag', 'a'], '--add-tag and --remove-tag both name a'],
   ])('assets update exits with 2 for the arguments %j', async (args, problem) => {
     const id = '00000000-0000-4000-8000-000000000000';
@@ -244,13 +256,24 @@ describe('assets update', () => {
   });
 });
 
-it('assets update --set-tags of several assets prints the tags that each of them loses', async () => {
+it.each([
+  [[], 'no change was given'],
+  [['--set', 'a', '--add', 'b'], '--set and --add or --remove cannot be used together'],
+  [['--set', '', '--remove', 'b'], '--set and --add or --remove cannot be used together'],
+  [['--set', 'a,'], "--set does not accept 'a,'"],
+  [['--set', ' '], "--set does not accept ' '"],
+])('assets tag exits with 2 for the arguments %j', async (args, problem) => {
+  const { code, stderr } = await setup.cli.run(['assets', 'tag', '00000000-0000-4000-8000-000000000000', ...args]);
+  expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
+});
+
+it('assets tag --set of several assets prints the tags that each of them loses', async () => {
   const uids: string[] = [];
   for (const uid of await createAssets({ count: 2, word: 'tagged' })) {
-    await setup.cli.run(['assets', 'update', uid, '--set-tags', 'sea']);
+    await setup.cli.run(['assets', 'tag', uid, '--set', 'sea']);
     uids.push(uid);
   }
-  const { stderr } = await setup.cli.run(['assets', 'update', ...uids, '--set-tags', 'night']);
+  const { stderr } = await setup.cli.run(['assets', 'tag', ...uids, '--set', 'night']);
   for (const uid of uids) expect(stderr).toContain(`${uid}  tags: sea → night`);
 });
 

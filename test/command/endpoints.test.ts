@@ -50,7 +50,7 @@ const collections = ['assets', 'videos'].flatMap((noun): EndpointCase[] => [
     sends: { method: 'GET', path: `/${noun}/${assetUid}/`, query: {} },
   },
   {
-    args: [noun, 'update', assetUid, '--name', 'New', '--set-tags', 'a,b'],
+    args: [noun, 'update', assetUid, '--name', 'New', '--set-json', 'tags=["a","b"]'],
     sends: {
       method: 'PATCH',
       path: `/${noun}/${assetUid}/`,
@@ -70,6 +70,14 @@ const collections = ['assets', 'videos'].flatMap((noun): EndpointCase[] => [
 
 const cases: EndpointCase[] = [
   ...collections,
+  {
+    args: ['assets', 'tag', assetUid, '--set', 'a,b'],
+    sends: { method: 'PATCH', path: `/assets/${assetUid}/`, query: {}, body: { tags: ['a', 'b'] } },
+  },
+  {
+    args: ['assets', 'tag', assetUid, '--set', ''],
+    sends: { method: 'PATCH', path: `/assets/${assetUid}/`, query: {}, body: { tags: [] } },
+  },
   {
     args: ['assets', 'ls', '--type', 'image', '--folder', '/'],
     sends: {

@@ -449,7 +449,7 @@ describe('ignored writes', () => {
     expect(await errorAt(url, ['assets', 'update', assetUid, '--add-tag', 'sea'])).toEqual({
       code: 'tags_unknown',
       exit: 6,
-      hint: `mediactl update ${assetUid} --set-tags SLUGS, to replace all tags`,
+      hint: `mediactl tag ${assetUid} --set SLUGS, to replace all tags`,
     });
   });
 

@@ -149,20 +149,20 @@ describe('mirrored folders (A02)', () => {
 });
 
 describe('verification of updates', () => {
-  const updateRecord = async (args: string[], record: object) => {
+  const changeRecord = async (verb: string, args: string[], record: object) => {
     const { cli } = await startProfileCli(() => ({ body: { uid: firstUid, ...record } }));
-    const { code, stderr } = await cli.run(['assets', 'update', firstUid as string, ...args]);
+    const { code, stderr } = await cli.run(['assets', verb, firstUid as string, ...args]);
     return { code, warns: stderr.includes('cannot verify the change') };
   };
 
   it.each([
-    ['accepts an object with another key order', ['--set-json', 'a={"x":1,"y":2}'], { a: { y: 2, x: 1 } }, 0],
-    ['accepts null for null', ['--set-json', 'a=null'], { a: null }, 0],
-    ['exits with 6 for another value', ['--set', 'a=new'], { a: 'old' }, 6],
-    ['exits with 6 if a specified field is absent', ['--description', 'new'], {}, 6],
-    ['exits with 6 if a guessed field is absent', ['--set-tags', 'new'], {}, 6],
-  ])('assets update verifies the response and %s', async (_what, args, record, code) => {
-    expect(await updateRecord(args, record)).toEqual({ code, warns: false });
+    ['update', 'accepts an object with another key order', ['--set-json', 'a={"x":1,"y":2}'], { a: { y: 2, x: 1 } }, 0],
+    ['update', 'accepts null for null', ['--set-json', 'a=null'], { a: null }, 0],
+    ['update', 'exits with 6 for another value', ['--set', 'a=new'], { a: 'old' }, 6],
+    ['update', 'exits with 6 if a specified field is absent', ['--description', 'new'], {}, 6],
+    ['tag', 'exits with 6 if a guessed field is absent', ['--set', 'new'], {}, 6],
+  ])('assets %s verifies the response and %s', async (verb, _what, args, record, code) => {
+    expect(await changeRecord(verb, args, record)).toEqual({ code, warns: false });
   });
 
   it.each([
@@ -170,7 +170,7 @@ describe('verification of updates', () => {
     ['an empty string', ['--set', 'a=']],
     ['a string', ['--set', 'a=b']],
   ])('assets update warns that it cannot verify %s in a field that no record shows', async (_what, args) => {
-    expect(await updateRecord(args, {})).toEqual({ code: 0, warns: true });
+    expect(await changeRecord('update', args, {})).toEqual({ code: 0, warns: true });
   });
 });
 
@@ -224,9 +224,9 @@ describe('editable fields (A08)', () => {
     return { body: method === 'PATCH' ? { ...asset, labels, name } : asset };
   };
 
-  it('assets update exits with 6 and names the field if the service ignores it', async () => {
+  it('assets tag exits with 6 and names the field if the service ignores it', async () => {
     const { cli } = await startProfileCli(acceptLabelsAndName);
-    const args = ['assets', 'update', firstUid as string, '--set-tags', 'b'];
+    const args = ['assets', 'tag', firstUid as string, '--set', 'b'];
     const { code, stderr, stdout } = await cli.run(args);
     expect([code, stdout]).toEqual([6, '']);
     expect(stderr).toContain('did not apply tags to the asset');
@@ -244,9 +244,9 @@ describe('editable fields (A08)', () => {
     expect([code, writeRequests()[0]?.body]).toEqual([0, body]);
   });
 
-  it('assets update writes tags to the field that field_names.asset_tags names', async () => {
+  it('assets tag writes tags to the field that field_names.asset_tags names', async () => {
     const { cli, writeRequests } = await startProfileCli(acceptLabelsAndName, { asset_tags: 'labels' });
-    expect((await cli.run(['assets', 'update', firstUid as string, '--set-tags', 'b'])).code).toBe(0);
+    expect((await cli.run(['assets', 'tag', firstUid as string, '--set', 'b'])).code).toBe(0);
     expect(writeRequests()[0]?.body).toEqual({ labels: ['b'] });
   });
 
@@ -265,13 +265,13 @@ describe('editable fields (A08)', () => {
     expect(writeRequests()[0]?.body).toEqual({ tag_slugs: ['day', 'night'] });
   });
 
-  it('assets update accepts a response that shows the tags as objects in another order', async () => {
+  it('assets tag accepts a response that shows the tags as objects in another order', async () => {
     const { cli } = await startProfileCli(({ method, body }) => {
       const { tags = [] } = (body ?? {}) as { tags?: string[] };
       const shown = tags.map((slug, id) => ({ id, slug })).reverse();
       return { body: { uid: firstUid, tags: method === 'PATCH' ? shown : [] } };
     });
-    const args = ['assets', 'update', firstUid as string, '--set-tags', 'a,b'];
+    const args = ['assets', 'tag', firstUid as string, '--set', 'a,b'];
     expect((await cli.run(args)).code).toBe(0);
   });
 });
@@ -323,7 +323,7 @@ describe('tag formats (A08)', () => {
       const { code, stderr, sentTags } = await updateTags(tags, ...changeArgs);
       expect([code, sentTags]).toEqual([6, []]);
       expect(stderr).toContain('does not show the tags of asset');
-      expect(stderr).toContain('--set-tags');
+      expect(stderr).toContain(`mediactl tag ${firstUid} --set`);
     }
   });
 
@@ -344,17 +344,17 @@ describe('tag slugs (A08)', () => {
   };
 
   it.each([
-    ['--add-tag', '日本語', /slug, such as/],
-    ['--add-tag', 'مشروع', /slug, such as/],
-    ['--add-tag', 'sea 日本語', /slug, such as/],
-    ['--add-tag', '!?', /slug, such as/],
-    ['--add-tag', '', /slug, such as/],
-    ['--add-tag', 'Äpfel & Birnen', /try: {3}apfel-birnen/],
-    ['--set-tags', 'sea,日本語', /'日本語'[\s\S]*slug, such as/],
-    ['--set-tags', 'Große Straße', /try: {3}grosse-strasse/],
-  ])('assets update %s %s exits with 2 before it sends a request', async (option, tag, message) => {
+    ['update', '--add-tag', '日本語', /slug, such as/],
+    ['update', '--add-tag', 'مشروع', /slug, such as/],
+    ['update', '--add-tag', 'sea 日本語', /slug, such as/],
+    ['update', '--add-tag', '!?', /slug, such as/],
+    ['update', '--add-tag', '', /slug, such as/],
+    ['update', '--add-tag', 'Äpfel & Birnen', /try: {3}apfel-birnen/],
+    ['tag', '--set', 'sea,日本語', /'日本語'[\s\S]*slug, such as/],
+    ['tag', '--set', 'Große Straße', /try: {3}grosse-strasse/],
+  ])('assets %s %s %s exits with 2 before it sends a request', async (verb, option, tag, message) => {
     const { cli, requests } = await startServiceWithoutTags();
-    const { code, stderr } = await cli.run(['assets', 'update', firstUid as string, option, tag]);
+    const { code, stderr } = await cli.run(['assets', verb, firstUid as string, option, tag]);
     expect([code, requests.length]).toEqual([2, 0]);
     expect(stderr).toMatch(message);
   });
@@ -371,17 +371,14 @@ describe('tag slugs (A08)', () => {
   });
 
   it.each([
-    [
-      ['--set-tags', 'a,b,a'],
-      ['a', 'b'],
-    ],
-    [['--add-tag', 'a', '--add-tag', 'a'], ['a']],
-    [['--add-tag', 'In_House-2'], ['In_House-2']],
-  ])('assets update %j sends each tag once, as it was typed', async (args, tags) => {
+    ['tag', ['--set', 'a,b,a'], ['a', 'b']],
+    ['update', ['--add-tag', 'a', '--add-tag', 'a'], ['a']],
+    ['update', ['--add-tag', 'In_House-2'], ['In_House-2']],
+  ])('assets %s %j sends each tag once, as it was typed', async (verb, args, tags) => {
     const { cli, writeRequests } = await startProfileCli(({ body }) => ({
       body: { uid: firstUid, tags: [], ...(body as object) },
     }));
-    expect((await cli.run(['assets', 'update', firstUid as string, ...args])).code).toBe(0);
+    expect((await cli.run(['assets', verb, firstUid as string, ...args])).code).toBe(0);
     expect(writeRequests()[0]?.body).toEqual({ tags });
   });
 });

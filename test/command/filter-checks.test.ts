@@ -18,22 +18,8 @@ const unmatchedValues: Record<string, string> = {
   '--tag': 'draft',
 };
 /** Options that are not filters. */
-const nonFilterOptions = [
-  ...['--max-delete', '--max-changes', '--name', '--description', '--add-tag', '--remove-tag'],
-  ...[
-    '--set-tags',
-    '--no-tags',
-    '--set',
-    '--set-json',
-    '--body',
-    '--newest',
-    '--recursive',
-    '--add',
-    '--remove',
-    '--create-folders',
-  ],
-];
-const changeArgsByVerb = { rm: [], update: ['--name', 'overwritten'], tag: ['--add', 'overwritten'] };
+const nonFilterOptions = ['--max-delete', '--max-changes', '--newest', '--recursive', '--add', '--remove', '--set'];
+const changeArgsByVerb = { rm: [], tag: ['--add', 'overwritten'] };
 
 const uid = '00000000-0000-4000-8000-000000000001';
 const assetWithoutFields = { uid, name: 'kept' };

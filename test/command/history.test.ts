@@ -25,7 +25,7 @@ async function createAssets(count: number): Promise<string[]> {
   const uids: string[] = [];
   for (let n = 0; n < count; n++) {
     const { asset_uid } = await (await createUploadOfSize(5, { asset_name: `${tag} ${n}` })).json();
-    await new Cli(account()).run(['update', asset_uid, '--set-tags', tag]);
+    await new Cli(account()).run(['tag', asset_uid, '--set', tag]);
     uids.push(asset_uid);
   }
   return uids;
@@ -132,7 +132,7 @@ describe('undo', () => {
   it('undo leaves and names what others have changed meanwhile, and exits with 11', async () => {
     const [mine = '', theirs = ''] = await createAssets(2);
     await run('tag', '--tag', tag, '--add', 'sea');
-    await new Cli(account()).run(['update', theirs, '--set-tags', 'other']);
+    await new Cli(account()).run(['tag', theirs, '--set', 'other']);
     const { code, stdout } = await run('undo');
     expect(code).toBe(11);
     const [conflict] = JSON.parse(stdout).filter(({ uid }: { uid: string }) => uid === theirs);
@@ -253,7 +253,7 @@ it('a change whose question stays open for minutes keeps what others change mean
     if (isAsked || !text.includes('[y/N]')) return;
     isAsked = true;
     minutes = 5;
-    void new Cli(account()).run(['update', uids[0] as string, '--set-tags', 'other']).then(() => stdin.end('y\n'));
+    void new Cli(account()).run(['tag', uids[0] as string, '--set', 'other']).then(() => stdin.end('y\n'));
   };
   const args = ['tag', '--tag', tag, '--add', 'sea'];
   const { code, stdout } = await setup.cli.run(args, { tty: true, stdin, onStderr, clock });
@@ -285,7 +285,7 @@ describe('a change that is stopped', () => {
       ({ outcome }: { outcome: string }) => outcome === 'pending',
     );
     const [changed] = pending;
-    await new Cli(account()).run(['update', changed.uid, '--set-tags', 'other']);
+    await new Cli(account()).run(['tag', changed.uid, '--set', 'other']);
     const { code, stdout, stderr } = await run('history', id, '--resume');
     expect([code, JSON.parse(stdout).length]).toEqual([11, 4]);
     expect(stderr).toContain('was changed meanwhile');
@@ -300,7 +300,7 @@ describe('a change that is stopped', () => {
     const [{ uid: left }] = (await setup.cli.json(['history', id])).filter(
       ({ outcome }: { outcome: string }) => outcome === 'pending',
     );
-    await new Cli(account()).run(['update', left, '--set-tags', 'other']);
+    await new Cli(account()).run(['tag', left, '--set', 'other']);
     const { hint, ...error } = errorInTable('changed_meanwhile');
     expect(await failure('history', id, '--resume')).toEqual({ ...error, hint });
     expect(await tagsOf(uid)).not.toEqual([]);

@@ -213,8 +213,11 @@ describe('glob arguments', () => {
       ['update', `${folder}/b*`, '--name', 'x'],
     ])
       expect((await cli.run(args)).code).toBe(2);
+    const limited = ['update', `${folder}/*`, '--description', 'x', '--max-changes', '2', '--yes'];
+    expect((await cli.run(limited)).stderr).toContain('more than 2 assets match, and --max-changes is 2');
     expect(await cli.json(['wait', `${folder}/*`])).toHaveLength(3);
-    expect(await cli.json(['wait', '--tag', 'sea', '--folder', folder])).toHaveLength(1);
+    const { stdout: stdin } = await cli.run(['ls', folder, '--tag', 'sea', '-q']);
+    expect(await cli.json(['wait', '-'], { stdin })).toHaveLength(1);
     const out = join(cli.home, 'out');
     expect(await cli.json(['download', `${folder}/*.txt`, '-d', out])).toHaveLength(2);
   });

@@ -103,7 +103,7 @@ describe('a service that lists the assets of subfolders too', () => {
   it.each([
     ['rm', '/Campaigns/*', '--yes'],
     ['rm', '--folder', '/Campaigns', '--yes'],
-    ['update', '--folder', '/Campaigns', '--name', 'x', '--yes'],
+    ['tag', '--folder', '/Campaigns', '--add', 'x', '--yes'],
   ])('%s %s %s exits with 6 and changes nothing if the service lists assets of subfolders too', async (...args) => {
     const { cli, requests } = await startService(true); // lists the assets of subfolders too
     const { code, stderr } = await cli.run(args);

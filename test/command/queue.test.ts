@@ -2,7 +2,6 @@ import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
@@ -13,6 +12,7 @@ import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { FileServer } from '../support/file-server.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { pause, waitUntil } from '../support/machines.ts';
+import { findSchemaErrors } from '../support/output-schema.ts';
 import { openTestQueue } from '../support/queue-client.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
@@ -108,9 +108,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(finishedJobs.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(uids.sort());
     expect(finishedJobs[0]).toMatchObject({ state: 'uploaded', worker: 'station-3', attempts: 1, crashes: 0 });
     expect(await listJobs()).toEqual([]);
-    const schema = JSON.parse((await run(['schema', 'queued-upload'])).stdout);
-    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { 'date-time': true } });
-    expect(ajv.validate(schema, finishedJobs), ajv.errorsText()).toBe(true);
+    expect(await findSchemaErrors(setup.cli, 'uploads ls --queue', finishedJobs)).toEqual([]);
   });
 
   it('upload --queue of the same file returns the same job, and skips the file once it is uploaded', async () => {
@@ -163,6 +161,11 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     writeFileSync(deleted, '# gone.md');
     const { code, stdout } = await run(['upload', deleted, '--queue', '--wait', '--json']);
     expect([code, JSON.parse(stdout)[0].asset_status]).toEqual([0, 'ready']);
+    for (const { stop } of workers) stop.abort();
+    await Promise.all(workers.map(({ ended }) => ended));
+    const retried = await runJson(['uploads', 'retry', edited, '--queue']);
+    expect(retried).toMatchObject([{ path: edited, state: 'waiting' }]);
+    expect(await findSchemaErrors(setup.cli, 'uploads retry', retried)).toEqual([]);
   });
 
   it('a worker accepts a file whose modification time differs only in fractions of a second', async () => {
@@ -275,6 +278,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(JSON.parse((await runForget('--finished', '--older-than', '32d')).stdout)).toEqual([]);
     const { stdout } = await runForget('--finished', '--older-than', '30d');
     expect(JSON.parse(stdout).map((row: { path: string }) => row.path)).toEqual([oldFile]);
+    expect(await findSchemaErrors(setup.cli, 'uploads forget --queue', JSON.parse(stdout))).toEqual([]);
     expect((await listJobs('--finished')).map((row: { path: string }) => row.path)).toEqual([recentFile]);
   });
 
@@ -502,14 +506,20 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     await pause(300);
     const fileQueuedLater = createFile('later.md');
     await runJson(['upload', fileQueuedLater, '--queue']);
-    startWorker();
+    const { stop, ended } = startWorker();
     const { code, stdout, stderr } = await watching;
     expect(code).toBe(0);
-    const outcomes = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).outcome);
-    expect(outcomes).toEqual(Array(4).fill('uploaded'));
+    stop.abort();
+    const recordsIn = (lines: string) =>
+      lines
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    const recordsByCommand = { 'uploads watch': recordsIn(stdout), worker: recordsIn((await ended).stdout) };
+    for (const [command, records] of Object.entries(recordsByCommand)) {
+      expect(records.map(({ outcome }) => outcome)).toEqual(Array(4).fill('uploaded'));
+      expect(await findSchemaErrors(setup.cli, command, records)).toEqual([]);
+    }
     const events = stderr.split('\n').filter((line) => line.startsWith('{'));
     const plannedEvents = events.map((line) => JSON.parse(line)).filter(({ event }) => event === 'planned');
     expect(plannedEvents.at(-1)).toMatchObject({ files_total: 4 });

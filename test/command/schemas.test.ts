@@ -1,12 +1,16 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Cli } from '../support/cli.ts';
+import { buildCommandTree } from '../../src/cli/program.ts';
+import { leaves } from '../../src/cli/reference/command-node.ts';
+import { describeCommand } from '../../src/cli/reference/command-tree.ts';
+import { outputSchemas } from '../../src/cli/reference/output-schemas.ts';
+import { Cli, type CliOptions } from '../support/cli.ts';
+import { compileSchema, findSchemaErrors } from '../support/output-schema.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
-/* Validates the output of commands against `mediactl schema NAME`. */
+/* Validates the output of commands against the schemas that `mediactl commands COMMAND --json` shows. */
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -21,90 +25,175 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.end());
 
-async function schemaOf(name: string) {
-  const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
-  // Accepts any value of these formats: only structure is checked here.
-  for (const format of ['uuid', 'uri']) ajv.addFormat(format, true);
-  return ajv.compile(JSON.parse((await cli.run(['schema', name])).stdout));
-}
+const commandTree = describeCommand(await buildCommandTree('0.0.0'));
+const commandNames = leaves(commandTree).map(({ path }) => path.replace('mediactl ', ''));
+const allSchemas = JSON.parse(readFileSync(new URL('../../docs/schemas.json', import.meta.url), 'utf8'));
 
-/** Runs a command with --json and validates the stream that has the output. */
-async function expectOutputMatches(name: string, args: string[], stream: 'stdout' | 'stderr' = 'stdout') {
-  const validate = await schemaOf(name);
-  const ran = await cli.run([...args, '--json']);
-  const text = stream === 'stdout' ? ran.stdout : ran.stderr.trimEnd().split('\n').at(-1);
-  const value = JSON.parse(text as string);
+/** Validates a value against a schema of docs/schemas.json. */
+function expectMatches(name: string, value: unknown) {
+  const validate = compileSchema(allSchemas[name]);
   validate(value);
   expect(validate.errors ?? []).toEqual([]);
-  return value;
 }
 
 const unknownUid = '00000000-0000-4000-8000-000000000000';
+const createAsset = async (): Promise<string> =>
+  (await (await createUploadOfSize(5, { asset_name: 'created' })).json()).asset_uid;
+const uploadedUid = async (name: string): Promise<string> =>
+  (await cli.json(['upload', fixturePath(name), '--wait']))[0].asset_uid;
 
-describe('mediactl schema', () => {
-  it('records of successful and failed uploads match the schema “upload”', async () => {
+type Call = { args: string[]; options?: CliOptions };
+
+/** A call for each row of the table, whose output is not an empty list. */
+const calls: Record<string, () => Promise<Call> | Call> = {
+  upload: () => {
     const broken = join(cli.home, 'broken.mp4');
     writeFileSync(broken, 'no media');
-    const args = ['upload', fixturePath('still.jpg'), broken, '--wait'];
-    const records = await expectOutputMatches('upload', args);
-    expect(records.map(({ error }: { error: unknown }) => error !== null).sort()).toEqual([...[false, true]]);
+    return { args: ['upload', fixturePath('still.jpg'), broken, '--wait'] };
+  },
+  'upload --dry-run': () => ({ args: ['upload', fixturePath('clip.mp4'), '--force', '--dry-run'] }),
+  'upload --estimate': () => ({ args: ['upload', fixturePath('clip.mp4'), '--estimate'] }),
+  check: () => {
+    const directory = join(cli.home, 'checked');
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'missing.txt'), 'only here');
+    return { args: ['check', directory, '/'] };
+  },
+  'play --probe': async () => ({ args: ['play', await uploadedUid('clip.mp4'), '--probe'] }),
+  'assets ls --html': () => ({ args: ['assets', 'ls', '--html', join(cli.home, 'sheet.html')] }),
+  'assets download': async () => ({
+    args: ['download', await uploadedUid('tone.mp3'), unknownUid, '-d', join(cli.home, 'down')],
+  }),
+  'assets update': async () => ({ args: ['assets', 'update', await createAsset(), unknownUid, '--name', 'New'] }),
+  'assets tag': async () => ({ args: ['assets', 'tag', await createAsset(), '--set', 'sea'] }),
+  'assets mv': async () => ({ args: ['assets', 'mv', await createAsset(), '/'] }),
+  'assets mv /FOLDER /INTO': async () => {
+    await cli.run(['folders', 'create', '-p', '/From/Below']);
+    return { args: ['assets', 'mv', '/From/Below', '/'] };
+  },
+  'assets rm': async () => ({ args: ['assets', 'rm', await createAsset(), unknownUid, '--yes'] }),
+  'assets apply': async () => ({
+    args: ['assets', 'apply', '-', '--yes'],
+    options: { stdin: `uid,name\n${await createAsset()},Applied\n` },
+  }),
+  'assets stats': async () => {
+    await createAsset();
+    return { args: ['assets', 'stats'] };
+  },
+  undo: async () => {
+    await cli.run(['tag', await createAsset(), '--add', 'undone']);
+    return { args: ['undo', '--yes'] };
+  },
+  history: async () => {
+    await cli.run(['tag', await createAsset(), '--add', 'recorded']);
+    return { args: ['history'] };
+  },
+  'history RUN': async () => {
+    await cli.run(['tag', await createAsset(), '--add', 'listed']);
+    return { args: ['history', await lastRun()] };
+  },
+  'history RUN --resume': async () => {
+    await cli.run(['rm', await createAsset(), unknownUid, '--yes']);
+    return { args: ['history', await lastRun(), '--resume'] };
+  },
+  'uploads ls --finished': async () => {
+    await uploadedUid('tone.mp3');
+    return { args: ['uploads', 'ls', '--finished'] };
+  },
+  'uploads export': async () => {
+    await uploadedUid('tone.mp3');
+    return { args: ['uploads', 'export'] };
+  },
+  'embed domains add': () => ({ args: ['embed', 'domains', 'add', 'a.example', 'b.example'] }),
+  'embed domains rm': async () => {
+    await cli.run(['embed', 'domains', 'add', 'c.example']);
+    return { args: ['embed', 'domains', 'rm', 'c.example'] };
+  },
+  'embed domains sync': () => ({ args: ['embed', 'domains', 'sync', '-f', '-'], options: { stdin: 'd.example\n' } }),
+  commands: () => ({ args: ['commands'] }),
+  'commands COMMAND': () => ({ args: ['commands', 'assets'] }),
+};
+
+/** Rows whose output another test validates. */
+const coveredElsewhere: Record<string, string> = {
+  'uploads resume': 'test/command/upload-no-duplicates.test.ts',
+  'uploads ls --queue': 'test/command/queue.test.ts',
+  'uploads forget --queue': 'test/command/queue.test.ts',
+  'uploads watch': 'test/command/queue.test.ts',
+  'uploads retry': 'test/command/queue.test.ts',
+  worker: 'test/command/queue.test.ts',
+};
+
+const lastRun = async (): Promise<string> => (await cli.json(['history']))[0].run_id;
+
+describe('output_schema of mediactl commands COMMAND --json', () => {
+  it('every row of the table of schemas begins with a command, and has its output validated', () => {
+    for (const row of Object.keys(outputSchemas))
+      expect([row, commandNames.some((name) => `${row} `.startsWith(`${name} `))]).toEqual([row, true]);
+    expect([...Object.keys(calls), ...Object.keys(coveredElsewhere)].sort()).toEqual(Object.keys(outputSchemas).sort());
   });
 
-  it('records of completed and missing downloads match the schema “downloads”', async () => {
-    const [{ asset_uid }] = await cli.json(['upload', fixturePath('tone.mp3'), '--wait']);
-    await expectOutputMatches('downloads', ['download', asset_uid, unknownUid, '-d', join(cli.home, 'down')]);
+  it('every schema is that of a command, but for errors and dry runs, which every command may print', () => {
+    const names = new Set([...Object.values(outputSchemas).filter((name) => name !== null), 'error', 'dry-run']);
+    expect([...names].sort()).toEqual(Object.keys(allSchemas).sort());
   });
 
-  it('the errors that commands print with --json match the schema “error”', async () => {
-    await expectOutputMatches('error', ['assets', 'get', unknownUid], 'stderr');
-    await expectOutputMatches('error', ['assets', 'ls', '--nonsense'], 'stderr');
-    await expectOutputMatches('error', ['assets', 'rm', unknownUid, unknownUid, '--yes'], 'stderr');
+  it.each(Object.entries(calls))('matches the output of mediactl %s', async (row, prepareCall) => {
+    const { args, options } = await prepareCall();
+    const { stdout, stderr } = await cli.run([...args, '--json'], options);
+    expect(stdout, stderr).not.toBe('');
+    const value = JSON.parse(stdout);
+    expect(Array.isArray(value) ? value.length : 1).toBeGreaterThan(0);
+    expect(await findSchemaErrors(cli, row, value)).toEqual([]);
   });
 
-  it('the output of mediactl commands matches the schemas “commands” and “command”', async () => {
-    const tree = await expectOutputMatches('commands', ['commands']);
-    expect(JSON.stringify(tree)).not.toContain('__complete');
-    const described = await expectOutputMatches('command', ['commands', 'assets']);
-    expect(JSON.stringify(described)).not.toContain('__complete');
-    const { stdout } = await cli.run(['commands']);
-    expect(stdout).toContain('mediactl embed domains sync  ');
+  it.each(['assets get', 'config ls', 'folders tree', 'assets'])('is null for mediactl %s', async (name) => {
+    expect(await cli.json(['commands', ...name.split(' ')])).toMatchObject({ output_schema: null });
   });
 
-  it('the records of assets rm match the schema “changes”', async () => {
-    const { asset_uid } = await (await createUploadOfSize(5, { asset_name: 'goes' })).json();
-    await expectOutputMatches('changes', ['assets', 'rm', asset_uid, unknownUid, '--yes']);
+  it('names the command of videos for a twin of a command of assets', async () => {
+    const { output_schema } = await cli.json(['commands', 'videos', 'ls']);
+    expect(output_schema.anyOf.map(({ title }: { title: string }) => title)).toEqual([
+      ...['mediactl videos ls', 'mediactl videos ls --html'],
+    ]);
+    expect((await cli.json(['commands', 'videos', 'rm'])).output_schema).toEqual(allSchemas.changes);
   });
 
-  it('the output of assets ls --html matches the schema “contact-sheet”', async () => {
-    await expectOutputMatches('contact-sheet', ['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
+  it('that of upload rejects an incomplete record and accepts an empty list', async () => {
+    expect(await findSchemaErrors(cli, 'upload', [{ path: 'x' }])).not.toEqual([]);
+    expect(await findSchemaErrors(cli, 'upload', [])).toEqual([]);
   });
+});
 
-  it('the output of embed domains add matches the schema “embed-domains”', () =>
-    expectOutputMatches('embed-domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
+it('the records of upload --wait have an error for each file that failed, and only for those', async () => {
+  const broken = join(cli.home, 'damaged.mp4');
+  writeFileSync(broken, 'damaged media');
+  const { stdout } = await cli.run(['upload', fixturePath('still.jpg'), broken, '--wait', '--force', '--json']);
+  const records: { error: unknown }[] = JSON.parse(stdout);
+  expect(records.map(({ error }) => error !== null).sort()).toEqual([false, true]);
+});
 
-  it('the report of play --probe matches the schema “probe”', async () => {
-    await cli.run(['upload', fixturePath('clip.mp4'), '--wait']);
-    await expectOutputMatches('probe', ['play', '@last', '--probe']);
-  });
+it('the dry run of an upload from stdin matches the schema of upload --dry-run', async () => {
+  const { stdout } = await cli.run(['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run', '--json']);
+  expect(await findSchemaErrors(cli, 'upload --dry-run', JSON.parse(stdout))).toEqual([]);
+});
 
-  it('the output of folders create --dry-run matches the schema “dry-run”', () =>
-    expectOutputMatches('dry-run', ['folders', 'create', '-p', '/a/b', '--dry-run']));
+it('the output of folders create --dry-run matches the schema “dry-run”', async () => {
+  expectMatches('dry-run', await cli.json(['folders', 'create', '-p', '/a/b', '--dry-run']));
+});
 
-  it('upload --dry-run and --estimate match the schemas “upload-dry-run” and “upload-estimate”', async () => {
-    await expectOutputMatches('upload-dry-run', ['upload', fixturePath('clip.mp4'), '--dry-run']);
-    await expectOutputMatches('upload-estimate', ['upload', fixturePath('clip.mp4'), '--estimate']);
-    await expectOutputMatches('upload-dry-run', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
-  });
+it.each([
+  [['assets', 'get', unknownUid]],
+  [['assets', 'ls', '--nonsense']],
+  [['assets', 'rm', unknownUid, unknownUid, '--yes']],
+])('the error that mediactl %j prints with --json matches the schema “error”', async (args) => {
+  const { stderr } = await cli.run([...args, '--json']);
+  expectMatches('error', JSON.parse(stderr.trimEnd().split('\n').at(-1) as string));
+});
 
-  it('the schema “upload” rejects an incomplete record and accepts an empty list', async () => {
-    const validate = await schemaOf('upload');
-    expect(validate([{ path: 'x' }])).toBe(false);
-    expect(validate([])).toBe(true);
-  });
-
-  it('mediactl schema exits with 2 and lists the schemas if the name is unknown', async () => {
-    const { code, stderr } = await cli.run(['schema', 'nonsense']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('upload');
-  });
+it('mediactl commands lists each command, also those of three words, and hides those for completion', async () => {
+  for (const args of [['commands'], ['commands', 'assets']])
+    expect(JSON.stringify(await cli.json(args))).not.toContain('__complete');
+  const { stdout } = await cli.run(['commands']);
+  expect(stdout).toContain('mediactl embed domains sync  ');
 });

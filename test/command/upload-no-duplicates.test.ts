@@ -8,6 +8,7 @@ import { type Fault, respondWith } from '../support/fault-proxy.ts';
 import { writeRandomFile } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { createLatch } from '../support/latch.ts';
+import { findSchemaErrors } from '../support/output-schema.ts';
 import { isStrict } from '../support/sandbox.ts';
 import { databaseFile, failWrites } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
@@ -216,6 +217,7 @@ describe('one asset per file', () => {
     symlinkSync(moved, setup.path);
     const [record] = JSON.parse((await setup.run(['uploads', 'resume', id, '--json'])).stdout);
     expect(record).toMatchObject({ verified: true, resumed_from_bytes: 2 * 64 * 1024 });
+    expect(await findSchemaErrors(setup.cli, 'uploads resume', [record])).toEqual([]);
     expect(setup.faultProxy.methods).not.toContain('POST');
     expect(setup.unfinishedIds()).toEqual([]);
   });

@@ -60,6 +60,8 @@ const preparations: Record<string, string> = {
   'mediactl folders create /Campaigns': 'mediactl rm -r /Campaigns',
   'mediactl folders rm /Campaigns/2026 --yes': "mediactl mv '/Campaigns/2026/*' /Archive",
   'mediactl mv --tag done /Archive --create-folders': 'mediactl tag @last --add done',
+  'mediactl assets ls -q --all --tag draft | mediactl assets update - --add-tag archive --remove-tag draft -n':
+    'mediactl tag @last --add draft',
   'mediactl apply library.csv --dry-run': 'mediactl export -o library.csv --yes',
   'mediactl undo --dry-run': 'mediactl tag @last --add sea',
   'mediactl embed domains rm old.example.com': 'mediactl embed domains add old.example.com',
@@ -91,7 +93,7 @@ const knownCommands = new Set([
 /** Command lines that an earlier paragraph, page or help has. The commands of `videos` share the code of `assets`. */
 const seen = new Set<string>();
 const isDue = ({ text, from }: PageCommand) => {
-  const line = text.replace(/^mediactl videos/, 'mediactl assets');
+  const line = text.replaceAll('mediactl videos', 'mediactl assets');
   const isMention = from === 'inline' && knownCommands.has(text);
   if (isMention || (from !== 'block' && seen.has(line))) return false;
   seen.add(line);

@@ -17,22 +17,21 @@ import type { Context } from '../context.ts';
 import { resolveParentFilter } from '../library/folders.ts';
 import { precedence } from '../settings/setting-resolver.ts';
 import type { CamelCase } from '../settings/settings.ts';
-import { parseCount, parseDay } from '../settings/units.ts';
+import { parseDay } from '../settings/units.ts';
 
 type OptionOf<Name extends AssetFilterName> = CamelCase<
   (typeof assetFilters)[Name] extends { option: infer Option extends string } ? Option : Name
 >;
-type OptionValue<Kind extends AssetFilterKind> = Kind extends 'boolean' ? true : string;
 
 /** Filter and sort options of a command (§4, "Filters and ordering"). */
 export type FilterOptions = {
-  [Name in AssetFilterName as OptionOf<Name>]?: OptionValue<(typeof assetFilters)[Name]['kind']> | undefined;
+  [Name in AssetFilterName as OptionOf<Name>]?: string | undefined;
 } & { sort?: string | undefined };
 
 export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 36h or 7d, in UTC.';
 
 type OptionKind = {
-  /** Placeholder of the value in help: the filter's name if absent. An option without a value has an empty one. */
+  /** Placeholder of the value in help: the filter's name if absent. */
   placeholder?: string;
   /** Converts the value of the option to that of the filter, if they differ. */
   parse?(value: string, flag: string, context: Context): string | Promise<string>;
@@ -44,8 +43,6 @@ const optionKinds: Record<AssetFilterKind, OptionKind> = {
   choice: {},
   date: { placeholder: 'date', parse: (day, flag, { clock }) => parseDay(flag, day, clock.now()) },
   folder: { placeholder: 'folder', parse: (folder, _, context) => resolveParentFilter(context, folder) },
-  boolean: { placeholder: '' },
-  number: { placeholder: 'number', parse: (count, flag) => String(parseCount(flag, count)) },
 };
 
 /** Returns the option of a filter, such as `--created-after`. */
@@ -54,7 +51,7 @@ export const flagOf = ({ name, option = name }: AssetFilterRow) => `--${option.r
 function filterOption(row: AssetFilterRow): Option {
   const { placeholder = row.name } = optionKinds[row.kind];
   const { suggestedValues = row.values } = row;
-  const built = new Option(placeholder ? `${flagOf(row)} <${placeholder}>` : flagOf(row), row.help);
+  const built = new Option(`${flagOf(row)} <${placeholder}>`, row.help);
   return suggestedValues ? withSuggestions(built, suggestedValues) : built;
 }
 
@@ -103,7 +100,7 @@ export async function parseFilters(context: Context, options: FilterOptions): Pr
   const given = filtersOf('assets').flatMap((row) => {
     const flag = flagOf(row);
     const value = options[new Option(flag).attributeName() as keyof FilterOptions];
-    return value === undefined ? [] : [{ ...row, flag, value: String(value) }];
+    return value === undefined ? [] : [{ ...row, flag, value }];
   });
   // An unset variable in a script must not select everything.
   const empty = given.find(({ value }) => value.trim() === '');

@@ -68,7 +68,7 @@ const probeStep = z.strictObject({
   error: optionalText,
 });
 
-/** Empty fields are left out. */
+/** Empty fields are left out, but for `output_schema` of the command itself. */
 const command = z.strictObject({
   path: text,
   aliases: z.array(text).optional(),
@@ -98,6 +98,13 @@ const command = z.strictObject({
     .optional()
     .describe('options of this command only'),
   examples: z.array(text).optional(),
+  output_schema: z
+    .record(text, z.unknown())
+    .nullable()
+    .optional()
+    .describe(
+      'JSON Schema of the output with --json, not in children; null if it has none, as for records of the service; anyOf if it depends on options, which each title names',
+    ),
   get children() {
     return z.array(command).optional();
   },
@@ -107,7 +114,7 @@ const count = z.strictObject({ file_count: integer, size_bytes: integer });
 
 const assetSections = ['largest', 'longest', 'same_size_and_duration', 'same_name', 'not_ready', 'failed'] as const;
 
-/** Schemas by the name that `mediactl schema` takes. The service's records are passed through and have none. */
+/** Schemas by their name in docs/schemas.json. The service's records are passed through and have none. */
 export const schemas = {
   upload: z.array(uploadRecord),
   error: z.strictObject({ error: errorRecord }),

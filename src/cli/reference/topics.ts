@@ -63,8 +63,7 @@ export const topics: Record<string, { summary: string; text(): string }> = {
         'Ask for JSON, and read only that:',
         alignRows([
           ['mediactl commands --json', 'every command'],
-          ['mediactl commands upload --json', 'one command with its arguments, options and examples'],
-          ['mediactl schema NAME', 'JSON Schema of the records that mediactl itself defines'],
+          ['mediactl commands upload --json', 'one command: arguments, options, examples, JSON Schema of its output'],
           ['mediactl ls --status ready --json', 'records exactly as the service returns them'],
           ['mediactl upload PATH --wait --json', 'an array with one object per file'],
         ]),
@@ -146,7 +145,7 @@ export const topics: Record<string, { summary: string; text(): string }> = {
           '  mediactl ls --jq \'.[] | "\\(.uid) \\(.name)"\'',
           '  mediactl ls --all --csv --fields uid,name,created_at > assets.csv',
         ].join('\n'),
-        'On a terminal, control characters in names are escaped. In JSON they are unchanged. mediactl schema NAME prints the JSON Schema of the records that mediactl itself defines.',
+        'On a terminal, control characters in names are escaped. In JSON they are unchanged. mediactl commands COMMAND --json has the JSON Schema of the records that mediactl itself defines, in output_schema.',
       ),
   },
   scripting: {

@@ -1,5 +1,5 @@
 import { parentOf } from '../../contract/asset.ts';
-import { type AssetFilter, type AssetFilters, activeFilters } from '../../contract/asset-filters.ts';
+import { type AssetFilters, activeFilters } from '../../contract/asset-filters.ts';
 import { asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
@@ -13,7 +13,7 @@ import { MediactlError } from '../errors.ts';
  * lists every asset. Each asset must match. If an asset's record does not contain a field, the service is queried
  * with a value that no asset matches.
  *
- * @throws MediactlError `filter_ignored` (exit 6) if the service ignored a filter, or nothing shows whether it did
+ * @throws MediactlError `filter_ignored` (exit 6) if the service ignored a filter
  */
 export async function assertFiltersApplied(
   assets: AssetsApi,
@@ -23,28 +23,18 @@ export async function assertFiltersApplied(
 ): Promise<void> {
   if (found.length === 0) return;
   assertShownFilters(filters, found, verb);
-  for (const active of activeFilters(filters)) await assertFilterApplied(assets, active, found, verb);
+  for (const { name, value, matches, unmatchable } of activeFilters(filters)) {
+    if (found.every((asset) => matches(asset, value))) continue;
+    const unlikely = unmatchable();
+    if (await hasMatches(assets, { [name]: unlikely }))
+      throw filterIgnored(name, `it lists assets by ${name}=${unlikely} too, which none can match`, verb);
+  }
 }
 
 /** Verifies the filters as far as the listed records show them, without a request. @throws the same error */
 export function assertShownFilters(filters: AssetFilters, found: readonly Asset[], verb?: string): void {
   const wrong = findIgnoredFilter(filters, found);
   if (wrong) throw filterIgnored(wrong.filter, `it lists ${wrong.uid}, which does not match`, verb);
-}
-
-/** Verifies one filter, whose value no listed asset contradicts. */
-export async function assertFilterApplied(
-  assets: Pick<AssetsApi, 'page'>,
-  { name, value, matches, unmatchable }: Pick<AssetFilter, 'matches' | 'unmatchable'> & { name: string; value: string },
-  found: readonly Asset[],
-  verb?: string,
-): Promise<void> {
-  if (found.every((asset) => matches(asset, value))) return;
-  const unlikely = unmatchable?.();
-  if (unlikely === undefined)
-    throw filterIgnored(name, `the service does not show ${name}, so the filter cannot be checked`, verb);
-  if (await hasMatches(assets, { [name]: unlikely }))
-    throw filterIgnored(name, `it lists assets by ${name}=${unlikely} too, which none can match`, verb);
 }
 
 /**
@@ -105,7 +95,7 @@ export async function assertFolderIsFlat(
 const maxFoldersToProbe = 5;
 
 /** Returns true if any asset is listed. A 400, 404 or 422 counts as no match: the filter was evaluated. */
-const hasMatches = (assets: Pick<AssetsApi, 'page'>, filters: AssetFilters): Promise<boolean> =>
+const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
   assets.page(filters, 1, 0).then(
     (page) => itemsOf(page).length > 0,
     (error) => {

@@ -38,8 +38,6 @@ const filterSchemas: Record<AssetFilterKind, (row: AssetFilterRow) => z.ZodType<
   choice: ({ name, values = [] }) => z.enum(values).openapi(`Asset${toPascalCase(name)}Filter`),
   date: () => z.iso.date(),
   folder: () => z.union([z.literal('root'), z.guid().toLowerCase()]),
-  boolean: () => z.literal('true'),
-  number: () => z.string().regex(/^\d+$/),
 };
 
 const filterParameters = (collection: Collection) =>

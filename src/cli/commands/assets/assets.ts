@@ -33,7 +33,7 @@ function verbsOf(collection: Collection): Verb[] {
     ...shared,
     verb('mv', 'move assets or a folder', async () => (await import('./move.ts')).move),
     verb('rename', 'rename an asset or a folder', async () => (await import('./rename.ts')).rename),
-    verb('tag', 'add and remove tags', async () => (await import('./tag.ts')).tag),
+    verb('tag', 'add, remove or replace tags', async () => (await import('./tag.ts')).tag),
     verb('export', 'write a table to edit in a spreadsheet', async () => (await import('./export.ts')).exportAssets),
     verb('apply', 'apply an edited table to the library', async () => (await import('./apply.ts')).apply),
     verb('stats', 'count assets, hours and bytes; find duplicates', async () => (await import('./stats.ts')).stats),

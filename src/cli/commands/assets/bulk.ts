@@ -49,10 +49,11 @@ export async function resolveTargets(
   { verb, collection, ids, filters, limit, newest }: TargetRequest,
 ): Promise<{ targets: BulkTarget[]; byFilter: boolean }> {
   const byFilter = hasFilters(filters);
-  if (byFilter ? ids.length > 0 : ids.length === 0 && !context.terminal.isInteractive)
+  if (byFilter && ids.length > 0) throw usageError('ids and filters cannot be used together', 'use one of them');
+  if (!byFilter && ids.length === 0 && !context.terminal.isInteractive)
     throw usageError(
-      byFilter ? 'ids and filters cannot be used together' : 'no assets were given',
-      'give ids, or filters such as --tag SLUG --created-before 90d',
+      'no assets were given',
+      `give ids, or pipe them: mediactl ${collection} ls -q … | mediactl ${collection} ${verb} -`,
     );
   const isInWorkspace = verb === 'mv' || ids.some(isLibraryPath); // folders belong to a workspace
   if (!isInWorkspace && (byFilter || verb !== 'download')) rejectWorkspaceFlag(context, `${collection} ${verb}`);

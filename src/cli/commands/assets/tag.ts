@@ -5,13 +5,14 @@ import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { tagOption } from '../tag-option.ts';
-import { parseTagEdit, runUpdate, type UpdateRequest } from './update.ts';
+import { assertSlug, tagOption } from '../tag-option.ts';
+import { parseTagEdit, runUpdate, type TagChange, type UpdateRequest } from './update.ts';
 
 export function tag(command: Command, run: ActionWrapper): void {
   addExamples(
     command,
     'mediactl tag @last --add sea --remove draft',
+    'mediactl tag @last --set sea,night',
     "mediactl tag '/Campaigns/2026/*' --add campaign-2026",
     'mediactl tag --search harbour --add sea --dry-run',
   );
@@ -22,26 +23,37 @@ export function tag(command: Command, run: ActionWrapper): void {
 
 function addTagOptions(command: Command) {
   const described = command
-    .description('Adds and removes tags of the given assets, or of all that match the filters.')
+    .description('Adds, removes or replaces tags of the given assets, or of all that match the filters.')
     .argument('[id...]', idsHelp)
     .addOption(tagOption('--add <slug>', 'add a tag; can be repeated'))
-    .addOption(tagOption('--remove <slug>', 'remove a tag; can be repeated'));
+    .addOption(tagOption('--remove <slug>', 'remove a tag; can be repeated'))
+    .option('--set <slugs>', "replace all tags: sea,night; '' removes all tags");
   return withFilters(described, 'assets')
     .option('--max-changes <number>', 'maximum number of assets (100)')
     .option(...newestOption);
 }
 
-/** @throws MediactlError `usage` (exit 2) if there is no tag to add or remove, or if one is not a slug */
-async function parseTagRequest(
-  context: Context,
-  ids: readonly string[],
-  flags: FlagsOf<typeof addTagOptions>,
-): Promise<UpdateRequest> {
-  const { add, remove, newest } = flags;
-  if (add.length + remove.length === 0)
-    throw usageError('no tag to add or remove', 'mediactl tag ID --add sea --remove draft');
-  const tags = parseTagEdit(['--add', '--remove'], add, remove);
+type TagFlags = FlagsOf<typeof addTagOptions>;
+
+async function parseTagRequest(context: Context, ids: readonly string[], flags: TagFlags): Promise<UpdateRequest> {
+  const tags = parseTagChange(flags);
   const limit = parseWriteLimit('--max-changes', flags.maxChanges);
   const filters = await parseFilters(context, flags);
-  return { verb: 'tag', collection: 'assets', ids, filters, limit, newest, change: { fields: {}, tags } };
+  return { verb: 'tag', collection: 'assets', ids, filters, limit, newest: flags.newest, change: { fields: {}, tags } };
+}
+
+/** @throws MediactlError `usage` (exit 2) if there is no change, if options conflict, or if a tag is not a slug */
+function parseTagChange({ add, remove, set }: TagFlags): TagChange {
+  const isEdit = add.length + remove.length > 0;
+  if (isEdit === (set !== undefined))
+    throw usageError(
+      isEdit ? '--set and --add or --remove cannot be used together' : 'no change was given',
+      'give --add and --remove SLUG, or --set SLUGS to replace all tags',
+    );
+  if (set === undefined) return parseTagEdit(['--add', '--remove'], add, remove);
+  if (set === '') return { set: [] };
+  const slugs = set.split(',').map((slug) => slug.trim());
+  if (slugs.includes('')) throw usageError(`--set does not accept '${set}'`, "sea,night; --set '' removes all tags");
+  for (const slug of slugs) assertSlug('--set', slug);
+  return { set: [...new Set(slugs)] };
 }

@@ -13,7 +13,6 @@ import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
-import { parseFilters, withFilters } from '../filters.ts';
 import { assertSlug, tagOption } from '../tag-option.ts';
 import {
   type BulkTarget,
@@ -31,7 +30,7 @@ export function update(command: Command, run: ActionWrapper, collection: Collect
   addExamples(
     command,
     `mediactl ${collection} update @last --name "Quay at dusk" --add-tag sea`,
-    `mediactl ${collection} update --tag draft --created-before 30d --add-tag archive --remove-tag draft -n`,
+    `mediactl ${collection} ls -q --all --tag draft | mediactl ${collection} update - --add-tag archive --remove-tag draft -n`,
     `mediactl ${collection} update @last --set-json chapters_enabled=true --dry-run`,
   );
   addUpdateOptions(command, collection).action(
@@ -42,19 +41,16 @@ export function update(command: Command, run: ActionWrapper, collection: Collect
 }
 
 function addUpdateOptions(command: Command, collection: Collection) {
-  const described = command
-    .description(`Updates the given ${collection}, or all that match the filters.`)
+  return command
+    .description(`Updates the given ${collection}. To select them by filter, pipe their uids from ls.`)
     .argument('[id...]', idsHelp)
     .option('--name <name>', 'new name')
     .option('--description <text>', 'new description')
     .addOption(tagOption('--add-tag <slug>', 'add a tag; can be repeated'))
     .addOption(tagOption('--remove-tag <slug>', 'remove a tag; can be repeated'))
-    .option('--set-tags <slugs>', 'replace all tags: sea,night')
-    .option('--no-tags', 'remove all tags')
     .option('--set <key=value>', 'set any other field to a string', collect, [] as string[])
     .option('--set-json <key=json>', 'set any other field to a JSON value', collect, [] as string[])
-    .option('--body <file>', 'send this JSON object as the body; - for stdin');
-  return withFilters(described, collection)
+    .option('--body <file>', 'send this JSON object as the body; - for stdin')
     .option('--max-changes <number>', 'maximum number of assets (100)')
     .option(...newestOption);
 }
@@ -74,19 +70,14 @@ export async function parseUpdateRequest(
 ): Promise<UpdateRequest> {
   const limit = parseWriteLimit('--max-changes', flags.maxChanges);
   if (flags.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
-  if (flags.tag !== undefined && ids.length > 0)
-    throw usageError(
-      '--tag is a filter and cannot be used with ids',
-      '--add-tag SLUG adds a tag, --set-tags SLUGS replaces all tags',
-    );
   const change = await parseChange(context, flags);
-  const filters = await parseFilters(context, flags);
-  return { verb: 'update', collection, ids, filters, limit, change, newest: flags.newest };
+  return { verb: 'update', collection, ids, filters: {}, limit, change, newest: flags.newest };
 }
 
 async function parseChange(context: Context, flags: UpdateFlags): Promise<AssetChange> {
-  const { name, description, body } = flags;
-  const tags = parseTagChange(flags);
+  const { name, description, body, addTag, removeTag } = flags;
+  const hasTags = addTag.length + removeTag.length > 0;
+  const tags = hasTags ? parseTagEdit(['--add-tag', '--remove-tag'], addTag, removeTag) : undefined;
   const texts = flags.set.map((each) => parsePair('--set', each));
   const typed = flags.setJson.map((each) => parseJsonPair('--set-json', '--set', each));
   const fields: JsonObject = {
@@ -106,7 +97,7 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<AssetC
   throw usageError(`--body: ${body === '-' ? 'stdin' : body} is not a JSON object`);
 }
 
-/** Updates assets, after a confirmation if they were selected by filters. One asset is shown, many are listed. */
+/** Updates assets, after a confirmation if the user did not name each one. One asset is shown, many are listed. */
 export async function runUpdate(context: Context, request: UpdateRequest) {
   const { collection, limit, change } = request;
   const readAt = context.clock.now();
@@ -142,26 +133,7 @@ function describeChange({ fields, tags }: AssetChange): string {
 }
 
 /** Change to an asset's tags: a complete new set, or slugs to add and remove. */
-type TagChange = { set: string[] } | SlugEdit;
-
-/** Parses the tag options, if any. @throws MediactlError `usage` (exit 2) if options conflict or a tag is not a slug */
-function parseTagChange({ addTag, removeTag, setTags, tags }: UpdateFlags): TagChange | undefined {
-  const modes = [
-    ...(addTag.length + removeTag.length > 0 ? ['--add-tag and --remove-tag'] : []),
-    ...(setTags !== undefined ? ['--set-tags'] : []),
-    ...(tags ? [] : ['--no-tags']),
-  ];
-  if (modes.length > 1) throw usageError(`${modes.join(', ')} cannot be used together`, 'use one of them');
-  if (setTags !== undefined) {
-    const set = setTags.split(',').map((slug) => slug.trim());
-    if (set.includes(''))
-      throw usageError(`--set-tags does not accept '${setTags}'`, 'sea,night; --no-tags removes all tags');
-    for (const slug of set) assertSlug('--set-tags', slug);
-    return { set: [...new Set(set)] };
-  }
-  if (!tags) return { set: [] };
-  return modes.length > 0 ? parseTagEdit(['--add-tag', '--remove-tag'], addTag, removeTag) : undefined;
-}
+export type TagChange = { set: string[] } | SlugEdit;
 
 /** Checks tags to add and remove. @throws MediactlError `usage` (exit 2) if they conflict or one is not a slug */
 export function parseTagEdit(

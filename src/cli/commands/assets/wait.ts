@@ -1,7 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
-import { assertFiltersApplied } from '../../../client/library/filter-checks.ts';
-import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { suggestedStatuses } from '../../../contract/asset-values.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -12,7 +10,6 @@ import { idsHelp, newestOption, resolveAssetUids } from '../../library/asset-ids
 import { waitWithDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { waitForUploads } from '../../uploading/wait-for-uploads.ts';
-import { hasFilters, parseFilters, rejectWorkspaceFlag, withFilters } from '../filters.ts';
 import { recordOrList } from './columns.ts';
 import type { GetRequest } from './get.ts';
 
@@ -21,40 +18,30 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
     command,
     `mediactl ${collection} wait @last --timeout 10m`,
     `mediactl ${collection} wait`,
-    `mediactl ${collection} wait --tag dailies`,
-  );
-  const described = command
+    `mediactl ${collection} wait '/Inbox/*'`,
+  )
     .description(
-      'Waits until assets are ready: the given ones, all that match the filters, or, without either, all that were uploaded from this machine. Exit code 12 if processing failed, 8 after --timeout.',
+      'Waits until assets are ready: the given ones or, without ids, all that were uploaded from this machine. Exit code 12 if processing failed, 8 after --timeout.',
     )
     .argument('[id...]', idsHelp)
     .addOption(withSuggestions(new Option('--for <status>', 'status to wait for').default('ready'), suggestedStatuses))
-    .option('--timeout <duration>', 'maximum time to wait', '30m');
-  withFilters(described, collection)
+    .option('--timeout <duration>', 'maximum time to wait', '30m')
     .option(...newestOption)
     .action(
-      run(async (context, ids, { newest, for: status, timeout, ...flags }) => {
+      run(async (context, ids, { newest, for: status, timeout }) => {
         const timeoutMs = parseDuration('--timeout', timeout);
-        const filters = await parseFilters(context, flags);
-        const byFilter = hasFilters(filters);
-        if (byFilter) rejectWorkspaceFlag(context, 'wait');
-        if (byFilter && ids.length > 0) throw usageError('ids and filters cannot be used together', 'use one of them');
-        if (ids.length > 0 || byFilter)
-          return runWait(context, { collection, ids, newest, filters, status, timeoutMs });
-        if (status !== 'ready') throw usageError('--for needs ids or filters', 'mediactl wait ID --for STATUS');
+        if (ids.length > 0) return runWait(context, { collection, ids, newest, status, timeoutMs });
+        if (status !== 'ready') throw usageError('--for needs ids', 'mediactl wait ID --for STATUS');
         return waitForUploads(context, timeoutMs);
       }),
     );
 }
 
-type WaitRequest = GetRequest & { filters: AssetFilters; timeoutMs: number; status: string };
+type WaitRequest = GetRequest & { timeoutMs: number; status: string };
 
 async function runWait(context: Context, request: WaitRequest) {
-  const { collection, ids, filters, newest, timeoutMs, status } = request;
-  const uids =
-    ids.length > 0
-      ? await resolveAssetUids(context, collection, ids, { newest })
-      : await listUids(context, collection, filters);
+  const { collection, ids, newest, timeoutMs, status } = request;
+  const uids = await resolveAssetUids(context, collection, ids, { newest });
   const settled = await waitWithDisplay(context, uids, {
     collection,
     timeoutMs,
@@ -66,18 +53,7 @@ async function runWait(context: Context, request: WaitRequest) {
   const found = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
   const problem = `${failures.length} of ${outcomes.length} assets did not become ${status}`;
   return {
-    result: await recordOrList(context, found, ids.length > 0 ? settled.size : 0),
+    result: await recordOrList(context, found, settled.size),
     failure: combineFailures(outcomes.length, problem, failures),
   };
-}
-
-/** Returns the uids of all assets that match. @throws MediactlError `filter_ignored` (exit 6) */
-async function listUids(context: Context, collection: Collection, filters: AssetFilters): Promise<string[]> {
-  const { [collection]: assets } = await context.api();
-  const uids: string[] = [];
-  for await (const page of assets.list(filters, {})) {
-    await assertFiltersApplied(assets, filters, page, 'wait');
-    uids.push(...page.map(({ uid }) => uid));
-  }
-  return uids;
 }

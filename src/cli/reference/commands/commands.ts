@@ -4,9 +4,10 @@ import { record } from '../../output/result.ts';
 import { expandShortcut } from '../../shortcuts.ts';
 import { allNodes, type CommandNode, leaves } from '../command-node.ts';
 import { describeCommand } from '../command-tree.ts';
+import { outputSchemaOf } from '../output-schemas.ts';
 
 /** Converts a command and its subcommands to the records of `commands NOUN --json`. */
-const toRecord = ({ path, aliases, short, summary, description, ...node }: CommandNode): unknown => ({
+const toRecord = ({ path, aliases, short, summary, description, ...node }: CommandNode): object => ({
   path,
   aliases,
   shortcuts: short,
@@ -23,7 +24,7 @@ const toRecord = ({ path, aliases, short, summary, description, ...node }: Comma
 });
 
 /** Removes empty properties, since AI agents that read the tree pay for each token. */
-const removeEmpty = (tree: unknown): unknown =>
+const removeEmpty = (tree: object): object =>
   JSON.parse(
     JSON.stringify(tree, (_key, value: unknown) =>
       value === null || value === '' || (Array.isArray(value) && value.length === 0) ? undefined : value,
@@ -34,7 +35,7 @@ export const commands: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl commands', 'mediactl commands --json', 'mediactl commands upload --json');
   command
     .description(
-      'Lists all commands, one per line, or those of one command. With --json, prints an index; for one command, its arguments, options and examples. Without a command, the options of every command are in mediactl help options.',
+      'Lists all commands, one per line, or those of one command. With --json, prints an index; for one command, its arguments, options, examples and the JSON Schema of its output. Without a command, the options of every command are in mediactl help options.',
     )
     .argument('[command...]', 'command, such as assets ls')
     .action(
@@ -49,7 +50,8 @@ export const commands: CommandDefinition = (command, run) => {
         const width = Math.max(...listed.map((each) => each.path.length));
         const index = () =>
           listed.map(({ path: listedPath, short, summary }) => ({ path: listedPath, shortcuts: short, summary }));
-        return record(removeEmpty(words.length === 0 ? index() : toRecord(node)), node.path, () =>
+        const described = () => Object.assign(removeEmpty(toRecord(node)), { output_schema: outputSchemaOf(node) });
+        return record(words.length === 0 ? removeEmpty(index()) : described(), node.path, () =>
           listed.map((each) => `${each.path.padEnd(width)}  ${each.summary}\n`).join(''),
         );
       }),

@@ -37,16 +37,14 @@ const textInput =
   (type: 'search' | 'text'): FilterControl =>
   ({ values, ...props }) => <DebouncedInput type={type} {...props} />;
 
-const labeledInput =
-  (type: 'date' | 'number'): FilterControl =>
-  ({ label, value = '', onChange }) => (
-    <label class="field">
-      {label}
-      <input type={type} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />
-    </label>
-  );
+const dateInput: FilterControl = ({ label, value = '', onChange }) => (
+  <label class="field">
+    {label}
+    <input type="date" value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />
+  </label>
+);
 
-const select: FilterControl = ({ name, values = ['true'], ...props }) => {
+const select: FilterControl = ({ name, values = [], ...props }) => {
   const choices = values.map((value) => [value, value.replaceAll('_', ' ')] as const);
   return <Select choices={[['', `any ${props.label.toLowerCase()}`], ...choices]} {...props} />;
 };
@@ -56,10 +54,8 @@ const controls: Record<AssetFilterKind, FilterControl> = {
   search: textInput('search'),
   slug: textInput('text'),
   choice: select,
-  date: labeledInput('date'),
+  date: dateInput,
   folder: () => null,
-  boolean: select,
-  number: labeledInput('number'),
 };
 
 export function Filters({ query, openPanel, onChange, onOpen }: FiltersProps) {

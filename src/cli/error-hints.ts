@@ -120,7 +120,6 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   source_forbidden: 'run the same command with a newly signed URL to resume',
   source_failed: 'curl -L URL | mediactl upload - --name NAME',
   source_busy: 'run it again later, or allow a longer wait with --max-wait',
-  stdin_size_differs: 'run it again with the correct --stdin-size, or without it to spool stdin to disk first',
 
   // An upload
   upload_in_progress: 'wait for it to finish, or stop it and run the same command again to continue',

@@ -79,7 +79,6 @@ export const errorTable = {
   source_forbidden: 'usage',
   source_failed: 'unreachable',
   source_busy: 'unreachable',
-  stdin_size_differs: 'usage',
 
   // An upload
   upload_in_progress: 'rejected',

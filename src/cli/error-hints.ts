@@ -125,7 +125,6 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   upload_in_progress: 'wait for it to finish, or stop it and run the same command again to continue',
   session_broken: 'run the same command again; if it fails again, mediactl upload --force starts over',
   session_mismatch: 'run the same command again; if it fails again, mediactl upload --force starts over',
-  session_expired: 'run the same command without --on-session-expired fail to start over',
   session_unknown: assetStatus,
   checksum_mismatch: 'do not use that asset; upload the file again with upload --force',
   unverified: 'omit --require-checksum to accept it, or use --force to upload the file again',

@@ -84,7 +84,6 @@ export const errorTable = {
   upload_in_progress: 'rejected',
   session_broken: 'unreachable',
   session_mismatch: 'integrity',
-  session_expired: 'notFound',
   session_unknown: 'notFound',
   checksum_mismatch: 'integrity',
   unverified: 'integrity',

@@ -158,12 +158,6 @@ describe('upload errors of sessions', () => {
     expect(await uploadError()).toEqual(errorInTable('session_mismatch'));
   });
 
-  it('upload --on-session-expired fail exits with 3 and code session_expired if HEAD returns 410', async () => {
-    await setup.interruptAfterTwoChunks();
-    setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
-    expect(await uploadError(['--on-session-expired', 'fail'])).toEqual(errorInTable('session_expired'));
-  });
-
   it('upload exits with 3 and code session_unknown if a new session returns 404', async () => {
     setup.fault = ({ method }) => (method === 'HEAD' || method === 'PATCH' ? respondWith(404) : undefined);
     expect(await uploadError()).toEqual({

@@ -57,7 +57,6 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
       idleTimeoutMs: 10_000,
       force: false,
       duplicates: 'skip',
-      onSessionExpired: 'restart',
       requireChecksum: true,
     },
     {

@@ -69,11 +69,6 @@ const addRunOptions = <Args extends unknown[], Options extends OptionValues>(com
     )
     .option('--checksum', 'hash the files that are already uploaded, instead of comparing size and times')
     .option('--ignore-existing', 'skip files whose name the folder already has')
-    .addOption(
-      new Option('--on-session-expired <action>', 'if an upload session has expired: start over, or fail')
-        .choices(['restart', 'fail'] as const)
-        .default('restart' as const),
-    )
     .option('--require-checksum', 'fail if the service returns no checksum to verify')
     .optionsGroup('Speed')
     .option('--transfers <number>', `number of concurrent uploads (${defaultTransfers})`)

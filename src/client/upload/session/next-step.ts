@@ -2,7 +2,7 @@ import type { MediactlError } from '../../errors.ts';
 import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
 
 /** Errors after which the same command would fail again until the user has followed their own hint. */
-const codesWithOwnHint = new Set<string>(['upload_in_progress', 'session_broken', 'file_missing', 'session_expired']);
+const codesWithOwnHint = new Set<string>(['upload_in_progress', 'session_broken', 'file_missing']);
 
 /** Adds to the error of a failed upload how it is resumed or restarted. */
 export async function withNextStep(

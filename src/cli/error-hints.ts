@@ -137,7 +137,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   state_locked: 'stop that program, then run the same command again',
   state_newer: 'install the latest mediactl',
   state_file_system:
-    'set MEDIACTL_STATE_DIR to a folder on a local disk; uploads export and uploads import move your history there',
+    'set MEDIACTL_STATE_DIR to a folder on a local disk; to keep your history, copy the state folder there first',
   state_unusable: allowState,
   locked: 'run it again once that process has finished',
 

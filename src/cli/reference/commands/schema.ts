@@ -20,7 +20,7 @@ const summaries: Record<keyof typeof schemas, string> = {
   'dry-run': '--dry-run of commands other than upload, apply and undo',
   'upload-dry-run': 'upload --dry-run',
   'upload-estimate': 'upload --estimate',
-  'finished-upload': 'uploads ls --finished, uploads export, and the input of uploads import',
+  'finished-upload': 'uploads ls --finished',
   'queued-upload': 'uploads ls --queue, uploads retry, uploads forget --queue',
   check: 'check',
 };

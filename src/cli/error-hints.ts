@@ -57,7 +57,6 @@ const allowState =
 const hints: { readonly [Code in ErrorCode]?: string } = {
   // The command line
   unclassified: 'run it again with --debug, and report the bug',
-  run_stopped: 'if it was paused: mediactl history RUN --resume',
   list_changed: 'run it again once others have stopped deleting',
   check_failed: 'mediactl sync DIR /FOLDER, to upload missing and changed files',
   write_failed: 'free some disk space, or choose another path',

@@ -4,7 +4,6 @@ export const errorTable = {
   usage: 'usage',
   declined: 'interrupted',
   interrupted: 'interrupted',
-  run_stopped: 'interrupted',
   terminated: 'terminated',
   unclassified: 'unclassified',
   partial_failure: 'partial',

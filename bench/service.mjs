@@ -20,10 +20,10 @@ const folder = mkdtempSync(join(tmpdir(), 'mediactl-bench-'));
 const program = fileURLToPath(new URL('../dist/sandbox.cjs', import.meta.url));
 const agent = new Agent({ keepAlive: true });
 
-async function startService(name, ...args) {
+async function startService(name, more = {}) {
   const data = join(folder, name);
-  const limit = ['--rate-limit', '100000000/3600'];
-  const child = spawn(process.execPath, [program, '--data-dir', data, '--port', '0', ...limit, ...args], {
+  const options = { dataDir: data, port: 0, rateLimit: { limit: 100_000_000, windowSeconds: 3600 }, ...more };
+  const child = spawn(process.execPath, [program, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await new Promise((resolve) => {
@@ -118,7 +118,7 @@ async function benchUploads() {
 }
 
 async function benchLists() {
-  const service = await startService('lists', '--seed', String(assets));
+  const service = await startService('lists', { seed: assets });
   const walk = async (from, query) => {
     const startedAt = process.hrtime.bigint();
     for (let page = 0; page < pages; page++) {

@@ -57,7 +57,6 @@ const allowState =
 const hints: { readonly [Code in ErrorCode]?: string } = {
   // The command line
   unclassified: 'run it again with --debug, and report the bug',
-  run_stopped: 'if it was paused: mediactl history RUN --resume',
   list_changed: 'run it again once others have stopped deleting',
   check_failed: 'mediactl sync DIR /FOLDER, to upload missing and changed files',
   write_failed: 'free some disk space, or choose another path',
@@ -120,13 +119,11 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   source_forbidden: 'run the same command with a newly signed URL to resume',
   source_failed: 'curl -L URL | mediactl upload - --name NAME',
   source_busy: 'run it again later, or allow a longer wait with --max-wait',
-  stdin_size_differs: 'run it again with the correct --stdin-size, or without it to spool stdin to disk first',
 
   // An upload
   upload_in_progress: 'wait for it to finish, or stop it and run the same command again to continue',
   session_broken: 'run the same command again; if it fails again, mediactl upload --force starts over',
   session_mismatch: 'run the same command again; if it fails again, mediactl upload --force starts over',
-  session_expired: 'run the same command without --on-session-expired fail to start over',
   session_unknown: assetStatus,
   checksum_mismatch: 'do not use that asset; upload the file again with upload --force',
   unverified: 'omit --require-checksum to accept it, or use --force to upload the file again',
@@ -139,7 +136,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   state_locked: 'stop that program, then run the same command again',
   state_newer: 'install the latest mediactl',
   state_file_system:
-    'set MEDIACTL_STATE_DIR to a folder on a local disk; uploads export and uploads import move your history there',
+    'set MEDIACTL_STATE_DIR to a folder on a local disk; to keep your history, copy the state folder there first',
   state_unusable: allowState,
   locked: 'run it again once that process has finished',
 

@@ -4,7 +4,6 @@ export const errorTable = {
   usage: 'usage',
   declined: 'interrupted',
   interrupted: 'interrupted',
-  run_stopped: 'interrupted',
   terminated: 'terminated',
   unclassified: 'unclassified',
   partial_failure: 'partial',
@@ -79,13 +78,11 @@ export const errorTable = {
   source_forbidden: 'usage',
   source_failed: 'unreachable',
   source_busy: 'unreachable',
-  stdin_size_differs: 'usage',
 
   // An upload
   upload_in_progress: 'rejected',
   session_broken: 'unreachable',
   session_mismatch: 'integrity',
-  session_expired: 'notFound',
   session_unknown: 'notFound',
   checksum_mismatch: 'integrity',
   unverified: 'integrity',

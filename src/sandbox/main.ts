@@ -3,27 +3,28 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWindows } from '../contract/platform.ts';
 import { hideSqliteWarning } from '../contract/sqlite.ts';
-import { type Arguments, parseArguments } from './arguments.ts';
 import { createSandbox } from './create.ts';
 import { ensureCredentials, writeJsonAtomically } from './credentials.ts';
+import { parseFault } from './faults/parse.ts';
 import { LogFile } from './log-file.ts';
 import { findFfmpeg, findTool } from './media/ffmpeg/find-tools.ts';
-import { ArgumentError } from './options.ts';
+import { ArgumentError, parseStartOptions, type StartOptions } from './options.ts';
 import { classifyStorageFailure } from './storage-failure.ts';
 import { FolderLockedError } from './store/data-folder.ts';
 
 /**
- * Runs the sandbox process, started as `node sandbox.cjs --data-dir DIR …` (options: see `arguments.ts`). Writes its
- * address to DIR/server.json, and API keys to DIR/credentials.json (both 0600). Logs to the file given by --log or else to stdout, and reports a startup failure on stderr in one line.
+ * Runs the sandbox process, started as `node sandbox.cjs JSON` (`StartOptions`). Writes its address to server.json in the
+ * data folder, and API keys to credentials.json (both 0600). Logs to a file or else to stdout, and reports a startup
+ * failure on stderr in one line.
  */
 async function main(): Promise<void> {
   hideSqliteWarning(process);
   process.umask(0o077); // files are readable by this user only
   // Keep running when the reader of stdout or stderr is gone, or when the disk is full.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  const args = process.argv.slice(2);
-  const { logPath, ...options } = parseArguments(args);
-  const { dataDir } = options;
+  const { logPath, ...options } = parseStartOptions(process.argv[2]);
+  const { dataDir, faults = [] } = options;
+  for (const fault of faults) parseFault(fault);
   const logFile = logPath === undefined ? undefined : new LogFile(logPath);
   const log = (line: string) => {
     if (logFile) logFile.write(line);
@@ -31,7 +32,7 @@ async function main(): Promise<void> {
   };
   process.on('uncaughtExceptionMonitor', (error) => log(`crashed: ${error.stack}`));
   try {
-    await serve(args, options, log);
+    await serve(options, log);
   } catch (error) {
     const failure = classifyStorageFailure(error);
     if (failure === 'full') throw new Error(`no disk space for the sandbox in ${dataDir}`);
@@ -39,8 +40,9 @@ async function main(): Promise<void> {
   }
 }
 
-async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (line: string) => void) {
-  const { dataDir } = options;
+async function serve(options: Omit<StartOptions, 'logPath'>, log: (line: string) => void) {
+  // `mediactl sandbox start` compares the others with its own, to detect a sandbox with other options.
+  const { dataDir, port: _port, ...compared } = options;
   const serverFile = join(dataDir, 'server.json');
   const sandbox = await createSandbox({
     ...options,
@@ -58,7 +60,7 @@ async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (
   const { url, workspace, workspaceName } = sandbox;
   const started_at = new Date().toISOString();
   const server = { pid: process.pid, url, workspace, workspace_name: workspaceName, started_at };
-  writeJsonAtomically(serverFile, { ...server, options: startOptions(args), notes });
+  writeJsonAtomically(serverFile, { ...server, options: compared, notes });
   log(`listening on ${url}`);
   const stop = async () => {
     rmSync(serverFile, { force: true });
@@ -69,12 +71,6 @@ async function serve(args: string[], options: Omit<Arguments, 'logPath'>, log: (
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
 }
-
-/** Returns the arguments that `mediactl sandbox start` compares with its own, to detect one with other options. */
-const startOptions = (args: readonly string[]) =>
-  args.filter(
-    (each, at) => !/^--(data-dir|port|log)(=|$)/.test(each) && !/^--(data-dir|port|log)$/.test(args[at - 1] ?? ''),
-  );
 
 /** Kills a process and those that it has started. */
 function killGroup(leader: number): void {
@@ -91,7 +87,6 @@ function killGroup(leader: number): void {
 /** Exits with 2 for invalid arguments, like mediactl itself, 3 for a locked data folder, and 1 for other failures. */
 main().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
-  const misread = (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
   if (error instanceof FolderLockedError) process.exit(3);
-  process.exit(error instanceof ArgumentError || misread ? 2 : 1);
+  process.exit(error instanceof ArgumentError ? 2 : 1);
 });

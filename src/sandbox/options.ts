@@ -1,35 +1,52 @@
+import { z } from 'zod';
 import type { ConnectionLimits } from '../contract/bounded-server.ts';
 import type { Clock } from '../contract/clock.ts';
+import { parseJsonOrUndefined } from '../contract/json-values.ts';
 
-/** Appearance and behavior of players, returned as `player_config` (§2 Player data). */
-type PlayerOptions = { autoPlay: boolean; theme: Theme };
+const count = z.int().nonnegative();
+const seconds = z.number().nonnegative();
 
-export const themes = ['light', 'dark'] as const;
-export type Theme = (typeof themes)[number];
-
-export type SandboxOptions = {
+/** Options that `mediactl sandbox start` sets: the argument of the sandbox process, as JSON. */
+const startOptions = z.strictObject({
   /** Data folder, which is created if it does not exist. */
-  dataDir: string;
+  dataDir: z.string().min(1),
+  /** Log file; without one, the log goes to stdout. */
+  logPath: z.string().optional(),
   /** TCP port; 0 picks any free port. */
-  port?: number;
+  port: count.max(65_535).optional(),
   /** Maximum number of requests per window for each API key or playback token (§8). */
-  rateLimit?: { limit: number; windowSeconds: number };
+  rateLimit: z.strictObject({ limit: count, windowSeconds: z.number().positive() }).optional(),
   /** Maximum upload size; larger uploads are rejected with 413. By default, only the disk limits it. */
-  maxUploadBytes?: number;
+  maxUploadBytes: count.optional(),
   /** Storage quota in bytes for all assets, including the trash; uploads beyond it get 507. */
-  storageBytes?: number;
+  storageBytes: count.optional(),
   /** Initial credit balance (§1), unlimited by default; see `credits.ts`. */
-  credits?: number;
+  credits: count.optional(),
   /** Lifetime of upload sessions in seconds (§8: 24 hours). */
-  sessionSeconds?: number;
+  sessionSeconds: seconds.optional(),
   /** Lifetime of playback tokens and signed URLs in seconds (§8: 4 hours). */
-  playbackSeconds?: number;
+  playbackSeconds: seconds.optional(),
   /** Faults to inject, such as `cut-after=20MiB,times=2`; see `faults/parse.ts` for the syntax. */
-  faults?: readonly string[];
+  faults: z.array(z.string()).readonly().optional(),
   /** True to limit responses to the fields that the specification names. */
-  strict?: boolean;
+  strict: z.boolean().optional(),
   /** Number of sample assets to generate if the data folder is empty. */
-  seed?: number;
+  seed: count.optional(),
+  /** Behavior and appearance of players, returned as `player_config` (§2 Player data). */
+  autoPlay: z.boolean().optional(),
+  theme: z.enum(['light', 'dark']).optional(),
+});
+export type StartOptions = z.infer<typeof startOptions>;
+
+/** Parses the argument of the sandbox process. @throws ArgumentError with a one-line message */
+export function parseStartOptions(json = ''): StartOptions {
+  const { success, data, error } = startOptions.safeParse(parseJsonOrUndefined(json));
+  if (success) return data;
+  const problems = error.issues.map(({ path, message }) => [...path, message].join(': '));
+  throw new ArgumentError(`the argument is not the options of a sandbox as JSON: ${problems.join('; ')}`);
+}
+
+export type SandboxOptions = Omit<StartOptions, 'logPath'> & {
   connectionLimits?: Partial<ConnectionLimits>;
   /** Process id, reported by /health. */
   pid: number;
@@ -45,7 +62,6 @@ export type SandboxOptions = {
   killGroup(leader: number): void;
   /** Source code of the script for the watch page. */
   playerScript: string;
-  player?: PlayerOptions;
   /** Clock that returns milliseconds since the Unix epoch; defaults to the system clock. */
   now?: () => number;
   log?: (line: string) => void;
@@ -56,7 +72,7 @@ export const defaults = {
   rateLimit: { limit: 1000, windowSeconds: 3600 },
   sessionSeconds: 24 * 3600,
   playbackSeconds: 4 * 3600,
-  player: { autoPlay: false, theme: 'dark' },
+  theme: 'dark',
 } as const;
 
 /** Error for an invalid argument or environment variable; the process exits with code 2 before anything is started. */

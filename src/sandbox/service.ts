@@ -63,7 +63,7 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
     storageBytes: options.storageBytes ?? Number.POSITIVE_INFINITY,
     sessionLifetimeMs: (options.sessionSeconds ?? defaults.sessionSeconds) * 1000,
     playbackLifetimeMs: (options.playbackSeconds ?? defaults.playbackSeconds) * 1000,
-    player: options.player ?? defaults.player,
+    player: { autoPlay: options.autoPlay ?? false, theme: options.theme ?? defaults.theme },
     playerScript: options.playerScript,
     isStrict: options.strict ?? false,
     responseSchemas: responseSchemas(options.strict ?? false),

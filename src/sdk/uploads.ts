@@ -110,7 +110,6 @@ const optionsOf = ({ options }: ClientParts, call: UploadCall, workspace: string
   idleTimeoutMs: options.requestTimeoutMs ?? 120_000,
   force: call.force ?? false,
   duplicates: 'skip',
-  onSessionExpired: 'restart',
   requireChecksum: call.requireChecksum ?? false,
   workspace,
   transfers,

@@ -18,7 +18,7 @@ it('test/interface/library.txt has the declarations of the package (npm run gene
 });
 
 it('CHANGELOG.md names under "Breaking" each public name that was removed or changed', () => {
-  const breaking = [...read('CHANGELOG.md').matchAll(/^### Breaking\n(.*?)(?=^##)/gms)]
+  const breaking = [...read('CHANGELOG.md').matchAll(/^### Breaking\n(.*?)(?=^##|(?![\s\S]))/gms)]
     .map(([, text]) => text)
     .join('');
   const removed = pages.flatMap(([, names]) => names.split('\n').filter((name) => name.startsWith(removedMark)));

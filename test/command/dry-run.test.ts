@@ -41,8 +41,6 @@ const commandArgs: Record<string, string[]> = {
   upload: ['upload', '-'],
   check: ['check', fileURLToPath(new URL('../fixtures', import.meta.url))],
   'uploads cleanup': ['uploads', 'cleanup', '--trash'],
-  'uploads export': ['uploads', 'export'],
-  'uploads import': ['uploads', 'import', '/dev/null'],
   'uploads ls': ['uploads', 'ls'],
   'uploads watch': ['uploads', 'watch', '--queue', 'redis://127.0.0.1:1'],
   'uploads retry': ['uploads', 'retry', '--all', '--queue', 'redis://127.0.0.1:1'],

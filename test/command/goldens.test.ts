@@ -103,8 +103,6 @@ const coveredElsewhere: Record<string, string> = {
   commands: 'test/command/schemas.test.ts',
   check: 'test/command/sync.test.ts',
   'uploads cleanup': 'test/command/receipts.test.ts',
-  'uploads export': 'test/command/receipts.test.ts',
-  'uploads import': 'test/command/receipts.test.ts',
   'uploads watch': 'test/command/queue.test.ts',
   'uploads retry': 'test/command/queue.test.ts',
   worker: 'test/command/queue.test.ts',

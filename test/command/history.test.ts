@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { MediactlError } from '../../src/client/errors.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { Cli } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
@@ -110,7 +111,6 @@ describe('history', () => {
     [['history', 'ffffffff'], 'not_found'],
     [['undo', 'ffffffff'], 'not_found'],
     [['history', '--resume'], 'usage'],
-    [['history', 'a', '--pause', '--cancel'], 'usage'],
   ] as const)('mediactl %j fails with the error code %s', async (args, code) => {
     expect(await failure(...args)).toMatchObject({ code });
   });
@@ -306,46 +306,50 @@ describe('a change that is stopped', () => {
     expect(await tagsOf(uid)).not.toEqual([]);
   });
 
-  it('history RUN --cancel keeps what was written, and what is left cannot be resumed', async () => {
-    await createAssets(6);
-    const id = await stopAfter(3);
-    expect(await run('history', id, '--pause')).toMatchObject({ code: 0 });
-    expect((await history())[0]).toMatchObject({ state: 'paused' });
-    expect(await run('history', id, '--cancel')).toMatchObject({ code: 0 });
-    expect(await failure('history', id, '--resume')).toMatchObject({ code: 'usage' });
-    expect((await history())[0]).toMatchObject({ state: 'cancelled', done_count: 3 });
-  });
+  it.each(['pending', 'failed'])(
+    'undo of a stopped change takes back what was written, and its %s items can no longer be resumed',
+    async (state) => {
+      const uids = await createAssets(6);
+      const id = await stopAfter(3);
+      changeState(join(setup.cli.home, 'state'), "UPDATE bulk_items SET state = ? WHERE state = 'pending'", state);
+      expect(await run('undo')).toMatchObject({ code: 0 });
+      for (const uid of uids) expect(await tagsOf(uid)).toEqual([tag]);
+      expect(await failure('history', id, '--resume')).toMatchObject({ code: 'usage' });
+      expect((await history())[1]).toMatchObject({ run_id: id, state: 'finished', done_count: 3 });
+    },
+  );
 
-  it('undo of a stopped change takes back what was written, and the rest can no longer be resumed', async () => {
+  it('Ctrl-C stops a change, which no other process can resume while it runs, and history RUN --resume continues it', async () => {
     const uids = await createAssets(6);
-    const id = await stopAfter(3);
-    expect(await run('undo')).toMatchObject({ code: 0 });
-    for (const uid of uids) expect(await tagsOf(uid)).toEqual([tag]);
-    expect(await failure('history', id, '--resume')).toMatchObject({ code: 'usage' });
-  });
-
-  it('a change stops before its next item if another process pauses it', async () => {
-    await createAssets(6);
-    const pause = async () => {
+    const abort = new AbortController();
+    const interrupt = async () => {
       const [{ run_id, state }] = await history();
       expect(state).toBe('running');
       const resumed = await setup.cli.run(['history', run_id, '--resume', '--json'], { environment: environment() });
       expect(errorOf(resumed)).toEqual({ ...errorInTable('locked') });
-      expect(await run('history', run_id, '--pause')).toMatchObject({ code: 0 });
+      abort.abort(new MediactlError('interrupted', { code: 'interrupted' }));
     };
-    let pausing: Promise<void> | undefined;
+    let interrupting: Promise<void> | undefined;
     const beforeResponse = () => {
-      pausing ??= pause();
-      return pausing;
+      interrupting ??= interrupt();
+      return interrupting;
     };
     const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) =>
       method === 'PATCH' ? { beforeResponse } : undefined,
     );
     const environment = () => ({ MEDIACTL_BASE_URL: proxy.url });
-    const args = ['tag', '--tag', tag, '--add', 'sea', '--yes', '--json'];
-    const stopped = await setup.cli.run(args, { environment: environment() });
-    const [error] = JSON.parse(stopped.stdout).flatMap((each: { error: unknown }) => each.error ?? []);
-    expect({ code: error.code, exit: error.exit_code, hint: error.hint }).toEqual({ ...errorInTable('run_stopped') });
-    expect((await history())[0].state).toBe('paused');
+    const args = ['tag', '--tag', tag, '--add', 'sea', '--yes'];
+    const { code, stderr } = await setup.cli.run(args, { environment: environment(), signal: abort.signal });
+    await interrupting;
+    expect([code, stderr]).toEqual([
+      130,
+      expect.stringMatching(/stopped after \d of 6; to continue: mediactl history/),
+    ]);
+    const [{ run_id, state }] = await history();
+    expect(state).toBe('interrupted');
+    const resumed = await setup.cli.run(['history', run_id, '--resume'], { environment: environment() });
+    expect(resumed.code).toBe(0);
+    for (const uid of uids) expect(await tagsOf(uid)).toEqual(['sea', tag].sort());
+    expect((await history())[0]).toMatchObject({ state: 'finished', done_count: 6 });
   });
 });

@@ -90,6 +90,7 @@ it.each([
   [['--credits', '-1'], "--credits does not accept '-1'"],
   [['--storage', 'x'], "--storage does not accept 'x'"],
   [['--seed', '0'], "--seed does not accept '0'"],
+  [['--port', '65536'], "--port does not accept '65536'"],
 ])('sandbox start with %j exits with 2 and starts nothing', async (args, problem) => {
   const { code, stderr } = await startSandbox(...args);
   expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
@@ -97,9 +98,14 @@ it.each([
 });
 
 it('sandbox start exits with 2 if a sandbox with other options is running, and with 0 if they match', async () => {
-  await startSandbox('--credits', '7', '--strict');
-  const otherCredits = await startSandbox('--credits', '9');
-  expect(otherCredits.code).toBe(2);
-  expect(otherCredits.stderr).toContain('it was started with --strict --credits=7');
-  for (const args of [[], ['--strict'], ['--credits', '7']]) expect((await startSandbox(...args)).code).toBe(0);
+  const faults = ['--fault', 'latency=1ms', '--fault', 'no-checksum'];
+  await startSandbox('--credits', '7', '--strict', '--rate-limit', '500/1m', ...faults);
+  const started = '--strict --fault=latency=1ms --fault=no-checksum --rate-limit=500/60 --credits=7';
+  const others = [['--credits', '9'], ['--rate-limit', '500/2m'], ['--fault', 'latency=2ms'], ['--auto-play']];
+  for (const args of others) {
+    const { code, stderr } = await startSandbox(...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`it was started with ${started}\n`)]);
+  }
+  const same = [[], ['--strict'], ['--credits', '7'], ['--rate-limit', '500/60s'], faults.slice(2)];
+  for (const args of same) expect((await startSandbox(...args)).code).toBe(0);
 });

@@ -100,18 +100,12 @@ describe('upload errors of files', () => {
 });
 
 describe('upload errors of stdin', () => {
-  const stdinArgs = ['upload', '-', '--name', 'x.bin', '--json'];
-
-  it('upload exits with 2 and code stdin_size_differs if stdin is shorter than --stdin-size', async () => {
-    const { stdout } = await setup.run([...stdinArgs, '--stdin-size', '9'], { stdin: 'four' });
-    expect(recordedError(JSON.parse(stdout)[0].error)).toEqual(errorInTable('stdin_size_differs'));
-  });
-
   it('upload exits with 1 and code write_failed if the disk is too small for the copy of stdin', {
     tags: 'root-mount',
   }, async () => {
     const environment = { MEDIACTL_STATE_DIR: join(new SmallDisk().path, 'state') };
-    expect(errorOf(await setup.run(stdinArgs, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
+    const args = ['upload', '-', '--name', 'x.bin', '--json'];
+    expect(errorOf(await setup.run(args, { stdin: Buffer.alloc(5_000_000), environment }))).toEqual({
       code: 'write_failed',
       exit: 1,
       hint: 'free some disk space, use another state folder, or upload a file instead',
@@ -162,12 +156,6 @@ describe('upload errors of sessions', () => {
         ? { headers: (headers) => ({ ...headers, 'upload-offset': `${10 * chunkBytes}` }) }
         : undefined;
     expect(await uploadError()).toEqual(errorInTable('session_mismatch'));
-  });
-
-  it('upload --on-session-expired fail exits with 3 and code session_expired if HEAD returns 410', async () => {
-    await setup.interruptAfterTwoChunks();
-    setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(410) : undefined);
-    expect(await uploadError(['--on-session-expired', 'fail'])).toEqual(errorInTable('session_expired'));
   });
 
   it('upload exits with 3 and code session_unknown if a new session returns 404', async () => {

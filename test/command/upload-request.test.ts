@@ -25,7 +25,7 @@ beforeEach(() => {
     mirrorsTree: true,
     ignoresExisting: false,
     sync: false,
-    sources: { include: [], exclude: [], chunkBytes: 64 * 1024, roots: [] },
+    sources: { include: [], exclude: [], roots: [] },
     pruneLimit: undefined,
     queue: undefined,
     preview: undefined,

@@ -188,16 +188,6 @@ describe('upload sessions that no longer exist', () => {
     },
   );
 
-  it('upload --on-session-expired fail exits with 3 if the session no longer exists', async () => {
-    await setup.interruptAfterTwoChunks();
-    const { session } = setup.storedEntry();
-    setup.fault = ({ method }) => (method === 'HEAD' ? respondWith(404) : undefined);
-    const { code, record } = await setup.upload(['--on-session-expired', 'fail']);
-    expect(code).toBe(3);
-    expect(record).toMatchObject({ asset_uid: session.assetUid });
-    expect(setup.unfinishedIds()).toHaveLength(1);
-  });
-
   it('upload --force creates a new asset and names the incomplete asset of the interrupted upload', async () => {
     await setup.interruptAfterTwoChunks();
     const { session } = setup.storedEntry();

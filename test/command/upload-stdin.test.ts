@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { withNextStep } from '../../src/client/upload/session/next-step.ts';
@@ -102,6 +103,19 @@ describe('stdin', () => {
     const { record } = await uploadStdin();
     expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
     await setup.expectUploaded(record);
+    expect(readdirSync(spoolFolder())).toEqual([]);
+  });
+
+  it('upload exits with 130 and deletes its partial copy if it is interrupted while it waits for more of stdin', async () => {
+    const abort = new AbortController();
+    const stdin = new PassThrough();
+    setup.path = '-';
+    const upload = setup.upload([], { stdin, signal: abort.signal });
+    stdin.write(setup.bytes);
+    const partialCopies = () => (existsSync(spoolFolder()) ? readdirSync(spoolFolder()) : []);
+    await expect.poll(partialCopies).toEqual([expect.stringMatching(/\.part$/)]);
+    abort.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+    expect((await upload).code).toBe(130);
     expect(readdirSync(spoolFolder())).toEqual([]);
   });
 

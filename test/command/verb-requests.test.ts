@@ -1,12 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { runList } from '../../src/cli/commands/assets/list.ts';
 import { runUpdate } from '../../src/cli/commands/assets/update.ts';
 import { runLogin } from '../../src/cli/commands/auth/login.ts';
 import { runRestrict } from '../../src/cli/commands/embed/embed.ts';
 import { runCreate } from '../../src/cli/commands/folders/folders.ts';
-import { parseImportRequest, runImport } from '../../src/cli/commands/uploads/finished-uploads.ts';
 import { Cli } from '../support/cli.ts';
 import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
 import { type RecordedRequest, startRecordingServer } from '../support/recording-server.ts';
@@ -69,29 +66,4 @@ it('embed restrict turns the embed restriction on, and returns its new state', (
     const result = await runRestrict(context, { enabled: true });
     expect(result).toMatchObject({ kind: 'record', record: { enabled: true } });
     expect(sentWrites()).toEqual([['PATCH', { enabled: true }]]);
-  }));
-
-it('uploads import stores the receipts of a file, and returns how many of them are new', () =>
-  cli.withContext(async (context) => {
-    const receipt = {
-      base_url: 'https://media.example.com',
-      workspace_uid: workspaceUid,
-      folder_uid: null,
-      path: '/media/a.mov',
-      size_bytes: 3,
-      source_version: '1',
-      blake3: 'a'.repeat(64),
-      verified: true,
-      asset_uid: assetUid,
-      session_uid: 's',
-      asset_name: 'a.mov',
-      asset_state: 'ready',
-      reason: null,
-      finished_at: '2026-01-01T00:00:00.000Z',
-    };
-    const file = join(cli.home, 'sent.jsonl');
-    writeFileSync(file, `${JSON.stringify(receipt)}\n`);
-    const request = await parseImportRequest(context, file);
-    expect(await runImport(context, request)).toMatchObject({ record: { read: 1, imported: 1 } });
-    expect(await runImport(context, request)).toMatchObject({ record: { read: 1, imported: 0 } });
   }));

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';
 import { shellQuote } from '../support/pty.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
@@ -33,6 +33,7 @@ beforeAll(async () => {
     mkdirSync(join(home, 'rushes', day), { recursive: true });
     writeFileSync(join(home, 'rushes', day, 'note.txt'), day);
   }
+  writeFileSync(join(home, 'rushes.mov'), Buffer.alloc(48 * mebibyte, 7));
   const listed = await fetch(`${sandbox.url}/api/external/v1/assets/?limit=40`, {
     headers: { authorization: `Bearer ${sandbox.key}` },
   });
@@ -65,39 +66,41 @@ const typeAndRun = (...args: string[]) =>
   `echo ${shellQuote([`$ mediactl ${args.map((arg) => (/ /.test(arg) ? `"${arg}"` : arg)).join(' ')}`])}; ${mediactl(...args)}`;
 const mediactl = (...args: string[]) => shellQuote([...mediactlCommand, ...args]);
 
-/** Writes this many bytes and keeps the pipe open, so that the upload stands still for the capture. */
-const feedBytes = (bytes: number) =>
-  shellQuote([
-    ...[process.execPath, '-e'],
-    `process.stdout.write(Buffer.alloc(${bytes}, 7)); setInterval(() => {}, 1000)`,
-  ]);
+const uploadOf48MiB = (chunkSize: string) =>
+  `cd ${shellQuote([home])}; ${mediactl('upload', 'rushes.mov', '--chunk-size', chunkSize)}`;
 
-const uploadOf48MiBStalledAfter = ({ mebibytes }: { mebibytes: number }) =>
-  `${feedBytes(mebibytes * mebibyte)} | ${mediactl(
-    ...['upload', '-', '--name', 'rushes.mov', '--stdin-size', '48MiB', '--chunk-size', '20MiB'],
-  )}`;
+/** Never responds to the third chunk, so that the upload stands still for the capture. */
+const stalled = ({ method, nth }: ProxiedRequest): Fault | undefined =>
+  method === 'PATCH' && nth === 3 ? { respond: (_response, request) => void request.resume() } : undefined;
 
 type Scene = {
   /** Returns the command to run and the text that ends the capture. */
   commandFor(columns: number): Promise<{ command: string; until: RegExp; environment?: object }>;
 };
 
-/** Returns the environment of a service with faults. */
-const faulty = async (plan: Parameters<typeof FaultProxy.start>[1]) => ({
-  MEDIACTL_BASE_URL: (await FaultProxy.start(sandbox.url, plan)).url,
-});
+/** Returns the environment of an empty service with faults. */
+async function faulty(plan: (seen: ProxiedRequest) => Fault | undefined) {
+  const service = await startSandbox();
+  onTestFinished(() => service.end());
+  return {
+    MEDIACTL_BASE_URL: (await FaultProxy.start(service.url, plan)).url,
+    MEDIACTL_API_KEY: service.key,
+    MEDIACTL_WORKSPACE: service.workspace,
+  };
+}
 
 const scenes: Record<string, Scene> = {
   upload: {
     commandFor: async (columns) => ({
-      command: uploadOf48MiBStalledAfter({ mebibytes: 30 }),
+      command: uploadOf48MiB('10MiB'),
       // All 30 MiB are sent; below 60 columns, sizes are not shown.
       until: columns < 60 ? /62%[\s\S]*ETA/ : /62%[\s\S]*30\.0 MiB of[\s\S]*ETA/,
+      environment: await faulty(stalled),
     }),
   },
   'rate-limited': {
     commandFor: async () => ({
-      command: uploadOf48MiBStalledAfter({ mebibytes: 40 }),
+      command: uploadOf48MiB('20MiB'),
       until: /retrying in/,
       environment: await faulty(({ method, nth }) =>
         method === 'PATCH' && nth === 2 ? respondWith(429, { error: {} }, { 'retry-after': '1799' }) : undefined,
@@ -106,7 +109,7 @@ const scenes: Record<string, Scene> = {
   },
   outage: {
     commandFor: async () => ({
-      command: uploadOf48MiBStalledAfter({ mebibytes: 40 }),
+      command: uploadOf48MiB('20MiB'),
       until: /retrying in [1-9]/,
       environment: await faulty(({ method, nth }) =>
         (method === 'PATCH' && nth >= 2) || method === 'HEAD'
@@ -182,9 +185,8 @@ it.each(texts)('no word of the scene "%s" is broken at the edge of a narrow term
 
 describe('window size', { tags: 'script' }, () => {
   it('upload redraws one progress line when the terminal is resized, without leftover fragments', async () => {
-    const screen = new Screen(`${uploadOf48MiBStalledAfter({ mebibytes: 30 })}; sleep 60`, environment(), {
-      columns: 110,
-    });
+    const stalling = environment(await faulty(stalled));
+    const screen = new Screen(`${uploadOf48MiB('10MiB')}; sleep 60`, stalling, { columns: 110 });
     await screen.waitForText(/62%[\s\S]*ETA/); // 30 of 48 MiB
     for (const columns of [70, 44, 90, 41, 120]) {
       screen.resize(columns);

@@ -151,7 +151,7 @@ describe('large metadata', { tags: ['ffmpeg', 'Linux'] }, () => {
   let watching: NodeJS.Timeout;
 
   const start = async (environment: Record<string, string>) => {
-    child = spawn(program, [sandboxFile, '--data-dir', dataDir, '--port', '0'], {
+    child = spawn(program, [sandboxFile, JSON.stringify({ dataDir, port: 0 })], {
       env: { ...inherited, ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

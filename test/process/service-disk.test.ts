@@ -96,7 +96,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 async function startOnSmallDisk({ sizeMiB }: { sizeMiB: number }) {
   const mount = temporaryFolder();
   const script = `mount -t tmpfs -o size=${sizeMiB}m none ${mount} && PATH= exec "$@"`;
-  const args = [sandboxFile, '--data-dir', join(mount, 'data'), '--port', '0'];
+  const args = [sandboxFile, JSON.stringify({ dataDir: join(mount, 'data'), port: 0 })];
   const started = startProgram('unshare', ['-rm', 'sh', '-c', script, 'sh', program, ...args]);
   const outside = join('/proc', String(started.child.pid), 'root', mount);
   const filler = join(outside, 'filler');
@@ -222,7 +222,7 @@ describe('full disk', { tags: 'user-namespaces' }, () => {
     const mount = temporaryFolder();
     const fill = `dd if=/dev/zero of=${mount}/filler bs=64k 2>/dev/null`;
     const script = `mount -t tmpfs -o size=1m none ${mount} && { ${fill}; exec "$@"; }`;
-    const args = [sandboxFile, '--data-dir', join(mount, 'data'), '--port', '0'];
+    const args = [sandboxFile, JSON.stringify({ dataDir: join(mount, 'data'), port: 0 })];
     const ended = spawnSync('unshare', ['-rm', 'sh', '-c', script, 'sh', program, ...args]);
     expect([ended.status, ended.stderr.toString()]).toEqual([1, `no disk space for the sandbox in ${mount}/data\n`]);
   });
@@ -231,7 +231,7 @@ describe('full disk', { tags: 'user-namespaces' }, () => {
 it('the sandbox completes uploads while another program locks its database for seconds', async () => {
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);
-  const started = startProgram(program, [sandboxFile, '--data-dir', dataDir, '--port', '0']);
+  const started = startProgram(program, [sandboxFile, JSON.stringify({ dataDir, port: 0 })]);
   const { createUploadOfSize, postUploadOfSize, patch, offsetOf, waitUntilProcessed, isAlive } = await connectTo(
     started,
     dataDir,

@@ -15,7 +15,7 @@ const kills = isFullRun ? 20 : 5;
 
 /** Starts the service as a separate process; returns functions for requests to it. @param prefix a command that starts it */
 async function startService(dataDir: string, prefix: string[] = []) {
-  const [command = '', ...args] = [...prefix, program, sandboxFile, '--data-dir', dataDir, '--port', '0'];
+  const [command = '', ...args] = [...prefix, program, sandboxFile, JSON.stringify({ dataDir, port: 0 })];
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   onTestFinished(async () => {

@@ -54,7 +54,7 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
 
   it('the watch page applies auto_play and theme', async () => {
     const dark = await open(await watchUrl(await clip()));
-    const lightSandbox = await startSandbox({ player: { autoPlay: true, theme: 'light' } });
+    const lightSandbox = await startSandbox({ autoPlay: true, theme: 'light' });
     const http = rawHttp(() => lightSandbox);
     try {
       const { uid } = await http.upload(fixturePath('clip.mp4'));

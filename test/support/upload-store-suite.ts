@@ -92,7 +92,6 @@ async function uploadOnce(
       idleTimeoutMs: 1_000_000,
       force: false,
       duplicates: 'skip',
-      onSessionExpired: 'restart',
       requireChecksum: false,
     },
     {

@@ -38,7 +38,6 @@ const createTask = (more: Partial<UploadTask> = {}): UploadTask => ({
   workspace: 'w',
   filename: 'a.mov',
   chunkBytes: 10,
-  onSessionExpired: 'restart',
   requireChecksum: false,
   ...more,
 });

@@ -1,12 +1,12 @@
 import { Command } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
-import { addServiceOptions, serviceArguments } from '../../src/cli/commands/sandbox/start.ts';
-import { parseArguments } from '../../src/sandbox/arguments.ts';
+import { addServiceOptions, toServiceOptions } from '../../src/cli/commands/sandbox/start.ts';
+import { parseStartOptions } from '../../src/sandbox/options.ts';
 
-/** Parses options as typed by the user into the options that the service process reads. */
+/** Parses options as typed by the user into the options that the sandbox process reads. */
 const parseTyped = (...typed: string[]) => {
-  const command = addServiceOptions(new Command());
-  return parseArguments(['--data-dir', '/d', ...serviceArguments(command.parse(typed, { from: 'user' }).opts())]);
+  const flags = addServiceOptions(new Command()).parse(typed, { from: 'user' }).opts();
+  return parseStartOptions(JSON.stringify({ dataDir: '/d', ...toServiceOptions(flags) }));
 };
 
 it('typed service options are converted to bytes and seconds', () => {
@@ -19,7 +19,6 @@ it('typed service options are converted to bytes and seconds', () => {
     ),
   ).toEqual({
     dataDir: '/d',
-    port: 4520,
     faults: ['cut-after=20MiB,times=2', 'lost-answer'],
     strict: true,
     seed: 1000,
@@ -29,21 +28,23 @@ it('typed service options are converted to bytes and seconds', () => {
     credits: 0,
     maxUploadBytes: 8 * 1024 * 1024,
     storageBytes: 10_000_000_000,
-    player: { autoPlay: true, theme: 'light' },
+    autoPlay: true,
+    theme: 'light',
   });
-  const player = { autoPlay: false, theme: 'dark' };
-  expect(parseTyped()).toEqual({ dataDir: '/d', port: 4520, player });
+  expect(parseTyped()).toEqual({ dataDir: '/d' });
 });
 
 it.each([
-  [['--port', 'x'], "--port must be a number, not 'x'"],
-  [['--rate-limit', '5'], "--rate-limit must be LIMIT/SECONDS, not '5'"],
-  [['--fault', 'x'], "unknown fault 'x'"],
-  [['--nonsense'], 'nonsense'],
-])('the sandbox service rejects the arguments %j', (args, reason) => {
-  expect(() => parseArguments(['--data-dir', '/d', ...args])).toThrow(reason);
+  [{ dataDir: '/d', port: 'x' }, /: port: /],
+  [{ dataDir: '/d', port: 65_536 }, /: port: /],
+  [{ dataDir: '/d', rateLimit: { limit: 5 } }, /: rateLimit: windowSeconds: /],
+  [{ dataDir: '/d', theme: 'blue' }, /: theme: /],
+  [{ dataDir: '/d', nonsense: 1 }, /nonsense/],
+  [{}, /: dataDir: /],
+])('the sandbox process rejects the options %j', (options, reason) => {
+  expect(() => parseStartOptions(JSON.stringify(options))).toThrow(reason);
 });
 
-it('the sandbox service requires --data-dir', () => {
-  expect(() => parseArguments([])).toThrow('--data-dir is required');
+it.each([undefined, '--data-dir', '[]'])('the sandbox process rejects the argument %j', (argument) => {
+  expect(() => parseStartOptions(argument)).toThrow('is not the options of a sandbox');
 });

@@ -92,7 +92,6 @@ async function uploadFile(store: ListableUploadStore, sizeBytes: number, more: P
       idleTimeoutMs: 30_000,
       force: false,
       duplicates: 'skip' as const,
-      onSessionExpired: 'restart' as const,
       requireChecksum: false,
       workspace: uid,
       transfers: 1,
@@ -160,7 +159,7 @@ it('a slow write never overwrites a newer queue entry with an older one', async 
     { store, address: { label: 'a queue' } } as never,
     {
       job: { id: 'a-job', timestamp: 0, attemptsStarted: 1 } as never,
-      task: { ...task, ...version, onSessionExpired: 'restart', requireChecksum: false } as UploadTask,
+      task: { ...task, ...version, requireChecksum: false } as UploadTask,
       claim: { fence: 'a-fence', entry: undefined, receipt: undefined },
       lease: new Lease(systemClock, 60_000, 'away.mov'),
     },

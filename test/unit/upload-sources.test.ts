@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
-import type { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import { isUnchanged } from '../../src/client/upload/session/receipt-lookup.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
 import type { Uploaded } from '../../src/client/upload/session/upload-job.ts';
 import { RangeSource } from '../../src/client/upload/sources/range-source.ts';
-import { describeChange, type UploadSource } from '../../src/client/upload/sources/source.ts';
-import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
+import { describeChange, isUntouched, type UploadSource } from '../../src/client/upload/sources/source.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { acceleratedClock } from '../support/clock.ts';
@@ -59,7 +57,6 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
       idleTimeoutMs: 10_000,
       force: false,
       duplicates: 'skip',
-      onSessionExpired: 'restart',
       requireChecksum: true,
     },
     {
@@ -144,42 +141,6 @@ it('a missing source file is not mistaken for a lost upload session', async () =
   expect(proxy.methods.filter((method) => method === 'POST')).toEqual(['POST']);
 });
 
-const openStdin = (stdin: Buffer) => async () => {
-  const pieces = Array.from({ length: Math.ceil(stdin.length / 65_536) }, (_, n) =>
-    stdin.subarray(n * 65_536, (n + 1) * 65_536),
-  );
-  const options = { sizeBytes: bytes.length, chunkBytes, realPath: 'stdin-of-this-test' };
-  return new StreamSource(Readable.from(pieces), options);
-};
-
-it('stdin is uploaded completely when the connection breaks', async () => {
-  fault = ({ method, nth }) => (method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined);
-  const uploaded = await runUpload(openStdin(bytes));
-  expect(uploaded).toMatchObject({ verified: true, resumedFrom: null });
-  expect(storedBytes(uploaded).equals(bytes)).toBe(true);
-});
-
-it('an upload of stdin resumes where an earlier run stopped when the same input is piped again', async () => {
-  fault = failThirdChunk;
-  await expect(runUpload(openStdin(bytes))).rejects.toThrow('credit balance');
-  fault = () => undefined;
-  const otherInput = Buffer.concat([bytes.subarray(0, 10), Buffer.from('x'), bytes.subarray(11)]);
-  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
-  const uploaded = await runUpload(openStdin(bytes));
-  expect(uploaded).toMatchObject({ verified: true, resumedFrom: 2 * chunkBytes });
-  expect(storedBytes(uploaded).equals(bytes)).toBe(true);
-});
-
-it('stdin whose upload has no receipt yet is not uploaded twice, and other input of its size is not mistaken for it', async () => {
-  const finishWithoutReceipt: typeof store.finish = (entry) => store.write(entry);
-  store.finish = finishWithoutReceipt;
-  const firstUpload = await runUpload(openStdin(bytes));
-  const secondUpload = await runUpload(openStdin(bytes));
-  expect(secondUpload).toMatchObject({ assetUid: firstUpload.assetUid, bytesSent: 0 });
-  const otherInput = Buffer.concat([bytes.subarray(1), Buffer.from('x')]);
-  await expect(runUpload(openStdin(otherInput))).rejects.toMatchObject({ explanation: { code: 'file_missing' } });
-});
-
 it('a remote file counts as changed by its ETag, or by its modification time if it has no ETag', () => {
   const identity = { sizeBytes: 1, mtimeNs: '1', validator: '"a"' };
   expect(describeChange(identity, { ...identity, validator: '"b"' })).toBe('the server has a different version of it');
@@ -187,11 +148,10 @@ it('a remote file counts as changed by its ETag, or by its modification time if 
   expect(describeChange({ sizeBytes: 1, mtimeNs: '1' }, { ...identity, mtimeNs: '2' })).toBeDefined();
 });
 
-it.each([-1, 1])('an upload of stdin fails when its length differs from the declared size by %d byte', async (more) => {
-  const stdin = more > 0 ? Buffer.concat([bytes, Buffer.alloc(more)]) : bytes.subarray(0, more);
-  const failure = await runUpload(openStdin(stdin)).catch((error) => error as MediactlError);
-  expect(failure).toMatchObject({ kind: 'usage', explanation: { code: 'stdin_size_differs' } });
-  const entries = await store.list();
-  const endOfLastFullChunk = bytes.length - (bytes.length % chunkBytes);
-  expect(entries).toMatchObject([{ state: 'open', offset: endOfLastFullChunk }]);
+it('a modification time of 0 does not show that a file is unchanged, but an ETag beside it does', () => {
+  const identity = { sizeBytes: 1, mtimeNs: '0' };
+  const receipt = { sizeBytes: 1, mtimeNs: '0', ctimeNs: null };
+  expect([isUntouched(identity, identity), isUnchanged(receipt, identity)]).toEqual([false, false]);
+  const tagged = { ...identity, validator: '"a"' };
+  expect([isUntouched(tagged, tagged), isUnchanged({ ...receipt, mtimeNs: '"a"' }, tagged)]).toEqual([true, true]);
 });

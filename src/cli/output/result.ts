@@ -42,8 +42,8 @@ export type Result =
       // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
       id: (record: any) => string;
       empty: string;
-      /** Format in place of `human`, for records that have no fixed fields or that another command reads. */
-      defaultFormat?: 'json' | 'jsonl';
+      /** Format in place of a table, for records that have no fixed fields. */
+      defaultFormat?: 'json';
       /** Returns a line to print on stderr after the whole list, or undefined. */
       footer?: () => string | undefined;
       /** Tells that the list has more items than it shows, also with --quiet, whose output goes to other programs. */

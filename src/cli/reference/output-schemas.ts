@@ -30,7 +30,6 @@ export const outputSchemas: Readonly<Record<string, keyof typeof schemas | null>
   'uploads ls --queue': 'queued-upload',
   'uploads resume': 'upload',
   'uploads forget --queue': 'queued-upload',
-  'uploads export': 'finished-upload',
   'uploads watch': 'upload',
   'uploads retry': 'queued-upload',
   worker: 'upload',

@@ -177,7 +177,7 @@ export const schemas = {
       base_url: uri,
       workspace_uid: optionalText,
       profile: optionalText,
-      state: z.enum(['running', 'interrupted', 'paused', 'cancelled', 'finished']),
+      state: z.enum(['running', 'interrupted', 'finished']),
       item_count: integer,
       done_count: integer,
       failed_count: integer,

@@ -1,18 +1,16 @@
-import { usageError } from '../../client/errors.ts';
 import type { Transport } from '../../client/http/transport.ts';
 import { versionOf } from '../../client/upload/session/receipt-lookup.ts';
 import { RangeSource } from '../../client/upload/sources/range-source.ts';
 import { openRclone, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../client/upload/sources/source.ts';
 import { parseSourceUrl } from '../../client/upload/sources/source-url.ts';
-import { StreamSource } from '../../client/upload/sources/stream-source.ts';
 import { isHttpUrl, type UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 
 /** Maximum number of URLs to check concurrently. */
 const maxConcurrentChecks = 8;
 
-/** Inputs that are not local files: URLs, rclone remotes, and stdin of a known length. */
+/** Inputs that are not local files: URLs and rclone remotes. */
 export class RemoteSources {
   readonly #context: Context;
   /** Maps source ids to functions that open the source. Paths are not unique without a URL's query. */
@@ -25,7 +23,7 @@ export class RemoteSources {
     this.#context = context;
   }
 
-  /** Returns the function that opens a source, if it is not a local file. @param sourceId `-` for stdin */
+  /** Returns the function that opens a source, if it is not a local file. */
   findOpener(sourceId: string): (() => Promise<UploadSource>) | undefined {
     return this.#openers.get(sourceId);
   }
@@ -38,18 +36,6 @@ export class RemoteSources {
           .slice(at, at + maxConcurrentChecks)
           .map((address) => (isHttpUrl(address) ? this.#addUrl(address) : this.#addRemote(address))),
       );
-  }
-
-  /** Adds stdin, streamed without a spool file. @param name identifies it, with its size, in a repeated command */
-  addStdin(sizeBytes: number, chunkBytes: number, name: string): void {
-    const { terminal, signal } = this.#context;
-    const realPath = `stdin:${name}:${sizeBytes}`;
-    this.files.push({ path: '-', relativeDir: '', sizeBytes, isSingleRead: true, filename: name });
-    this.#openers.set('-', async () => {
-      if (terminal.stdin.isTTY)
-        throw usageError('stdin is a terminal, not a file', 'mediactl upload - --stdin-size N < FILE');
-      return new StreamSource(terminal.stdin, { sizeBytes, chunkBytes, realPath, signal });
-    });
   }
 
   async #addUrl(address: string): Promise<void> {

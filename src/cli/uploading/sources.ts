@@ -22,14 +22,10 @@ export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'changedBe
   filesFrom?: string | undefined;
   manifest?: string | undefined;
   resultsFile?: string | undefined;
-  /** Length of stdin, with which it can be streamed without a spool file. */
-  sizeBytes?: number | undefined;
-  name?: string | undefined;
   /** Name of each asset, with placeholders (`expandName`). */
   nameTemplate?: string | undefined;
   /** Tags of each asset. */
   tags?: readonly string[];
-  chunkBytes: number;
   /** Part of the files that this machine uploads; other machines upload the rest. */
   shard?: Shard | undefined;
   /** Directories that no local file may be outside of, with links resolved; empty to allow all. */
@@ -72,10 +68,10 @@ export async function openSources(
   };
   // Only paths on the command line can be globs; paths in a list are literal.
   const typed = new Set(given);
-  const local = options.sizeBytes === undefined ? inputs.filter((path) => !isRemote(path)) : [];
+  const local = inputs.filter((path) => !isRemote(path));
   const walk = await findLocalFiles(local, walkOptions, (path) => typed.has(path));
   const assertInRoots = await createRootCheck(context, options.roots);
-  const remotes = local.length < inputs.length ? await openRemotes(context, inputs, options) : undefined;
+  const remotes = local.length < inputs.length ? await openRemotes(context, inputs) : undefined;
   let otherShardFiles = 0;
   return {
     inputs,
@@ -123,22 +119,15 @@ async function createRootCheck({ host }: Context, typed: readonly string[]): Pro
 /** Returns true for `/`, and on Windows for a drive. */
 export const isFileSystemRoot = (path: string) => isAbsolute(path) && parse(resolve(path)).root === resolve(path);
 
-function assertInputs(inputs: readonly string[], { sizeBytes, shard }: SourceOptions): void {
+function assertInputs(inputs: readonly string[], { shard }: SourceOptions): void {
   if (inputs.some(isFileSystemRoot)) throw usageError('the root directory cannot be uploaded', 'mediactl upload DIR');
   if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
-  if (sizeBytes !== undefined && (sizeBytes < 1 || inputs.join() !== '-'))
-    throw usageError('--stdin-size works only with stdin, and must be at least 1', 'mediactl upload - --stdin-size N');
   if (shard && inputs.includes('-')) throw usageError('--shard does not work with stdin');
 }
 
-async function openRemotes(
-  context: Context,
-  inputs: readonly string[],
-  { sizeBytes, name = 'stdin', chunkBytes }: SourceOptions,
-): Promise<RemoteSources> {
+async function openRemotes(context: Context, inputs: readonly string[]): Promise<RemoteSources> {
   const { RemoteSources: Opened } = await import('./remote-sources.ts');
   const remotes = new Opened(context);
-  if (sizeBytes !== undefined) remotes.addStdin(sizeBytes, chunkBytes, name);
   await remotes.addAll(inputs.filter(isRemote)).catch(async (error) => {
     await remotes.close();
     throw error;

@@ -8,7 +8,7 @@ import { parseCount, parseDuration, parseSize } from '../settings/units.ts';
 /** Default number of concurrent uploads, for a typical connection and service. */
 export const defaultTransfers = 8;
 
-type UploaderFlags = Partial<Pick<UploadOptions, 'onSessionExpired' | 'duplicates'>> & {
+type UploaderFlags = Partial<Pick<UploadOptions, 'duplicates'>> & {
   chunkSize?: string;
   force?: boolean | undefined;
   checksum?: boolean | undefined;
@@ -17,7 +17,7 @@ type UploaderFlags = Partial<Pick<UploadOptions, 'onSessionExpired' | 'duplicate
 
 /** Parses the uploader's options. @throws MediactlError `usage` (exit 2) if one is invalid */
 export function parseUploadOptions({ settings }: Context, flags: UploaderFlags): UploadOptions {
-  const { chunkSize, onSessionExpired = 'restart', duplicates = 'skip', force = false } = flags;
+  const { chunkSize, duplicates = 'skip', force = false } = flags;
   const { checksum = false, requireChecksum = false } = flags;
   const chunkBytes = chunkSize === undefined ? maxChunkBytes : parseSize('--chunk-size', chunkSize);
   if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
@@ -27,7 +27,7 @@ export function parseUploadOptions({ settings }: Context, flags: UploaderFlags):
       'the service accepts at most 50 MiB per request',
     );
   const idleTimeoutMs = settings.requestTimeoutMs ?? 120_000;
-  return { chunkBytes, idleTimeoutMs, onSessionExpired, duplicates, force, checksum, requireChecksum };
+  return { chunkBytes, idleTimeoutMs, duplicates, force, checksum, requireChecksum };
 }
 
 /** Parses `--limit-rate` to bytes per second. @throws MediactlError `usage` (exit 2) */

@@ -1,7 +1,7 @@
 import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
-import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
+import { asMediactlError, endsTheRun, type MediactlError } from '../errors.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
 import type { BulkItem, BulkRun, ItemState, RunStore, StoredItem } from './run-store.ts';
 
@@ -16,8 +16,8 @@ export type CarryOutOptions = {
 };
 
 /**
- * Carries out items of a run, several at a time, and records the outcome of each. Stops before the next
- * item if any process pauses or cancels the run. An item whose outcome is unknown stays pending.
+ * Carries out items of a run, several at a time, and records the outcome of each. An item whose outcome is unknown
+ * stays pending.
  *
  * @returns one result per item
  * @throws MediactlError `locked` (exit 6) if another process carries it out
@@ -37,8 +37,6 @@ export async function carryOut<T>(
     const results = await runEach(
       items,
       async (item) => {
-        const state = await store.stateOf(id).catch(() => 'running' as const);
-        if (state !== 'running') throw stopped(id, state);
         try {
           const written = await write(item);
           await record(item, 'done');
@@ -59,9 +57,6 @@ export async function carryOut<T>(
     await release();
   }
 }
-
-const stopped = (id: string, state = 'deleted') =>
-  new MediactlError(`run ${id} was ${state}`, { code: 'run_stopped', endsRun: true });
 
 const isConflict = ({ explanation }: MediactlError) => explanation.code === 'changed_meanwhile';
 

@@ -25,7 +25,7 @@ export type ItemState = 'pending' | 'done' | 'failed' | 'conflict';
 export type StoredItem = BulkItem & { seq: number; state: ItemState; error: string | null };
 
 /** A `running` run whose lock is free was interrupted. */
-export type RunState = 'running' | 'paused' | 'cancelled' | 'finished';
+type RunState = 'running' | 'finished';
 
 /** Description of a run: the change and where it is made. */
 export type RunPlan = {
@@ -40,7 +40,7 @@ export type RunPlan = {
   requestCount: number;
   /** Id of the run that this one undoes. */
   undoOf?: string | null;
-  /** Path of the applied table. An interrupted or paused run of the same path is merged into this run. */
+  /** Path of the applied table. An interrupted run of the same path is merged into this run. */
   source?: string | null;
 };
 
@@ -125,11 +125,11 @@ export class RunStore {
     return { run, items: stored };
   }
 
-  /** Returns the interrupted and paused runs of the same source, newest first. */
+  /** Returns the interrupted runs of the same source, newest first. */
   async #findInterrupted({ source, service }: BulkRun): Promise<CountedRun[]> {
     if (source === null) return [];
-    const isStopped = ({ state, isRunning }: CountedRun) => state === 'paused' || (state === 'running' && !isRunning);
-    return (await this.list()).filter((run) => run.source === source && run.service === service && isStopped(run));
+    const isInterrupted = ({ state, isRunning }: CountedRun) => state !== 'finished' && !isRunning;
+    return (await this.list()).filter((run) => run.source === source && run.service === service && isInterrupted(run));
   }
 
   /** Returns the runs, newest first. */
@@ -179,11 +179,6 @@ export class RunStore {
     };
   }
 
-  async stateOf(run: string): Promise<RunState | undefined> {
-    return (await this.#database.selectFirst<BulkRun>('SELECT state FROM bulk_runs WHERE id = ?', run))?.state;
-  }
-
-  /** Sets the state. A process that carries out the run stops before its next item, if it is paused or cancelled. */
   async setState(run: string, state: RunState): Promise<void> {
     await this.#database.execute('UPDATE bulk_runs SET state = ? WHERE id = ?', state, run);
   }

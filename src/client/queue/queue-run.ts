@@ -218,7 +218,7 @@ export class QueueRun implements BatchRun {
   async #createTask(file: UploadCandidate): Promise<QueuedTask> {
     const { folders, api } = this.#deps;
     const contentType = await this.#contentTypes;
-    const { workspace, about: defaults, chunkBytes, onSessionExpired, requireChecksum, force } = this.#options;
+    const { workspace, about: defaults, chunkBytes, requireChecksum, force } = this.#options;
     const { path, sizeBytes = 0, mtimeNs = '0', typedPath, sourceId = path } = file;
     const stableSource = isHttpUrl(path) ? { path: sourceId } : this.#roots.toTaskSource(sourceId);
     const folder = await folders.findOrCreate(file);
@@ -235,7 +235,6 @@ export class QueueRun implements BatchRun {
       ...userMetadataOf(file, defaults, contentType),
       forceId: force ? randomUUID() : undefined,
       chunkBytes,
-      onSessionExpired,
       requireChecksum,
     };
     const { service } = task;

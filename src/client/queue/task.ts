@@ -31,7 +31,6 @@ export type UploadTask = {
   /** Slugs. */
   tags?: readonly string[] | undefined;
   chunkBytes: number;
-  onSessionExpired: 'restart' | 'fail';
   requireChecksum: boolean;
   /** Random id that changes the job id, so that the file is uploaded again. */
   forceId?: string | undefined;
@@ -94,7 +93,6 @@ export function parseTask(data: unknown): UploadTask {
     isCount(task.chunkBytes) &&
     task.chunkBytes > 0 &&
     task.chunkBytes <= maxChunkBytes &&
-    ['restart', 'fail'].includes(task.onSessionExpired) &&
     typeof task.requireChecksum === 'boolean' &&
     (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isString)));
   if (isTask) return task;

@@ -79,10 +79,10 @@ export class UploadAttempt {
     const { job, task, lease } = this.#claimed;
     const { throttle, profile, signal } = this.#deps;
     const { idleTimeoutMs } = this.#options;
-    const { chunkBytes, onSessionExpired, requireChecksum } = task;
+    const { chunkBytes, requireChecksum } = task;
     return openUpload(
       toUploadJob(job.id, task),
-      { chunkBytes, idleTimeoutMs, duplicates: 'upload', force: false, onSessionExpired, requireChecksum },
+      { chunkBytes, idleTimeoutMs, duplicates: 'upload', force: false, requireChecksum },
       {
         api: this.#api,
         store: this.#store,

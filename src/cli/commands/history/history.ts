@@ -1,6 +1,6 @@
-import type { CountedRun, RunState, StoredItem } from '../../../client/bulk/run-store.ts';
+import type { CountedRun, StoredItem } from '../../../client/bulk/run-store.ts';
 import { createCheckedWriter } from '../../../client/bulk/undo.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { usageError } from '../../../client/errors.ts';
 import type { JsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { isSameUid, isUid } from '../../../contract/uid.ts';
@@ -14,55 +14,34 @@ import { bulkResult, toOutcomes } from '../bulk-result.ts';
 type RunRecord = OutputRecord<'history'>;
 type ItemRecord = OutputRecord<'history-items'>;
 
-const actions = ['resume', 'pause', 'cancel'] as const;
-type Action = (typeof actions)[number];
-
 export const history: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl history', 'mediactl history 3f2a9c1d', 'mediactl history 3f2a9c1d --resume');
   command
     .description(
-      'Lists the changes that this machine made to the library in the last 90 days, or the items of one of them. A change that was interrupted or paused can be resumed; undo reverts one.',
+      'Lists the changes that this machine made to the library in the last 90 days, or the items of one of them. A change that was interrupted can be resumed; undo reverts one.',
     )
     .argument('[run]', 'id of a change, or its first characters')
     .option('--resume', 'continue a change: write pending and failed items, unless others have changed them')
-    .option('--pause', 'stop a running change; --resume continues it')
-    .option('--cancel', 'stop a change for good; pending items are never written')
-    .action(run((context, id, flags) => runHistory(context, id, parseAction(id, flags))));
+    .action(run((context, id, { resume: isResumed = false }) => runHistory(context, id, isResumed)));
 };
 
-function parseAction(id: string | undefined, flags: { [Name in Action]?: true | undefined }): Action | undefined {
-  const [action, other] = actions.filter((each) => flags[each]);
-  if (other) throw usageError(`--${action} and --${other} cannot be used together`, 'use one of them');
-  if (action && id === undefined) throw usageError(`--${action} needs a run`, 'mediactl history lists the runs');
-  return action;
-}
-
-async function runHistory(
-  context: Context,
-  id: string | undefined,
-  action: Action | undefined,
-): Promise<CommandOutcome> {
+async function runHistory(context: Context, id: string | undefined, isResumed: boolean): Promise<CommandOutcome> {
+  if (isResumed && id === undefined) throw usageError('--resume needs a run', 'mediactl history lists the runs');
   const store = await context.runStoreIfAny();
-  if (id === undefined)
-    return listBy(({ run_id }) => run_id, (await store?.list())?.map(toRunRecord) ?? [], runColumns, 'no changes');
+  const runs = (await store?.list()) ?? [];
+  if (id === undefined) return listBy(({ run_id }) => run_id, runs.map(toRunRecord), runColumns, 'no changes');
   const run = await findRun(context, id);
-  if (action === undefined) return itemList((await store?.items(run.id)) ?? []);
-  if (run.state === 'cancelled' || (run.state === 'finished' && (action !== 'resume' || run.failed === 0)))
-    throw new MediactlError(`run ${run.id} is ${run.state}`, { code: 'usage', hint: `mediactl history ${run.id}` });
-  return action === 'resume' ? resume(context, run) : stop(context, run, action === 'pause' ? 'paused' : 'cancelled');
+  if (!isResumed) return itemList((await store?.items(run.id)) ?? []);
+  const isUndone = runs.some(({ undoOf, undoneBy }) => undoOf === run.id && undoneBy === null);
+  if (isUndone || (run.state === 'finished' && run.failed === 0))
+    throw usageError(`run ${run.id} is ${isUndone ? 'undone' : 'finished'}`, `mediactl history ${run.id}`);
+  return resume(context, run);
 }
 
 /** Finds a run by its id or the beginning of it. @throws MediactlError `not_found` (exit 3) */
 export async function findRun(context: Context, id: string): Promise<CountedRun> {
   const store = (await context.runStoreIfAny()) ?? (await context.runStore({ isPersistent: false }));
   return store.find(id);
-}
-
-async function stop(context: Context, run: CountedRun, state: RunState): Promise<Result> {
-  if (context.isDryRun(`set run ${run.id} to ${state}`)) return noResult;
-  await (await context.runStore()).setState(run.id, state);
-  context.terminal.info(`run ${run.id} is ${state}`);
-  return noResult;
 }
 
 async function resume(context: Context, run: CountedRun): Promise<CommandOutcome> {
@@ -96,7 +75,7 @@ const toRunRecord = (run: CountedRun): RunRecord => ({
   base_url: run.service,
   workspace_uid: run.workspace,
   profile: run.profile,
-  state: run.state === 'running' && !run.isRunning ? 'interrupted' : run.state,
+  state: run.isRunning ? 'running' : run.state === 'finished' ? 'finished' : 'interrupted',
   item_count: run.pending + run.done + run.failed + run.conflict,
   done_count: run.done,
   failed_count: run.failed,

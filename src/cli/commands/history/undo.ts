@@ -47,7 +47,7 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
     await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
   const workspace = run.workspace ?? undefined;
   const change = { command: 'undo', summary: what, undoOf: run.id, items, ...(workspace && { workspace }) };
-  if (run.state !== 'finished') await store.setState(run.id, 'cancelled'); // what is left of it must not be resumed
+  if (run.state !== 'finished') await store.setState(run.id, 'finished'); // what is left of it must not be resumed
   const results = await runChange(context, change, await itemWriter(context, readAt, { run }));
   return undoResult(context, [...toOutcomes(results), ...leftovers], plan);
 }

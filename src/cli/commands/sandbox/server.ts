@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { MediactlError } from '../../../client/errors.ts';
 import { isRunning } from '../../../client/processes.ts';
 import { readTextFileOrEmpty } from '../../../client/read-file.ts';
-import { asObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
+import { asObject, type JsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 
@@ -14,7 +14,7 @@ export type RunningSandbox = {
   /** Missing in older sandboxes. */
   workspace_name?: string;
   started_at: string;
-  options: string[];
+  options: JsonObject;
   notes: string[];
 };
 
@@ -38,7 +38,7 @@ export async function findRunning(context: Context, dataDir: string) {
 async function readServerFile(dataDir: string): Promise<RunningSandbox | undefined> {
   const running = asObject(parseJsonOrUndefined(readTextFileOrEmpty(join(dataDir, 'server.json'))));
   if (typeof running.pid !== 'number' || !running.url) return undefined;
-  return { options: [], notes: [], ...running } as unknown as RunningSandbox; // older sandboxes write neither
+  return { notes: [], ...running, options: asObject(running.options) } as unknown as RunningSandbox; // older sandboxes lack both
 }
 
 /** Checks that no server process still uses the data folder. @throws MediactlError if one does */

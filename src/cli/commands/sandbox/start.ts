@@ -2,10 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { withoutSecrets } from '../../../client/processes.ts';
 import { makeFolder } from '../../../client/state-files.ts';
+import { asArray, isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { firstRunNotice, isWithoutProfiles } from '../../account/account.ts';
@@ -43,16 +45,18 @@ const addStartOptions = (command: Command) =>
 
 type StartRequest = {
   dataDir?: string | undefined;
-  port?: string | undefined;
+  port?: number | undefined;
   foreground?: true | undefined;
   scopedProfiles?: true | undefined;
-  /** Arguments for the sandbox program, such as `--seed=1000`. */
-  options: readonly string[];
+  /** Options of the service that were typed (`toServiceOptions`). */
+  options: JsonObject;
 };
 
 function parseStartRequest(flags: FlagsOf<typeof addStartOptions>): StartRequest {
-  if (flags.port !== undefined) parseCount('--port', flags.port);
-  return { ...flags, options: serviceArguments(flags) };
+  const port = flags.port === undefined ? undefined : parseCount('--port', flags.port);
+  if (port !== undefined && port > 65_535)
+    throw usageError(`--port does not accept '${port}'`, 'use a port up to 65535, or 0 for any free port');
+  return { ...flags, port, options: toServiceOptions(flags) };
 }
 
 async function runStart(context: Context, request: StartRequest): Promise<Result> {
@@ -64,7 +68,7 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
   await assertNotRemote(context, profiles);
   const existing = await findRunning(context, dataDir);
   if (existing) await assertSameOptions(location, existing, request);
-  else if (options.some(isSeed) && (await hasUploads(dataDir))) throw notEmpty(location);
+  else if ('seed' in options && (await hasUploads(dataDir))) throw notEmpty(location);
   if (existing && !foreground) {
     const { profiles: stored } = await context.profiles.read();
     const isNew = !stored[profile] && Object.values(stored).some(({ sandbox }) => sandbox === dataDir);
@@ -95,9 +99,8 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
 
 async function launch({ host }: Context, dataDir: string, { port, options, foreground }: StartRequest) {
   await makeFolder(dataDir, 'use another directory: --data-dir DIR');
-  const args = ['--data-dir', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
-  const logging = foreground ? [] : ['--log', logPath(dataDir)];
-  const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
+  const all = JSON.stringify({ dataDir, port, logPath: foreground ? undefined : logPath(dataDir), ...options });
+  const child = spawn(host.processes.execPath, [host.sandboxProgram, all], {
     detached: !foreground,
     env: withoutSecrets(host.environment),
     // In the foreground the log goes to stderr, because stdout is for results.
@@ -170,18 +173,20 @@ async function assertSameOptions(
 ): Promise<void> {
   const other = (hint: string, reason?: string) =>
     usageError(`the sandbox is already running at ${existing.url}`, hint, reason);
-  if (port !== undefined && new URL(existing.url).port !== port && port !== '0')
+  if (port !== undefined && new URL(existing.url).port !== `${port}` && port !== 0)
     throw other('mediactl sandbox stop, then start it on that port');
-  const missing = options.filter((each) => !existing.options.includes(each));
-  if (missing.length === 0) return;
-  if (missing.some(isSeed) && (await hasUploads(location.dataDir))) throw notEmpty(location);
+  const different = Object.keys(options).filter((key) => !includesOption(existing.options[key], options[key]));
+  if (different.length === 0) return;
+  if (different.includes('seed') && (await hasUploads(location.dataDir))) throw notEmpty(location);
   throw other(
     'mediactl sandbox stop, then start it with these options',
-    `it was started ${existing.options.length > 0 ? `with ${existing.options.join(' ')}` : 'without options'}`,
+    `it was started with ${formatServiceOptions(existing.options) || 'no options'}`,
   );
 }
 
-const isSeed = (argument: string) => argument.startsWith('--seed=');
+/** Returns true if a sandbox was started with a value, or with each of several values. */
+const includesOption = (started: unknown, typed: unknown) =>
+  Array.isArray(typed) ? typed.every((each) => asArray(started).includes(each)) : isDeepStrictEqual(started, typed);
 
 /** Returns true if files were uploaded to the sandbox. Does not detect seeded assets. */
 async function hasUploads(dataDir: string): Promise<boolean> {
@@ -225,48 +230,63 @@ const sandboxRecord = (
     ],
   );
 
-type OptionParser = (flag: string, text: string) => number | string;
-
-const serviceOption = (flags: string, help: string, parse: OptionParser) => {
+const serviceOption = (flags: string, help: string, parse: (flag: string, text: string) => unknown) => {
   const option = new Option(flags, help);
   return option.argParser((text) => parse(option.long as string, text));
 };
 
-const seconds: OptionParser = (flag, text) => parseDuration(flag, text) / 1000;
+const seconds = (flag: string, text: string) => parseDuration(flag, text) / 1000;
 
-/** Converts `5/10s` to `5/10`, that is, requests per number of seconds. */
-const rateLimit: OptionParser = (flag, text) => {
+const rateLimit = (flag: string, text: string) => {
   const [count = '', window = '', ...rest] = text.split('/');
   const windowSeconds = window === '' || rest.length > 0 ? 0 : seconds(flag, window);
   if (windowSeconds === 0) throw usageError(`${flag} does not accept '${text}'`, 'such as 1000/1h');
-  return `${parseCount(flag, count)}/${windowSeconds}`;
+  return { limit: parseCount(flag, count), windowSeconds };
 };
 
-/** Options that configure the service itself. Faults are not checked here, because the service validates them. */
-const serviceOptions = () => [
-  serviceOption('--seed <number>', 'start with this many sample assets', (flag, text) => parseCount(flag, text, 1)),
-  new Option('--strict', 'return only fields in the specification'),
-  new Option('--fault <spec...>', 'inject a fault: see mediactl help faults'),
-  serviceOption('--rate-limit <number/duration>', 'rate limit per API key (1000/1h)', rateLimit),
-  serviceOption('--session-lifetime <duration>', 'lifetime of upload sessions (24h)', seconds),
-  serviceOption('--token-lifetime <duration>', 'lifetime of tokens and signed URLs (4h)', seconds),
-  serviceOption('--credits <number>', 'credits: 1 per MiB, 1 per playback (unlimited)', parseCount),
-  serviceOption('--max-upload-size <size>', 'maximum upload size (unlimited)', parseSize),
-  serviceOption('--storage <size>', 'storage quota (the disk)', parseSize),
-  new Option('--auto-play', 'start players automatically'),
-  new Option('--theme <theme>', 'theme of players (dark)').choices(['light', 'dark']),
-];
+/**
+ * Options that configure the service itself, by their names in the sandbox's options (`src/sandbox/options.ts`). Faults are
+ * not checked here, because the sandbox validates them.
+ */
+const serviceOptions = (): Record<string, Option> => ({
+  seed: serviceOption('--seed <number>', 'start with this many sample assets', (flag, text) =>
+    parseCount(flag, text, 1),
+  ),
+  strict: new Option('--strict', 'return only fields in the specification'),
+  faults: new Option('--fault <spec...>', 'inject a fault: see mediactl help faults'),
+  rateLimit: serviceOption('--rate-limit <number/duration>', 'rate limit per API key (1000/1h)', rateLimit),
+  sessionSeconds: serviceOption('--session-lifetime <duration>', 'lifetime of upload sessions (24h)', seconds),
+  playbackSeconds: serviceOption('--token-lifetime <duration>', 'lifetime of tokens and signed URLs (4h)', seconds),
+  credits: serviceOption('--credits <number>', 'credits: 1 per MiB, 1 per playback (unlimited)', parseCount),
+  maxUploadBytes: serviceOption('--max-upload-size <size>', 'maximum upload size (unlimited)', parseSize),
+  storageBytes: serviceOption('--storage <size>', 'storage quota (the disk)', parseSize),
+  autoPlay: new Option('--auto-play', 'start players automatically'),
+  theme: new Option('--theme <theme>', 'theme of players (dark)').choices(['light', 'dark']),
+});
 
 export function addServiceOptions<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
 ) {
-  for (const option of serviceOptions()) command.addOption(option);
+  for (const option of Object.values(serviceOptions())) command.addOption(option);
   return command;
 }
 
-export const serviceArguments = (flags: Readonly<Record<string, unknown>>): string[] =>
-  serviceOptions().flatMap((option) => {
-    const value = flags[option.attributeName()];
-    if (value === undefined) return [];
-    return value === true ? [`${option.long}`] : [value].flat().map((each) => `${option.long}=${each}`);
-  });
+/** Returns the sandbox's options for those that were typed. */
+export const toServiceOptions = (flags: Readonly<Record<string, unknown>>): JsonObject =>
+  Object.fromEntries(
+    Object.entries(serviceOptions())
+      .map(([key, option]) => [key, flags[option.attributeName()]])
+      .filter(([, value]) => value !== undefined),
+  );
+
+/** Formats the sandbox's options for the user, such as `--strict --credits=7`. */
+function formatServiceOptions(options: JsonObject): string {
+  const format = (value: unknown) => (isJsonObject(value) ? Object.values(value).join('/') : String(value));
+  return Object.entries(serviceOptions())
+    .flatMap(([key, { long }]) => {
+      const value = options[key];
+      if (value === undefined) return [];
+      return value === true ? [long] : [value].flat().map((each) => `${long}=${format(each)}`);
+    })
+    .join(' ');
+}

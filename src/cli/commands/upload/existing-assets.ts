@@ -101,7 +101,7 @@ function formatSameName(files: readonly UploadCandidate[]): string {
 /**
  * Compares files with the assets of their folder that this machine did not upload:
  *
- * - same checksum, shown by the service or in an imported receipt (assumption A28): the file is already uploaded
+ * - same checksum, shown by the service or in a receipt of `check --download` (assumption A28): the file is already uploaded
  * - same name and size, without a checksum to compare: `same_name_and_size`
  * - same name alone, or incomplete: collected in `sameName`; `exists` if it is complete and those are skipped
  */

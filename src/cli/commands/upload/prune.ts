@@ -86,7 +86,7 @@ export async function planPrune(
   const findImportedCopy = async (receipt: Receipt) => {
     const isCopy = ({ sizeBytes, blake3 }: Receipt) =>
       sizeBytes === receipt.sizeBytes && (blake3 === null || blake3 === receipt.blake3);
-    const stored = await receipts.findImportedCopies(service, workspace, real, receipt);
+    const stored = await receipts.findAdoptedCopies(service, workspace, real, receipt);
     const found: Receipt[] = [];
     for (const each of [...stored, ...adopted.filter(isCopy)]) if (await pathExists(each.path)) found.push(each);
     return found.find(({ blake3 }) => blake3 !== null) ?? found[0];

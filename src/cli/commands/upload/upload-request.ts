@@ -10,7 +10,7 @@ import { maxChunkSize } from '../../../contract/tus.ts';
 import { collect, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { progressModes } from '../../progress/progress.ts';
-import { parseDuration, parseMoment, parseSize } from '../../settings/units.ts';
+import { parseDuration, parseMoment } from '../../settings/units.ts';
 import type { RunRequest } from '../../uploading/run-uploads.ts';
 import { isRclone, type SourceOptions } from '../../uploading/sources.ts';
 import {
@@ -46,7 +46,6 @@ const addFileOptions = (command: Command) =>
     .option('--min-age <duration>', 'skip files that changed less than this long ago (2m)')
     .option('--files-from <file>', 'read paths from a file, one per line; - for stdin')
     .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
-    .option('--stdin-size <size>', 'length of stdin, which is then sent without a copy on disk')
     .option('--name <name>', 'name of the asset; for several files with {stem}, {date} or {parent}')
     .option('--description <text>', 'description of each asset')
     .addOption(tagOption('--tag <slug>', 'tag of each asset; can be repeated'))
@@ -70,11 +69,6 @@ const addRunOptions = <Args extends unknown[], Options extends OptionValues>(com
     )
     .option('--checksum', 'hash the files that are already uploaded, instead of comparing size and times')
     .option('--ignore-existing', 'skip files whose name the folder already has')
-    .addOption(
-      new Option('--on-session-expired <action>', 'if an upload session has expired: start over, or fail')
-        .choices(['restart', 'fail'] as const)
-        .default('restart' as const),
-    )
     .option('--require-checksum', 'fail if the service returns no checksum to verify')
     .optionsGroup('Speed')
     .option('--transfers <number>', `number of concurrent uploads (${defaultTransfers})`)
@@ -186,12 +180,9 @@ export async function parseUploadRequest(
       manifest: flags.manifest,
       resultsFile: flags.results,
       roots: queue ? [] : flags.root,
-      name: isTemplate ? undefined : name,
       nameTemplate: isTemplate ? name : undefined,
       tags,
-      chunkBytes: options.chunkBytes,
       shard: parseShard(flags.shard),
-      sizeBytes: flags.stdinSize === undefined ? undefined : parseSize('--stdin-size', flags.stdinSize),
     },
     rateLimit: parseLimitRate(flags.limitRate),
     reserveRequests: parseOptionalCount('--reserve-requests', flags.reserveRequests, 0),

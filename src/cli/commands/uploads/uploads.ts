@@ -22,7 +22,7 @@ import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
 import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
 import { listQueuedUploads, type QueueListRequest, watch } from '../queue/queue-list.ts';
 import { cleanup } from './cleanup.ts';
-import { exportDone, importDone, listFinishedUploads } from './finished-uploads.ts';
+import { listFinishedUploads } from './finished-uploads.ts';
 import { resume } from './resume.ts';
 
 export const uploads: CommandDefinition = (noun, run) => {
@@ -30,8 +30,6 @@ export const uploads: CommandDefinition = (noun, run) => {
   resume(noun.command('resume'), run);
   forget(noun.command('forget'), run);
   cleanup(noun.command('cleanup'), run);
-  exportDone(noun.command('export'), run);
-  importDone(noun.command('import'), run);
   watch(noun.command('watch'), run);
   retry(noun.command('retry'), run);
 };

@@ -248,7 +248,7 @@ export class BatchUploader implements BatchRun {
         outcome.requests++;
       },
     });
-    const source = job.path === '-' && !job.isSingleRead ? await spoolStdin(job, this.#deps) : job;
+    const source = job.path === '-' ? await spoolStdin(job, this.#deps) : job;
     outcome.path = source.path;
     const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, {
       ...this.#deps,
@@ -277,14 +277,13 @@ export class BatchUploader implements BatchRun {
   }
 
   #jobOf(file: UploadCandidate, folder: string | undefined): UploadJob {
-    const { path, filename, label, sourceId, isSingleRead, resumable } = file;
+    const { path, filename, label, sourceId, resumable } = file;
     const { workspace, about: defaults } = this.#options;
     return {
       path,
       filename,
       label,
       sourceId,
-      isSingleRead,
       workspace,
       ...resumable,
       folder,

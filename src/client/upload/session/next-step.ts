@@ -2,13 +2,7 @@ import type { MediactlError } from '../../errors.ts';
 import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
 
 /** Errors after which the same command would fail again until the user has followed their own hint. */
-const codesWithOwnHint = new Set<string>([
-  'upload_in_progress',
-  'session_broken',
-  'file_missing',
-  'session_expired',
-  'stdin_size_differs',
-]);
+const codesWithOwnHint = new Set<string>(['upload_in_progress', 'session_broken', 'file_missing']);
 
 /** Adds to the error of a failed upload how it is resumed or restarted. */
 export async function withNextStep(
@@ -22,8 +16,6 @@ export async function withNextStep(
   const entry = store.isInMemory ? undefined : await store.read(id); // no other process finds it
   const isFromStdin = job.identity !== undefined || job.path === '-';
   const hasOwnHint = codesWithOwnHint.has(error.explanation.code);
-  if (job.isSingleRead && !hasOwnHint)
-    return error.with({ hint: 'run the same command again with the same input to continue' });
   if (!entry && job.path === '-' && !uploaded) return error.with({ remedy: ['upload_spooled', path] });
   if (!entry || hasOwnHint) return error;
   if (error.explanation.code === 'session_unknown')

@@ -19,7 +19,8 @@ export const fileTimesOf = (identity: FileIdentity): Pick<Receipt, 'mtimeNs' | '
 
 /**
  * Returns true if size and version are equal. A change time that differs shows that the file was written, although its
- * modification time was set back (`cp -p`). Stdin, whose version is unknown (0), never counts as unchanged.
+ * modification time was set back (`cp -p`). A modification time of 0, which some file systems give every file, shows
+ * nothing.
  */
 export function isUnchanged(receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs' | 'ctimeNs'>, now: FileIdentity): boolean {
   const { mtimeNs, ctimeNs } = fileTimesOf(now);
@@ -39,9 +40,9 @@ export async function findReceiptByPath(run: UploadRun): Promise<Uploaded | unde
  * (dedupe). Forgets the receipts of an asset that no longer exists.
  */
 export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | undefined> {
-  const { deps, receiptKey, source, options, job } = run;
+  const { deps, receiptKey, source, options } = run;
   const { api, receipts } = deps;
-  if (job.isSingleRead || !receipts) return undefined;
+  if (!receipts) return undefined;
   const { sizeBytes, identity } = source;
   const content = { sizeBytes, digest: () => digestOf(source) };
   const dedupe = { duplicates: options.duplicates, mark: deps.maxReceiptId };

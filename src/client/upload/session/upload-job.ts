@@ -31,7 +31,6 @@ export type UploadOptions = {
   force: boolean;
   /** Dedupe of content uploaded from another path: within the same folder, in the whole library, or not at all. */
   duplicates: 'skip' | 'skip-anywhere' | 'upload';
-  onSessionExpired: 'restart' | 'fail';
   requireChecksum: boolean;
   /** True to hash each file that has a receipt, instead of comparing size and times. Default: false. */
   checksum?: boolean | undefined;

@@ -1,6 +1,5 @@
 import { retryUntil } from '../../../contract/retry.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
-import type { ErrorCode } from '../../error-table.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
@@ -233,7 +232,7 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
  * Recovers from a session that the service no longer knows, or never knew. Ignores the expiry time because clocks might
  * be wrong.
  *
- * @throws MediactlError `session_expired` or `session_unknown` (exit 3); `file_changed` (exit 13); each names the asset
+ * @throws MediactlError `session_unknown` (exit 3); `file_changed` (exit 13); each names the asset
  */
 async function recoverFromGoneSession(
   run: UploadRun,
@@ -264,7 +263,6 @@ async function recoverFromGoneSession(
   }
   // Replace a lost session only once per run, or a service that loses every session would get endless assets.
   if (run.sessionsCreated > 1) throw sessionGone(entry, 'refused', underlying);
-  if (run.options.onSessionExpired === 'fail') throw sessionGone(entry, 'expired', underlying);
   const doubt = evidence === 'unclear' ? 'unclear' : 'refused';
   if (step === 'ask') await run.deps.confirmNewAsset(sessionGone(entry, doubt, underlying), [assetUid]);
   if (evidence !== 'none') await run.recordOrphan(assetUid);
@@ -276,36 +274,20 @@ async function recoverFromGoneSession(
   return create(run, entry);
 }
 
-type SessionLoss = { code: ErrorCode; reason: string; isConfirmable?: boolean };
-
-const explanations = {
-  expired: {
-    code: 'session_expired',
-    reason: 'upload sessions expire after 24 hours; the asset stays incomplete',
-  },
+const lossReasons = {
   /** The service forgot the session right after its creation. Retries would pile up assets. */
-  refused: {
-    code: 'session_unknown',
-    reason: 'the service created it but did not recognize it on first use',
-    isConfirmable: true,
-  },
-  unclear: {
-    code: 'session_unknown',
-    reason: 'the last response was lost, and the asset does not show whether it has the whole file',
-    isConfirmable: true,
-  },
-} as const satisfies Record<string, SessionLoss>;
+  refused: 'the service created it but did not recognize it on first use',
+  unclear: 'the last response was lost, and the asset does not show whether it has the whole file',
+};
 
-function sessionGone({ session }: OpenEntry, kind: keyof typeof explanations, underlying: unknown): MediactlError {
-  const { code, reason, isConfirmable }: SessionLoss = explanations[kind];
-  return new MediactlError(`the upload session of asset ${session.assetUid} no longer exists`, {
-    code,
-    reason,
+const sessionGone = ({ session }: OpenEntry, loss: keyof typeof lossReasons, underlying: unknown) =>
+  new MediactlError(`the upload session of asset ${session.assetUid} no longer exists`, {
+    code: 'session_unknown',
+    reason: lossReasons[loss],
     underlying,
-    ...(isConfirmable && { remedy: ['confirm_new_asset', session.assetUid] }),
+    remedy: ['confirm_new_asset', session.assetUid],
     details: { asset_uid: session.assetUid },
   });
-}
 
 async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { id, label, job, deps, metadata, source, bytesSent, resumedFrom } = run;

@@ -117,7 +117,7 @@ export function checksumMismatch(path: string, remedy: Remedy | undefined, entry
   });
 }
 
-/** @param isByReceipt true if a receipt of an earlier upload is not verified, such as an imported one */
+/** @param isByReceipt true if a receipt of an earlier upload is not verified, such as that of another machine's asset */
 export const unverifiedError = (assetUid: string, isByReceipt = false) =>
   new MediactlError(`asset ${assetUid} is uploaded but unverified`, {
     code: 'unverified',

@@ -35,7 +35,10 @@ export const sizeChange = (before: { sizeBytes: number }, now: { sizeBytes: numb
 const differ = (one: string | undefined, other: string | undefined) =>
   one !== undefined && other !== undefined && one !== other;
 
-/** Returns true if content, mode, owner and name are unchanged; false if only the length is known (stdin). */
+/**
+ * Returns true if content, mode, owner and name are unchanged. A modification time of 0, which some file systems give
+ * every file, shows nothing.
+ */
 export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
   describeChange(before, now) === undefined && (now.mtimeNs !== '0' || now.validator !== undefined);
 
@@ -184,7 +187,7 @@ export class FileSource {
   }
 }
 
-/** A readable source of an upload: a local file, a URL, an rclone file or stdin. */
+/** A readable source of an upload: a local file, a URL or an rclone file. */
 export type UploadSource = Pick<
   FileSource,
   'path' | 'realPath' | 'identity' | 'sizeBytes' | 'read' | 'assertUnchanged' | 'close'

@@ -94,7 +94,7 @@ async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, 
 }
 
 /** Yields the items of the input. Throws as soon as the signal aborts, even if no item arrives. */
-export async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal | undefined) {
+async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal | undefined) {
   const iterator = input[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_, reject) => {
     if (signal?.aborted) reject(signal.reason);

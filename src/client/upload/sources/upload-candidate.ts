@@ -16,8 +16,6 @@ export type FileNames = {
   filename?: string | undefined;
   /** Name for events and errors if `path` means nothing to the user. */
   label?: string | undefined;
-  /** True for a stream that can be read only once, so its content cannot be compared before it is sent. */
-  isSingleRead?: boolean | undefined;
 };
 
 /** A file that the user wants to upload, described before any byte of it is read. */

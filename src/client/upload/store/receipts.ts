@@ -15,7 +15,7 @@ export type Receipt = ReceiptKey & {
   sizeBytes: number;
   /** Modification time in ns since the epoch when the bytes were sent; for a URL, its strong ETag if any. */
   mtimeNs: string;
-  /** Inode change time in ns since the epoch; null if the source is not a file, or for an imported receipt. */
+  /** Inode change time in ns since the epoch; null if the source is not a file. */
   ctimeNs: string | null;
   /** BLAKE3 of the file, in hex; null if only name and size were compared with an asset of another machine. */
   blake3: string | null;
@@ -148,7 +148,7 @@ export class Receipts {
 
   /**
    * Returns what this machine knows of an asset: that it uploaded the asset itself, whether it finished or not; the
-   * checksum of an imported receipt or of a download; and the files that have its name and size and were not compared.
+   * checksum of an adopted receipt or of a download; and the files that have its name and size and were not compared.
    *
    * @returns undefined if it knows nothing
    */
@@ -169,7 +169,7 @@ export class Receipts {
    * Returns the receipts of files below a directory whose asset another machine uploaded, and which have the content of
    * a receipt, or its size and were not compared.
    */
-  async findImportedCopies(
+  async findAdoptedCopies(
     service: string,
     workspace: string,
     directory: string,
@@ -272,21 +272,6 @@ export class Receipts {
     const sql = `SELECT folder, path, asset AS assetUid FROM uploads
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND state = 'replaced' ORDER BY path`;
     return this.#database.select(sql, service, workspace, ...rangeBelow(directory));
-  }
-
-  /**
-   * Imports receipts of another machine, all or none, and keeps existing ones that have a checksum.
-   *
-   * @returns number of new receipts
-   */
-  import(receipts: readonly Receipt[]): Promise<number> {
-    const sql = `INSERT OR IGNORE INTO uploads (state, ${columns}, imported) VALUES ('done', ${placeholders}, 1)`;
-    const uncompared = `DELETE FROM uploads WHERE ${byKey} AND ${isDone} AND blake3 IS NULL`;
-    const insert = (receipt: Receipt) => {
-      if (receipt.blake3 !== null) this.#database.run(uncompared, ...keyOf(receipt));
-      return this.#database.run(sql, ...valuesOf(receipt)) > 0;
-    };
-    return this.#database.change(() => receipts.filter(insert).length, true);
   }
 
   /**

@@ -155,7 +155,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(failed.map(({ error }: { error: { code: string } }) => error.code).sort()).toEqual([
       ...['file_changed', 'file_not_found'],
     ]);
-    const table = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
+    const table = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 400 });
     expect(table.stdout).toMatch(/failed: .*written\.md changed since it was queued/);
     // Once the file is back, the same command sends it.
     writeFileSync(deleted, '# gone.md');
@@ -722,7 +722,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     await bullQueue.close();
     startWorker();
     await waitUntil(async () => (await listJobs())[0]?.state === 'failed');
-    const { stdout } = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
+    const { stdout } = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 400 });
     expect(stdout).not.toContain('\u001b[31mred');
     expect(stdout).toContain('a job that is not an upload');
   });

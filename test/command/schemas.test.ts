@@ -100,10 +100,6 @@ const calls: Record<string, () => Promise<Call> | Call> = {
     await uploadedUid('tone.mp3');
     return { args: ['uploads', 'ls', '--finished'] };
   },
-  'uploads export': async () => {
-    await uploadedUid('tone.mp3');
-    return { args: ['uploads', 'export'] };
-  },
   'embed domains add': () => ({ args: ['embed', 'domains', 'add', 'a.example', 'b.example'] }),
   'embed domains rm': async () => {
     await cli.run(['embed', 'domains', 'add', 'c.example']);

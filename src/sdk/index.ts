@@ -4,6 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { Api } from '../client/api/api.ts';
 import type { FolderNode } from '../client/api/folder-tree.ts';
 import { waitForAssets } from '../client/api/wait-for-assets.ts';
+import { writeAsset } from '../client/bulk/carry-out.ts';
 import { MediactlError as ClientError, usageError } from '../client/errors.ts';
 import { Transport } from '../client/http/transport.ts';
 import { assertShownFilters } from '../client/library/filter-checks.ts';
@@ -187,25 +188,25 @@ export const createClient: typeof Public.createClient = (options) => {
           ...(isEdit && api.tagEditFields(await api.get(uid), { add: [...addTags], remove: [...removeTags] })),
         };
         if (Object.keys(fields).length === 0) throw usageError('nothing to change');
-        const { asset, unverifiable } = await api.update(uid, fields);
+        const { asset, unverifiable = [] } = await writeAsset(apiFor(call), uid, fields);
         if (unverifiable.length > 0)
           notify(call)({
             kind: 'warning',
             message: `the service does not show whether it changed ${unverifiable.join(', ')}`,
           });
-        return asset;
+        return asset as Public.Asset;
       }),
     move: (uid, folder, call) =>
       run(call, async () => {
         const { assets: api } = apiFor(call);
         const [asset, target] = [await api.get(uid), await folderUid(folder, call)];
-        const moved = await api.move(asset, target);
+        const { asset: moved } = await writeAsset(apiFor(call), uid, api.folderFields(asset, target), asset);
         if (stateDir) await (await receiptsOf()).moveAsset(uid, target ?? '');
-        return moved;
+        return moved as Public.Asset;
       }),
     trash: (uid, call) =>
       run(call, async () => {
-        await apiFor(call).assets.delete(uid);
+        await writeAsset(apiFor(call), uid, null);
         if (stateDir) await (await receiptsOf()).forgetAsset(uid);
       }),
     wait: (uids, { timeoutMs = defaultWaitMs, ...call } = {}) =>

@@ -3,7 +3,7 @@ import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import { runChange } from '../library/bulk-run.ts';
+import { itemWriter, runChange } from '../library/bulk-run.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
 
@@ -90,13 +90,13 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
       ...truncateLines(rows, count),
     ],
   });
-  const api = await context.api();
+  const writeNow = await itemWriter(context, context.clock.now());
   const items = assets.map(({ assetUid, label }): BulkItem => {
     return { kind: 'asset', uid: assetUid, name: label, before: null, after: null };
   });
-  const write = async ({ uid, seq }: StoredItem) => {
-    await api.assets.delete(uid).catch(ignoreNotFound);
-    await onTrashed(assets[seq] as T);
+  const write = async (item: StoredItem) => {
+    await writeNow(item).catch(ignoreNotFound);
+    await onTrashed(assets[item.seq] as T);
     return {};
   };
   const results = count === 0 ? [] : await runChange(context, { command, summary: what, items }, write);

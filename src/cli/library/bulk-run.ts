@@ -103,7 +103,7 @@ export async function carryOutRun<T>(
 export async function runSingleChange<T>(
   context: Context,
   { item, ...change }: Omit<LibraryChange, 'items'> & { item: BulkItem },
-  write: () => Promise<T>,
+  write: (item: StoredItem) => Promise<T>,
 ): Promise<T> {
   const [outcome] = await runChange(context, { ...change, items: [item] }, write);
   if (outcome?.error) throw outcome.error;
@@ -164,14 +164,12 @@ export async function itemWriter(
   const folders = folderAccess(context, run);
   const checked = createCheckedWriter(api, folders);
   return (item) =>
-    context.clock.now() - readAt > maxAgeMs
-      ? checked(item)
-      : writeItem({ assets: api[collection], folders: api.folders }, folders.workspace, item);
+    context.clock.now() - readAt > maxAgeMs ? checked(item) : writeItem(api, { ...folders, collection }, item);
 }
 
 /** Returns access to the folders that a run has changed, by default those of the workspace in use. */
 export function folderAccess(context: Context, run?: Pick<BulkRun, 'workspace'>): FolderAccess {
   const workspace = async () => run?.workspace ?? resolveWorkspaceUid(context);
-  const tree = async () => (await context.api()).folders.tree(await workspace());
-  return { workspace, tree, findFolder: createFolderLookup(context) };
+  const fetchTree = async () => (await context.api()).folders.tree(await workspace());
+  return { workspace, fetchTree, findFolder: createFolderLookup(context) };
 }

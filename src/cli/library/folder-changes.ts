@@ -1,5 +1,6 @@
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../client/api/folders.ts';
+import { writeItem } from '../../client/bulk/carry-out.ts';
 import type { BulkItem } from '../../client/bulk/run-store.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import type { ApiRequest } from '../../client/http/api-request.ts';
@@ -34,8 +35,10 @@ export async function changeFolder(
   const after = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const summary = change.parent === undefined ? `rename ${placed.path}` : `move ${placed.path}`;
   const item: BulkItem = { kind: 'folder', uid, name: placed.path, before: folderValuesOf(placed), after };
-  const write = async () => (await context.api()).folders.change(workspace, uid, tree, change);
-  return (await runSingleChange(context, { command: 'mv', summary, workspace, item }, write)).node;
+  const place = { workspace: async () => workspace, tree };
+  const write = async () => writeItem(await context.api(), place, item);
+  const { folder } = await runSingleChange(context, { command: 'mv', summary, workspace, item }, write);
+  return folder as FolderNode;
 }
 
 /** @throws MediactlError `usage` (exit 2) if the target is the folder itself or inside it */
@@ -68,7 +71,8 @@ export function assertFolderName(name: string): void {
 
 /** Deletes a folder. @throws MediactlError with a hint that tells how to delete a folder that is not empty */
 export async function deleteFolder(context: Context, workspace: string, { path, folder }: FolderNode): Promise<void> {
-  await (await context.api()).folders.delete(workspace, folder.uid).catch((error) => {
+  const item: BulkItem = { kind: 'folder', uid: folder.uid, name: path, before: null, after: null };
+  await writeItem(await context.api(), { workspace: async () => workspace }, item).catch((error) => {
     if (!(error instanceof MediactlError) || error.kind !== 'rejected') throw error;
     const hint = `mediactl rm -r ${quoteForShell(path)}, to delete its content too`;
     throw new MediactlError(`the service refused to delete ${path}`, {

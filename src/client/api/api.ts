@@ -1,4 +1,5 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
+import type { Collection } from '../../contract/paths.ts';
 import type { Transport } from '../http/transport.ts';
 import { AssetsApi, type FindParentWorkspace } from './assets.ts';
 import { EmbedsApi } from './embeds.ts';
@@ -6,6 +7,13 @@ import { FoldersApi } from './folders.ts';
 import { PlaybackApi } from './playback.ts';
 import { UploadSessionsApi } from './upload-sessions.ts';
 import { WorkspacesApi } from './workspaces.ts';
+
+type ResourceType<T> = new (
+  transport: Transport,
+  names: NameOverrides,
+  collection?: Collection,
+  findParentWorkspace?: FindParentWorkspace,
+) => T;
 
 /** API client of one profile, with a property per resource. Resources have no state, so each use makes one. */
 export class Api {
@@ -20,23 +28,23 @@ export class Api {
   }
 
   get assets() {
-    return new AssetsApi(this.transport, this.#names, 'assets', this.#findParentWorkspace);
+    return this.resource(AssetsApi);
   }
 
   get videos() {
-    return new AssetsApi(this.transport, this.#names, 'videos', this.#findParentWorkspace);
+    return this.resource(AssetsApi, 'videos');
   }
 
   get workspaces() {
-    return new WorkspacesApi(this.transport, this.#names);
+    return this.resource(WorkspacesApi);
   }
 
   get folders() {
-    return new FoldersApi(this.transport, this.#names);
+    return this.resource(FoldersApi);
   }
 
   get embeds() {
-    return new EmbedsApi(this.transport, this.#names);
+    return this.resource(EmbedsApi);
   }
 
   get playback() {
@@ -45,6 +53,11 @@ export class Api {
 
   get uploadSessions() {
     return new UploadSessionsApi(this.transport);
+  }
+
+  /** Creates a resource of this client. */
+  resource<T>(Type: ResourceType<T>, collection?: Collection): T {
+    return new Type(this.transport, this.#names, collection, this.#findParentWorkspace);
   }
 
   /** Returns a client that shares the connection but reports its waits and requests to another observer. */

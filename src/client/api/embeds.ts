@@ -4,12 +4,12 @@ import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { WorkspaceEmbedSettings } from './embed-settings.ts';
 import { Resource, readPurpose, writeRequest } from './resource.ts';
-import { assertApplied, sendWithNameHint } from './write-check.ts';
+import { assertApplied } from './write-check.ts';
 
 /** HTTP method that changes the allow-list. POST adds a domain (idempotent), and DELETE removes it (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
 
-/** Client of the embed settings endpoints (§4 Workspaces). Writes use the field names found in the record. */
+/** Client of the embed settings endpoints (§4 Workspaces). Requests use the field names found in the record. */
 export class EmbedsApi extends Resource {
   async settings(workspace: string): Promise<WorkspaceEmbedSettings> {
     const record = await this.read(paths.embedSettings(workspace), readPurpose('embed settings'));
@@ -22,25 +22,11 @@ export class EmbedsApi extends Resource {
     return writeRequest('PATCH', url, before.restrictionFields(enabled), 'change embed settings');
   }
 
-  /** Turns the restriction on or off. @throws MediactlError `write_ignored` (exit 6) if the setting did not change */
-  async restrict(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean) {
-    const request = this.restrictRequest(workspace, before, enabled);
-    await sendWithNameHint(this.transport, request, () => 'embed_enabled');
-    const after = await this.settings(workspace);
-    const actual = { enabled: after.enabled };
-    assertApplied({ noun, requested: { enabled }, actual, remedy: ['set_field_names', 'embed_enabled'] });
-    return after;
-  }
-
   /** Builds the request that adds or removes a domain. Both methods send the domain in the body. */
   domainRequest(method: DomainMethod, workspace: string, before: WorkspaceEmbedSettings, domain: string): ApiRequest {
     // To remove a domain, send it exactly as the service writes it.
     const json = { [before.domainField]: method === 'DELETE' ? before.spellingOf(domain) : domain };
     return writeRequest(method, paths.embedDomains(workspace), json, 'change the embed allow-list');
-  }
-
-  async changeDomain(...change: Parameters<EmbedsApi['domainRequest']>): Promise<void> {
-    await sendWithNameHint(this.transport, this.domainRequest(...change), () => 'embed_domain');
   }
 
   /**
@@ -60,7 +46,7 @@ export class EmbedsApi extends Resource {
     const remaining = current.filter((domain) => !removed.includes(domain));
     const domains = [...new Set([...remaining, ...spelled.map(({ spelling }) => spelling)])];
     assertApplied({
-      noun,
+      noun: embedNoun,
       requested: { domains },
       actual: { domains: current },
       remedy: ['set_field_names', 'embed_domain'],
@@ -73,4 +59,5 @@ export class EmbedsApi extends Resource {
 /** Strips `*.` and `www.` from a domain, because some services add or remove these prefixes. */
 const stripDomainPrefix = (domain: string) => domain.replace(/^(?:\*\.|www\.)+/, '');
 
-const noun = 'the embed settings';
+/** What error messages call the settings. */
+export const embedNoun = 'the embed settings';

@@ -1,12 +1,16 @@
+import { asText, type JsonObject } from '../../contract/json-values.ts';
+import type { Collection } from '../../contract/paths.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../api/folder-tree.ts';
 import type { FolderChange } from '../api/folders.ts';
+import { writesOf } from '../api/writes.ts';
 import { asMediactlError, endsTheRun, type MediactlError } from '../errors.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
 import type { BulkItem, BulkRun, ItemState, RunStore, StoredItem } from './run-store.ts';
 
-/** Result of the write of an item: the asset afterwards, and fields that the service does not show. */
-export type Written = { asset?: Asset | undefined; unverifiable?: readonly string[] };
+/** Result of the write of an item: the asset or folder afterwards, and fields that the service does not show. */
+export type Written = { asset?: Asset | undefined; folder?: FolderNode; unverifiable?: readonly string[] };
 
 export type CarryOutOptions = {
   signal: AbortSignal;
@@ -60,20 +64,35 @@ export async function carryOut<T>(
 
 const isConflict = ({ explanation }: MediactlError) => explanation.code === 'changed_meanwhile';
 
+/** Where the items of a run are: the endpoints of its assets, and the workspace of its folders. */
+export type ItemPlace = {
+  collection?: Collection;
+  workspace(): Promise<string>;
+  /** Folders of the workspace, if they were read already. */
+  tree?: WorkspaceFolderTree;
+};
+
+/** Writes fields of an asset, or moves it to the trash if they are null. @param record what is known of it */
+export const writeAsset = (api: Api, uid: string, after: JsonObject | null, record?: Asset): Promise<Written> => {
+  const workspace = async () => '';
+  const before = record ? api.assets.valuesOf(record, Object.keys(after ?? {})) : null;
+  return writeItem(api, { workspace }, { kind: 'asset', uid, name: asText(record?.name) ?? null, before, after });
+};
+
 /** Writes an item, whatever its present state. */
-export async function writeItem(
-  api: Pick<Api, 'assets' | 'folders'>,
-  workspace: () => Promise<string>,
-  item: BulkItem,
-): Promise<Written> {
+export async function writeItem(api: Api, place: ItemPlace, item: BulkItem): Promise<Written> {
   const { kind, uid, name, before, after } = item;
+  const { [place.collection ?? 'assets']: assets, folders } = writesOf(api);
   if (kind === 'asset') {
-    if (after) return api.assets.write({ uid, name, ...before }, after);
-    await api.assets.delete(uid);
+    if (after) return assets.write({ uid, name, ...before }, after);
+    await assets.delete(uid);
     return {};
   }
-  const place = await workspace();
-  if (after) await api.folders.change(place, uid, await api.folders.tree(place), after as FolderChange);
-  else await api.folders.delete(place, uid);
-  return {};
+  const workspace = await place.workspace();
+  if (!after) {
+    await folders.delete(workspace, uid);
+    return {};
+  }
+  const tree = place.tree ?? (await folders.tree(workspace));
+  return { folder: (await folders.change(workspace, uid, tree, after as FolderChange)).node };
 }

@@ -11,7 +11,7 @@ import { changedMeanwhile, compareFields, fetchAssets, getIfExists } from './thr
 /** The workspace whose folders a run has changed. */
 export type FolderAccess = {
   workspace(): Promise<string>;
-  tree(): Promise<WorkspaceFolderTree>;
+  fetchTree(): Promise<WorkspaceFolderTree>;
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
   findFolder(asset: Asset): Promise<string | null | undefined>;
 };
@@ -33,12 +33,12 @@ export function createCheckedWriter(api: Api, folders: FolderAccess): (item: Sto
     const { kind, uid, name, before, after } = item;
     const label = name ?? uid;
     const asset = kind === 'asset' ? await getIfExists(api.assets, uid) : undefined;
-    const folder = kind === 'folder' ? (await folders.tree()).find(uid) : undefined;
+    const folder = kind === 'folder' ? (await folders.fetchTree()).find(uid) : undefined;
     if (!asset && !folder) {
       if (after) throw new MediactlError(`${label} does not exist any more`, { code: 'not_found' });
       return {};
     }
-    const write = (fields: JsonObject | null) => writeItem(api, folders.workspace, { ...item, after: fields });
+    const write = (fields: JsonObject | null) => writeItem(api, folders, { ...item, after: fields });
     if (before === null) return write(after);
     const present = folder
       ? folderValuesOf(folder)
@@ -88,7 +88,7 @@ export async function planUndo(
   const collect = (asset: Asset) => void found.set(normalizeUid(asset.uid), asset);
   const failures = await fetchAssets(api.assets, uids, { isComplete, signal }, collect);
   const hasFolders = reversible.some(({ kind }) => kind === 'folder');
-  const tree = hasFolders ? await folders.tree() : undefined;
+  const tree = hasFolders ? await folders.fetchTree() : undefined;
   for (const item of written.filter((each) => !isReversible(each))) {
     const from = item.localPath ? `; it was uploaded from ${item.localPath}` : '';
     const deleted = item.kind === 'asset' ? `in the trash, from which the API cannot restore it${from}` : 'deleted';

@@ -2,6 +2,7 @@ import { normalizeName } from '../../contract/json-values.ts';
 import type { Api } from '../api/api.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../api/folder-tree.ts';
 import type { FoldersApi } from '../api/folders.ts';
+import { writesOf } from '../api/writes.ts';
 import { asMediactlError, MediactlError, usageError } from '../errors.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 
@@ -42,7 +43,7 @@ export function parseFolderPath(path: string): string[] {
  */
 export const createFolderPath = (library: Library, names: readonly string[], withParents: boolean) =>
   library.withLock(async (): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> => {
-    const { folders } = library.api;
+    const { folders } = writesOf(library.api);
     const workspace = await library.workspace();
     let tree = await folders.tree(workspace);
     const { missing, above } = findMissingFolders(tree, names, withParents);
@@ -147,7 +148,7 @@ type SinceMark = (workspace: string) => Promise<CreatedFolders | undefined>;
 
 /** Reads the folder tree, and creates folders in it. Verifies the first at the top level and the first inside. */
 async function openFolderTree(library: Library, createdSince: SinceMark) {
-  const { folders } = library.api.withObserver({ lane: 'bulk' });
+  const { folders } = writesOf(library.api.withObserver({ lane: 'bulk' }));
   const workspace = await library.workspace();
   // Starts before the tree is read, since the tree might lack folders that are created from now on.
   const createdByOthers = await createdSince(workspace);

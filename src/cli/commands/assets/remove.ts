@@ -18,7 +18,7 @@ import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { runChange } from '../../library/bulk-run.ts';
+import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { deleteFolder } from '../../library/folder-changes.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { NoAssetError } from '../../library/no-asset-error.ts';
@@ -91,7 +91,7 @@ async function runRemove(context: Context, request: RemoveRequest) {
   const requests = () => targets.map(({ uid }) => assets.deleteRequest(uid));
   if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requests());
   await confirmBulk(context, collection, targets, { action: (what) => `move ${what} to the trash`, limit });
-  const outcomes = await trash(context, assets, targets);
+  const outcomes = await trash(context, collection, targets);
   return bulkResult(context, outcomes, { outcome: 'deleted', label: 'moved to the trash', noun: collection });
 }
 
@@ -103,15 +103,14 @@ function suggestRecursive(error: unknown): never {
 
 async function trash(
   context: Context,
-  assets: AssetsApi,
+  collection: Collection,
   targets: readonly BulkTarget[],
   { isRetry = false } = {},
 ): Promise<WriteOutcome[]> {
-  const write = async ({ uid }: StoredItem) => {
-    // The response of an earlier attempt might have been lost.
-    await assets.delete(uid).catch(isRetry ? ignoreNotFound : undefined);
-    return {};
-  };
+  const writeNow = await itemWriter(context, context.clock.now(), { collection });
+  // The response of an earlier attempt might have been lost.
+  const write = async (item: StoredItem) => (await writeNow(item).catch(isRetry ? ignoreNotFound : undefined)) ?? {};
+  const { [collection]: assets } = await context.api();
   const items = targets.map((target) => toItem(assets, target, null));
   const change = { command: 'rm', summary: 'move to the trash', items };
   const outcomes = targets.length === 0 ? [] : toOutcomes(await runChange(context, change, write));
@@ -165,7 +164,7 @@ async function removeFolders(context: Context, request: RemoveRequest) {
   const still = context.settings.yes ? listed : await listContents(assets, await unmoved(context, nodes));
   const kept = new Set([...others, ...still].map(({ uid }) => uid));
   const remaining = [...targets.values()].filter(({ uid }) => kept.has(uid));
-  const outcomes = await trash(context, assets, remaining, { isRetry: true });
+  const outcomes = await trash(context, request.collection, remaining, { isRetry: true });
   if (outcomes.every(({ error }) => !error)) outcomes.push(...(await deleteEmptied(context, workspace, deepestFirst)));
   return bulkResult(context, outcomes, { outcome: 'deleted', label: 'deleted', noun: 'assets and folders' });
 }

@@ -2,10 +2,11 @@ import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
 import { asText } from '../../../contract/json-values.ts';
+import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
-import { runSingleChange } from '../../library/bulk-run.ts';
+import { itemWriter, runSingleChange } from '../../library/bulk-run.ts';
 import {
   assertFolderName,
   assertNoTwin,
@@ -55,6 +56,7 @@ async function runRename(context: Context, { id, name, newest }: RenameRequest):
   const oldName = asText(before?.name) ?? null;
   const item = { kind: 'asset', uid, name: oldName, before, after: { name } } as const;
   const change = { command: 'rename', summary: `rename to ${name}`, item };
-  const { asset } = await runSingleChange(context, change, () => assets.update(uid, { name }));
-  return assetRecord(context, asset);
+  const write = await itemWriter(context, context.clock.now());
+  const { asset } = await runSingleChange(context, change, write);
+  return assetRecord(context, asset as Asset);
 }

@@ -1,6 +1,7 @@
 import type { Api } from '../../../client/api/api.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
+import { writeAsset } from '../../../client/bulk/carry-out.ts';
 import type { ErrorKind } from '../../../client/error-table.ts';
 import { asMediactlError, MediactlError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
@@ -51,7 +52,7 @@ export async function openAccountLibrary(
     },
     get: (uid) => api.assets.get(uid),
     update: (uid, change) => updateAsset(api, uid, change),
-    trash: (uid) => api.assets.delete(uid),
+    trash: async (uid) => void (await writeAsset(api, uid, null)),
     fetchFolders: async () =>
       (await fetchFolderTree(context, { mayPrompt: false, isFresh: true })).tree.roots.map(toFolderView),
     fetchPlayback: (uid) => fetchPlayback(context, uid),
@@ -70,14 +71,15 @@ export async function openAccountLibrary(
  *
  * @throws MediactlError `write_ignored` if the response does not show whether the service applied the change
  */
-async function updateAsset({ assets }: Api, uid: string, { folder, tags, ...fields }: AssetEdit): Promise<Asset> {
+async function updateAsset(api: Api, uid: string, { folder, tags, ...fields }: AssetEdit): Promise<Asset> {
+  const { assets } = api;
   const record = tags || folder !== undefined ? await assets.get(uid) : { uid };
-  const { asset, unverifiable } = await assets.update(uid, {
+  const { asset, unverifiable = [] } = await writeAsset(api, uid, {
     ...fields,
     ...(folder !== undefined && assets.folderFields(record, folder)),
     ...(tags && assets.tagEditFields(record, tags)),
   });
-  if (unverifiable.length === 0) return asset;
+  if (unverifiable.length === 0) return asset as Asset;
   throw new MediactlError('cannot tell whether the service applied the change', {
     code: 'write_ignored',
     reason: `the asset’s record does not show ${unverifiable.join(', ')}`,

@@ -2,6 +2,7 @@ import { domainToASCII } from 'node:url';
 import type { Command } from '@commander-js/extra-typings';
 import type { WorkspaceEmbedSettings } from '../../../client/api/embed-settings.ts';
 import type { DomainMethod } from '../../../client/api/embeds.ts';
+import { writesOf } from '../../../client/api/writes.ts';
 import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
@@ -42,7 +43,7 @@ function restrict(command: Command, run: ActionWrapper, enabled: boolean): void 
 export async function runRestrict(context: Context, { enabled }: { enabled: boolean }): Promise<Result> {
   const { workspace, embeds, settings } = await readSettings(context);
   if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
-  const after = await embeds.restrict(workspace, settings, enabled);
+  const after = await writesOf(await context.api()).embeds.restrict(workspace, settings, enabled);
   if (enabled && after.hasList && after.domains.length === 0)
     context.terminal.warn('the allow-list is empty: no site may embed');
   return settingsRecord({ workspace, settings: after });
@@ -165,13 +166,14 @@ async function changeDomains(
   );
   const requests = () => steps.map(({ method, domain }) => embeds.domainRequest(method, workspace, settings, domain));
   if (context.settings.dryRun) return dryRunPlan(context, requests());
+  const { embeds: writes } = writesOf(await context.api());
   const records: DomainRecord[] = [];
   const failures: MediactlError[] = [];
   for (const { change, domain, method } of steps)
     try {
       // After a failed addition nothing is removed, because a site could lose its access.
       if (change === 'removed' && changes.added.length > 0 && failures.length > 0) throw notRemoved();
-      await embeds.changeDomain(method, workspace, settings, domain);
+      await writes.changeDomain(method, workspace, settings, domain);
       records.push({ domain, outcome: change, error: null });
     } catch (thrown) {
       const error = asMediactlError(thrown);

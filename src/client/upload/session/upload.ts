@@ -1,5 +1,6 @@
 import { retryUntil } from '../../../contract/retry.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
+import { writesOf } from '../../api/writes.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
@@ -293,7 +294,7 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { id, label, job, deps, metadata, source, bytesSent, resumedFrom } = run;
   const { blake3, verified, session } = entry;
   const { assetUid, uid: sessionUid } = session;
-  const { assets } = deps.api;
+  const { assets } = writesOf(deps.api);
   if (verified === false) {
     // The bytes of stdin are only in the spool file, which the entry names.
     throw checksumMismatch(label, job.identity === undefined ? undefined : ['resume_upload', id, 'forced'], entry);

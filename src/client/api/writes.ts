@@ -1,0 +1,182 @@
+import type { NameKey } from '../../contract/assumptions.ts';
+import { asText, type JsonObject } from '../../contract/json-values.ts';
+import type { ApiFolder, Asset } from '../../contract/types.ts';
+import { isSameUid, normalizeUid } from '../../contract/uid.ts';
+import { MediactlError } from '../errors.ts';
+import { parseJsonResponse } from '../http/json.ts';
+import type { Api } from './api.ts';
+import { AssetsApi, searchFor } from './assets.ts';
+import type { WorkspaceEmbedSettings } from './embed-settings.ts';
+import { EmbedsApi, embedNoun } from './embeds.ts';
+import { type FolderNode, folderValuesOf, parseParentUid, type WorkspaceFolderTree } from './folder-tree.ts';
+import { type FolderChange, FoldersApi } from './folders.ts';
+import { parseRecord } from './resource.ts';
+import { assertApplied, sendWithNameHint } from './write-check.ts';
+
+/*
+ * The calls that change a library. The resources of `Api` only read, so a module can write only if it imports this one;
+ * test/architecture/writers.test.ts lists those that do.
+ */
+
+class AssetWrites extends AssetsApi {
+  /**
+   * Updates an asset and verifies that the service applied each field.
+   *
+   * @returns the updated record and, in `unverifiable`, the fields that cannot be verified because the record does
+   *   not show them
+   * @throws MediactlError `write_ignored` (exit 6) if a field is unchanged, or if a field with a guessed name
+   *   (assumption A08) is not shown
+   */
+  async update(uid: string, fields: JsonObject): Promise<{ asset: Asset; unverifiable: string[] }> {
+    const asset = parseRecord<Asset>(await this.transport.json(this.updateRequest(uid, fields)));
+    const isShown = (record: Asset) => (field: string) => this.fieldNameIn(field, record) in record;
+    const all = Object.keys(fields);
+    const now = all.every(isShown(asset)) ? asset : await this.get(uid);
+    const shown = all.filter(isShown(now));
+    // A field name given by the user or learned from the service is trusted.
+    const unverifiable = all.filter((field) => !shown.includes(field) && !this.isAssumedName(field));
+    assertApplied({
+      noun: 'the asset',
+      requested: Object.fromEntries(Object.entries(fields).filter(([field]) => !unverifiable.includes(field))),
+      actual: {
+        uid: now.uid,
+        ...Object.fromEntries(shown.map((field) => [field, now[this.fieldNameIn(field, now)]])),
+      },
+      unorderedFields: [this.tagsField],
+      remedy: this.tagsField in fields ? ['set_field_names', 'asset_tags'] : ['show_asset', uid, 'to see its fields'],
+    });
+    return { asset, unverifiable };
+  }
+
+  /**
+   * Updates an asset as `update` does. If its record does not show the folder, verifies that in the list of the folder.
+   *
+   * @throws MediactlError `write_ignored` (exit 6) if a field is unchanged, or the asset is in another folder
+   */
+  async write(asset: Asset, fields: JsonObject): Promise<{ asset: Asset; unverifiable: string[] }> {
+    const folderField = this.folderFieldIn(asset);
+    const isMove = folderField in fields;
+    if (isMove && !(folderField in asset)) await this.findParentWorkspace?.(); // needed to verify the move
+    const { asset: updated, unverifiable } = await this.update(asset.uid, fields);
+    const others = unverifiable.filter((field) => !isMove || field !== folderField);
+    const folder = fields[folderField];
+    if (others.length === unverifiable.length || (await this.#isListedIn(asText(folder) ?? null, asset)))
+      return { asset: updated, unverifiable: others };
+    throw new MediactlError(`the service did not move ${asText(asset.name) ?? asset.uid}`, {
+      code: 'write_ignored',
+      reason: 'it accepted the request, but does not list the asset in the new folder',
+      remedy: ['set_field_names', 'asset_parent'],
+    });
+  }
+
+  async delete(uid: string): Promise<void> {
+    const { status } = await this.transport.send(this.deleteRequest(uid));
+    if (status === 204) return;
+    throw new MediactlError(`the service did not confirm that it deleted asset ${uid}`, {
+      code: 'write_ignored',
+      reason: `it responded ${status} instead of 204`,
+      remedy: ['show_asset', uid, 'to see if it still exists'],
+      details: { uid },
+    });
+  }
+
+  async #isListedIn(folder: string | null, { uid, name }: Asset): Promise<boolean> {
+    const filters = { parent: folder ?? 'root', ...searchFor(asText(name) ?? '') };
+    for await (const page of this.list(filters, {})) if (page.some((each) => isSameUid(each.uid, uid))) return true;
+    return false;
+  }
+}
+
+/** A folder that was written, and the folder tree after the write. */
+export type FolderWriteResult = { node: FolderNode; tree: WorkspaceFolderTree };
+
+/** Returns the config key that overrides the name of a field in the body of a folder request. */
+const nameKeyOf = (field: string): NameKey => (/parent/i.test(field) ? 'folder_parent' : 'folder_name');
+
+class FolderWrites extends FoldersApi {
+  /**
+   * Creates a folder and verifies its name and parent in the folder tree.
+   *
+   * @param trustsResponse true to verify only if the response shows another name or parent than was sent
+   * @throws MediactlError `write_ignored` (exit 6) if the folder has another name or parent
+   */
+  async create(workspace: string, tree: WorkspaceFolderTree, change: FolderChange, trustsResponse = false) {
+    const { name, parent = null } = change;
+    const request = this.createRequest(workspace, tree, { name, parent });
+    const response = await sendWithNameHint(this.transport, request, nameKeyOf);
+    const made = parseRecord<ApiFolder>(parseJsonResponse(response));
+    const { uid } = made;
+    const shownName = asText(made[tree.nameField]) ?? name;
+    const hasOtherParent = Object.keys(made)
+      .filter((field) => field === tree.parentField || /parent/i.test(field))
+      .map((field) => parseParentUid(made[field]))
+      .some((shown) => shown !== undefined && normalizeUid(shown ?? '') !== normalizeUid(parent ?? ''));
+    if (trustsResponse && shownName === name && !hasOtherParent) return { uid, tree, node: undefined };
+    return { uid, ...(await this.#verify(workspace, uid, { name, parent }, true)) };
+  }
+
+  /** Renames or moves a folder and verifies the change. @throws MediactlError `write_ignored` (exit 6) */
+  async change(workspace: string, uid: string, tree: WorkspaceFolderTree, change: FolderChange) {
+    const request = this.changeRequest(workspace, uid, tree, change);
+    await sendWithNameHint(this.transport, request, nameKeyOf);
+    return this.#verify(workspace, uid, change);
+  }
+
+  /**
+   * Deletes a folder. Accepts any 2xx, because the specification does not show the response (§4, assumption A04), so
+   * that only `findRemaining` shows if it is deleted.
+   */
+  async delete(workspace: string, uid: string): Promise<void> {
+    await this.transport.send(this.deleteRequest(workspace, uid));
+  }
+
+  /** Verifies a write in the folder tree, because the record of a folder does not always name its parent. */
+  async #verify(workspace: string, uid: string, requested: FolderChange, isNew = false): Promise<FolderWriteResult> {
+    const tree = await this.tree(workspace);
+    const node = tree.find(uid);
+    if (!node)
+      throw new MediactlError('the workspace does not contain the folder', {
+        code: 'write_ignored',
+        reason: `the service accepted the change, but its folder tree has no ${uid}`,
+        remedy: ['set_field_names', 'folder_children'],
+        details: { uid },
+      });
+    const actual = { uid, ...folderValuesOf(node) };
+    const { name, parent } = requested;
+    assertApplied({
+      noun: isNew ? `the new folder ${node.path} (${uid})` : 'the folder',
+      requested: { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
+      actual,
+      remedy: [
+        'set_field_names',
+        ...(name !== undefined && name !== actual.name ? (['folder_name'] as const) : []),
+        ...(parent !== undefined && parent !== actual.parent ? (['folder_parent'] as const) : []),
+      ],
+    });
+    return { node, tree };
+  }
+}
+
+class EmbedWrites extends EmbedsApi {
+  /** Turns the restriction on or off. @throws MediactlError `write_ignored` (exit 6) if the setting did not change */
+  async restrict(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean) {
+    const request = this.restrictRequest(workspace, before, enabled);
+    await sendWithNameHint(this.transport, request, () => 'embed_enabled');
+    const after = await this.settings(workspace);
+    const actual = { enabled: after.enabled };
+    assertApplied({ noun: embedNoun, requested: { enabled }, actual, remedy: ['set_field_names', 'embed_enabled'] });
+    return after;
+  }
+
+  async changeDomain(...change: Parameters<EmbedsApi['domainRequest']>): Promise<void> {
+    await sendWithNameHint(this.transport, this.domainRequest(...change), () => 'embed_domain');
+  }
+}
+
+/** Returns the calls that change the library of an API client, with a property per resource. */
+export const writesOf = (api: Api) => ({
+  assets: api.resource(AssetWrites),
+  videos: api.resource(AssetWrites, 'videos'),
+  folders: api.resource(FolderWrites),
+  embeds: api.resource(EmbedWrites),
+});

@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const src = fileURLToPath(new URL('../../src', import.meta.url));
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((path) => /\.tsx?$/.test(path))
+  .map((path) => ({ path: path.replaceAll('\\', '/'), text: readFileSync(join(src, path), 'utf8') }));
+
+const filesWith = (pattern: RegExp) => files.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
+
+it('only these files import the API calls that change a library', () => {
+  expect(filesWith(/'[^']*\/writes\.ts'/).sort()).toEqual([
+    'cli/commands/embed/embed.ts',
+    'client/bulk/carry-out.ts',
+    'client/library/folder-creation.ts',
+    'client/upload/session/upload.ts',
+  ]);
+});
+
+it('outside of client/api, only these files send requests of their own', () => {
+  const callers = filesWith(/\btransport\.(?:send|json|exchange)\(/).filter(
+    (path) => !/^client\/(?:api|http)\//.test(path),
+  );
+  expect(callers.sort()).toEqual([
+    'cli/commands/api/api.ts', // the request that the user typed
+    'cli/commands/doctor/checks.ts', // reads
+    'cli/commands/sandbox/server.ts', // reads the health of the sandbox
+    'client/upload/session/send.ts', // bytes of an upload session
+    'client/upload/sources/range-request.ts', // bytes of a source of another host
+  ]);
+});

@@ -6,6 +6,8 @@ import type { WrapFirstRequest } from '../client/http/dispatcher.lazy.ts';
 import { readProxySettings } from '../client/http/proxy.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
 import { Transport } from '../client/http/transport.ts';
+import type { Library } from '../client/library/library.ts';
+import type { WorkspaceChoice } from '../client/library/workspace-in-use.ts';
 import type { Processes } from '../client/processes.ts';
 import type { QueueAddress } from '../client/queue/queue-address.ts';
 import type { QueueClient } from '../client/queue/queue-client.ts';
@@ -58,10 +60,16 @@ const maxLockWaitMs = 60_000;
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
+/** Questions about the workspace, and the cache of folders: both need a context themselves. */
+export type LibraryPorts = {
+  workspaceChoice(context: Context): Promise<WorkspaceChoice>;
+  /** Drops the names of folders that are cached on disk. */
+  onFoldersChanged(context: Context): Promise<void>;
+};
+
 type ContextDeps = Pick<Context, 'host' | 'settings' | 'profiles' | 'commandTree'> & {
   config: ProfileConfig;
-  /** Returns the workspace whose folders can be listed; see `findPrimaryInUse`. */
-  findParentWorkspace: (context: Context) => Promise<string | undefined>;
+  libraryPorts: LibraryPorts;
 };
 
 /**
@@ -83,8 +91,8 @@ export class Context {
   readonly #config: ProfileConfig;
   #api: Promise<Api> | undefined;
   #mediaApi: Promise<Api> | undefined;
-  readonly #findParentWorkspace: ContextDeps['findParentWorkspace'];
-  #parentWorkspace: Promise<string | undefined> | undefined;
+  readonly #libraryPorts: LibraryPorts;
+  #library: Promise<Library> | undefined;
   #account: Promise<Account> | undefined;
   #database: Promise<StateDatabase> | undefined;
   readonly #queues: QueueClient[] = [];
@@ -92,7 +100,7 @@ export class Context {
   /** Notes to print after the result, such as how to undo a change. */
   readonly closingNotes: string[] = [];
 
-  constructor({ host, settings, profiles, config, commandTree, findParentWorkspace }: ContextDeps) {
+  constructor({ host, settings, profiles, config, commandTree, libraryPorts }: ContextDeps) {
     this.host = host;
     this.terminal = host.terminal;
     this.clock = host.clock;
@@ -100,7 +108,7 @@ export class Context {
     this.settings = settings;
     this.profiles = profiles;
     this.commandTree = commandTree;
-    this.#findParentWorkspace = findParentWorkspace;
+    this.#libraryPorts = libraryPorts;
     this.#config = config;
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
     this.sandboxDir = join(this.stateDir, 'sandbox');
@@ -205,8 +213,8 @@ export class Context {
   /** Returns a context for another account. The caller closes the transport of its API client. */
   withAccount(account: Account): Context {
     const { host, settings, profiles, commandTree } = this;
-    const findParentWorkspace = this.#findParentWorkspace;
-    const other = new Context({ host, settings, profiles, config: this.#config, commandTree, findParentWorkspace });
+    const libraryPorts = this.#libraryPorts;
+    const other = new Context({ host, settings, profiles, config: this.#config, commandTree, libraryPorts });
     other.#account = Promise.resolve(account);
     return other;
   }
@@ -216,12 +224,34 @@ export class Context {
     return this.#api;
   }
 
+  /** Returns the library of the account, with its workspace in use and its folders, memoized. */
+  library(): Promise<Library> {
+    this.#library ??= this.#openLibrary();
+    return this.#library;
+  }
+
+  async #openLibrary(): Promise<Library> {
+    const [{ Library: Opened }, { WorkspaceInUse }] = await Promise.all([
+      import('../client/library/library.ts'),
+      import('../client/library/workspace-in-use.ts'),
+    ]);
+    const api = await this.api();
+    const ports = this.#libraryPorts;
+    return new Opened({
+      api,
+      signal: this.signal,
+      workspaceInUse: new WorkspaceInUse(
+        () => api,
+        () => ports.workspaceChoice(this),
+      ),
+      withLock: (work) => this.withLock('folders', work),
+      onFoldersChanged: () => ports.onFoldersChanged(this),
+    });
+  }
+
   /** Creates an API client for any account, not only the current one. */
   apiFor({ baseUrl, apiKey, names }: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
-    const findParentWorkspace = () => {
-      this.#parentWorkspace ??= this.#findParentWorkspace(this);
-      return this.#parentWorkspace;
-    };
+    const findParentWorkspace = async () => (await this.library()).workspaceInUse.primary();
     return new Api(this.#transport(baseUrl, apiKey), names, findParentWorkspace);
   }
 

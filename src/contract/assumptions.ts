@@ -85,7 +85,8 @@ const assumptionsById = {
     section: '§2 Workspace',
     topic: 'workspace record',
     assumed: '`uid`, `name`, `is_primary`',
-    tolerated: 'unknown fields are kept and shown',
+    tolerated:
+      '`primary`, `is_default` and `default` for `is_primary`; the setting `primary_workspace`; unknown fields are kept and shown',
   },
   A11: {
     section: '§3 States',
@@ -188,7 +189,7 @@ const assumptionsById = {
     topic: 'reach of the `parent` filter',
     assumed: 'folders of the primary workspace, and `root` is its top level; direct children only',
     tolerated:
-      'a path or --folder elsewhere is an error before the request; an asset that shows another workspace or folder is one, too; where records show no folder, a folder is compared with one below it before a glob or a bulk change',
+      'a path or --folder elsewhere is an error before the request; an asset that shows another workspace or folder is one, too; where records show no folder, a folder is compared with one below it before a path, a glob or a bulk change',
   },
   A27: {
     section: '§2, §4 Playback',

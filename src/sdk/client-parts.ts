@@ -2,7 +2,7 @@ import type { Api } from '../client/api/api.ts';
 import { asMediactlError, MediactlError as ClientError, usageError } from '../client/errors.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
 import { isApiKey } from '../client/http/transport.ts';
-import type { Library } from '../client/library/folder-creation.ts';
+import type { Library } from '../client/library/library.ts';
 import { SecretRedactor } from '../client/redactor.ts';
 import type { StateDatabase } from '../client/upload/store/state-database.ts';
 import type { CallOptions, ClientOptions, Notice } from './public-types.ts';

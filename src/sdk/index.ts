@@ -8,20 +8,23 @@ import { writeAsset } from '../client/bulk/carry-out.ts';
 import { MediactlError as ClientError, usageError } from '../client/errors.ts';
 import { Transport } from '../client/http/transport.ts';
 import { assertShownFilters } from '../client/library/filter-checks.ts';
-import { findAssetsByPath, findByName } from '../client/library/find-assets.ts';
-import { createFolderPath, type Library, parseFolderPath } from '../client/library/folder-creation.ts';
-import { isLibraryPath, isRootPath } from '../client/library/library-paths.ts';
+import { createFolderPath, parseFolderPath } from '../client/library/folder-creation.ts';
+import { Library } from '../client/library/library.ts';
+import { isRootPath } from '../client/library/library-paths.ts';
 import { downloadMedia, resolveDownload } from '../client/library/media-download.ts';
 import { parsePlayables } from '../client/library/playables.ts';
 import { resolvePlayback } from '../client/library/playback.ts';
-import { findPrimary, listWorkspaces } from '../client/library/workspaces.ts';
+import { byUid, findAssets } from '../client/library/select-assets.ts';
+import { type WorkspaceChoice, WorkspaceInUse } from '../client/library/workspace-in-use.ts';
+import { isPrimary, listWorkspaces } from '../client/library/workspaces.ts';
 import { lockTimeoutError, withLock } from '../client/lock.ts';
 import { Channel } from '../client/upload/batch/channel.ts';
 import { StateDatabase } from '../client/upload/store/state-database.ts';
 import type { AssetFilterName, AssetFilters } from '../contract/asset-filters.ts';
 import { systemClock } from '../contract/clock.ts';
+import { pluralize } from '../contract/figures.ts';
 import { asText } from '../contract/json-values.ts';
-import { isSameUid, isUid } from '../contract/uid.ts';
+import { isUid } from '../contract/uid.ts';
 import { assertNumber, assertOptions, type ClientParts, ErrorConverter, toNotice } from './client-parts.ts';
 import type * as Public from './public-types.ts';
 import { MediactlError } from './public-types.ts';
@@ -46,7 +49,7 @@ const queryNames = {
 } as const satisfies Record<AssetFilterName, keyof Public.AssetQuery>;
 
 export const createClient: typeof Public.createClient = (options) => {
-  const { baseUrl, apiKey, workspace, stateDir } = options;
+  const { baseUrl, apiKey, stateDir } = options;
   const errors = new ErrorConverter(apiKey);
   try {
     assertOptions(options);
@@ -71,28 +74,10 @@ export const createClient: typeof Public.createClient = (options) => {
     maxWaitMs: options.maxWaitMs ?? 60_000,
     proxy: options.proxy,
   });
-  const root = new Api(transport, options.fieldNames ?? {}, workspace === undefined ? undefined : assertPrimary);
+  const root = new Api(transport, options.fieldNames ?? {}, () => workspaceInUse.primary());
   const apiFor = (call?: Public.CallOptions) =>
     root.withObserver({ signal: signalOf(call), onNotice: (notice) => notify(call)(toNotice(notice)) });
-
-  let primaryWorkspace: Promise<string> | undefined;
-  const findPrimaryWorkspace = () => {
-    primaryWorkspace ??= listWorkspaces(apiFor()).then((all) => {
-      const primary = findPrimary(all);
-      if (primary) return primary.uid;
-      throw usageError('no workspace is primary', undefined, 'pass the uid of a workspace to createClient');
-    });
-    primaryWorkspace.catch(() => {
-      primaryWorkspace = undefined; // the next call asks again
-    });
-    return primaryWorkspace;
-  };
-  /** The API filters by folder in the primary workspace only (§4). */
-  async function assertPrimary(): Promise<string> {
-    const primary = await findPrimaryWorkspace();
-    if (isSameUid(primary, workspace as string)) return primary;
-    throw usageError(`workspace ${workspace} is not the primary one, so its assets cannot be listed by folder`);
-  }
+  const workspaceInUse = new WorkspaceInUse(apiFor, async () => workspaceChoice(options));
   let opened: Promise<StateDatabase> | undefined;
   const database = () => {
     const warn = (message: string) => onNotice({ kind: 'warning', message });
@@ -105,23 +90,22 @@ export const createClient: typeof Public.createClient = (options) => {
     return opened;
   };
   let lastCreation: Promise<unknown> = Promise.resolve();
-  const library = (call?: Public.CallOptions): Library => ({
-    api: apiFor(call),
-    workspace: async () => workspace ?? findPrimaryWorkspace(),
-    withLock: (work) => {
-      const path = join(stateDir ?? '', 'folders.lock');
-      const request = { path, waitMs: maxFolderLockMs, signal: signalOf(call), busy: () => lockTimeoutError(path) };
-      const mine = lastCreation.then(() => (stateDir ? withLock(request, work) : work()));
-      lastCreation = mine.catch(() => {});
-      return mine;
-    },
-    onCreated: async () => {},
-  });
+  const library = (call?: Public.CallOptions): Library =>
+    new Library({
+      api: apiFor(call),
+      signal: signalOf(call),
+      workspaceInUse,
+      withLock: (work) => {
+        const path = join(stateDir ?? '', 'folders.lock');
+        const request = { path, waitMs: maxFolderLockMs, signal: signalOf(call), busy: () => lockTimeoutError(path) };
+        const mine = lastCreation.then(() => (stateDir ? withLock(request, work) : work()));
+        lastCreation = mine.catch(() => {});
+        return mine;
+      },
+      onFoldersChanged: async () => {},
+    });
   const parts: ClientParts = { options, apiFor, signalOf, notify, library, database, errors };
-  const inWorkspace = async (call?: Public.CallOptions) => {
-    const { api, workspace: uid } = library(call);
-    return api.folders.tree(await uid());
-  };
+  const inWorkspace = async (call?: Public.CallOptions) => (await library(call).folders()).tree;
   /** Returns the uid of a folder; null for the top level. */
   const folderUid = async (folder: string, call?: Public.CallOptions): Promise<string | null> => {
     if (isUid(folder)) return folder.toLowerCase();
@@ -172,9 +156,13 @@ export const createClient: typeof Public.createClient = (options) => {
     get: (uid, call) => run(call, () => apiFor(call).assets.get(uid)),
     find: (nameOrPath, call) =>
       run(call, async () => {
-        const { assets: api } = apiFor(call);
-        if (!isLibraryPath(nameOrPath)) return findByName(api, nameOrPath);
-        return (await findAssetsByPath(api, nameOrPath, await inWorkspace(call))).found;
+        const { found, unknownCount } = await findAssets(library(call), nameOrPath);
+        if (unknownCount > 0)
+          notify(call)({
+            kind: 'warning',
+            message: `the service does not show the workspace of ${pluralize(unknownCount, 'asset')}, which may be any`,
+          });
+        return found as Public.Asset[];
       }),
     update: (uid, { tags, addTags = [], removeTags = [], name, description }, call) =>
       run(call, async () => {
@@ -188,7 +176,7 @@ export const createClient: typeof Public.createClient = (options) => {
           ...(isEdit && api.tagEditFields(await api.get(uid), { add: [...addTags], remove: [...removeTags] })),
         };
         if (Object.keys(fields).length === 0) throw usageError('nothing to change');
-        const { asset, unverifiable = [] } = await writeAsset(apiFor(call), uid, fields);
+        const { asset, unverifiable = [] } = await writeAsset(apiFor(call), byUid(uid), fields);
         if (unverifiable.length > 0)
           notify(call)({
             kind: 'warning',
@@ -200,13 +188,13 @@ export const createClient: typeof Public.createClient = (options) => {
       run(call, async () => {
         const { assets: api } = apiFor(call);
         const [asset, target] = [await api.get(uid), await folderUid(folder, call)];
-        const { asset: moved } = await writeAsset(apiFor(call), uid, api.folderFields(asset, target), asset);
+        const { asset: moved } = await writeAsset(apiFor(call), byUid(uid, asset), api.folderFields(asset, target));
         if (stateDir) await (await receiptsOf()).moveAsset(uid, target ?? '');
         return moved as Public.Asset;
       }),
     trash: (uid, call) =>
       run(call, async () => {
-        await writeAsset(apiFor(call), uid, null);
+        await writeAsset(apiFor(call), byUid(uid), null);
         if (stateDir) await (await receiptsOf()).forgetAsset(uid);
       }),
     wait: (uids, { timeoutMs = defaultWaitMs, ...call } = {}) =>
@@ -295,10 +283,10 @@ export const createClient: typeof Public.createClient = (options) => {
     workspaces: {
       list: (call) =>
         run(call, async () =>
-          (await listWorkspaces(apiFor(call))).map(({ uid, name, is_primary }) => ({
-            uid,
-            name: asText(name) ?? uid,
-            isPrimary: is_primary === true,
+          (await listWorkspaces(apiFor(call))).map((each) => ({
+            uid: each.uid,
+            name: asText(each.name) ?? each.uid,
+            isPrimary: isPrimary(each),
           })),
         ),
     },
@@ -319,6 +307,26 @@ export const createClient: typeof Public.createClient = (options) => {
     },
   };
 };
+
+/** Returns the workspace that the options choose. */
+const workspaceChoice = ({ workspace, primaryWorkspace }: Public.ClientOptions): WorkspaceChoice => ({
+  configured: workspace,
+  primary: primaryWorkspace,
+  selectByName: async (all, name) => {
+    const [found, another] = all.filter((each) => asText(each.name) === name);
+    if (found && !another) return found;
+    throw usageError(`${another ? 'several workspaces are' : 'no workspace is'} named ${name}`);
+  },
+  selectAny: () => {
+    throw usageError('no workspace is primary', undefined, 'pass the uid of a workspace to createClient');
+  },
+  notPrimary: ({ uid }, primary) =>
+    usageError(
+      `workspace ${uid} is not ${primary ? '' : 'known to be '}the primary one, so its assets cannot be listed by folder`,
+      undefined,
+      primary ? undefined : 'if it is, pass its uid as primaryWorkspace to createClient',
+    ),
+});
 
 const toFolder = ({ folder, name, path, parent }: FolderNode): Public.Folder => ({
   uid: folder.uid,

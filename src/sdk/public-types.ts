@@ -44,6 +44,8 @@ export type ClientOptions = {
   apiKey: string;
   /** Uid of the workspace whose folders are used. Default: the primary workspace. */
   workspace?: string | undefined;
+  /** Uid of the primary workspace, if the service does not show which one it is. Folders are found in this one only. */
+  primaryWorkspace?: string | undefined;
   /**
    * Directory for unfinished uploads and for receipts of finished ones. Programs and the command line that share it
    * resume each other's uploads and send no file twice. Without it, this client keeps them in memory.

@@ -405,7 +405,10 @@ describe('asset and folder errors', () => {
     );
     const options = { environment: { ...environment, MEDIACTL_BASE_URL: url } };
     const failure = await cli.withContext(async (context) => {
-      const account = await openAccountLibrary(context, new EventBroadcaster(), undefined);
+      const account = await openAccountLibrary(context, new EventBroadcaster(), {
+        bytesPerSecond: undefined,
+        anyWorkspace: false,
+      });
       return account.update(assetUid, { folder: folderUid }).catch(seenError);
     }, options);
     expect(failure).toMatchObject({ code: 'write_ignored', exit: 6 });

@@ -104,6 +104,12 @@ describe('a service that lists the assets of subfolders too', () => {
     ['rm', '/Campaigns/*', '--yes'],
     ['rm', '--folder', '/Campaigns', '--yes'],
     ['tag', '--folder', '/Campaigns', '--add', 'x', '--yes'],
+    ['rm', '/Campaigns/deep.mp4', '--yes'],
+    ['mv', '/Campaigns/deep.mp4', '/', '--yes'],
+    ['update', '/Campaigns/deep.mp4', '--name', 'x'],
+    ['tag', '/Campaigns/deep.mp4', '--add', 'x'],
+    ['rename', '/Campaigns/deep.mp4', 'x'],
+    ['get', '/Campaigns/deep.mp4'],
   ])('%s %s %s exits with 6 and changes nothing if the service lists assets of subfolders too', async (...args) => {
     const { cli, requests } = await startService(true); // lists the assets of subfolders too
     const { code, stderr } = await cli.run(args);

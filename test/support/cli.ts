@@ -4,6 +4,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Context, type Host, openProfileFile } from '../../src/cli/context.ts';
 import type { ExitCode } from '../../src/cli/error-hints.ts';
+import { workspaceChoice } from '../../src/cli/library/workspaces.ts';
 import { buildCommandTree, runProgram } from '../../src/cli/program.ts';
 import { resolveSettings } from '../../src/cli/settings/settings.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
@@ -113,8 +114,8 @@ export class Cli {
     );
     host.terminal.configure(settings);
     const commandTree = () => buildCommandTree(host.version);
-    const findParentWorkspace = async () => undefined;
-    const context = new Context({ host, settings, profiles, config, commandTree, findParentWorkspace });
+    const libraryPorts = { workspaceChoice, onFoldersChanged: async () => {} };
+    const context = new Context({ host, settings, profiles, config, commandTree, libraryPorts });
     try {
       return await work(context);
     } finally {

@@ -1,5 +1,7 @@
-import type { BulkItem, StoredItem } from '../../client/bulk/run-store.ts';
+import { assetItem } from '../../client/bulk/items.ts';
+import type { StoredItem } from '../../client/bulk/run-store.ts';
 import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../client/errors.ts';
+import { byUid } from '../../client/library/select-assets.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
@@ -91,9 +93,8 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
     ],
   });
   const writeNow = await itemWriter(context, context.clock.now());
-  const items = assets.map(({ assetUid, label }): BulkItem => {
-    return { kind: 'asset', uid: assetUid, name: label, before: null, after: null };
-  });
+  const { assets: api } = await context.api();
+  const items = assets.map(({ assetUid, label }) => ({ ...assetItem(api, byUid(assetUid), null), name: label }));
   const write = async (item: StoredItem) => {
     await writeNow(item).catch(ignoreNotFound);
     await onTrashed(assets[item.seq] as T);

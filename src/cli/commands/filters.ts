@@ -90,11 +90,6 @@ export function splitPath(typed: readonly string[], folder: string | undefined) 
   return { path, words: typed.filter((word) => word !== path) };
 }
 
-/** Reports whether any filter is set. */
-export function hasFilters(filters: AssetFilters): boolean {
-  return Object.values(filters).some((value) => value !== undefined);
-}
-
 /** Converts options to API filters, with dates as days and the folder as its uid. */
 export async function parseFilters(context: Context, options: FilterOptions): Promise<AssetFilters> {
   const given = filtersOf('assets').flatMap((row) => {

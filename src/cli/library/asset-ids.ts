@@ -2,23 +2,32 @@ import { join } from 'node:path';
 import { usageError } from '../../client/errors.ts';
 import { findByName } from '../../client/library/find-assets.ts';
 import { isGlob, isLibraryPath } from '../../client/library/library-paths.ts';
+import {
+  type AssetSelection,
+  type OneRequest,
+  type SelectedAsset,
+  type SelectionPorts,
+  type SelectionRequest,
+  selectAsset,
+  selectAssets,
+  selectFound,
+} from '../../client/library/select-assets.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { parentOf } from '../../contract/asset.ts';
-import { formatBytes } from '../../contract/figures.ts';
+import { formatBytes, pluralize } from '../../contract/figures.ts';
 import { asNumber, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
-import { displayText, quoteForShell, relativeTime } from '../../contract/sanitize.ts';
-import type { Asset } from '../../contract/types.ts';
+import { displayText, escapeControls, quoteForShell, relativeTime } from '../../contract/sanitize.ts';
+import type { Asset, Workspace } from '../../contract/types.ts';
 import { isUid, isUidPrefix } from '../../contract/uid.ts';
 import { minPrefix } from '../account/short-uid-store.ts';
 import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
-import { choose } from '../terminal/prompt.ts';
+import { choose, confirm } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
-import { fetchFolderTree } from './folders.ts';
+import { noAssetAt, noticeFolderCount } from './asset-paths.ts';
 import { LocationNames } from './name-cache.ts';
 import { NoAssetError } from './no-asset-error.ts';
-import { isInWorkspaceInUse, keepWorkspaceInUse } from './workspaces.ts';
 
 /** File of the state folder that holds the uid that `@last` stands for. */
 export const lastUploadFile = 'last-upload';
@@ -26,46 +35,130 @@ export const lastUploadFile = 'last-upload';
 export const idHelp = 'name, /Folder/name, uid or its first digits, or @last (the last upload)';
 export const idsHelp = 'name, /Folder/name, uid, glob such as /Inbox/A00*, or @last; - for stdin';
 
-export type IdOptions = { newest?: boolean | undefined };
-
-/** How ids are looked up: without globs if they come from stdin. */
-type IdLookup = IdOptions & { isLiteral?: boolean };
+/** Choices of a command about what its ids stand for. */
+export type IdOptions = {
+  /** True to take the newest of several assets with one name. */
+  newest?: boolean | undefined;
+  /** True to change assets of which the service does not show the workspace, too. */
+  anyWorkspace?: boolean | undefined;
+};
 
 export const newestOption = ['--newest', 'if several assets have this name, use the newest'] as const;
+export const anyWorkspaceOption = [
+  '--any-workspace',
+  'also change assets of which the service does not show the workspace',
+] as const;
 
 /**
- * Resolves an id to a uid. An id is a uid, a prefix of a recently displayed uid, `@last`, an exact name, an address
- * such as `/Folder/name`, or a glob. Prompts if the id is missing or ambiguous.
+ * Selects assets by ids or filters. An id is a uid, a prefix of a recently displayed uid, `@last`, an exact name, a path
+ * such as `/Folder/name`, or a glob; `-` reads ids or JSON lines with a `uid` from stdin. Prompts if ids are missing or
+ * ambiguous.
  *
  * @throws MediactlError `usage` (exit 2) if it cannot prompt; `not_found` (exit 3) if no asset matches
  */
-export async function resolveAssetUid(
+export const select = async (
+  context: Context,
+  request: SelectionRequest,
+  options: IdOptions = {},
+): Promise<AssetSelection> =>
+  selectAssets(await context.library(), request, selectionPorts(context, request.collection, options));
+
+/** Selects one asset. @throws the same errors as `select` */
+export const selectOneAsset = async (
+  context: Context,
+  request: OneRequest,
+  options: IdOptions = {},
+): Promise<SelectedAsset> =>
+  selectAsset(await context.library(), request, selectionPorts(context, request.collection, options));
+
+/** Selects assets of a list to change. @throws MediactlError `usage` (exit 2) if their workspace is not known */
+export const selectListed = async (
+  context: Context,
+  assets: readonly Asset[],
+  options: IdOptions,
+): Promise<SelectedAsset[]> => selectFound(await context.library(), assets, selectionPorts(context, 'assets', options));
+
+/** Returns the uid of an asset to read. @throws the same errors as `select` */
+export const resolveAssetUid = async (
   context: Context,
   collection: Collection,
   id: string | undefined,
-  choice: IdLookup,
-): Promise<string> {
-  if (id === undefined) return promptForAsset(context, collection);
+  options: IdOptions,
+): Promise<string> => (await selectOneAsset(context, { collection, id, purpose: 'read' }, options)).uid;
+
+/** Returns the questions and words of the command line for a selection. */
+export function selectionPorts(context: Context, collection: Collection, options: IdOptions): SelectionPorts {
+  const { terminal } = context;
+  let isAccepted = options.anyWorkspace === true;
+  return {
+    expand: (id) => expandId(context, collection, id),
+    choose: (id, matches) =>
+      selectOne(context, {
+        noun: 'asset',
+        description: isGlob(id) ? `match ${id}` : isLibraryPath(id) ? `are at ${id}` : `are named ${id}`,
+        matches,
+        newest: options.newest,
+        rows: (some, isTerminal) => candidateRows(context, some, isTerminal),
+        hint: 'use the uid of one of them, or --newest',
+      }),
+    chooseAny: () => promptForAsset(context, collection),
+    readIds: async () => parseIds(await readInputText(terminal, '-')),
+    missing: ({ id, tree, isElsewhere }) =>
+      isLibraryPath(id) && !isElsewhere ? noAssetAt(id, tree) : noAssetNamed(id, collection, isElsewhere === true),
+    acceptUnknown: async (count, workspaces) => {
+      if (!isAccepted) await confirmUnknown(context, count, workspaces);
+      isAccepted = true;
+    },
+    onGlob: () => {
+      if (options.newest)
+        throw usageError('--newest cannot be used with a glob', 'give the name or the uid of one asset');
+    },
+    onFolderCount: (count) => noticeFolderCount(context, count),
+    onFetch: (count) => {
+      if (count > 1) terminal.info(`reading ${count} assets to see their workspace, at one request each`);
+    },
+    onLeftOut: (count) => terminal.info(`${pluralize(count, 'asset')} of other workspaces left out`),
+  };
+}
+
+/** Asks whether to change assets that may be in any workspace. --yes does not answer this. */
+async function confirmUnknown(context: Context, count: number, workspaces: readonly Workspace[]): Promise<void> {
+  const { terminal, settings } = context;
+  const problem = `the service does not show the workspace of ${pluralize(count, 'asset')}`;
+  const names = workspaces.map(({ name, uid }) => displayText(name) || escapeControls(uid)).join(', ');
+  if (!terminal.isInteractive || settings.yes)
+    throw usageError(
+      problem,
+      '--any-workspace to change what matches in any of them; or use uids',
+      `it may be ${names}`,
+    );
+  if (settings.dryRun) return terminal.info(`${problem}: it may be ${names}`);
+  const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}: it may be ${names}. Continue?`;
+  await confirm(terminal, question, { yes: false, instead: '--any-workspace' });
+}
+
+/** Returns the uid that `@last` or the first digits of a uid stand for; undefined for other ids. */
+async function expandId(context: Context, collection: Collection, id: string): Promise<string | undefined> {
   if (id === '@last') return readLastUpload(context);
-  const api = isUidPrefix(id) ? await context.api() : undefined;
-  const expanded = api && expandUidPrefix(context, api.transport.baseUrl, 'asset', id);
-  if (!expanded) return resolveUidOrName(context, collection, id, choice);
+  if (!isUidPrefix(id)) return undefined;
+  const api = await context.api();
+  const expanded = expandUidPrefix(context, api.transport.baseUrl, 'asset', id);
   // Prefixes this short are never displayed, so the user might mean a name.
-  if (id.length < minPrefix && (await findByName(api[collection], id)).length > 0)
+  if (expanded && id.length < minPrefix && (await findByName(api[collection], id)).length > 0)
     throw usageError(`${id} is the name of an asset and the start of uid ${expanded}`, 'use the full uid');
   return expanded;
 }
 
 const maxChoices = 50;
 
-async function promptForAsset(context: Context, collection: Collection): Promise<string> {
+async function promptForAsset(context: Context, collection: Collection): Promise<Asset> {
   if (!context.terminal.isInteractive)
     throw usageError('no asset given', `use one of: ${idHelp}`, 'cannot prompt: this is not an interactive terminal');
   const { items } = await (await context.api())[collection].page({}, maxChoices, 0);
   if (items.length === 0) throw usageError('there are no assets to choose from', 'mediactl upload PATH');
   const rows = await candidateRows(context, items, true);
   const named = rows.map((row, at) => [displayText(items[at]?.name), ...row]);
-  return (await choose(context.terminal, 'Which asset?', items, named)).uid;
+  return choose(context.terminal, 'Which asset?', items, named);
 }
 
 /** Returns table rows that help to distinguish assets with the same name. */
@@ -86,58 +179,6 @@ async function candidateRows(context: Context, assets: readonly Asset[], isTermi
   });
 }
 
-async function resolveUidOrName(context: Context, collection: Collection, id: string, lookup: IdLookup) {
-  if (isUid(id)) return id.toLowerCase();
-  const { found } = await findMatches(context, collection, id, lookup);
-  const selected = await selectMatch(context, id, found, lookup);
-  // The filter of a path applies to the primary workspace, a search to all.
-  if (isLibraryPath(id) || (await isInWorkspaceInUse(context, selected))) return selected.uid;
-  throw noAssetNamed(id, collection, true);
-}
-
-const selectMatch = (context: Context, id: string, matches: readonly Asset[], { newest }: IdOptions) =>
-  selectOne(context, {
-    noun: 'asset',
-    description: isGlob(id) ? `match ${id}` : isLibraryPath(id) ? `are at ${id}` : `are named ${id}`,
-    matches,
-    newest,
-    rows: (some, isTerminal) => candidateRows(context, some, isTerminal),
-    hint: 'use the uid of one of them, or --newest',
-  });
-
-/**
- * Returns the assets with this name or address, or those that match a glob if none has the glob as its name.
- *
- * @throws MediactlError `not_found` (exit 3) if there are none
- */
-async function findMatches(
-  context: Context,
-  collection: Collection,
-  id: string,
-  { isLiteral = false }: IdLookup,
-): Promise<{ found: Asset[]; isExact: boolean; relativeDirs?: ReadonlyMap<Asset, string> }> {
-  // An empty id, for example from an unset shell variable, would match an asset without a name.
-  if (id.trim() === '') throw usageError('an id is empty', idHelp);
-  const isPath = isLibraryPath(id);
-  if (!isPath) {
-    const all = await findByName((await context.api())[collection], id);
-    const found = await keepWorkspaceInUse(context, all);
-    if (found.length === 0) throw noAssetNamed(id, collection, all.length > 0);
-    return { found, isExact: true };
-  }
-  const [{ findAssetsByPath }, { noAssetAt, noticeFolderCount }] = await Promise.all([
-    import('../../client/library/find-assets.ts'),
-    import('./asset-paths.ts'),
-  ]);
-  const { tree } = await fetchFolderTree(context);
-  const filters = collection === 'videos' ? { type: 'video' } : {};
-  const onFolderCount = (count: number) => noticeFolderCount(context, count);
-  const { assets } = await context.api(); // the list of videos has no filter by folder
-  const matches = await findAssetsByPath(assets, id, tree, { isLiteral, filters, onFolderCount });
-  if (matches.found.length === 0) throw noAssetAt(id, tree);
-  return matches;
-}
-
 const noAssetNamed = (id: string, collection: Collection, isInOtherWorkspace: boolean) =>
   new NoAssetError(id, `no asset is named ${id}`, {
     code: 'not_found',
@@ -153,48 +194,6 @@ const noAssetNamed = (id: string, collection: Collection, isInOtherWorkspace: bo
       ? `a glob begins with a folder: ${quoteForShell(`/**/${id}`)} matches in all folders`
       : `mediactl ${collection === 'assets' ? 'ls' : 'videos ls'} ${quoteForShell(id)}`,
   });
-
-/**
- * Asset that an id stands for. `asset` is its record if it was listed to find it. `relativeDir` are the folders between
- * the fixed part of a glob and the asset, such as `day 1/cam a`.
- */
-export type ResolvedAsset = { uid: string; asset?: Asset; relativeDir?: string | undefined };
-
-/**
- * Resolves the ids given for `ID...`, without duplicates. A glob stands for all assets that match, and then `hasGlob`
- * is true. For `-`, reads ids or JSON lines with a `uid` from stdin.
- */
-export async function resolveAssets(
-  context: Context,
-  collection: Collection,
-  ids: readonly string[],
-  choice: IdOptions,
-): Promise<{ assets: ResolvedAsset[]; hasGlob: boolean }> {
-  const resolved = new Map<string, ResolvedAsset>();
-  const add = (asset: ResolvedAsset) => resolved.set(asset.uid, asset);
-  let hasGlob = false;
-  if (ids.length === 0) add({ uid: await resolveAssetUid(context, collection, undefined, choice) });
-  for (const id of ids) {
-    if (isGlob(id)) {
-      const { found, isExact, relativeDirs } = await findMatches(context, collection, id, choice);
-      if (!isExact && choice.newest)
-        throw usageError('--newest cannot be used with a glob', 'give the name or the uid of one asset');
-      hasGlob ||= !isExact;
-      for (const asset of isExact ? [await selectMatch(context, id, found, choice)] : found)
-        add({ uid: asset.uid, asset, relativeDir: relativeDirs?.get(asset) });
-    } else if (id !== '-') add({ uid: await resolveAssetUid(context, collection, id, choice) });
-    // On stdin, `@last`, globs and uid prefixes are taken as names, since an asset can be named like that.
-    else
-      for (const each of parseIds(await readInputText(context.terminal, '-')))
-        add({ uid: await resolveUidOrName(context, collection, each, { ...choice, isLiteral: true }) });
-  }
-  if (resolved.size === 0) throw usageError('no ids on stdin', 'give one uid per line, or JSON lines');
-  return { assets: [...resolved.values()], hasGlob };
-}
-
-/** Returns the uids of `resolveAssets`. */
-export const resolveAssetUids = async (...input: Parameters<typeof resolveAssets>): Promise<string[]> =>
-  (await resolveAssets(...input)).assets.map(({ uid }) => uid);
 
 function parseIds(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());

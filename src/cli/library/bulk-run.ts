@@ -9,7 +9,6 @@ import { escapeControls } from '../../contract/sanitize.ts';
 import { isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { createFolderLookup } from './folder-lookup.ts';
-import { invalidateFolders } from './library.ts';
 import { resolveWorkspaceUid } from './workspaces.ts';
 
 /** A change of the library, which the history records. */
@@ -80,7 +79,7 @@ export async function carryOutRun<T>(
   const hasFolders = items.some(({ kind }) => kind === 'folder');
   const options = { signal: context.signal, lanes: hasFolders ? 1 : undefined, onRecordError };
   const results = await carryOut(store, run, items, writeAndRecord, options);
-  if (hasFolders) await invalidateFolders(context);
+  if (hasFolders) await (await context.library()).foldersChanged();
   const unverifiable = new Set(results.flatMap(({ value }) => (value as Written | undefined)?.unverifiable ?? []));
   if (unverifiable.size > 0)
     context.terminal.warn(

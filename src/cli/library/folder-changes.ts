@@ -1,7 +1,7 @@
-import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../client/api/folders.ts';
 import { writeItem } from '../../client/bulk/carry-out.ts';
-import type { BulkItem } from '../../client/bulk/run-store.ts';
+import { folderItem } from '../../client/bulk/items.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
 import type { ApiRequest } from '../../client/http/api-request.ts';
 import { createFolderPath, parseFolderPath } from '../../client/library/folder-creation.ts';
@@ -11,7 +11,6 @@ import type { Context } from '../context.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { runSingleChange } from './bulk-run.ts';
 import { fetchFolderTree } from './folders.ts';
-import { libraryOf } from './library.ts';
 
 /** A folder, and the workspace and tree that it is in. */
 export type PlacedFolder = { workspace: string; tree: WorkspaceFolderTree; placed: FolderNode };
@@ -31,10 +30,9 @@ export async function changeFolder(
   { workspace, tree, placed }: PlacedFolder,
   change: FolderChange,
 ): Promise<FolderNode> {
-  const { uid } = placed.folder;
   const after = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const summary = change.parent === undefined ? `rename ${placed.path}` : `move ${placed.path}`;
-  const item: BulkItem = { kind: 'folder', uid, name: placed.path, before: folderValuesOf(placed), after };
+  const item = folderItem(placed, after);
   const place = { workspace: async () => workspace, tree };
   const write = async () => writeItem(await context.api(), place, item);
   const { folder } = await runSingleChange(context, { command: 'mv', summary, workspace, item }, write);
@@ -70,9 +68,10 @@ export function assertFolderName(name: string): void {
 }
 
 /** Deletes a folder. @throws MediactlError with a hint that tells how to delete a folder that is not empty */
-export async function deleteFolder(context: Context, workspace: string, { path, folder }: FolderNode): Promise<void> {
-  const item: BulkItem = { kind: 'folder', uid: folder.uid, name: path, before: null, after: null };
-  await writeItem(await context.api(), { workspace: async () => workspace }, item).catch((error) => {
+export async function deleteFolder(context: Context, workspace: string, node: FolderNode): Promise<void> {
+  const { path } = node;
+  const place = { workspace: async () => workspace };
+  await writeItem(await context.api(), place, folderItem(node, null)).catch((error) => {
     if (!(error instanceof MediactlError) || error.kind !== 'rejected') throw error;
     const hint = `mediactl rm -r ${quoteForShell(path)}, to delete its content too`;
     throw new MediactlError(`the service refused to delete ${path}`, {
@@ -100,7 +99,7 @@ export async function ensureFolder(context: Context, typed: string, mayCreate: b
       hint: '--create-folders creates it',
     });
   await confirm(context.terminal, `Folder ${path} does not exist. Create it?`, { yes: mayCreateNow, instead: '' });
-  return (await createFolderPath(await libraryOf(context), names, true)).node;
+  return (await createFolderPath(await context.library(), names, true)).node;
 }
 
 /** Returns the folder at a path if there is exactly one. */

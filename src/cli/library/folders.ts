@@ -1,34 +1,19 @@
 import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
+import type { FetchedTree } from '../../client/library/library.ts';
 import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import { isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
-import { resolveWorkspaceUid } from './workspaces.ts';
 
 export const folderHelp = 'path such as /Campaigns/2026, or uid';
 
-type FetchedTree = { workspace: string; tree: WorkspaceFolderTree };
-const fetchedTrees = new WeakMap<Context, Promise<FetchedTree>>();
-
 /** Returns the folders of the workspace in use, fetched once per command unless `isFresh` or a folder was changed. */
-export function fetchFolderTree(
+export const fetchFolderTree = async (
   context: Context,
   { mayPrompt = true, isFresh = false }: { mayPrompt?: boolean; isFresh?: boolean } = {},
-): Promise<FetchedTree> {
-  const known = isFresh ? undefined : fetchedTrees.get(context);
-  if (known) return known;
-  const fetched = resolveWorkspaceUid(context, mayPrompt).then(async (workspace) => ({
-    workspace,
-    tree: await (await context.api()).folders.tree(workspace),
-  }));
-  fetchedTrees.set(context, fetched);
-  fetched.catch(() => fetchedTrees.delete(context));
-  return fetched;
-}
-
-export const forgetFolderTree = (context: Context) => fetchedTrees.delete(context);
+): Promise<FetchedTree> => (await context.library()).folders({ mayAsk: mayPrompt, isFresh });
 
 /** Resolves a folder by uid, uid prefix or path. @throws MediactlError `not_found` (exit 3) with the missing part */
 export async function resolveFolder(context: Context, tree: WorkspaceFolderTree, typed: string) {

@@ -1,10 +1,11 @@
 import type { Api } from '../../client/api/api.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
-import { findPrimary, listWorkspaces } from '../../client/library/workspaces.ts';
-import { workspaceOf } from '../../contract/asset.ts';
+import type { ListScope, WorkspaceChoice } from '../../client/library/workspace-in-use.ts';
+import { isPrimary, listWorkspaces } from '../../client/library/workspaces.ts';
+import { pluralize } from '../../contract/figures.ts';
 import { asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls, quoteForShell } from '../../contract/sanitize.ts';
-import type { Asset, Workspace } from '../../contract/types.ts';
+import type { Workspace } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { choose } from '../terminal/prompt.ts';
@@ -31,95 +32,68 @@ async function selectWorkspace(context: Context, api: Api, all: readonly Workspa
 }
 
 const workspaceRows = (workspaces: readonly Workspace[]) =>
-  workspaces.map((each) => [displayText(each.name), escapeControls(each.uid), each.is_primary ? 'primary' : '']);
+  workspaces.map((each) => [displayText(each.name), escapeControls(each.uid), isPrimary(each) ? 'primary' : '']);
 
 /** Prompts for a workspace. @throws `why` if it cannot prompt or there are no workspaces */
 export async function promptForWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
   if (!context.terminal.isInteractive) throw why;
-  const all = await listWorkspaces(await context.api());
-  if (all.length === 0) throw why;
-  return choose(context.terminal, 'Which workspace?', all, workspaceRows(all));
+  return chooseWorkspace(context, await listWorkspaces(await context.api()), why);
 }
 
-export const toProfileFields = ({ uid, name, is_primary }: Workspace) => ({
-  workspace: uid,
-  workspaceName: asText(name) ?? uid,
-  workspaceIsPrimary: is_primary === true,
+async function chooseWorkspace({ terminal }: Context, all: readonly Workspace[], why: MediactlError) {
+  if (!terminal.isInteractive || all.length === 0) throw why;
+  return choose(terminal, 'Which workspace?', all, workspaceRows(all));
+}
+
+export const toProfileFields = (workspace: Workspace) => ({
+  workspace: workspace.uid,
+  workspaceName: asText(workspace.name) ?? workspace.uid,
+  workspaceIsPrimary: isPrimary(workspace),
 });
 
-/**
- * Returns the workspace in use, for requests that reach the primary workspace only (assumption A26). Needs a request
- * unless the profile knows it.
- *
- * @returns undefined if no workspace is configured, so that the primary one is used
- * @throws MediactlError `usage` (exit 2) if the workspace in use is not known to be the primary one
- */
-export async function findPrimaryInUse(context: Context): Promise<string | undefined> {
-  const { workspace } = await context.account();
-  if (!workspace) return undefined;
-  if (await isKnownPrimary(context, workspace)) return workspace;
-  const api = await context.api();
-  const all = await listWorkspaces(api);
-  const { uid, name } = isUid(workspace)
-    ? (all.find((each) => isSameUid(each.uid, workspace)) ?? { uid: workspace, name: workspace })
-    : await selectWorkspace(context, api, all, workspace);
-  const primary = findPrimary(all);
-  if (primary && isSameUid(primary.uid, uid)) return uid;
-  throw usageError(
-    `workspace ${displayText(name) || uid} is not the primary one, so its assets cannot be found by path or folder`,
-    primary
-      ? `use uids there: mediactl ls --search WORDS shows them; for paths: --workspace ${quoteForShell(displayText(primary.name))}`
-      : 'use uids: mediactl ls --search WORDS shows them',
-    'the API filters by folder in the primary workspace only',
+/** Returns the workspace that the settings choose, and asks where that is not enough. */
+export async function workspaceChoice(context: Context): Promise<WorkspaceChoice> {
+  const [{ workspace }, { profile }] = [await context.account(), await context.profileInUse()];
+  const { primaryWorkspace } = context.settings;
+  return {
+    configured: workspace,
+    primary: primaryWorkspace,
+    wasPrimary: profile?.workspace === workspace && profile?.workspaceIsPrimary === true,
+    selectByName: async (all, name) => selectWorkspace(context, await context.api(), all, name),
+    selectAny: (all, mayAsk) => {
+      const none = usageError(
+        'no workspace',
+        'mediactl workspaces use NAME, or --workspace NAME',
+        'no flag, variable or profile sets one, and no workspace is primary',
+      );
+      if (!mayAsk) throw none;
+      return chooseWorkspace(context, all, none);
+    },
+    notPrimary,
+  };
+}
+
+function notPrimary({ uid, name }: { uid: string; name?: unknown }, primary: Workspace | undefined): MediactlError {
+  const shown = displayText(name) || uid;
+  if (primary)
+    return usageError(
+      `workspace ${shown} is not the primary one, so its assets cannot be found by path or folder`,
+      `use uids there: mediactl ls --search WORDS shows them; for paths: --workspace ${quoteForShell(displayText(primary.name) || primary.uid)}`,
+      'the API filters by folder in the primary workspace only',
+    );
+  return usageError(
+    `workspace ${shown} is not known to be the primary one, so its assets cannot be found by path or folder`,
+    `if it is: mediactl config set primary_workspace ${quoteForShell(uid)}; otherwise use uids`,
+    'the API filters by folder in the primary workspace only, and the service does not show which one that is',
   );
 }
 
-/**
- * Leaves out assets whose record shows another workspace than the one in use. Without a configured workspace, or in
- * records that do not show one, all count.
- */
-export async function keepWorkspaceInUse(context: Context, assets: readonly Asset[]): Promise<Asset[]> {
-  const { workspace } = await context.account();
-  if (!workspace || assets.every((asset) => workspaceOf(asset) === undefined)) return [...assets];
-  const uid = await resolveWorkspaceUid(context, false);
-  return assets.filter((asset) => isSameUid(workspaceOf(asset) ?? uid, uid));
+/** Describes which workspaces a list has, if that is not only the one in use. */
+export function describeScope({ isAll, leftOut }: ListScope): string | undefined {
+  if (isAll) return 'all workspaces';
+  return leftOut > 0 ? `${pluralize(leftOut, 'asset')} of other workspaces left out` : undefined;
 }
 
-/**
- * Returns true if an asset may be in the workspace in use. If the record of a list does not show its workspace, fetches
- * the asset, unless the workspace in use is known to be the primary one.
- */
-export async function isInWorkspaceInUse(context: Context, asset: Asset): Promise<boolean> {
-  const { workspace } = await context.account();
-  if (!workspace) return true;
-  const needsFetch = workspaceOf(asset) === undefined && !(await isKnownPrimary(context, workspace));
-  const record = needsFetch ? await (await context.api()).assets.get(asset.uid) : asset;
-  return (await keepWorkspaceInUse(context, [record])).length > 0;
-}
-
-async function isKnownPrimary(context: Context, workspace: string): Promise<boolean> {
-  const { profile } = await context.profileInUse();
-  return profile?.workspace === workspace && profile.workspaceIsPrimary === true;
-}
-
-/**
- * Returns the uid of the workspace in use. A configured uid needs no request. If no workspace is configured,
- * returns the primary workspace or prompts for one.
- *
- * @param mayPrompt false to throw instead of prompting, for lookups that are only for display
- */
-export async function resolveWorkspaceUid(context: Context, mayPrompt = true): Promise<string> {
-  const { workspace } = await context.account();
-  if (workspace && isUid(workspace)) return workspace;
-  const api = await context.api();
-  if (workspace) return (await resolveWorkspace(context, api, workspace)).uid;
-  const primary = findPrimary(await listWorkspaces(api));
-  if (primary) return primary.uid;
-  const none = usageError(
-    'no workspace',
-    'mediactl workspaces use NAME, or --workspace NAME',
-    'no flag, variable or profile sets one, and no workspace is primary',
-  );
-  if (!mayPrompt) throw none;
-  return (await promptForWorkspace(context, none)).uid;
-}
+/** Returns the uid of the workspace in use. @param mayPrompt false for lookups that are only for display */
+export const resolveWorkspaceUid = async (context: Context, mayPrompt = true): Promise<string> =>
+  (await context.library()).workspace(mayPrompt);

@@ -1,6 +1,7 @@
 import { usageError } from '../../client/errors.ts';
 import { parseQueueAddress, type QueueAddress } from '../../client/queue/queue-address.ts';
 import { type NameKey, type NameOverrides, nameKeys } from '../../contract/assumptions.ts';
+import { isUid } from '../../contract/uid.ts';
 import { parseDuration } from './units.ts';
 
 /** Value type of a setting, with the function that parses and validates its text. */
@@ -23,6 +24,15 @@ export type SettingKind<T, Unset = undefined> = {
 };
 
 export const text: SettingKind<string> = { parse: (_name, value) => value, unsetValue: undefined, suffix: '' };
+
+/** The uid of a workspace. */
+export const workspaceUid: SettingKind<string> = {
+  ...text,
+  parse: (name, value) => {
+    if (isUid(value)) return value.toLowerCase();
+    throw usageError(`${name} does not accept '${value}'`, 'a uid: mediactl workspaces ls shows them');
+  },
+};
 
 /** A duration such as 90s, in milliseconds. */
 export const duration: SettingKind<number> & { suffix: 'Ms' } = {

@@ -9,6 +9,7 @@ import {
   queueAddress,
   type SettingKind,
   text,
+  workspaceUid,
 } from './setting-kinds.ts';
 
 /** A command-line option that sets a setting, in Commander's syntax. */
@@ -62,6 +63,12 @@ export const settingTable = {
     variable: 'MEDIACTL_WORKSPACE',
     project: true,
     profile: true,
+  },
+  primary_workspace: {
+    kind: workspaceUid,
+    variable: 'MEDIACTL_PRIMARY_WORKSPACE',
+    profile: true,
+    what: 'uid of the primary workspace, if the service does not show which one it is',
   },
   folder: { kind: text, variable: 'MEDIACTL_FOLDER', project: true, profile: true, what: 'default folder for uploads' },
   field_names: {

@@ -7,8 +7,10 @@ import type { AssetsApi } from '../api/assets.ts';
 import type { WorkspaceFolderTree } from '../api/folder-tree.ts';
 import { asMediactlError, endsTheRun, usageError } from '../errors.ts';
 import { parseFolderPath } from '../library/folder-creation.ts';
+import { byUid, type SelectedAsset } from '../library/select-assets.ts';
 import { describeReformatting } from '../table/guard.ts';
 import type { Table } from '../table/read-table.ts';
+import { assetItem } from './items.ts';
 import type { BulkItem, StoredItem } from './run-store.ts';
 import {
   advanceHashes,
@@ -72,7 +74,7 @@ export type ApplyDeps = {
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
   findFolder(asset: Asset): Promise<string | null | undefined>;
   /** Returns the asset at a path such as `/Campaigns/clip.mp4`. @throws MediactlError if it is not exactly one */
-  findByPath(path: string): Promise<Asset>;
+  findByPath(path: string): Promise<SelectedAsset>;
   /** Returns what earlier applies of this table wrote to an asset since a time (ms since the epoch), oldest first. */
   findWrites(uid: string, since: number): Promise<readonly StoredItem[]>;
 };
@@ -134,7 +136,7 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
   const tree = [...edited.values()].some(({ cells }) => cells.folder !== undefined) ? await deps.tree() : undefined;
   const comparison = { tree, paths: createFolderPaths(tree), isJson, options, plan, add };
   const compared = new Map<string, number>();
-  const compare = async (row: SheetRow, asset: Asset) => {
+  const compare = async (row: SheetRow, asset: SelectedAsset) => {
     edited.delete(row.key);
     const other = compared.get(asset.uid);
     compared.set(asset.uid, row.line);
@@ -147,7 +149,7 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     Object.values(sheetValuesOf(asset, { pathOf: (uid) => uid })).every((value) => value !== undefined);
   const failures = await fetchAssets(deps.assets, uids, { isComplete, signal: options.signal }, async (asset) => {
     const row = edited.get(normalizeUid(asset.uid));
-    if (row) await compare(row, asset);
+    if (row) await compare(row, byUid(asset.uid, asset));
   });
   for (const row of [...edited.values()]) {
     const fail = (thrown: unknown) => {
@@ -194,8 +196,14 @@ type RowComparison = {
 };
 
 /** Compares the edited cells of a row with its asset, and adds them to the plan. */
-async function compareRow(deps: ApplyDeps, comparison: RowComparison, row: SheetRow, asset: Asset): Promise<void> {
+async function compareRow(
+  deps: ApplyDeps,
+  comparison: RowComparison,
+  row: SheetRow,
+  selected: SelectedAsset,
+): Promise<void> {
   const { assets } = deps;
+  const asset = selected.record ?? (await assets.get(selected.uid));
   const { paths, isJson, options, plan } = comparison;
   const { line, cells, literalColumns, hashes } = row;
   const shownFolder = parentOf(asset);
@@ -230,8 +238,7 @@ async function compareRow(deps: ApplyDeps, comparison: RowComparison, row: Sheet
   }
   if (Object.keys(fields).length === 0) return;
   const hidden = isHidden && folder !== undefined ? assets.folderFields(asset, folder) : {};
-  const before = { ...assets.valuesOf(asset, Object.keys(fields)), ...hidden };
-  plan.items.push({ kind: 'asset', uid: asset.uid, name, before, after: fields });
+  plan.items.push(assetItem(assets, byUid(asset.uid, asset), fields, hidden));
 }
 
 type Cell = { column: EditableColumn; before: string; after: string };

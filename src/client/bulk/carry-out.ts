@@ -1,4 +1,4 @@
-import { asText, type JsonObject } from '../../contract/json-values.ts';
+import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
@@ -6,7 +6,9 @@ import type { FolderNode, WorkspaceFolderTree } from '../api/folder-tree.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { writesOf } from '../api/writes.ts';
 import { asMediactlError, endsTheRun, type MediactlError } from '../errors.ts';
+import type { SelectedAsset } from '../library/select-assets.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
+import { assetItem } from './items.ts';
 import type { BulkItem, BulkRun, ItemState, RunStore, StoredItem } from './run-store.ts';
 
 /** Result of the write of an item: the asset or folder afterwards, and fields that the service does not show. */
@@ -72,12 +74,9 @@ export type ItemPlace = {
   tree?: WorkspaceFolderTree;
 };
 
-/** Writes fields of an asset, or moves it to the trash if they are null. @param record what is known of it */
-export const writeAsset = (api: Api, uid: string, after: JsonObject | null, record?: Asset): Promise<Written> => {
-  const workspace = async () => '';
-  const before = record ? api.assets.valuesOf(record, Object.keys(after ?? {})) : null;
-  return writeItem(api, { workspace }, { kind: 'asset', uid, name: asText(record?.name) ?? null, before, after });
-};
+/** Writes fields of an asset, or moves it to the trash if they are null. */
+export const writeAsset = (api: Api, asset: SelectedAsset, after: JsonObject | null): Promise<Written> =>
+  writeItem(api, { workspace: async () => '' }, assetItem(api.assets, asset, after));
 
 /** Writes an item, whatever its present state. */
 export async function writeItem(api: Api, place: ItemPlace, item: BulkItem): Promise<Written> {

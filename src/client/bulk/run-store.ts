@@ -5,8 +5,11 @@ import { asObject, type JsonObject, parseJsonOrUndefined } from '../../contract/
 import { MediactlError, usageError } from '../errors.ts';
 import type { StateDatabase } from '../upload/store/state-database.ts';
 
-/** A change of one asset or folder. */
+declare const planned: unique symbol;
+
+/** A change of one asset or folder. Only the functions of items.ts make one, from what was selected. */
 export type BulkItem = {
+  readonly [planned]: true;
   kind: 'asset' | 'folder';
   uid: string;
   /** Name of an asset, or path of a folder, before the change; null if it was not read. */

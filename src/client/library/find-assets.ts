@@ -56,14 +56,15 @@ export async function findAssetsByPath(
   onFolderCount?.(folders.length);
   const name = pattern.slice(pattern.lastIndexOf('/') + 1);
   const scope = { ...filters, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) };
-  let isFlat = !hasGlob; // what a service lists of one folder, it lists of each
+  let isFlat = false; // what a service lists of one folder, it lists of each
   for (const { path, parent } of folders) {
     // The service must not list assets of other folders, which could have a matching name.
     for await (const { page } of listFolders(assets, [parent], { filters: scope }))
       for (const asset of page) collect(path, asset);
     const below = tree.childrenOf(parent);
-    if (isFlat || found.length === 0 || below.length === 0) continue;
-    await assertFolderIsFlat(assets, { parent, findBelow: async () => below }, found);
+    const matching = [...exact, ...similar, ...found];
+    if (isFlat || matching.length === 0 || below.length === 0) continue;
+    await assertFolderIsFlat(assets, { parent, findBelow: async () => below }, matching);
     isFlat = true;
   }
   const literal = exact.length > 0 ? exact : similar;

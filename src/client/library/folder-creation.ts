@@ -1,21 +1,10 @@
 import { normalizeName } from '../../contract/json-values.ts';
-import type { Api } from '../api/api.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../api/folder-tree.ts';
 import type { FoldersApi } from '../api/folders.ts';
 import { writesOf } from '../api/writes.ts';
 import { asMediactlError, MediactlError, usageError } from '../errors.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
-
-/** One workspace of a library, for those who create folders in it. */
-export type Library = {
-  api: Api;
-  /** Returns the uid of the workspace. */
-  workspace(): Promise<string>;
-  /** Runs `work` while no other process on this machine creates folders, since the service allows duplicate names. */
-  withLock<T>(work: () => Promise<T>): Promise<T>;
-  /** Called after folders were created. */
-  onCreated(): Promise<void>;
-};
+import type { Library } from './library.ts';
 
 /** @throws MediactlError `usage` (exit 2) for `.` and `..`, which would be names of folders */
 function namesIn(path: string): string[] {
@@ -53,7 +42,7 @@ export const createFolderPath = (library: Library, names: readonly string[], wit
       // The tree after this write shows which field names to use for the next write.
       ({ node: at, tree } = await folders.create(workspace, tree, { name, parent }));
     }
-    if (missing.length > 0) await library.onCreated();
+    if (missing.length > 0) await library.foldersChanged();
     return { node: at as FolderNode, tree };
   });
 
@@ -182,7 +171,7 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
     tree = made.tree;
     isTreeCurrent = true;
     verified[kind] = true;
-    await library.onCreated();
+    await library.foldersChanged();
     const path = `/${names.join('/')}`;
     created.set(path, made.uid);
     await createdByOthers?.record(path, made.uid);

@@ -7,6 +7,11 @@ export async function listWorkspaces(api: Api): Promise<Workspace[]> {
   return all;
 }
 
+/** Names of the field that is `true` in the record of the primary workspace (assumption A10). */
+const primaryFields = ['is_primary', 'primary', 'is_default', 'default'];
+
+export const isPrimary = (workspace: Workspace): boolean => primaryFields.some((field) => workspace[field] === true);
+
 /** Returns the primary workspace (assumption A10), otherwise the only one; undefined if there are several. */
 export const findPrimary = (workspaces: readonly Workspace[]): Workspace | undefined =>
-  workspaces.find(({ is_primary }) => is_primary === true) ?? (workspaces.length === 1 ? workspaces[0] : undefined);
+  workspaces.find(isPrimary) ?? (workspaces.length === 1 ? workspaces[0] : undefined);

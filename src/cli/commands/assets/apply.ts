@@ -11,18 +11,19 @@ import {
 } from '../../../client/bulk/apply-plan.ts';
 import type { BulkItem } from '../../../client/bulk/run-store.ts';
 import { endsTheRun, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
-import { findAssetsByPath } from '../../../client/library/find-assets.ts';
 import { createFolderPath, parseFolderPath } from '../../../client/library/folder-creation.ts';
+import { type SelectionPorts, selectAsset } from '../../../client/library/select-assets.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';
 import { readTable } from '../../../client/table/read-table.ts';
 import { formatCount, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import type { Asset, Workspace } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { anyWorkspaceOption, type IdOptions, selectionPorts } from '../../library/asset-ids.ts';
 import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
-import { libraryOf } from '../../library/library.ts';
 import { type Column, listBy, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInput } from '../../terminal/input.ts';
@@ -57,22 +58,35 @@ const addApplyOptions = (command: Command) =>
     .option('--theirs', 'keep cells that were also changed in the library; not an error')
     .option('--create-folders', 'create folders that do not exist')
     .option('--clear-with <text>', 'text that clears a value, in a table without the column was')
-    .option('--report <file>', 'also write the result of each cell to a file: .csv, .tsv or .jsonl');
+    .option('--report <file>', 'also write the result of each cell to a file: .csv, .tsv or .jsonl')
+    .option(...anyWorkspaceOption);
 
-type ApplyRequest = { file: string; report: string | undefined; options: ApplyOptions };
+type ApplyRequest = Pick<IdOptions, 'anyWorkspace'> & {
+  file: string;
+  report: string | undefined;
+  options: ApplyOptions;
+};
 
 /** @throws MediactlError `usage` (exit 2) if options conflict */
 function parseApplyRequest(
   { signal }: Context,
   file: string,
-  { mine, theirs, createFolders, clearWith, report }: FlagsOf<typeof addApplyOptions>,
+  { mine, theirs, createFolders, clearWith, report, anyWorkspace }: FlagsOf<typeof addApplyOptions>,
 ): ApplyRequest {
   if (mine && theirs) throw usageError('--mine and --theirs cannot be used together', 'use one of them');
   const prefer = mine ? 'mine' : theirs ? 'theirs' : undefined;
-  return { file, report, options: { prefer, mayCreateFolders: createFolders ?? false, clearWith, signal } };
+  return {
+    file,
+    report,
+    anyWorkspace,
+    options: { prefer, mayCreateFolders: createFolders ?? false, clearWith, signal },
+  };
 }
 
-async function runApply(context: Context, { file, report, options }: ApplyRequest): Promise<CommandOutcome> {
+async function runApply(
+  context: Context,
+  { file, report, anyWorkspace, options }: ApplyRequest,
+): Promise<CommandOutcome> {
   const { terminal, settings } = context;
   const name = file === '-' ? 'stdin' : file;
   const table = await readTable(await readInput(terminal, file), name);
@@ -80,7 +94,9 @@ async function runApply(context: Context, { file, report, options }: ApplyReques
   if (report !== undefined) await assertOtherFile(report, file);
   const readAt = context.clock.now();
   const source = file === '-' ? null : resolve(context.host.cwd, file);
-  const plan = await planApply(await applyDeps(context, source), table, options);
+  const lookup = createPathLookup(context, { anyWorkspace });
+  const plan = await planApply(await applyDeps(context, source, lookup), table, options);
+  if (plan.items.length > 0) await lookup.confirm();
   if (plan.ignoredColumns.length > 0)
     terminal.warn(escapeControls(`columns that are ignored: ${plan.ignoredColumns.join(', ')}`));
   terminal.info(await describePlan(context, plan));
@@ -131,7 +147,7 @@ async function assertOtherFile(report: string, table: string): Promise<void> {
     throw usageError('--report would replace the table', 'choose another file');
 }
 
-async function applyDeps(context: Context, source: string | null): Promise<ApplyDeps> {
+async function applyDeps(context: Context, source: string | null, { ports }: PathLookup): Promise<ApplyDeps> {
   const { assets } = await context.api();
   const tree = async () => (await fetchFolderTree(context)).tree;
   const hasHistory = source !== null && context.settings.history;
@@ -142,13 +158,36 @@ async function applyDeps(context: Context, source: string | null): Promise<Apply
     tree,
     findFolder: createFolderLookup(context),
     findByPath: async (path) => {
-      const { found } = await findAssetsByPath(assets, path, await tree(), { isLiteral: true });
-      const [asset, ...others] = found;
-      if (others.length > 0) throw usageError(`${found.length} assets are at ${path}`);
-      if (asset) return asset;
-      throw new MediactlError(`there is no asset at ${path}`, { code: 'not_found' });
+      const request = { collection: 'assets', id: path, purpose: 'change', isLiteral: true } as const;
+      return selectAsset(await context.library(), request, ports);
     },
     findWrites: async (uid, since) => findWrites?.(uid, since) ?? [],
+  };
+}
+
+type PathLookup = { ports: SelectionPorts; confirm(): Promise<void> };
+
+/** Looks up the paths of a table, and asks once about all assets of which the workspace is not known. */
+function createPathLookup(context: Context, options: IdOptions): PathLookup {
+  const ports = selectionPorts(context, 'assets', options);
+  let unknown = 0;
+  let workspaces: readonly Workspace[] = [];
+  return {
+    ports: {
+      ...ports,
+      choose: async (path, found) => {
+        if (found.length > 1) throw usageError(`${found.length} assets are at ${path}`);
+        return found[0] as Asset;
+      },
+      missing: ({ id }) => new MediactlError(`there is no asset at ${id}`, { code: 'not_found' }),
+      acceptUnknown: async (count, visible) => {
+        unknown += count;
+        workspaces = visible;
+      },
+    },
+    confirm: async () => {
+      if (unknown > 0) await ports.acceptUnknown(unknown, workspaces);
+    },
   };
 }
 
@@ -211,7 +250,7 @@ function linesOf(changes: readonly ApplyRecord[]): string[] {
 async function createFolders(context: Context, { items, newFolders }: ApplyPlan): Promise<BulkItem[]> {
   if (newFolders.length === 0) return items;
   const { assets } = await context.api();
-  const library = await libraryOf(context);
+  const library = await context.library();
   const uids = new Map<string, string>();
   for (const path of newFolders)
     uids.set(path, (await createFolderPath(library, parseFolderPath(path), true)).node.folder.uid);

@@ -1,40 +1,29 @@
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { Written } from '../../../client/bulk/carry-out.ts';
-import type { BulkItem, StoredItem } from '../../../client/bulk/run-store.ts';
+import type { StoredItem } from '../../../client/bulk/run-store.ts';
 import { usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
-import { assertFiltersApplied, assertFolderIsFlat } from '../../../client/library/filter-checks.ts';
-import { isLibraryPath } from '../../../client/library/library-paths.ts';
+import { byUid, hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
 import type { ItemResult } from '../../../client/run-each.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
-import { pluralize } from '../../../contract/figures.ts';
-import { asText, type JsonObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { resolveAssets } from '../../library/asset-ids.ts';
-import { fetchFolderTree } from '../../library/folders.ts';
+import { type IdOptions, select } from '../../library/asset-ids.ts';
 import { LocationNames } from '../../library/name-cache.ts';
-import { keepWorkspaceInUse } from '../../library/workspaces.ts';
 import type { Result } from '../../output/result.ts';
 import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { hasFilters, rejectWorkspaceFlag } from '../filters.ts';
 import { assetRecord } from './columns.ts';
 
-/** Asset to change or download. `asset` is its API record, if already fetched. See `ResolvedAsset`. */
-export type BulkTarget = { uid: string; name: string | null; asset?: Asset; relativeDir?: string | undefined };
-
 /** Selection of assets: those with the given ids or that match a glob, or all that match the filters. */
-export type TargetRequest = {
+export type TargetRequest = IdOptions & {
   verb: 'rm' | 'update' | 'tag' | 'mv' | 'download';
   collection: Collection;
   ids: readonly string[];
   filters: AssetFilters;
   limit: WriteLimit;
-  newest?: boolean | undefined;
 };
 
 /**
@@ -46,8 +35,8 @@ export type TargetRequest = {
  */
 export async function resolveTargets(
   context: Context,
-  { verb, collection, ids, filters, limit, newest }: TargetRequest,
-): Promise<{ targets: BulkTarget[]; byFilter: boolean }> {
+  { verb, collection, ids, filters, limit, ...options }: TargetRequest,
+): Promise<{ targets: SelectedAsset[]; byFilter: boolean }> {
   const byFilter = hasFilters(filters);
   if (byFilter && ids.length > 0) throw usageError('ids and filters cannot be used together', 'use one of them');
   if (!byFilter && ids.length === 0 && !context.terminal.isInteractive)
@@ -55,43 +44,27 @@ export async function resolveTargets(
       'no assets were given',
       `give ids, or pipe them: mediactl ${collection} ls -q … | mediactl ${collection} ${verb} -`,
     );
-  const isInWorkspace = verb === 'mv' || ids.some(isLibraryPath); // folders belong to a workspace
-  if (!isInWorkspace && (byFilter || verb !== 'download')) rejectWorkspaceFlag(context, `${collection} ${verb}`);
   const isLimitEnforced = limit.isTyped || !context.terminal.isInteractive;
-  const targets: BulkTarget[] = [];
-  if (byFilter) {
-    const { [collection]: assets } = await context.api();
-    const found: Asset[] = [];
-    // One asset more than the limit proves that it is exceeded, so the rest is not fetched.
-    const maxAssets = isLimitEnforced ? limit.count + 1 : undefined;
-    for await (const page of assets.list(filters, { limit: maxAssets })) found.push(...page);
-    await assertFiltersApplied(assets, filters, found, verb);
-    const { parent } = filters;
-    if (parent !== undefined) {
-      const findBelow = async () => (await fetchFolderTree(context)).tree.childrenOf(parent);
-      await assertFolderIsFlat(assets, { parent, findBelow }, found, verb);
-    }
-    const own = await keepWorkspaceInUse(context, found);
-    if (own.length < found.length)
-      context.terminal.info(`${pluralize(found.length - own.length, 'asset')} of other workspaces left out`);
-    targets.push(...own.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
-  }
-  let hasGlob = false;
-  if (!byFilter) {
-    const resolved = await resolveAssets(context, collection, ids, { newest });
-    hasGlob = resolved.hasGlob;
-    for (const { uid, asset, relativeDir } of resolved.assets)
-      targets.push({ uid, name: asText(asset?.name) ?? null, relativeDir, ...(asset && { asset }) });
-  }
-  if (isLimitEnforced && targets.length > limit.count) throw limitExceeded(collection, limit);
-  return { targets, byFilter: byFilter || hasGlob };
+  const maxCount = isLimitEnforced ? limit.count : undefined;
+  const isRead = verb === 'download';
+  const request = {
+    verb,
+    collection,
+    ids,
+    filters,
+    maxCount,
+    purpose: isRead ? 'read' : 'change',
+    needsRecord: isRead,
+  } as const;
+  const { assets, isNamed } = await select(context, request, options);
+  if (isLimitEnforced && assets.length > limit.count) throw limitExceeded(collection, limit);
+  return { targets: assets, byFilter: !isNamed };
 }
 
 /** Fetches the API record of each target that lacks it, for a change that depends on the record. */
-export async function fetchRecords(assets: AssetsApi, targets: readonly BulkTarget[]): Promise<BulkTarget[]> {
-  const fetched: BulkTarget[] = [];
-  for (const target of targets)
-    fetched.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
+export async function fetchRecords(assets: AssetsApi, targets: readonly SelectedAsset[]): Promise<SelectedAsset[]> {
+  const fetched: SelectedAsset[] = [];
+  for (const target of targets) fetched.push(target.record ? target : byUid(target.uid, await assets.get(target.uid)));
   return fetched;
 }
 
@@ -99,13 +72,13 @@ export async function fetchRecords(assets: AssetsApi, targets: readonly BulkTarg
 type BulkQuestion = { action(what: string): string; limit: WriteLimit; notes?: readonly string[] };
 
 /** Returns a line for each target: its uid and its path. */
-async function describeTargets(context: Context, collection: Collection, targets: readonly BulkTarget[]) {
+async function describeTargets(context: Context, collection: Collection, targets: readonly SelectedAsset[]) {
   const { [collection]: assets } = await context.api();
   const places = new LocationNames(context);
   const lines: string[] = [];
-  for (const { uid, asset } of targets.slice(0, maxLines)) {
-    const record = asset ?? (await assets.get(uid)); // targets given by id have no record yet
-    const [parent, name] = [parentOf(record), displayText(record.name)];
+  for (const { uid, record } of targets.slice(0, maxLines)) {
+    const asset = record ?? (await assets.get(uid)); // targets given by id have no record yet
+    const [parent, name] = [parentOf(asset), displayText(asset.name)];
     const shown = parent === undefined ? name : escapeControls(await places.pathOf(parent ?? undefined, name));
     lines.push(`  ${uid}  ${shown}`.trimEnd());
   }
@@ -116,7 +89,7 @@ async function describeTargets(context: Context, collection: Collection, targets
 export async function dryRunBulk(
   context: Context,
   collection: Collection,
-  targets: readonly BulkTarget[],
+  targets: readonly SelectedAsset[],
   requests: readonly ApiRequest[],
 ): Promise<Result> {
   if (context.isHumanOutput && targets.length > 0)
@@ -128,7 +101,7 @@ export async function dryRunBulk(
 export async function confirmBulk(
   context: Context,
   collection: Collection,
-  targets: readonly BulkTarget[],
+  targets: readonly SelectedAsset[],
   { action, limit, notes = [] }: BulkQuestion,
 ): Promise<void> {
   const count = targets.length;
@@ -144,18 +117,11 @@ export async function confirmBulk(
 /** Returns the only target, to show all its fields; undefined for several, for filters, and in a machine-readable format. */
 export const singleTarget = (
   { isMachineReadable }: Context,
-  { targets, byFilter }: { targets: readonly BulkTarget[]; byFilter: boolean },
-): BulkTarget | undefined => (targets.length === 1 && !byFilter && !isMachineReadable ? targets[0] : undefined);
+  { targets, byFilter }: { targets: readonly SelectedAsset[]; byFilter: boolean },
+): SelectedAsset | undefined => (targets.length === 1 && !byFilter && !isMachineReadable ? targets[0] : undefined);
 
 /** Returns the record of the only asset that was changed. @throws its error */
 export function singleRecord(context: Context, [only]: readonly ItemResult<StoredItem, Written>[]): Promise<Result> {
   if (!only?.value?.asset) throw only?.error;
   return assetRecord(context, only.value.asset);
-}
-
-/** Returns the change of a target: the fields after it, null to delete it, and before it, if its record was read. */
-export function toItem(assets: AssetsApi, { uid, name, asset }: BulkTarget, after: JsonObject | null): BulkItem {
-  const fields = asset ? Object.keys(after ?? { name: '', ...assets.folderFields(asset, null) }) : [];
-  const label = asText(asset?.name) ?? name;
-  return { kind: 'asset', uid, name: label, before: asset ? assets.valuesOf(asset, fields) : null, after };
 }

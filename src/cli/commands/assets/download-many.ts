@@ -1,11 +1,12 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { usageError } from '../../../client/errors.ts';
+import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { runEach } from '../../../client/run-each.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
-import { asNumber, parseTimestamp } from '../../../contract/json-values.ts';
+import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
@@ -16,7 +17,6 @@ import { type Column, listBy, noResult, type Result } from '../../output/result.
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { failureOf } from '../bulk-result.ts';
-import type { BulkTarget } from './bulk.ts';
 import { uniqueFilePaths } from './file-name.ts';
 import { isUnchangedDownload, save } from './save.ts';
 
@@ -46,13 +46,13 @@ export type DownloadRecord = OutputRecord<'downloads'>;
 export async function downloadMany(
   context: Context,
   { collection, directory, lanes, progress: progressMode, acceptsRendition }: DownloadRequest,
-  targets: readonly BulkTarget[],
+  targets: readonly SelectedAsset[],
 ) {
   if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`)) return noResult;
   const { [collection]: assets } = await context.api();
   const assetsByUid = new Map<string, Asset>();
-  const lookUp = async ({ uid, asset }: BulkTarget) => {
-    const found = asset ?? (await assets.get(uid));
+  const lookUp = async ({ uid, record }: SelectedAsset) => {
+    const found = record ?? (await assets.get(uid));
     assetsByUid.set(uid, found);
     return found;
   };
@@ -62,7 +62,7 @@ export async function downloadMany(
   const progress = await createProgress(context, progressMode);
   progress.show({ event: 'planned', files_total: files.size, bytes_total: totalBytes(assetsByUid), files_skipped: 0 });
   const resultsByUid = new Map<string, DownloadResult>();
-  const downloadFile = async ({ uid }: BulkTarget) => {
+  const downloadFile = async ({ uid }: { uid: string }) => {
     const file = files.get(uid) as DownloadTarget;
     const reportFinished = (outcome: DownloadRecord['outcome']) =>
       progress.show({ path: file.path, event: 'finished', asset_uid: uid, outcome });
@@ -74,7 +74,7 @@ export async function downloadMany(
     reportFinished(result.outcome);
     return file.asset;
   };
-  const found = [...files.keys()].map((uid) => ({ uid, name: null }));
+  const found = [...files.keys()].map((uid) => ({ uid }));
   const downloads = await runEach(found, downloadFile, options).finally(() => progress.close());
   const errors = new Map([...lookups, ...downloads].map(({ item, error }) => [item.uid, error]));
   const { redactor } = context.terminal;
@@ -82,7 +82,11 @@ export async function downloadMany(
     recordOf(uid, files.get(uid), resultsByUid.get(uid), redactor.errorRecord(errors.get(uid))),
   );
   if (records.length > 0) context.terminal.info(summaryOf(records));
-  const outcomes = targets.map(({ uid, name }) => ({ uid, name, error: errors.get(uid) }));
+  const outcomes = targets.map(({ uid, record }) => ({
+    uid,
+    name: asText(record?.name) ?? null,
+    error: errors.get(uid),
+  }));
   return { result: downloadList(records), failure: failureOf(context, outcomes, collection) };
 }
 
@@ -92,7 +96,7 @@ type DownloadResult = Pick<DownloadRecord, 'size_bytes' | 'verified'> & { outcom
 /** Maps each asset's uid to the asset and to a unique path in the directory, with the folders that a glob has matched. */
 function assignPaths(
   assets: ReadonlyMap<string, Asset>,
-  targets: readonly BulkTarget[],
+  targets: readonly SelectedAsset[],
   directory: string,
 ): Map<string, DownloadTarget> {
   const folders = new Map(targets.map(({ uid, relativeDir }) => [uid, relativeDir]));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
+import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
@@ -73,7 +74,7 @@ async function runDownload(context: Context, request: DownloadRequest) {
   if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, '-d DIRECTORY');
   const [only] = targets;
   return only && targets.length === 1 && !byFilter
-    ? downloadOne(context, request, only.uid)
+    ? downloadOne(context, request, only)
     : downloadMany(context, request, targets);
 }
 
@@ -88,9 +89,9 @@ function suggestOutput(error: unknown, ids: readonly string[]): never {
     : error;
 }
 
-async function downloadOne(context: Context, request: DownloadRequest, uid: string) {
+async function downloadOne(context: Context, request: DownloadRequest, { uid, record }: SelectedAsset) {
   const { collection, output, directory, progress, acceptsRendition } = request;
-  const asset = await (await context.api())[collection].get(uid);
+  const asset = record ?? (await (await context.api())[collection].get(uid));
   const media = await findDownload(context, asset, acceptsRendition);
   const path = output ?? join(directory, assetFileName(asset));
   if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`)) return noResult;

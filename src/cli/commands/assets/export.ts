@@ -7,6 +7,7 @@ import {
   sheetValuesOf,
 } from '../../../client/bulk/sheet.ts';
 import { usageError } from '../../../client/errors.ts';
+import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { createTableEncoder, type TableFormat, tableFormatOf } from '../../../client/table/format-table.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControlsInLines, quoteForShell } from '../../../contract/sanitize.ts';
@@ -14,6 +15,7 @@ import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts'
 import type { Context } from '../../context.ts';
 import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
+import { describeScope } from '../../library/workspaces.ts';
 import { noResult, type Result } from '../../output/result.ts';
 import { sortOption, withFilters } from '../filters.ts';
 import { findListing, type ListRequest, parseListRequest, wordsArgument } from './list.ts';
@@ -86,6 +88,8 @@ async function runExport(context: Context, { list, output, format }: ExportReque
   return noResult;
 }
 
+const isInFolder = ({ folder, pattern }: ListRequest) => folder !== undefined || pattern !== undefined;
+
 /** Writes the table, page by page. @returns number of assets */
 async function writeRows(
   context: Context,
@@ -98,14 +102,17 @@ async function writeRows(
   const folderOf = createFolderLookup(context);
   const exportedAt = context.clock.now();
   const { pages } = await findListing(context, list);
+  const scope = new ListScope((await context.library()).workspaceInUse);
   let count = 0;
   await write(await encoder.head());
-  for await (const page of pages) {
+  for await (const page of scope.keep(pages)) {
     const rows: ReturnType<typeof sheetRow>[] = [];
     for (const asset of page)
       rows.push(sheetRow(asset, sheetValuesOf(asset, paths, await folderOf(asset)), exportedAt));
     count += page.length;
     if (rows.length > 0) await write(await encoder.rows(rows));
   }
+  const scopeText = isInFolder(list) ? undefined : describeScope(scope);
+  if (scopeText) context.terminal.info(scopeText);
   return count;
 }

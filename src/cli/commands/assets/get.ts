@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { asMediactlError, endsTheRun, partialFailure } from '../../../client/errors.ts';
+import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { runEach } from '../../../client/run-each.ts';
 import { asArray, asObject, asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -7,7 +8,7 @@ import { displayText } from '../../../contract/sanitize.ts';
 import type { PlayerData } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type IdOptions, idHelp, newestOption, resolveAssetUid, resolveAssetUids } from '../../library/asset-ids.ts';
+import { type IdOptions, idHelp, newestOption, resolveAssetUid, select } from '../../library/asset-ids.ts';
 import { type DetailRow, type Result, record } from '../../output/result.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
 import { recordOrList } from './columns.ts';
@@ -24,21 +25,23 @@ export type GetRequest = IdOptions & { collection: Collection; ids: readonly str
 
 export async function runGet(context: Context, { collection, ids, newest }: GetRequest) {
   const { [collection]: assets } = await context.api();
-  const uids = await resolveAssetUids(context, collection, ids, { newest });
+  const request = { collection, ids, purpose: 'read', needsRecord: true } as const;
+  const selected = (await select(context, request, { newest })).assets;
   // A missing asset is the only failure that does not affect the others.
-  const fetchOne = (uid: string) =>
+  const fetchOne = async ({ uid, record: fetched }: SelectedAsset) =>
+    fetched ??
     assets.get(uid).catch((thrown) => {
       const error = asMediactlError(thrown);
-      throw error.kind === 'notFound' && uids.length > 1 ? error : error.with({ endsRun: true });
+      throw error.kind === 'notFound' && selected.length > 1 ? error : error.with({ endsRun: true });
     });
-  const results = await runEach(uids, fetchOne, context);
+  const results = await runEach(selected, fetchOne, context);
   const stop = results.flatMap(({ error }) => error ?? []).find(endsTheRun);
   if (stop) throw stop;
   const found = results.flatMap(({ value }) => value ?? []);
-  const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item)] : []));
-  const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
+  const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.uid)] : []));
+  const problem = `${failures.length} of ${selected.length} ${collection} cannot be shown`;
   return {
-    result: await recordOrList(context, found, uids.length),
+    result: await recordOrList(context, found, selected.length),
     failure: failures.length > 0 ? partialFailure(problem, failures) : undefined,
   };
 }

@@ -4,6 +4,7 @@ import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { usageError } from '../../../client/errors.ts';
 import { findIgnoredFilter, listFolders } from '../../../client/library/filter-checks.ts';
 import { descendantsOf, isGlob, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
+import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { type AssetFilters, filterRows } from '../../../contract/asset-filters.ts';
 import { formatCount } from '../../../contract/figures.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
@@ -14,6 +15,7 @@ import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
+import { describeScope } from '../../library/workspaces.ts';
 import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { dateHelp, flagOf, parseFilters, rejectWorkspaceFlag, sortOption, splitPath, withFilters } from '../filters.ts';
@@ -135,7 +137,11 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   const empty = `no ${collection}${inFolder}${searchText(words)}`;
   // A terminal shows this text in place of the table.
   if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
-  return { ...assetList(context, pages, empty), more: () => footer };
+  const isInWorkspace = folder !== undefined || pattern !== undefined; // the folders are those of the workspace in use
+  if (isInWorkspace || !context.isHumanOutput) return { ...assetList(context, pages, empty), more: () => footer };
+  const scope = new ListScope((await context.library()).workspaceInUse);
+  const more = () => [footer, describeScope(scope)].filter(Boolean).join('; ') || undefined;
+  return { ...assetList(context, scope.keep(pages), empty), more };
 }
 
 const pageSize = 20;

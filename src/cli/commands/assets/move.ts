@@ -1,6 +1,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
+import { assetItem } from '../../../client/bulk/items.ts';
 import type { StoredItem } from '../../../client/bulk/run-store.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { createFolderRequests, parseFolderPath } from '../../../client/library/folder-creation.ts';
@@ -12,11 +13,13 @@ import {
   looksLikeFile,
   withoutFolderPrefix,
 } from '../../../client/library/library-paths.ts';
+import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
+import { workspaceOf } from '../../../contract/asset.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import { isUidPrefix } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import {
   assertMovable,
@@ -30,10 +33,9 @@ import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { hasFilters, parseFilters, withFilters } from '../filters.ts';
+import { parseFilters, withFilters } from '../filters.ts';
 import { folderResult } from '../folder-view.ts';
 import {
-  type BulkTarget,
   confirmBulk,
   dryRunBulk,
   fetchRecords,
@@ -41,7 +43,6 @@ import {
   singleRecord,
   singleTarget,
   type TargetRequest,
-  toItem,
 } from './bulk.ts';
 
 export function move(command: Command, run: ActionWrapper): void {
@@ -71,7 +72,8 @@ function addMoveOptions(command: Command) {
     .option('--create-folders', 'create the folder if it does not exist');
   return withFilters(described, 'assets')
     .option('--max-changes <number>', 'maximum number of assets (100)')
-    .option(...newestOption);
+    .option(...newestOption)
+    .option(...anyWorkspaceOption);
 }
 
 type MoveRequest = TargetRequest & {
@@ -100,6 +102,7 @@ async function parseMoveRequest(
     filters: await parseFilters(context, flags),
     limit: parseWriteLimit('--max-changes', flags.maxChanges),
     newest: flags.newest,
+    anyWorkspace: flags.anyWorkspace,
     to,
     mayCreate: flags.createFolders ?? false,
   };
@@ -141,9 +144,10 @@ async function moveAssets(
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { assets } = await context.api();
   const targets = await fetchRecords(assets, found);
+  await assertInWorkspace(context, targets);
   if (context.settings.dryRun) {
     const uid = isMissing ? `(uid of ${to})` : (folder?.folder.uid ?? null);
-    const requestFor = ({ uid: asset, asset: record = { uid: asset } }: BulkTarget) =>
+    const requestFor = ({ uid: asset, record = { uid: asset } }: SelectedAsset) =>
       assets.updateRequest(asset, assets.folderFields(record, uid));
     const creations = isMissing
       ? createFolderRequests(
@@ -157,8 +161,9 @@ async function moveAssets(
   }
   if (byFilter) await confirmBulk(context, 'assets', targets, { action: (what) => `move ${what} to ${to}`, limit });
   const target = isMissing ? await ensureFolder(context, to, mayCreate) : folder;
-  const fieldsOf = ({ uid, asset = { uid } }: BulkTarget) => assets.folderFields(asset, target?.folder.uid ?? null);
-  const items = targets.map((each) => toItem(assets, each, fieldsOf(each)));
+  const fieldsOf = ({ uid, record = { uid } }: SelectedAsset) =>
+    assets.folderFields(record, target?.folder.uid ?? null);
+  const items = targets.map((each) => assetItem(assets, each, fieldsOf(each)));
   const writeAsset = await itemWriter(context, readAt);
   const write = (item: StoredItem) =>
     writeAsset(item).catch((error) => throwRefusal(error, displayText(item.name) || item.uid));
@@ -169,6 +174,19 @@ async function moveAssets(
     return record;
   }
   return bulkResult(context, toOutcomes(results), { outcome: 'moved', label: `moved to ${to}`, noun: 'assets' });
+}
+
+/** @throws MediactlError `usage` (exit 2) if an asset is in another workspace than the folder to move to */
+async function assertInWorkspace(context: Context, targets: readonly SelectedAsset[]): Promise<void> {
+  const records = targets.flatMap(({ record }) => record ?? []);
+  const own = await (await context.library()).workspaceInUse.keepShown(records);
+  const other = records.find((record) => !own.includes(record));
+  if (!other) return;
+  const workspace = workspaceOf(other) ?? '';
+  throw usageError(
+    `asset ${other.uid} is in another workspace than the folder`,
+    `--workspace ${workspace} for a folder of its workspace; the API moves no asset between workspaces`,
+  );
 }
 
 /** @throws MediactlError `usage` (exit 2) if the path of a folder to create is a glob, or looks like that of an asset */

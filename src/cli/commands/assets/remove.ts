@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { AssetsApi } from '../../../client/api/assets.ts';
-import { type FolderNode, folderValuesOf } from '../../../client/api/folder-tree.ts';
+import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf } from '../../../client/api/pagination.ts';
-import type { BulkItem, StoredItem } from '../../../client/bulk/run-store.ts';
+import { assetItem, folderItem } from '../../../client/bulk/items.ts';
+import type { StoredItem } from '../../../client/bulk/run-store.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import {
@@ -11,13 +11,15 @@ import {
   isRootPath,
   withoutFolderPrefix,
 } from '../../../client/library/library-paths.ts';
+import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
+import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { anyWorkspaceOption, idsHelp, newestOption, selectListed } from '../../library/asset-ids.ts';
 import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { deleteFolder } from '../../library/folder-changes.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
@@ -25,8 +27,8 @@ import { NoAssetError } from '../../library/no-asset-error.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { confirmMany, ignoreNotFound, parseWriteLimit, truncateLines } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { hasFilters, parseFilters, withFilters } from '../filters.ts';
-import { type BulkTarget, confirmBulk, dryRunBulk, resolveTargets, type TargetRequest, toItem } from './bulk.ts';
+import { parseFilters, withFilters } from '../filters.ts';
+import { confirmBulk, dryRunBulk, resolveTargets, type TargetRequest } from './bulk.ts';
 
 export function remove(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
@@ -51,7 +53,8 @@ function addRemoveOptions(command: Command, collection: Collection) {
     .argument('[id...]', idsHelp);
   const filtered = withFilters(described, collection)
     .option('--max-delete <number>', 'maximum number of assets (100)')
-    .option(...newestOption);
+    .option(...newestOption)
+    .option(...anyWorkspaceOption);
   const withRecursive = () =>
     filtered.option('-r, --recursive', 'delete folders, given by path, with everything in them');
   return collection === 'assets' ? withRecursive() : (filtered as unknown as ReturnType<typeof withRecursive>);
@@ -80,7 +83,8 @@ async function parseRemoveRequest(
   if (folders.length > 0 && hasFilters(filters))
     throw usageError('folders and filters cannot be used together', 'mediactl rm --folder /FOLDER with the filters');
   const ids = typed.filter((id) => !isFolder(id));
-  return { verb: 'rm', collection, ids, filters, limit, newest: flags.newest, folders };
+  const { newest, anyWorkspace } = flags;
+  return { verb: 'rm', collection, ids, filters, limit, newest, anyWorkspace, folders };
 }
 
 async function runRemove(context: Context, request: RemoveRequest) {
@@ -104,14 +108,14 @@ function suggestRecursive(error: unknown): never {
 async function trash(
   context: Context,
   collection: Collection,
-  targets: readonly BulkTarget[],
+  targets: readonly SelectedAsset[],
   { isRetry = false } = {},
 ): Promise<WriteOutcome[]> {
   const writeNow = await itemWriter(context, context.clock.now(), { collection });
   // The response of an earlier attempt might have been lost.
   const write = async (item: StoredItem) => (await writeNow(item).catch(isRetry ? ignoreNotFound : undefined)) ?? {};
   const { [collection]: assets } = await context.api();
-  const items = targets.map((target) => toItem(assets, target, null));
+  const items = targets.map((target) => assetItem(assets, target, null));
   const change = { command: 'rm', summary: 'move to the trash', items };
   const outcomes = targets.length === 0 ? [] : toOutcomes(await runChange(context, change, write));
   const count = outcomes.filter(({ error }) => !error).length;
@@ -134,7 +138,7 @@ async function removeFolders(context: Context, request: RemoveRequest) {
     for (const node of [top, ...descendantsOf(top)]) nodes.add(node);
   }
   const others = request.ids.length > 0 ? (await resolveTargets(context, request)).targets : [];
-  const listed = await listContents(assets, nodes);
+  const listed = await listContents(context, request, nodes);
   const targets = new Map([...others, ...listed].map((target) => [target.uid, target]));
   const deepestFirst = [...nodes].sort((one, other) => other.path.split('/').length - one.path.split('/').length);
   if (context.settings.dryRun)
@@ -155,13 +159,13 @@ async function removeFolders(context: Context, request: RemoveRequest) {
       truncateLines(
         [
           ...deepestFirst.map(({ path }) => path).sort(),
-          ...[...targets.values()].map(({ name, uid }) => name ?? uid),
+          ...[...targets.values()].map(({ record, uid }) => asText(record?.name) ?? uid),
         ].map((line) => `  ${escapeControls(line)}`),
         targets.size + nodes.size,
       ),
   });
   // While the question was open, assets and folders might have been moved elsewhere.
-  const still = context.settings.yes ? listed : await listContents(assets, await unmoved(context, nodes));
+  const still = context.settings.yes ? listed : await listContents(context, request, await unmoved(context, nodes));
   const kept = new Set([...others, ...still].map(({ uid }) => uid));
   const remaining = [...targets.values()].filter(({ uid }) => kept.has(uid));
   const outcomes = await trash(context, request.collection, remaining, { isRetry: true });
@@ -194,9 +198,7 @@ async function deleteEmptied(
       throw notDeleted(path, 'it contains an asset or a folder that was not deleted');
     await deleteFolder(context, workspace, node);
   };
-  const items = deepestFirst.map((node): BulkItem => {
-    return { kind: 'folder', uid: node.folder.uid, name: node.path, before: folderValuesOf(node), after: null };
-  });
+  const items = deepestFirst.map((node) => folderItem(node, null));
   const write = async ({ seq, uid }: StoredItem) => {
     await deleteIfEmpty(deepestFirst[seq] as FolderNode).catch((error) => {
       toDelete.delete(uid); // so the folder above it is not empty
@@ -221,10 +223,14 @@ const notDeleted = (path: string, reason: string) =>
     hint: `mediactl ls ${quoteForShell(path)}`,
   });
 
-async function listContents(assets: AssetsApi, nodes: Iterable<FolderNode>): Promise<BulkTarget[]> {
-  const targets: BulkTarget[] = [];
+async function listContents(
+  context: Context,
+  request: RemoveRequest,
+  nodes: Iterable<FolderNode>,
+): Promise<SelectedAsset[]> {
+  const { assets } = await context.api();
+  const found: Asset[] = [];
   const parents = [...nodes].map(({ folder }) => folder.uid);
-  for await (const { page } of listFolders(assets, parents, { verb: 'rm' }))
-    targets.push(...page.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset })));
-  return targets;
+  for await (const { page } of listFolders(assets, parents, { verb: 'rm' })) found.push(...page);
+  return selectListed(context, found, request);
 }

@@ -1,11 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
+import { assetItem } from '../../../client/bulk/items.ts';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
-import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
+import { anyWorkspaceOption, type IdOptions, idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
 import { itemWriter, runSingleChange } from '../../library/bulk-run.ts';
 import {
   assertFolderName,
@@ -17,6 +17,7 @@ import {
 import type { Result } from '../../output/result.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { folderResult } from '../folder-view.ts';
+import { fetchRecords } from './bulk.ts';
 import { assetRecord } from './columns.ts';
 
 export function rename(command: Command, run: ActionWrapper): void {
@@ -30,12 +31,13 @@ export function rename(command: Command, run: ActionWrapper): void {
     .argument('<id>', `${idHelp}; or a folder`)
     .argument('<name>', 'new name')
     .option(...newestOption)
-    .action(run((context, id, name, { newest }) => runRename(context, { id, name, newest })));
+    .option(...anyWorkspaceOption)
+    .action(run((context, id, name, options) => runRename(context, { id, name, ...options })));
 }
 
 type RenameRequest = IdOptions & { id: string; name: string };
 
-async function runRename(context: Context, { id, name, newest }: RenameRequest): Promise<Result> {
+async function runRename(context: Context, { id, name, ...options }: RenameRequest): Promise<Result> {
   if (name.trim() === '') throw usageError('the new name is empty', 'mediactl rename ID NAME');
   const folder = isLibraryPath(id) ? await findFolderAt(context, id) : undefined;
   if (folder) {
@@ -50,11 +52,10 @@ async function runRename(context: Context, { id, name, newest }: RenameRequest):
       'mediactl mv ID /FOLDER, or update ID --name NAME',
     );
   const { assets } = await context.api();
-  const uid = await resolveAssetUid(context, 'assets', id, { newest });
-  if (context.settings.dryRun) return dryRunPlan(context, [assets.updateRequest(uid, { name })]);
-  const before = context.isHumanOutput ? assets.valuesOf(await assets.get(uid), ['name']) : null;
-  const oldName = asText(before?.name) ?? null;
-  const item = { kind: 'asset', uid, name: oldName, before, after: { name } } as const;
+  const selected = await selectOneAsset(context, { collection: 'assets', id, purpose: 'change' }, options);
+  if (context.settings.dryRun) return dryRunPlan(context, [assets.updateRequest(selected.uid, { name })]);
+  const [asked = selected] = context.isHumanOutput ? await fetchRecords(assets, [selected]) : [];
+  const item = assetItem(assets, asked, { name });
   const change = { command: 'rename', summary: `rename to ${name}`, item };
   const write = await itemWriter(context, context.clock.now());
   const { asset } = await runSingleChange(context, change, write);

@@ -2,11 +2,13 @@ import { Argument, type Command } from '@commander-js/extra-typings';
 import { maxPageSize } from '../../../client/api/pagination.ts';
 import { AssetStats, type AssetTotals, type CountedAsset } from '../../../client/library/asset-stats.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
+import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { formatBytes, formatCount, formatDuration, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
+import { describeScope } from '../../library/workspaces.ts';
 import { type Column, listBy, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
@@ -27,16 +29,19 @@ async function runStats(context: Context, folder: string | undefined): Promise<R
   const { terminal, clock } = context;
   const { assets, transport } = await context.api();
   const collected = new AssetStats();
+  const scope = new ListScope((await context.library()).workspaceInUse);
   const onTotal = (total: number | undefined) => {
     if (total === undefined) return;
     const cost = formatCost(Math.ceil(total / maxPageSize), transport.connection.rateLimit, clock.now());
     terminal.info(`listing ${pluralize(total, 'asset')}: ${cost}`);
   };
   if (folder === undefined)
-    for await (const page of assets.list({}, { onTotal })) for (const asset of page) collected.add(asset);
+    for await (const page of scope.keep(assets.list({}, { onTotal }))) for (const asset of page) collected.add(asset);
   else
     for await (const { parent, page } of listFolders(assets, await collectFolderUids(context, folder)))
       for (const asset of page) collected.add(asset, parent === 'root' ? null : parent);
+  const scopeText = describeScope(scope);
+  if (scopeText) terminal.info(scopeText);
   const { total, groups } = collected;
   const hidden = [
     ...(total.size_bytes === null ? ['sizes'] : []),

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { assertSlug, tagOption } from '../tag-option.ts';
@@ -30,7 +30,8 @@ function addTagOptions(command: Command) {
     .option('--set <slugs>', "replace all tags: sea,night; '' removes all tags");
   return withFilters(described, 'assets')
     .option('--max-changes <number>', 'maximum number of assets (100)')
-    .option(...newestOption);
+    .option(...newestOption)
+    .option(...anyWorkspaceOption);
 }
 
 type TagFlags = FlagsOf<typeof addTagOptions>;
@@ -39,7 +40,8 @@ async function parseTagRequest(context: Context, ids: readonly string[], flags: 
   const tags = parseTagChange(flags);
   const limit = parseWriteLimit('--max-changes', flags.maxChanges);
   const filters = await parseFilters(context, flags);
-  return { verb: 'tag', collection: 'assets', ids, filters, limit, newest: flags.newest, change: { fields: {}, tags } };
+  const { newest, anyWorkspace } = flags;
+  return { verb: 'tag', collection: 'assets', ids, filters, limit, newest, anyWorkspace, change: { fields: {}, tags } };
 }
 
 /** @throws MediactlError `usage` (exit 2) if there is no change, if options conflict, or if a tag is not a slug */

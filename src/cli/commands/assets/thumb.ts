@@ -4,7 +4,7 @@ import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
+import { idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
 import { sanitizeFileName } from './file-name.ts';
@@ -30,8 +30,9 @@ type ThumbRequest = {
 
 async function runThumb(context: Context, { collection, id, output, newest }: ThumbRequest) {
   const api = await context.api();
-  const uid = await resolveAssetUid(context, collection, id, { newest });
-  const { name, thumbnail_url } = await api[collection].get(uid);
+  const request = { collection, id, purpose: 'read', needsRecord: true } as const;
+  const { uid, record } = await selectOneAsset(context, request, { newest });
+  const { name, thumbnail_url } = record ?? (await api[collection].get(uid));
   const url = parseHttpUrl(thumbnail_url);
   if (!url)
     throw new MediactlError(`asset ${uid} has no thumbnail`, {

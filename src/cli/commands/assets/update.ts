@@ -1,6 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { AssetsApi } from '../../../client/api/assets.ts';
+import { assetItem } from '../../../client/bulk/items.ts';
 import { usageError } from '../../../client/errors.ts';
+import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { slugsOf } from '../../../contract/asset.ts';
 import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -8,14 +10,13 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import type { SlugEdit } from '../../../contract/slug.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { assertSlug, tagOption } from '../tag-option.ts';
 import {
-  type BulkTarget,
   confirmBulk,
   dryRunBulk,
   fetchRecords,
@@ -23,7 +24,6 @@ import {
   singleRecord,
   singleTarget,
   type TargetRequest,
-  toItem,
 } from './bulk.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -52,7 +52,8 @@ function addUpdateOptions(command: Command, collection: Collection) {
     .option('--set-json <key=json>', 'set any other field to a JSON value', collect, [] as string[])
     .option('--body <file>', 'send this JSON object as the body; - for stdin')
     .option('--max-changes <number>', 'maximum number of assets (100)')
-    .option(...newestOption);
+    .option(...newestOption)
+    .option(...anyWorkspaceOption);
 }
 
 type UpdateFlags = FlagsOf<typeof addUpdateOptions>;
@@ -71,7 +72,8 @@ export async function parseUpdateRequest(
   const limit = parseWriteLimit('--max-changes', flags.maxChanges);
   if (flags.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
   const change = await parseChange(context, flags);
-  return { verb: 'update', collection, ids, filters: {}, limit, change, newest: flags.newest };
+  const { newest, anyWorkspace } = flags;
+  return { verb: 'update', collection, ids, filters: {}, limit, change, newest, anyWorkspace };
 }
 
 async function parseChange(context: Context, flags: UpdateFlags): Promise<AssetChange> {
@@ -104,7 +106,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { [collection]: assets } = await context.api();
   const targets = change.tags || context.isHumanOutput ? await fetchRecords(assets, found) : found;
-  const bodyFor = (target: BulkTarget): JsonObject => ({
+  const bodyFor = (target: SelectedAsset): JsonObject => ({
     ...change.fields,
     ...(change.tags && tagFields(assets, change.tags, target)),
   });
@@ -113,7 +115,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const notes = change.tags ? describeLostTags(change.tags, targets) : [];
   if (byFilter) await confirmBulk(context, collection, targets, { action: (what) => `update ${what}`, limit, notes });
   else for (const line of notes) context.terminal.info(line);
-  const items = targets.map((target) => toItem(assets, target, bodyFor(target)));
+  const items = targets.map((target) => assetItem(assets, target, bodyFor(target)));
   const run = { command: request.verb, summary: describeChange(change), items };
   const results = await runChange(context, run, await itemWriter(context, readAt, { collection }));
   return singleTarget(context, { targets, byFilter })
@@ -149,14 +151,14 @@ export function parseTagEdit(
 }
 
 /** Returns the PATCH field for a tag change. @throws MediactlError if it depends on tags that are not shown */
-const tagFields = (assets: AssetsApi, change: TagChange, { uid, asset = { uid } }: BulkTarget): JsonObject =>
-  'set' in change ? assets.tagFields(change.set) : assets.tagEditFields(asset, change);
+const tagFields = (assets: AssetsApi, change: TagChange, { uid, record = { uid } }: SelectedAsset): JsonObject =>
+  'set' in change ? assets.tagFields(change.set) : assets.tagEditFields(record, change);
 
 /** Returns a line for each asset that would lose tags, with the tags before and after the change. */
-function describeLostTags(change: TagChange, targets: readonly BulkTarget[]): string[] {
+function describeLostTags(change: TagChange, targets: readonly SelectedAsset[]): string[] {
   if (!('set' in change)) return [];
-  return targets.flatMap(({ uid, asset }) => {
-    const before = (asset && slugsOf(asset)) ?? [];
+  return targets.flatMap(({ uid, record }) => {
+    const before = (record && slugsOf(record)) ?? [];
     const isLost = before.some((slug) => !change.set.includes(slug));
     const after = change.set.join(', ') || 'none';
     return isLost ? [`  ${uid}  tags: ${escapeControls(before.join(', '))} → ${after}`] : [];

@@ -6,7 +6,7 @@ import type { Collection } from '../../../contract/paths.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { idsHelp, newestOption, resolveAssetUids } from '../../library/asset-ids.ts';
+import { idsHelp, newestOption, select } from '../../library/asset-ids.ts';
 import { waitWithDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { waitForUploads } from '../../uploading/wait-for-uploads.ts';
@@ -41,7 +41,8 @@ type WaitRequest = GetRequest & { timeoutMs: number; status: string };
 
 async function runWait(context: Context, request: WaitRequest) {
   const { collection, ids, newest, timeoutMs, status } = request;
-  const uids = await resolveAssetUids(context, collection, ids, { newest });
+  const { assets } = await select(context, { collection, ids, purpose: 'read' }, { newest });
+  const uids = assets.map(({ uid }) => uid);
   const settled = await waitWithDisplay(context, uids, {
     collection,
     timeoutMs,

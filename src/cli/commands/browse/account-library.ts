@@ -3,13 +3,17 @@ import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { writeAsset } from '../../../client/bulk/carry-out.ts';
 import type { ErrorKind } from '../../../client/error-table.ts';
-import { asMediactlError, MediactlError } from '../../../client/errors.ts';
+import { asMediactlError, MediactlError, usageError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
+import { type SelectedAsset, type SelectionPorts, selectFound } from '../../../client/library/select-assets.ts';
+import { ListScope } from '../../../client/library/workspace-in-use.ts';
+import { displayText } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { FolderView, PageEvent } from '../../../web/browse/protocol.ts';
 import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/server/backend.ts';
 import type { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import type { Context } from '../../context.ts';
+import { selectionPorts } from '../../library/asset-ids.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { fetchPlayback } from '../../library/playback.ts';
 import { type DropUploader, openDropUploader } from './drop-uploader.ts';
@@ -25,7 +29,7 @@ const mediaTimeoutMs = 15_000;
 export async function openAccountLibrary(
   context: Context,
   broadcaster: EventBroadcaster,
-  bytesPerSecond: number | undefined,
+  { bytesPerSecond, anyWorkspace }: { bytesPerSecond: number | undefined; anyWorkspace: boolean },
 ): Promise<AccountLibrary> {
   const onNotice = (notice: TransportNotice) => broadcaster.publish(toWaitingEvent(notice));
   const plain = await context.api();
@@ -41,6 +45,15 @@ export async function openAccountLibrary(
     });
     return drops;
   };
+  const library = await context.library();
+  const ports = pagePorts(context, anyWorkspace);
+  const select = async (uid: string) => {
+    const [asset] = await selectFound(library, [{ uid }], ports);
+    if (asset) return asset;
+    throw usageError('this asset is in another workspace', undefined, 'the page changes the workspace in use only');
+  };
+  const scope = new ListScope(library.workspaceInUse);
+  let hasToldScope = false;
   return {
     baseUrl: transport.baseUrl,
     listAssets: async (query, limit, offset, { isBackground, signal: requestSignal }) => {
@@ -48,11 +61,15 @@ export async function openAccountLibrary(
       const lane = isBackground ? 'background' : 'interactive';
       const pageApi = plain.withObserver({ lane, signal, onNotice });
       const page = await pageApi.assets.page(query, limit, offset);
-      return { items: itemsOf<Asset>(page), total: totalOf(page, names) };
+      const items = itemsOf<Asset>(page);
+      for await (const _ of scope.keep([items]));
+      if (!hasToldScope && (scope.isAll || scope.leftOut > 0)) context.terminal.info('the page shows all workspaces');
+      hasToldScope ||= scope.isAll || scope.leftOut > 0;
+      return { items, total: totalOf(page, names) };
     },
     get: (uid) => api.assets.get(uid),
-    update: (uid, change) => updateAsset(api, uid, change),
-    trash: async (uid) => void (await writeAsset(api, uid, null)),
+    update: async (uid, change) => updateAsset(api, await select(uid), change),
+    trash: async (uid) => void (await writeAsset(api, await select(uid), null)),
     fetchFolders: async () =>
       (await fetchFolderTree(context, { mayPrompt: false, isFresh: true })).tree.roots.map(toFolderView),
     fetchPlayback: (uid) => fetchPlayback(context, uid),
@@ -71,10 +88,11 @@ export async function openAccountLibrary(
  *
  * @throws MediactlError `write_ignored` if the response does not show whether the service applied the change
  */
-async function updateAsset(api: Api, uid: string, { folder, tags, ...fields }: AssetEdit): Promise<Asset> {
+async function updateAsset(api: Api, selected: SelectedAsset, { folder, tags, ...fields }: AssetEdit): Promise<Asset> {
   const { assets } = api;
-  const record = tags || folder !== undefined ? await assets.get(uid) : { uid };
-  const { asset, unverifiable = [] } = await writeAsset(api, uid, {
+  const { uid } = selected;
+  const record = tags || folder !== undefined ? (selected.record ?? (await assets.get(uid))) : { uid };
+  const { asset, unverifiable = [] } = await writeAsset(api, selected, {
     ...fields,
     ...(folder !== undefined && assets.folderFields(record, folder)),
     ...(tags && assets.tagEditFields(record, tags)),
@@ -85,6 +103,18 @@ async function updateAsset(api: Api, uid: string, { folder, tags, ...fields }: A
     reason: `the asset’s record does not show ${unverifiable.join(', ')}`,
   });
 }
+
+/** Words of the page for an asset that is to be changed. */
+const pagePorts = (context: Context, anyWorkspace: boolean): SelectionPorts => ({
+  ...selectionPorts(context, 'assets', {}),
+  acceptUnknown: async (_count, workspaces) => {
+    if (anyWorkspace) return;
+    const names = workspaces.map(({ name, uid }) => displayText(name) || uid).join(', ');
+    const hint = 'mediactl browse --any-workspace starts a page that changes it all the same';
+    throw usageError('the service does not show the workspace of this asset', undefined, `it may be ${names}; ${hint}`);
+  },
+  onLeftOut: () => {},
+});
 
 const toFolderView = ({ folder, name, path, children }: FolderNode): FolderView => ({
   uid: folder.uid,

@@ -12,6 +12,7 @@ import { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.t
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { anyWorkspaceOption, type IdOptions } from '../../library/asset-ids.ts';
 import { noResult, type Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { parseLimitRate } from '../../uploading/upload-options.ts';
@@ -28,9 +29,11 @@ type BrowseRequest = {
   opens: boolean;
   /** Upload rate limit; undefined for none. */
   bytesPerSecond: number | undefined;
+  anyWorkspace: boolean;
 };
 
-type BrowseFlags = FilterOptions & { port?: string | undefined; open: boolean; limitRate?: string | undefined };
+type BrowseFlags = FilterOptions &
+  Pick<IdOptions, 'anyWorkspace'> & { port?: string | undefined; open: boolean; limitRate?: string | undefined };
 
 export const browse: CommandDefinition = (command, run) => {
   addExamples(
@@ -46,14 +49,15 @@ export const browse: CommandDefinition = (command, run) => {
     .argument('[words...]', 'words in the name or description, or the URL of a browse page to show its view')
     .option('--port <number>', 'port to listen on (any free port)')
     .option('--no-open', 'print the URL without opening it')
-    .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB');
+    .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
+    .option(...anyWorkspaceOption);
   withFilters(described, 'assets')
     .addOption(sortOption)
     .action(run(async (context, words, flags) => runBrowse(context, await parseBrowseRequest(context, words, flags))));
 };
 
 async function parseBrowseRequest(context: Context, words: readonly string[], flags: BrowseFlags) {
-  const { port, open, limitRate, ...filters } = flags;
+  const { port, open, limitRate, anyWorkspace = false, ...filters } = flags;
   const { path, words: others } = splitPath(words, filters.folder);
   const folder = path ?? filters.folder;
   const search = others.length > 0 ? others.join(' ') : filters.search;
@@ -62,6 +66,7 @@ async function parseBrowseRequest(context: Context, words: readonly string[], fl
     port: port === undefined ? 0 : parseCount('--port', port),
     opens: open,
     bytesPerSecond: parseLimitRate(limitRate),
+    anyWorkspace,
   };
 }
 
@@ -69,7 +74,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
   if (context.isDryRun('serve the library on this machine')) return noResult;
   const { host, stateDir, terminal } = context;
   const broadcaster = new EventBroadcaster();
-  const library = await openAccountLibrary(context, broadcaster, request.bytesPerSecond);
+  const library = await openAccountLibrary(context, broadcaster, request);
   const [script, player] = await Promise.all([
     readFile(host.browseScript, 'utf8'),
     readFile(host.playerScript, 'utf8'),

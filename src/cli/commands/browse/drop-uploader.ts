@@ -19,7 +19,6 @@ import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
 import type { BrowseBackend, TransferProgress } from '../../../web/browse/server/backend.ts';
 import { fetchCached, TtlCache } from '../../../web/browse/server/caches.ts';
 import type { Context } from '../../context.ts';
-import { libraryOf } from '../../library/library.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
 import { parseUploadOptions } from '../../uploading/upload-options.ts';
@@ -126,7 +125,7 @@ function toProgress(onProgress: (sending: TransferProgress) => void) {
 /** Resolves a file to the current folder, or to the subfolder named like its directory. Caches the folder tree. */
 function createDropFolderResolver(context: Context, createdFolders: Parameters<typeof createFolderPathResolver>[1]) {
   const cache = new TtlCache<Promise<FolderPathResolver>>(1);
-  const fetchTree = async () => createFolderPathResolver(await libraryOf(context), createdFolders);
+  const fetchTree = async () => createFolderPathResolver(await context.library(), createdFolders);
   const tree = () => fetchCached(cache, '', fetchTree, () => context.clock.now() + folderCacheMs);
   return async ({ folder, relativeDir }: DroppedFileInfo): Promise<FolderResolver> => {
     if (relativeDir === '') return { find: () => folder ?? undefined, findOrCreate: async () => folder ?? undefined };

@@ -1,6 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
+import { folderItem } from '../../../client/bulk/items.ts';
 import { createFolderPath, createFolderRequests, parseFolderPath } from '../../../client/library/folder-creation.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -18,7 +19,6 @@ import {
   folderChangeRequest,
 } from '../../library/folder-changes.ts';
 import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';
-import { libraryOf } from '../../library/library.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { dryRunPlan } from '../dry-run.ts';
@@ -100,7 +100,7 @@ type CreateFolderRequest = {
 
 export async function runCreate(context: Context, { names, parents = false }: CreateFolderRequest): Promise<Result> {
   if (!context.settings.dryRun) {
-    const { node } = await createFolderPath(await libraryOf(context), names, parents);
+    const { node } = await createFolderPath(await context.library(), names, parents);
     return folderResult(node);
   }
   return dryRunPlan(
@@ -156,7 +156,7 @@ async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
     yes: settings.yes,
     instead: `mediactl folders rm ${uidOrPath} --yes`,
   });
-  const item = { kind: 'folder', uid, name: placed.path, before: null, after: null } as const;
+  const item = folderItem(placed, null);
   const change = { command: 'folders rm', summary: `delete ${placed.path}`, workspace, item };
   await runSingleChange(context, change, () => deleteFolder(context, workspace, placed));
   for (const error of (await folders.findRemaining(workspace, [uid])).values()) throw error;

@@ -9,7 +9,6 @@ import { isUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
-import { libraryOf } from '../../library/library.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
@@ -139,7 +138,7 @@ async function resolveTargetFolders(
   const { createFolderPathResolver } = await import('../../../client/library/folder-creation.ts');
   const { origin } = (await context.account()).baseUrl;
   const byPath = await createFolderPathResolver(
-    await libraryOf(context),
+    await context.library(),
     async (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
   );
   const pathByUid = existing && (existing.path ?? byPath.pathOf(existing.uid));

@@ -1,0 +1,325 @@
+import { parentOf } from '../../contract/asset.ts';
+import type { AssetFilters } from '../../contract/asset-filters.ts';
+import type { Collection } from '../../contract/paths.ts';
+import type { Asset, Workspace } from '../../contract/types.ts';
+import { isUid, normalizeUid } from '../../contract/uid.ts';
+import type { WorkspaceFolderTree } from '../api/folder-tree.ts';
+import { type MediactlError, usageError } from '../errors.ts';
+import { assertFiltersApplied, assertFolderIsFlat } from './filter-checks.ts';
+import { findAssetsByPath, findByName } from './find-assets.ts';
+import type { Library } from './library.ts';
+import { isGlob, isLibraryPath } from './library-paths.ts';
+
+declare const selected: unique symbol;
+
+/**
+ * An asset that was selected: by its uid, or in the workspace in use. Only `byUid` and the functions of this file make
+ * one, and a change takes nothing else.
+ */
+export type SelectedAsset = {
+  readonly uid: string;
+  /** What the service shows of it, if it was read. */
+  readonly record?: Asset | undefined;
+  /** Folders between the fixed part of a glob and the asset, such as `day 1/cam a`. */
+  readonly relativeDir?: string | undefined;
+  readonly [selected]: true;
+};
+
+/** Selects an asset by its uid, in any workspace. @param record what the service shows of it, if it was read */
+export const byUid = (uid: string, record?: Asset): SelectedAsset => select({ uid, record });
+
+const select = (asset: Omit<SelectedAsset, typeof selected>) => asset as SelectedAsset;
+
+/** Assets to find: those that ids stand for, or all that match filters. */
+export type SelectionRequest = {
+  collection: Collection;
+  /**
+   * `change` leaves out assets of other workspaces, which may cost a request for each that was not named by uid. `read`
+   * leaves out those that a list shows to be in another workspace.
+   */
+  purpose: 'change' | 'read';
+  /** Uids, names, paths and globs, and what `expand` knows. */
+  ids: readonly string[];
+  filters?: AssetFilters;
+  /** Number of assets above which the caller refuses: not all of those that match filters are listed then. */
+  maxCount?: number | undefined;
+  /** True if the caller needs the record of an asset that was named, as the service shows it by itself. */
+  needsRecord?: boolean;
+  /** Verb for the words of an error. */
+  verb?: string;
+};
+
+export type AssetSelection = {
+  assets: SelectedAsset[];
+  /** True if each asset was named, false for filters and globs. */
+  isNamed: boolean;
+};
+
+/** An id without an asset. `tree` is given for a path; `isElsewhere` is true if another workspace has that name. */
+export type MissingAsset = { id: string; tree?: WorkspaceFolderTree | undefined; isElsewhere?: boolean };
+
+type FinderNotices = {
+  /** Called with the number of folders that are about to be listed, at one request each or more. */
+  onFolderCount?(count: number): void;
+  /** Called with the number of assets that are about to be fetched to see their workspace, at one request each. */
+  onFetch?(count: number): void;
+};
+
+/** Questions, abbreviations and words of a way in. */
+export type SelectionPorts = FinderNotices & {
+  /** Returns the uid that an abbreviation stands for, such as `@last`; undefined if an id is none. */
+  expand(id: string): Promise<string | undefined>;
+  /** Chooses one of several assets. @throws MediactlError if it may not ask */
+  choose(id: string, matches: readonly Asset[]): Promise<Asset>;
+  /** Chooses any asset, since no id was given. @throws MediactlError if it may not ask */
+  chooseAny(): Promise<Asset>;
+  /** Reads the ids that `-` stands for. In these, `@last`, globs and abbreviations are taken as names. */
+  readIds(): Promise<readonly string[]>;
+  /** Returns the error for an id without an asset. */
+  missing(asset: MissingAsset): MediactlError;
+  /**
+   * Asks whether assets may be changed whose workspace the service does not show. They may be in any of `workspaces`.
+   *
+   * @throws MediactlError if the answer is no, or it may not ask
+   */
+  acceptUnknown(count: number, workspaces: readonly Workspace[]): Promise<void>;
+  /** Called for a glob that is not the name of an asset. @throws MediactlError if one asset is needed */
+  onGlob?(id: string): void;
+  /** Called with the number of assets that were left out, since they are in other workspaces. */
+  onLeftOut?(count: number): void;
+};
+
+/**
+ * Selects assets: the only way for every verb and every way in. Assets that were not named by uid are in the workspace
+ * in use.
+ *
+ * @throws MediactlError that `ports` words if an id stands for no asset; `filter_ignored` if a filter has no effect
+ */
+export async function selectAssets(
+  library: Library,
+  request: SelectionRequest,
+  ports: SelectionPorts,
+): Promise<AssetSelection> {
+  const selection = new Selection(library, request, ports);
+  const { assets, isNamed } = hasFilters(request.filters) ? await selection.byFilters() : await selection.byIds();
+  if (assets.length === 0 && request.ids.includes('-'))
+    throw usageError('no ids on stdin', 'give one uid per line, or JSON lines');
+  return { assets: await selection.accept(assets), isNamed };
+}
+
+export type OneRequest = Omit<SelectionRequest, 'ids' | 'filters'> & {
+  id: string | undefined;
+  /** True to expand neither globs nor abbreviations. */
+  isLiteral?: boolean;
+};
+
+/** Selects the one asset that an id stands for; any if no id is given. */
+export async function selectAsset(
+  library: Library,
+  { id, isLiteral, ...request }: OneRequest,
+  ports: SelectionPorts,
+): Promise<SelectedAsset> {
+  const selection = new Selection(library, { ...request, ids: [] }, ports);
+  const [asset] = await selection.accept([
+    id === undefined ? await selection.any() : await selection.one(id, isLiteral),
+  ]);
+  return asset as SelectedAsset;
+}
+
+/**
+ * Returns the assets with a name or path in the workspace in use, without a question, and how many of them may be in
+ * another one. Fetches those whose workspace a list does not show, as for a change.
+ */
+export async function findAssets(library: Library, id: string): Promise<{ found: Asset[]; unknownCount: number }> {
+  const finder = new Finder(library, { collection: 'assets', purpose: 'change', ids: [] }, {});
+  const { found } = await finder.lookUp(id, false);
+  return { found, unknownCount: finder.unknownCount };
+}
+
+/** Selects assets that a list shows, to change them. */
+export async function selectFound(
+  library: Library,
+  found: readonly Asset[],
+  ports: SelectionPorts,
+): Promise<SelectedAsset[]> {
+  const selection = new Selection(library, { collection: 'assets', purpose: 'change', ids: [] }, ports);
+  return selection.accept(await selection.listed(found));
+}
+
+/** Reports whether any filter is set. */
+export const hasFilters = (filters: AssetFilters = {}): boolean =>
+  Object.values(filters).some((value) => value !== undefined);
+
+/** Finds assets in the workspace in use, and counts those that it leaves out or of which it does not know the workspace. */
+class Finder {
+  protected readonly library: Library;
+  protected readonly request: SelectionRequest;
+  protected leftOut = 0;
+  protected readonly unknown = new Set<string>();
+  readonly #notices: FinderNotices;
+
+  constructor(library: Library, request: SelectionRequest, notices: FinderNotices) {
+    this.library = library;
+    this.request = request;
+    this.#notices = notices;
+    if (request.purpose === 'change') library.workspaceInUse.beforeChange();
+  }
+
+  /** Returns the assets with this name or path, or those that match a glob if none has the glob as its name. */
+  async lookUp(id: string, isLiteral: boolean): Promise<Found> {
+    // An empty id, for example from an unset shell variable, would match an asset without a name.
+    if (id.trim() === '') throw usageError('an id is empty');
+    const { collection } = this.request;
+    const { api } = this.library;
+    if (!isLibraryPath(id)) return this.#ownOf(await findByName(api[collection], id), { isExact: true });
+    const { tree } = await this.library.folders();
+    const filters = collection === 'videos' ? { type: 'video' } : {};
+    const { onFolderCount } = this.#notices;
+    const search = { isLiteral, filters, ...(onFolderCount && { onFolderCount }) };
+    // The list of videos has no filter by folder.
+    const { found, isExact, relativeDirs } = await findAssetsByPath(api.assets, id, tree, search);
+    const dirs = new Map([...relativeDirs].map(([asset, directory]) => [asset.uid, directory]));
+    return this.#ownOf(found, { isExact, tree, relativeDirs: dirs });
+  }
+
+  async #ownOf(all: readonly Asset[], rest: Pick<Found, 'isExact' | 'tree' | 'relativeDirs'>): Promise<Found> {
+    const found = await this.keep(all);
+    const fetched = new Map(found.filter((asset) => !all.includes(asset)).map((asset) => [asset.uid, asset]));
+    return { ...rest, found, fetched, isElsewhere: all.length > found.length };
+  }
+
+  /** Number of assets whose workspace is not known, of those that were found. */
+  get unknownCount(): number {
+    return this.unknown.size;
+  }
+
+  /** Leaves out assets of other workspaces, and notes those of which the workspace is not known. */
+  protected async keep(found: readonly Asset[]): Promise<Asset[]> {
+    const { workspaceInUse, signal } = this.library;
+    if (this.request.purpose === 'read') {
+      const own = await workspaceInUse.keepShown(found);
+      this.leftOut += found.length - own.length;
+      return own;
+    }
+    const ownFolders = () => this.#ownFolders(found);
+    const { own, unknown, others } = await workspaceInUse.classify(found, {
+      signal,
+      ownFolders,
+      onFetch: this.#notices.onFetch,
+    });
+    for (const { uid } of unknown) this.unknown.add(uid);
+    this.leftOut += others.length;
+    const order = new Map(found.map(({ uid }, at) => [uid, at]));
+    return [...own, ...unknown].sort((one, other) => (order.get(one.uid) ?? 0) - (order.get(other.uid) ?? 0));
+  }
+
+  /** Returns the folders of the workspace in use, if that saves requests: an asset in one of them is in the workspace. */
+  async #ownFolders(found: readonly Asset[]): Promise<ReadonlySet<string>> {
+    const inFolder = found.filter((asset) => parentOf(asset)).length;
+    if (inFolder < 2) return new Set();
+    const { tree } = await this.library.folders({ mayAsk: false });
+    return new Set(tree.all.map(({ folder }) => normalizeUid(folder.uid)));
+  }
+}
+
+class Selection extends Finder {
+  readonly #ports: SelectionPorts;
+
+  constructor(library: Library, request: SelectionRequest, ports: SelectionPorts) {
+    super(library, request, ports);
+    this.#ports = ports;
+  }
+
+  async byFilters(): Promise<AssetSelection> {
+    const { collection, filters = {}, maxCount, verb } = this.request;
+    const { [collection]: assets } = this.library.api;
+    const list = async (limit?: number) => {
+      const found: Asset[] = [];
+      for await (const page of assets.list(filters, { limit })) found.push(...page);
+      await assertFiltersApplied(assets, filters, found, verb);
+      return found;
+    };
+    // One asset more than the limit proves that it is exceeded, so the rest is not fetched, unless assets are left out.
+    let found = await list(maxCount === undefined ? undefined : maxCount + 1);
+    let own = await this.keep(found);
+    if (maxCount !== undefined && found.length > maxCount && own.length <= maxCount) {
+      this.leftOut = 0;
+      found = await list();
+      own = await this.keep(found);
+    }
+    const { parent } = filters;
+    if (parent !== undefined) {
+      const findBelow = async () => (await this.library.folders()).tree.childrenOf(parent);
+      await assertFolderIsFlat(assets, { parent, findBelow }, found, verb);
+    }
+    return { assets: own.map((record) => select({ uid: record.uid, record })), isNamed: false };
+  }
+
+  async byIds(): Promise<AssetSelection> {
+    const chosen = new Map<string, SelectedAsset>();
+    const add = (asset: SelectedAsset) => chosen.set(asset.uid, asset);
+    let isNamed = true;
+    if (this.request.ids.length === 0) add(await this.any());
+    for (const id of this.request.ids) {
+      if (id === '-') for (const each of await this.#ports.readIds()) add(await this.one(each, true));
+      else if (!isGlob(id)) add(await this.one(id));
+      else {
+        const { found, isExact, relativeDirs } = await this.#find(id, false);
+        if (!isExact) this.#ports.onGlob?.(id);
+        isNamed &&= isExact;
+        for (const record of isExact ? [await this.#ports.choose(id, found)] : found)
+          add(select({ uid: record.uid, record, relativeDir: relativeDirs?.get(record.uid) }));
+      }
+    }
+    return { assets: [...chosen.values()], isNamed };
+  }
+
+  async listed(found: readonly Asset[]): Promise<SelectedAsset[]> {
+    return (await this.keep(found)).map((record) => select({ uid: record.uid, record }));
+  }
+
+  async any(): Promise<SelectedAsset> {
+    const { uid } = await this.#ports.chooseAny();
+    return byUid(uid);
+  }
+
+  /** Selects the asset that an id stands for. @param isLiteral true to expand neither globs nor abbreviations */
+  async one(id: string, isLiteral = false): Promise<SelectedAsset> {
+    const expanded = isLiteral ? undefined : await this.#ports.expand(id);
+    if (expanded !== undefined || isUid(id)) return byUid(expanded ?? id.toLowerCase());
+    const { found, fetched } = await this.#find(id, isLiteral);
+    const { uid } = await this.#ports.choose(id, found);
+    if (!this.request.needsRecord || fetched.has(uid)) return select({ uid, record: fetched.get(uid) });
+    const record = await this.library.api[this.request.collection].get(uid);
+    if ((await this.library.workspaceInUse.keepShown([record])).length > 0) return select({ uid, record });
+    throw this.#ports.missing({ id, isElsewhere: true });
+  }
+
+  /** Tells what was left out, and asks about assets of which the workspace is not known. @returns the same assets */
+  async accept(assets: readonly SelectedAsset[]): Promise<SelectedAsset[]> {
+    if (this.leftOut > 0) this.#ports.onLeftOut?.(this.leftOut);
+    const count = assets.filter(({ uid }) => this.unknown.has(uid)).length;
+    if (count > 0) await this.#ports.acceptUnknown(count, await this.library.workspaceInUse.visible());
+    return [...assets];
+  }
+
+  /** Returns the assets of an id. @throws the error of `missing` if there are none */
+  async #find(id: string, isLiteral: boolean): Promise<Found> {
+    const leftOut = this.leftOut;
+    const found = await this.lookUp(id, isLiteral);
+    if (found.found.length > 0) return found;
+    this.leftOut = leftOut; // the error says so
+    throw this.#ports.missing({ id, tree: found.tree, isElsewhere: found.isElsewhere });
+  }
+}
+
+type Found = {
+  found: Asset[];
+  isExact: boolean;
+  /** Records that were fetched by themselves, by uid. */
+  fetched: ReadonlyMap<string, Asset>;
+  /** True if others were left out, since they are in other workspaces. */
+  isElsewhere: boolean;
+  tree?: WorkspaceFolderTree | undefined;
+  relativeDirs?: ReadonlyMap<string, string>;
+};

@@ -1,0 +1,176 @@
+import { parentOf, workspaceOf } from '../../contract/asset.ts';
+import type { Asset, Workspace } from '../../contract/types.ts';
+import { isSameUid, isUid, normalizeUid } from '../../contract/uid.ts';
+import type { Api } from '../api/api.ts';
+import type { MediactlError } from '../errors.ts';
+import { runEach } from '../run-each.ts';
+import { findPrimary, listWorkspaces } from './workspaces.ts';
+
+/** What a way in is configured to use, and what it says or asks where that is not enough. */
+export type WorkspaceChoice = {
+  /** Uid or name of the workspace; undefined for the primary one. */
+  configured: string | undefined;
+  /** Uid of the primary workspace, as the user has set it. */
+  primary?: string | undefined;
+  /** True if the configured workspace was the primary one when it was configured. */
+  wasPrimary?: boolean;
+  /** Selects the workspace of a name. @throws MediactlError if there is not exactly one */
+  selectByName(all: readonly Workspace[], name: string): Promise<Workspace>;
+  /** Selects a workspace if none is configured and none is primary. @throws MediactlError if it may not ask */
+  selectAny(all: readonly Workspace[], mayAsk: boolean): Promise<Workspace>;
+  /** Returns the error for a request that reaches the primary workspace only. */
+  notPrimary(workspace: { uid: string; name?: unknown }, primary: Workspace | undefined): MediactlError;
+};
+
+/** Assets by the answer to "is it in the workspace in use?". Records that were fetched replace those of a list. */
+export type Membership = { own: Asset[]; unknown: Asset[]; others: Asset[] };
+
+/** The workspace in use. Every way in resolves it here, and every selection of assets is guarded by it. */
+export class WorkspaceInUse {
+  readonly #api: () => Api;
+  readonly #choice: () => Promise<WorkspaceChoice>;
+  #all: Promise<readonly Workspace[]> | undefined;
+  /** Uid of the workspace of the configured name, or that the user has chosen. */
+  #chosen: string | undefined;
+  #trustsMemory = true;
+
+  constructor(api: () => Api, choice: () => Promise<WorkspaceChoice>) {
+    this.#api = api;
+    this.#choice = choice;
+  }
+
+  /** Returns the uid or name that is configured; undefined for the primary workspace. */
+  async configured(): Promise<string | undefined> {
+    return (await this.#choice()).configured;
+  }
+
+  /**
+   * Returns its uid. A configured uid needs no request.
+   *
+   * @param mayAsk false to throw instead of asking, for lookups that are only for display
+   */
+  async uid(mayAsk = true): Promise<string> {
+    const { configured, primary, selectByName, selectAny } = await this.#choice();
+    const known = configured ?? primary;
+    if (known !== undefined && isUid(known)) return known;
+    if (this.#chosen !== undefined) return this.#chosen;
+    const all = await this.visible();
+    const chosen =
+      known === undefined ? (findPrimary(all) ?? (await selectAny(all, mayAsk))) : await selectByName(all, known);
+    this.#chosen = chosen.uid;
+    return chosen.uid;
+  }
+
+  /**
+   * Returns its uid, for requests that reach the primary workspace only (assumption A26).
+   *
+   * @returns undefined if none is configured, so that the primary one is used
+   * @throws MediactlError (see `notPrimary`) if it is not known to be the primary one
+   */
+  async primary(): Promise<string | undefined> {
+    const { configured, primary: stated, wasPrimary, selectByName, notPrimary } = await this.#choice();
+    if (configured === undefined) return undefined;
+    if (stated !== undefined && isSameUid(stated, configured)) return configured;
+    if (stated === undefined && wasPrimary && this.#trustsMemory) return configured;
+    const all = await this.visible();
+    const workspace = isUid(configured)
+      ? (all.find(({ uid }) => isSameUid(uid, configured)) ?? { uid: configured, name: configured })
+      : await selectByName(all, configured);
+    const primary =
+      stated === undefined ? findPrimary(all) : (all.find(({ uid }) => isSameUid(uid, stated)) ?? { uid: stated });
+    // A service that does not show the primary workspace does not refute what was true.
+    if (primary ? isSameUid(primary.uid, workspace.uid) : wasPrimary) return workspace.uid;
+    throw notPrimary(workspace, primary);
+  }
+
+  /** Asks the service again which workspace is primary, since a change depends on it. */
+  beforeChange(): void {
+    this.#trustsMemory = false;
+  }
+
+  /** Returns the workspaces that the API key can see, fetched once. */
+  visible(): Promise<readonly Workspace[]> {
+    this.#all ??= listWorkspaces(this.#api());
+    this.#all.catch(() => {
+      this.#all = undefined; // the next call asks again
+    });
+    return this.#all;
+  }
+
+  /** Leaves out assets whose record shows another workspace, without a request for assets. */
+  async keepShown(assets: readonly Asset[]): Promise<Asset[]> {
+    if ((await this.configured()) === undefined || assets.every((asset) => workspaceOf(asset) === undefined))
+      return [...assets];
+    const uid = await this.uid(false);
+    return assets.filter((asset) => isSameUid(workspaceOf(asset) ?? uid, uid));
+  }
+
+  /**
+   * Groups assets that are to be changed by whether they are in the workspace in use. An asset whose record shows neither
+   * its workspace nor a folder of it is fetched, unless the API key can see one workspace only.
+   */
+  async classify(assets: readonly Asset[], { signal, ownFolders, onFetch }: ClassifyOptions): Promise<Membership> {
+    const inUse = await this.#uidIfAny();
+    const isHidden = (asset: Asset) => workspaceOf(asset) === undefined;
+    if (inUse === undefined || (assets.some(isHidden) && (await this.visible()).length === 1))
+      return { own: [...assets], unknown: [], others: [] };
+    const folders = assets.some(isHidden) ? await ownFolders() : new Set();
+    const isInFolder = (asset: Asset) => folders.has(normalizeUid(parentOf(asset) ?? ''));
+    const toFetch = assets.filter((asset) => isHidden(asset) && !isInFolder(asset));
+    if (toFetch.length > 0) onFetch?.(toFetch.length);
+    const fetched = new Map<Asset, Asset>();
+    const gone = new Set<Asset>();
+    const { assets: api } = this.#api();
+    for (const { item, value, error } of await runEach(toFetch, ({ uid }) => api.get(uid), { signal })) {
+      if (error && error.kind !== 'notFound') throw error;
+      if (value) fetched.set(item, value);
+      else gone.add(item); // the change itself finds out that it was deleted meanwhile
+    }
+    const groups: Membership = { own: [], unknown: [], others: [] };
+    for (const listed of assets) {
+      const asset = fetched.get(listed) ?? listed;
+      const workspace = workspaceOf(asset);
+      const isOwn = workspace === undefined ? isInFolder(asset) || gone.has(listed) : isSameUid(workspace, inUse);
+      groups[isOwn ? 'own' : workspace === undefined ? 'unknown' : 'others'].push(asset);
+    }
+    return groups;
+  }
+
+  /** Returns its uid without asking; undefined if no workspace is configured and none is known to be primary. */
+  async #uidIfAny(): Promise<string | undefined> {
+    const { configured, primary } = await this.#choice();
+    if (configured !== undefined || primary !== undefined) return this.uid(false);
+    return findPrimary(await this.visible())?.uid;
+  }
+}
+
+/** What a list shows of the workspace in use. It costs no request: a list that does not show workspaces has all of them. */
+export class ListScope {
+  readonly #inUse: WorkspaceInUse;
+  /** True once the list had an asset whose workspace it does not show. */
+  isAll = false;
+  /** Number of assets of other workspaces that were left out. */
+  leftOut = 0;
+
+  constructor(inUse: WorkspaceInUse) {
+    this.#inUse = inUse;
+  }
+
+  async *keep(pages: AsyncIterable<Asset[]> | Iterable<Asset[]>): AsyncGenerator<Asset[]> {
+    const isChosen = (await this.#inUse.configured()) !== undefined;
+    for await (const page of pages) {
+      const own = await this.#inUse.keepShown(page);
+      this.leftOut += page.length - own.length;
+      this.isAll ||= isChosen && own.some((asset) => workspaceOf(asset) === undefined);
+      yield own;
+    }
+  }
+}
+
+type ClassifyOptions = {
+  signal: AbortSignal;
+  /** Returns the uids (`normalizeUid`) of folders of the workspace in use, as far as they are worth a request. */
+  ownFolders(): Promise<ReadonlySet<unknown>>;
+  /** Called with the number of assets that are about to be fetched, at one request each. */
+  onFetch?: ((count: number) => void) | undefined;
+};

@@ -1,7 +1,9 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { isInShard } from '../../src/client/upload/sources/upload-candidate.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import type { LibraryOptions } from '../support/fake-library.ts';
 import { FakeService } from '../support/fake-service.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
@@ -227,4 +229,110 @@ it('--prune trashes the old assets of a renamed directory only when the new ones
   options.readyAfterMs = 0;
   expect((await prune()).stderr).toContain('moved 2 assets to the trash');
   expect(service.completeAssets).toHaveLength(3);
+});
+
+describe('--prune with filters', () => {
+  const check = async (...args: string[]) => {
+    const { stdout } = await cli.run(['check', directory, '/F', ...args, '--json']);
+    return (JSON.parse(stdout) as { outcome: string; path: string }[]).map(({ outcome, path }) => `${outcome} ${path}`);
+  };
+  /** Expects that dry run, estimate, run and `check` with the same filters leave the assets of missing files alone. */
+  async function expectLeftOut(count: number, filters: readonly string[]) {
+    const before = assetNames();
+    const report = `--prune keeps ${count} asset${count === 1 ? '' : 's'} whose missing or replaced files the filters`;
+    for (const option of ['-n', '--estimate', '--yes']) {
+      const { code, stderr } = await prune([option, ...filters]);
+      expect([code, stderr]).toEqual([0, expect.stringContaining(report)]);
+      expect(stderr).not.toContain('to the trash');
+    }
+    expect(assetNames()).toEqual(before);
+  }
+
+  it('--prune keeps the assets of excluded files that were deleted, and check does not list them', async () => {
+    writeFiles('archive', { count: 30 });
+    writeFiles('live', { count: 3 });
+    await prune();
+    rmSync(join(directory, 'archive'), { recursive: true });
+    await expectLeftOut(30, ['--exclude', 'archive/**']);
+    expect(await check('--exclude', 'archive/**')).toEqual([]);
+    unlinkSync(join(directory, 'live/0.bin'));
+    const { stderr } = await prune(['--yes', '--exclude', 'archive/**']);
+    expect(stderr).toContain('moved 1 asset to the trash');
+    expect(service.completeAssets).toHaveLength(32);
+    expect(await check()).toHaveLength(30);
+    await prune(['--yes', '--max-delete', '30']);
+    expect(assetNames()).toEqual(['1.bin', '2.bin']);
+  });
+
+  it('--prune keeps the assets of deleted files that --include does not match', async () => {
+    for (const name of ['a.mov', 'b.txt', 'c.mov']) writeFileAt(name);
+    await prune();
+    unlinkSync(join(directory, 'b.txt'));
+    await expectLeftOut(1, ['--include', '*.mov']);
+    expect(await check('--include', '*.mov')).toEqual([]);
+  });
+
+  it('--prune keeps the assets of deleted system files, and check does not list them', async () => {
+    for (const name of ['a.mov', 'b.mov', '._a.mov', 'day/._b.mov']) writeFileAt(name);
+    await prune(['--yes', '--include', '*']);
+    for (const path of ['._a.mov', 'day/._b.mov']) unlinkSync(join(directory, path));
+    await expectLeftOut(2, []);
+    expect(await check()).toEqual([]);
+    expect(await check('--include', '*')).toEqual(['missing_locally /F/._a.mov', 'missing_locally /F/day/._b.mov']);
+  });
+
+  it('--prune keeps the assets of deleted files of other shards', async () => {
+    writeFiles('.', { count: 12 });
+    await prune();
+    const isIn = (number: number) => (name: string) => isInShard({ number, total: 2 }, { path: name, relativeDir: '' });
+    const deleted = ['0.bin', '1.bin', '2.bin', '3.bin', '4.bin'];
+    for (const name of deleted) unlinkSync(join(directory, name));
+    const [first, second] = [deleted.filter(isIn(1)), deleted.filter(isIn(2))];
+    expect(first.length * second.length).toBeGreaterThan(0);
+    expect((await prune(['--yes', '--shard', '1/2'])).stderr).toContain(`keeps ${second.length} asset`);
+    expect(assetNames()).toEqual(expect.arrayContaining(second));
+    expect(service.completeAssets).toHaveLength(12 - first.length);
+  });
+
+  it('--prune keeps the old asset of an edited file that is excluded since', async () => {
+    for (const name of ['a.mov', 'b.mov']) writeFileAt(name);
+    await prune();
+    writeFileAt('a.mov', 'edited');
+    await cli.run(['upload', '--sync', directory, '--folder', '/F']);
+    await expectLeftOut(1, ['--exclude', 'a.*']);
+    expect((await prune()).stderr).toContain('moved 1 asset to the trash');
+    expect(assetNames()).toEqual(['a.mov', 'b.mov']);
+  });
+
+  it('--prune keeps the old asset of a renamed file that --min-age skips', async () => {
+    for (const name of ['old.mov', 'b.mov']) writeFileAt(name);
+    await prune();
+    renameSync(join(directory, 'old.mov'), join(directory, 'new.mov'));
+    const { ctimeMs } = statSync(join(directory, 'new.mov')); // the clock of the file system
+    const at = (now: number) => ({ clock: { ...acceleratedClock(), now: () => now } });
+    const skipped = await prune(['--yes', '--min-age', '1h'], at(ctimeMs + 1_800_000));
+    expect([skipped.code, skipped.stderr]).toEqual([0, expect.stringContaining('1 old asset kept')]);
+    expect(assetNames()).toEqual(['b.mov', 'old.mov']);
+    await prune(['--yes', '--min-age', '1h'], at(ctimeMs + 7_200_000));
+    expect(assetNames()).toEqual(['b.mov', 'new.mov']);
+  });
+
+  it('counts existing files that are excluded as proof that the disk is mounted', async () => {
+    writeFiles('day', { count: 5 });
+    writeFileAt('day/a.mov');
+    await prune();
+    unlinkSync(join(directory, 'day/a.mov'));
+    writeFileAt('b.mov');
+    const pruned = await prune(['--yes', '--include', '*.mov']);
+    expect([pruned.code, pruned.stderr]).toEqual([0, expect.stringContaining('moved 1 asset to the trash')]);
+  });
+
+  it('announces that the old asset of a moved file stays if it is in an excluded directory', async () => {
+    for (const path of ['keep/a.mov', 'live/b.mov']) writeFileAt(path);
+    await prune();
+    renameSync(join(directory, 'keep/a.mov'), join(directory, 'live/a.mov'));
+    const { stderr } = await prune(['--yes', '--exclude', 'keep/**']);
+    expect(stderr).toContain(`the old assets in /F/keep stay`);
+    expect(assetNames()).toEqual(['a.mov', 'a.mov', 'b.mov']);
+  });
 });

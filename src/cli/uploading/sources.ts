@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { isAbsolute, parse, resolve } from 'node:path';
+import { isAbsolute, parse, posix, resolve } from 'node:path';
 import { usageError } from '../../client/errors.ts';
-import type { FileWalker, WalkOptions } from '../../client/upload/sources/file-walker.ts';
-import { FileSource, findLocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
+import type { FileWalker, PathSelector, WalkOptions } from '../../client/upload/sources/file-walker.ts';
+import { FileSource, findLocalFiles, type LocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
 import {
   expandName,
   isHttpUrl,
@@ -46,6 +46,10 @@ export type UploadSources = {
   readonly otherShardFiles: number;
   skipped(): string[];
   failures: FileWalker['failures'];
+  /** Sizes of the files that `--min-age` skipped. Complete after `files()` has ended. */
+  recentSizes: LocalFiles['recentSizes'];
+  /** Returns the predicate by which the filters and `--shard` select files of a directory, existing or not. */
+  createSelector(directory: string): Promise<PathSelector>;
   open(path: string, sourceId?: string): Promise<UploadSource>;
   close(): Promise<void>;
 };
@@ -90,6 +94,11 @@ export async function openSources(
     },
     skipped: () => walk.skipped,
     failures: walk.failures,
+    recentSizes: walk.recentSizes,
+    createSelector: async (directory) => {
+      const isSelected = await walk.createSelector(directory);
+      return (inside) => isSelected(inside) && (!options.shard || isInShard(options.shard, candidateAt(inside)));
+    },
     open: async (path, sourceId) => {
       const openRemote = remotes?.findOpener(sourceId ?? path);
       if (openRemote) return openRemote();
@@ -99,6 +108,9 @@ export async function openSources(
     close: async () => remotes?.close(),
   };
 }
+
+/** Returns what `isInShard` needs of a file at a path that is relative to its directory, with slashes. */
+const candidateAt = (path: string) => ({ path, relativeDir: path.includes('/') ? posix.dirname(path) : '' });
 
 /** Returns true for a path of an rclone remote, unless a local file has that name. */
 export const isRclone = (path: string) => path.startsWith('rclone:') && !existsSync(path);

@@ -5,7 +5,7 @@ import { asMediactlError, endsTheRun, MediactlError, usageError } from '../../..
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
 import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
-import { createPathFilter, FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
+import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { ReceiptKey, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
@@ -98,11 +98,11 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   progress?.close();
   warnOfSkipped(context, walk);
   const same = files - differences.length;
-  const filter = await createPathFilter(request);
+  const isSelected = await walk.createSelector(directory);
   for (const [path, assets] of library.byFolder)
     for (const { name, uid } of assets.values()) {
       const inside = joinPath(path, asText(name) ?? uid);
-      if (!filter.isWanted(inside) || filter.isExcluded(inside)) continue;
+      if (!isSelected(inside)) continue;
       differences.push({ path: `${top?.path ?? ''}/${inside}`, outcome: 'missing_locally', asset_uid: uid });
     }
   const problem = pluralize(differences.length, 'difference');

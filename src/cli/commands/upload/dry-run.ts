@@ -38,6 +38,7 @@ import {
   type PrunePlan,
   planPrune,
   pruneRefusal,
+  reportLeftOut,
   splitByLocation,
 } from './prune.ts';
 
@@ -131,6 +132,7 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
 /** Returns the assets that the run would move to the trash. Warns if the run would refuse to. */
 async function listPrunable(context: Context, pruning?: PruneOptions, prunable?: PrunePlan): Promise<PrunableAsset[]> {
   if (!pruning || !prunable) return [];
+  reportLeftOut(context, prunable);
   const refusal = pruneRefusal(pruning, prunable);
   if (!refusal) return (await splitByLocation(context, prunable)).inside;
   context.terminal.warn(`${refusal.message}; ${hintOf(refusal)}`);

@@ -18,6 +18,9 @@ type MovedFileOptions = Omit<PruneOptions, 'limit'> &
 /** @property syncedDir its directory below the synced one; undefined if uploaded elsewhere */
 type MissingFileReceipt = Receipt & { syncedDir: string | undefined };
 
+/** Files that are in another directory now. Their old assets stay unless they are pruned. */
+type RenamedFiles = { was: string; is: string; isPruned: boolean; count: number };
+
 /**
  * Creates a function that detects moved files, whose content was uploaded from a path that no longer exists. If the
  * target folder is the same, the file counts as uploaded, and its receipt gets the new path. Otherwise, a warning
@@ -41,7 +44,8 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
         `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files with the same name and size were uploaded from paths that no longer exist`,
       );
     const moved = new Map<UploadCandidate, FoundUpload>();
-    const renamed = new Map<string, number>();
+    const renamed = new Map<string, RenamedFiles>();
+    const isSelected = await sync.filters.createSelector(sync.directory);
     for (const { file, to, fits } of candidates) {
       signal.throwIfAborted();
       // An unreadable file fails later, when it is uploaded.
@@ -54,7 +58,9 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
         let [was, is] = [posix.join(top, same[0].syncedDir ?? ''), posix.join(top, file.relativeDir)];
         while (was !== top && is !== top && posix.basename(was) === posix.basename(is))
           [was, is] = [posix.dirname(was), posix.dirname(is)];
-        renamed.set(`${was}\0${is}`, (renamed.get(`${was}\0${is}`) ?? 0) + 1);
+        const isPruned = sync.isPruned && isSelected(posix.join(same[0].syncedDir ?? '', basename(same[0].path)));
+        const key = JSON.stringify([was, is, isPruned]);
+        renamed.set(key, { was, is, isPruned, count: (renamed.get(key)?.count ?? 0) + 1 });
       }
     }
     if (!sync.isDryRun)
@@ -63,10 +69,7 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
           receipts.updatePath(receipt, { path: sourceId, mtimeNs, ctimeNs }),
         ),
       );
-    for (const [pair, count] of renamed) {
-      const [was = '', is = ''] = pair.split('\0');
-      terminal.warn(await formatRenameWarning(sync, { top, was, is, count }));
-    }
+    for (const each of renamed.values()) terminal.warn(await formatRenameWarning(sync, top, each));
     return { found: moved, requests: 0, adopted: [] };
   };
 }
@@ -97,8 +100,9 @@ async function findMissing(
 const nameAndSizeKey = (name: string, sizeBytes: number | undefined) => `${sizeBytes} ${name}`;
 
 async function formatRenameWarning(
-  { directory, folders, isPruned }: MovedFileOptions,
-  { top, was, is, count }: { top: string; was: string; is: string; count: number },
+  { directory, folders }: MovedFileOptions,
+  top: string,
+  { was, is, isPruned, count }: RenamedFiles,
 ): Promise<string> {
   const [from = '', to = ''] = [was, is].map((path) => join(directory, posix.relative(top, path)));
   const what = `${pluralize(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;

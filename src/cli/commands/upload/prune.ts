@@ -3,6 +3,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { asMediactlError, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
+import { toSlashes } from '../../../client/local-path.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
@@ -12,6 +13,7 @@ import { isUid, normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
+import type { UploadSources } from '../../uploading/sources.ts';
 import { findLimitError, ignoreNotFound, trashAssets, truncateLines, type WriteLimit } from '../confirm-many.ts';
 
 export type PruneOptions = {
@@ -21,6 +23,8 @@ export type PruneOptions = {
   limit: WriteLimit;
   /** Uids of assets whose files were moved within the directory. They do not count as missing. */
   movedUids: Set<string>;
+  /** Filters of the upload, which limit the prune too. */
+  filters: Pick<UploadSources, 'createSelector' | 'recentSizes'>;
 };
 
 export type PrunableAsset = { assetUid: string; path: string; folder: string };
@@ -30,6 +34,8 @@ export type PrunePlan = {
   candidates: PrunableAsset[];
   /** Number of assets that are kept until the new ones of their files are ready, or compared. */
   waiting: number;
+  /** Number of assets that are kept because the filters leave out their missing or replaced files. */
+  leftOut: number;
   /** Error if a disk is probably not mounted. Then --yes alone is not enough. */
   safetyError: MediactlError | undefined;
   /** Returns true if a folder is the pruned folder or below it. */
@@ -51,11 +57,12 @@ type ReceiptsAtStart = {
 
 /**
  * Returns the assets to prune: those that this machine uploaded from the directory to the folder, and whose file is
- * missing or was replaced by a newer version that is ready. Never includes other machines' assets.
+ * missing or was replaced by a newer version that is ready. Never includes other machines' assets, nor files that the
+ * filters leave out of the upload.
  */
 export async function planPrune(
   context: Context,
-  { directory, top, workspace, movedUids }: Omit<PruneOptions, 'limit'>,
+  { directory, top, workspace, movedUids, filters }: Omit<PruneOptions, 'limit'>,
   { receipts, startMark, moved = new Set(), adopted = [] }: ReceiptsAtStart,
 ): Promise<PrunePlan> {
   const api = await context.api();
@@ -64,7 +71,9 @@ export async function planPrune(
   const isInPrunedFolder = (folder: string | null) =>
     folders === undefined || (folder !== null && folders.has(normalizeUid(folder)));
   const real = await realpath(directory);
-  let waiting = 0;
+  const selects = await filters.createSelector(directory);
+  const isSelected = ({ path }: PrunableAsset) => selects(toSlashes(relative(real, path)));
+  let [waiting, leftOut] = [0, 0];
   const missingNow: Receipt[] = [];
   /** Maps content (size and checksum) to the receipt of an existing file. */
   const copies = new Map<string, Receipt>();
@@ -72,6 +81,10 @@ export async function planPrune(
   for await (const receipt of receipts.listBelow(service, workspace, real)) {
     if (!isInPrunedFolder(receipt.folder)) continue;
     const isGone = !moved.has(receipt.assetUid) && !(await pathExists(receipt.path));
+    if (isGone && !isSelected(receipt)) {
+      leftOut++;
+      continue;
+    }
     if (isGone) missingNow.push(receipt);
     else copies.set(contentKeyOf(receipt), receipt);
     const isMissing = isGone && !movedUids.has(receipt.assetUid);
@@ -94,20 +107,27 @@ export async function planPrune(
   missingNow.sort((a, b) => (a.path < b.path ? -1 : 1));
   for (const receipt of missingNow) {
     // If the file was renamed, its old asset is pruned only after the new asset is ready. A file of its size that was
-    // not compared with its asset might be the renamed one.
+    // not compared with its asset might be the renamed one. So might one that is too new to be uploaded.
     const copy = copies.get(contentKeyOf(receipt)) ?? (await findImportedCopy(receipt));
-    if (!copy || (copy.blake3 !== null && (await isReady(api, receipts, copy)))) candidates.push(receipt);
+    const canPrune = copy
+      ? copy.blake3 !== null && (await isReady(api, receipts, copy))
+      : !filters.recentSizes.has(receipt.sizeBytes);
+    if (canPrune) candidates.push(receipt);
     else waiting++;
   }
   for (const replaced of await receipts.listReplacedBelow(service, workspace, real)) {
     if (!isInPrunedFolder(replaced.folder)) continue;
+    if (!isSelected(replaced)) {
+      leftOut++;
+      continue;
+    }
     const now = await receipts.find({ ...replaced, service, workspace });
     if (!now || (now.blake3 !== null && (await isReady(api, receipts, now)))) candidates.push(replaced);
     else waiting++;
   }
   const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));
   const safetyError = await findSafetyError(counts, candidates.length, displayPath);
-  return { candidates, waiting, safetyError, isInPrunedFolder };
+  return { candidates, waiting, leftOut, safetyError, isInPrunedFolder };
 }
 
 const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
@@ -166,6 +186,12 @@ export async function splitByLocation(
   return { inside, elsewhere };
 }
 
+/** Reports how many assets the filters left out of the prune, if any. */
+export function reportLeftOut({ terminal }: Context, { leftOut }: PrunePlan): void {
+  if (leftOut > 0)
+    terminal.info(`--prune keeps ${pluralize(leftOut, 'asset')} whose missing or replaced files the filters leave out`);
+}
+
 /** Returns an error if --yes is not enough. Without a mounted disk, --max-delete must be the exact number. */
 export const pruneRefusal = ({ limit }: PruneOptions, { candidates, safetyError }: PrunePlan) =>
   (limit.isTyped && limit.count !== candidates.length ? safetyError : undefined) ??
@@ -190,6 +216,7 @@ export async function pruneMissing(
   const { terminal, settings } = context;
   const { limit, top } = pruning;
   const prunable = await planPrune(context, pruning, { receipts, startMark });
+  reportLeftOut(context, prunable);
   if (prunable.waiting > 0)
     terminal.info(
       `${pluralize(prunable.waiting, 'old asset')} kept until the new ones are ready: run the same command again, or with --wait`,

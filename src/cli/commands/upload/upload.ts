@@ -78,7 +78,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   const absolutePaths = sources.inputs.map((name) =>
     name === '-' || isRemote(name) ? name : resolve(context.host.cwd, name),
   );
-  const target = { directory: inputs[0] ?? '', top, workspace, movedUids: new Set<string>() };
+  const target = { directory: inputs[0] ?? '', top, workspace, movedUids: new Set<string>(), filters: sources };
   const run: RunRequest = {
     sources,
     folders,

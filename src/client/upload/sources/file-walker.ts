@@ -24,6 +24,9 @@ type WalkFailure = { path: string; error: MediactlError };
 type DirectoryToWalk = { directory: string; named: string; glob?: string };
 type WalkRoot = { file: UploadCandidate } | DirectoryToWalk;
 
+/** Returns true if a walk selects the file at a path, which is relative to its directory, with slashes. */
+export type PathSelector = (inside: string) => boolean;
+
 type Selection = { maxDepth: number; isSelected(path: string): boolean; isExcluded(path: string): boolean };
 
 /** Maps each kind of skipped entry to its singular, its plural, and a note for the user. */
@@ -41,8 +44,11 @@ const maxConcurrentStats = 64;
 /** Number of files of a directory after which the walk lets other work run. */
 const filesPerTurn = 64;
 
-/** Returns the filter of `--include` and `--exclude`, for paths relative to a directory, with slashes. */
-export async function createPathFilter({ include, exclude }: Pick<WalkOptions, 'include' | 'exclude'>) {
+/** Rule that leaves a file out because of its path: a glob, or a system file that no glob includes. */
+type PathRule = 'glob' | 'system';
+
+/** Returns the rules for paths relative to a directory, with slashes. @param glob replaces `include` */
+async function createPathRules({ include, exclude }: Pick<WalkOptions, 'include' | 'exclude'>, glob?: string) {
   const { default: picomatch } = await import('picomatch');
   const anyOf = (globs: readonly string[]) => {
     const each = globs
@@ -51,7 +57,13 @@ export async function createPathFilter({ include, exclude }: Pick<WalkOptions, '
     return (inside: string) => each.some((matches) => matches(inside));
   };
   const [isIncluded, isExcluded] = [anyOf(include), anyOf(exclude)];
-  return { isIncluded, isExcluded, isWanted: include.length === 0 ? () => true : isIncluded };
+  const isMatch = glob === undefined ? isIncluded : picomatch(glob, { ...globOptions, dot: false });
+  const matchesAll = glob === undefined && include.length === 0;
+  const ruleFor = (inside: string): PathRule | undefined => {
+    if (isExcluded(inside) || !(matchesAll || isMatch(inside))) return 'glob';
+    return systemFilePattern.test(inside) && !isIncluded(inside) ? 'system' : undefined;
+  };
+  return { isExcluded, ruleFor };
 }
 
 /**
@@ -63,6 +75,8 @@ export class FileWalker {
   readonly #counts = new Map<keyof typeof skipKinds, number>();
   /** Directories that cannot be read, and files whose names are not UTF-8. */
   readonly failures: WalkFailure[] = [];
+  /** Sizes of the files that were skipped because they changed recently. */
+  readonly recentSizes = new Set<number>();
   #roots: WalkRoot[] = [];
 
   constructor(options: WalkOptions) {
@@ -82,6 +96,16 @@ export class FileWalker {
     return this.#roots.some((root) => 'directory' in root && root.glob === undefined);
   }
 
+  /**
+   * Returns the predicate by which the walk of a directory selects files, for their paths relative to it, with slashes.
+   * It also decides about files that are missing, so that a file that the walk leaves out never counts as missing.
+   */
+  async createSelector(directory: string): Promise<PathSelector> {
+    const { ruleFor } = await createPathRules(this.#options);
+    const real = await realpath(directory);
+    return (inside) => ruleFor(inside) === undefined && join(real, inside) !== this.#options.excludedPath;
+  }
+
   /** Yields all files at the paths given to `checkPaths`, which must be called first. */
   async *files(): AsyncGenerator<UploadCandidate> {
     const { excludedPath, onDuplicate } = this.#options;
@@ -98,20 +122,16 @@ export class FileWalker {
   }
 
   async *#filesIn({ directory, named, glob }: DirectoryToWalk): AsyncGenerator<UploadCandidate> {
-    const { default: picomatch } = await import('picomatch');
     const relativePathOf = (path: string) => toSlashes(relative(directory, path));
-    const { isIncluded, isExcluded, isWanted } = await createPathFilter(this.#options);
-    const isMatch = glob === undefined ? isWanted : picomatch(glob, { ...globOptions, dot: false });
+    const { isExcluded, ruleFor } = await createPathRules(this.#options, glob);
     const isDeep = glob === undefined || glob.includes('**');
     for await (const file of this.#walk(directory, await realpath(directory), {
       maxDepth: isDeep ? Number.POSITIVE_INFINITY : glob.split('/').length,
       isExcluded: (path) => isExcluded(relativePathOf(path)),
       isSelected: (path) => {
-        const inside = relativePathOf(path);
-        if (isExcluded(inside) || !isMatch(inside)) return false;
-        const isSkipped = systemFilePattern.test(inside) && !isIncluded(inside);
-        if (isSkipped) this.#skip('system');
-        return !isSkipped;
+        const rule = ruleFor(relativePathOf(path));
+        if (rule === 'system') this.#skip('system');
+        return rule === undefined;
       },
     })) {
       if (glob === undefined) file.relativeDir = relativePathOf(dirname(file.path));
@@ -154,7 +174,7 @@ export class FileWalker {
     if (found.isDirectory()) return { directory: path, named: path };
     if (!found.isFile()) throw notAFile(path, false);
     if (!this.#isRecent(found)) return { file: await describeFile(path, found) };
-    this.#skip('recent');
+    this.#skipRecent(found);
     return undefined;
   }
 
@@ -178,8 +198,9 @@ export class FileWalker {
     const found = statIfReadable(path);
     // A dangling link, or a file deleted since the listing, is reported when it is opened.
     if (!found) return { path, relativeDir: '' };
-    if (found.isFile() && !this.#isRecent(found)) return toCandidate(path, real, found);
-    this.#skip(found.isFile() ? 'recent' : found.isDirectory() ? 'link' : 'special');
+    if (!found.isFile()) this.#skip(found.isDirectory() ? 'link' : 'special');
+    else if (this.#isRecent(found)) this.#skipRecent(found);
+    else return toCandidate(path, real, found);
     return undefined;
   }
 
@@ -207,6 +228,11 @@ export class FileWalker {
   /** Compares the change time, since a copy can have any modification time. */
   #isRecent({ ctimeMs }: BigIntStats): boolean {
     return this.#options.changedBefore !== undefined && Number(ctimeMs) > this.#options.changedBefore;
+  }
+
+  #skipRecent({ size }: BigIntStats): void {
+    this.recentSizes.add(Number(size));
+    this.#skip('recent');
   }
 
   #skip(kind: keyof typeof skipKinds): void {

@@ -236,12 +236,18 @@ export const fileGone = (path: string) =>
     reason: 'it was deleted or renamed during the upload',
   });
 
+/** Files at the paths that the user has named, or below them. */
+export type LocalFiles = Pick<
+  FileWalker,
+  'files' | 'skipped' | 'failures' | 'hasDirectories' | 'recentSizes' | 'createSelector'
+>;
+
 /** Finds local files as `FileWalker.checkPaths` and `files` do, but a single file needs no walk. */
 export async function findLocalFiles(
   paths: readonly string[],
   options: WalkOptions,
   mayBeGlob: (path: string) => boolean,
-): Promise<Pick<FileWalker, 'files' | 'skipped' | 'failures' | 'hasDirectories'>> {
+): Promise<LocalFiles> {
   const [path = ''] = paths;
   const found =
     paths.length === 1 && path !== '-' ? await stat(path, { bigint: true }).catch(() => undefined) : undefined;
@@ -250,7 +256,8 @@ export async function findLocalFiles(
     const files = async function* () {
       yield file;
     };
-    return { files, skipped: [], failures: [], hasDirectories: false };
+    const createSelector = async () => () => true;
+    return { files, skipped: [], failures: [], hasDirectories: false, recentSizes: new Set(), createSelector };
   }
   const { FileWalker: Walker } = await import('./file-walker.ts');
   const walk = new Walker(options);

@@ -11,6 +11,7 @@ import type { WorkspaceChoice } from '../client/library/workspace-in-use.ts';
 import type { Processes } from '../client/processes.ts';
 import type { QueueAddress } from '../client/queue/queue-address.ts';
 import type { QueueClient } from '../client/queue/queue-client.ts';
+import { OwnFiles } from '../client/upload/sources/own-files.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
 import type { DatabaseUse, StateDatabase } from '../client/upload/store/state-database.ts';
 import type { LocalUploadStore } from '../client/upload/store/upload-store.ts';
@@ -88,6 +89,8 @@ export class Context {
   readonly sandboxDir: string;
   /** Builds the complete tree of Commander commands, for documentation and completion. */
   readonly commandTree: () => Promise<Command>;
+  /** Files of the program itself, which no command uploads or replaces. */
+  readonly ownFiles: OwnFiles;
   readonly #config: ProfileConfig;
   #api: Promise<Api> | undefined;
   #mediaApi: Promise<Api> | undefined;
@@ -112,6 +115,7 @@ export class Context {
     this.#config = config;
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
     this.sandboxDir = join(this.stateDir, 'sandbox');
+    this.ownFiles = new OwnFiles({ config: profiles.directory, state: this.stateDir });
     this.terminal.redactor.add(settings.apiKey);
     this.terminal.redactor.add(host.environment.MEDIACTL_METRICS_TOKEN);
   }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { resolve } from 'node:path';
 import { MediactlError, usageError } from '../client/errors.ts';
 import { createdFoldersOf, createFolderPathResolver } from '../client/library/folder-creation.ts';
 import { isRootPath } from '../client/library/library-paths.ts';
@@ -7,6 +8,7 @@ import { runIdOf } from '../client/upload/batch/plan.ts';
 import type { FileEvent } from '../client/upload/session/events.ts';
 import { Throttle } from '../client/upload/session/throttle.ts';
 import type { FileOutcome, Uploaded } from '../client/upload/session/upload-job.ts';
+import { OwnFiles } from '../client/upload/sources/own-files.ts';
 import { FileSource, findLocalFiles } from '../client/upload/sources/source.ts';
 import { type FolderResolver, targetPathOf, type UploadCandidate } from '../client/upload/sources/upload-candidate.ts';
 import { Receipts } from '../client/upload/store/receipts.ts';
@@ -21,6 +23,8 @@ type UploadCall = DirectoryOptions & { name?: string | undefined };
 
 /** Uploads files with the engine of the command line: the same receipts, resume, folders and rate limiter. */
 export function createUploader(parts: ClientParts) {
+  const { stateDir } = parts.options;
+  const own = new OwnFiles({ state: stateDir ? resolve(stateDir) : undefined });
   const running = new Set<Promise<void>>();
 
   async function* upload(path: string, isDirectory: boolean, call: UploadCall): AsyncGenerator<FileOutcome> {
@@ -31,7 +35,7 @@ export function createUploader(parts: ClientParts) {
     const signal = AbortSignal.any([parts.signalOf(call), stop.signal]);
     setMaxListeners(0, signal); // each concurrent upload listens
     const { include = [], exclude = [], folder = '/', tags, transfers = 8, limitRate } = call;
-    const walk = await findLocalFiles([path], { include, exclude }, () => false);
+    const walk = await findLocalFiles([path], { include, exclude, own }, () => false);
     if (walk.hasDirectories !== isDirectory)
       throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
     const library = parts.library({ ...call, signal });
@@ -49,7 +53,7 @@ export function createUploader(parts: ClientParts) {
       profile: 'library',
       maxReceiptId: await receipts.startRun(runIdOf(baseUrl, run)),
       throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
-      openSource: (file, sourceId) => FileSource.open(file, sourceId),
+      openSource: (file, sourceId) => FileSource.open(file, own, sourceId),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
       onEvent: reporter(parts.notify(call), parts.errors.guard(call.onProgress)),
     });
@@ -75,6 +79,7 @@ export function createUploader(parts: ClientParts) {
         }
       for (const { path: failed, error } of walk.failures)
         yield { job: { path: failed, workspace }, path: failed, requests: 0, durationMs: 0, error };
+      for (const kind of walk.skipped) parts.notify(call)({ kind: 'warning', message: `skipped: ${kind}` });
       const { stopReason, remaining } = uploader.result;
       if (stopReason && remaining > 0) throw stopReason;
       await receipts.finishRun(runIdOf(baseUrl, run));

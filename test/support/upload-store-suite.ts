@@ -9,6 +9,7 @@ import { findEmptyAssets } from '../../src/client/upload/session/lost-creations.
 import { openUpload } from '../../src/client/upload/session/upload.ts';
 import type { Uploaded } from '../../src/client/upload/session/upload-job.ts';
 import { uploadIdOf } from '../../src/client/upload/session/upload-run.ts';
+import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
 import type { Receipts } from '../../src/client/upload/store/receipts.ts';
 import type { OpenEntry, Orphan, UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
@@ -103,7 +104,7 @@ async function uploadOnce(
       onEvent: (event) => {
         if (event.event === 'warning') notices.push(event.message);
       },
-      openSource: (from) => FileSource.open(from),
+      openSource: (from) => FileSource.open(from, new OwnFiles({})),
       orphans: {
         saveOrphan: async (service, orphan) => {
           await receipts?.saveOrphan(service, orphan);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createClient, MediactlError } from '../../src/sdk/index.ts';
-import type { Client, ClientOptions } from '../../src/sdk/public-types.ts';
+import type { Client, ClientOptions, DirectoryResult, Notice } from '../../src/sdk/public-types.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { startSandbox } from '../support/sandbox.ts';
@@ -69,6 +69,26 @@ it('wait yields an error for a text that is not a uid, and the results of the ot
   for await (const { uid: waited, asset, error } of client.assets.wait([uid, 'nope']))
     results[waited] = error?.code ?? String(asset?.status);
   expect(results).toEqual({ [uid]: 'ready', nope: 'usage' });
+});
+
+it('upload and uploadDirectory leave out the state folder and settings files of projects', async () => {
+  const directory = temporaryFolder();
+  const notices: Notice[] = [];
+  const onNotice = (notice: Notice) => void notices.push(notice);
+  const client = await openSandboxClient({ stateDir: join(directory, 'state'), onNotice });
+  for (const name of ['a.bin', '.mediactl.json']) writeFileSync(join(directory, name), name);
+  for (let run = 0; run < 2; run++) {
+    const results: DirectoryResult[] = [];
+    for await (const each of client.uploadDirectory(directory)) results.push(each);
+    expect(results).toMatchObject([{ path: join(directory, 'a.bin'), upload: { isVerified: true } }]);
+  }
+  const leftOut = expect.stringMatching(/^skipped: \d+ files of mediactl's own configuration and state$/);
+  expect(notices).toEqual([
+    { kind: 'warning', message: leftOut },
+    { kind: 'warning', message: leftOut },
+  ]);
+  for (const name of ['state/receipts.db', '.mediactl.json'])
+    await expect(client.upload(join(directory, name))).rejects.toMatchObject({ code: 'usage' });
 });
 
 it('upload and uploadDirectory reject with what a callback of the caller has thrown', async () => {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { expect, it, onTestFinished } from 'vitest';
 import { PrefixDigest } from '../../src/client/upload/sources/checksum.ts';
+import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { writeRandomFile } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -11,7 +12,7 @@ const fileSize = 3 * 1024 * 1024 + 17;
 async function openPrefixDigest() {
   const path = join(temporaryFolder(), 'file.bin');
   const bytes = writeRandomFile(path, { size: fileSize });
-  const source = await FileSource.open(path);
+  const source = await FileSource.open(path, new OwnFiles({}));
   onTestFinished(() => source.close());
   return { bytes, prefixDigest: await PrefixDigest.open(source) };
 }

@@ -12,6 +12,7 @@ import type { QueueClient } from '../../src/client/queue/queue-client.ts';
 import { Roots } from '../../src/client/queue/roots.ts';
 import { parseTask, taskId, type UploadTask } from '../../src/client/queue/task.ts';
 import { WorkerHealth } from '../../src/client/queue/worker-health.ts';
+import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { errorInTable, seenError } from '../support/errors.ts';
@@ -191,6 +192,7 @@ describe('queue jobs', () => {
 
 describe('roots', () => {
   const folder = temporaryFolder();
+  const noOwnFiles = new OwnFiles({});
   const rejectOpeningUrl = async (): Promise<UploadSource> => {
     throw new Error('the URL was opened');
   };
@@ -206,7 +208,7 @@ describe('roots', () => {
     const source = senderRoots.toTaskSource(join(folder, 'media/day 1/a.mov'));
     expect(source).toEqual({ root: 'm', path: 'day 1/a.mov' });
     const workerRoots = await Roots.open(['m=media'], folder);
-    const opened = await workerRoots.open(source, rejectOpeningUrl);
+    const opened = await workerRoots.open(source, rejectOpeningUrl, noOwnFiles);
     expect(opened.sizeBytes).toBe('media/day 1/a.mov'.length);
     await opened.close();
   });
@@ -231,21 +233,33 @@ describe('roots', () => {
   ])('refuses to open a source outside the roots: %o', async (source) => {
     const roots = await Roots.open([`${folder}/media`, 'm=media', 'https://files.example.com/public'], folder);
     const sourceInFolder = { ...source, path: source.path.replace('FOLDER', folder) };
-    expect(await roots.open(sourceInFolder, rejectOpeningUrl).catch(seenError)).toEqual(errorInTable('outside_roots'));
+    expect(await roots.open(sourceInFolder, rejectOpeningUrl, noOwnFiles).catch(seenError)).toEqual(
+      errorInTable('outside_roots'),
+    );
   });
 
   it('a URL below a root URL is opened, and a symbolic link within a root is followed', async () => {
     const roots = await Roots.open([`${folder}/media`, 'https://files.example.com/public'], folder);
-    const opening = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, rejectOpeningUrl);
+    const opening = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, rejectOpeningUrl, noOwnFiles);
     await expect(opening).rejects.toThrow('the URL was opened');
-    const linkedSource = await roots.open({ path: `${folder}/media/today/a.mov` }, rejectOpeningUrl);
+    const linkedSource = await roots.open({ path: `${folder}/media/today/a.mov` }, rejectOpeningUrl, noOwnFiles);
     await linkedSource.close();
+  });
+
+  it("refuses to open files of the worker's own state folder, also by a link", async () => {
+    const own = new OwnFiles({ config: join(folder, 'none'), state: join(folder, 'media/day 1') });
+    const roots = await Roots.open([`m=${folder}/media`], folder);
+    for (const path of ['day 1/a.mov', 'today/a.mov'])
+      expect(await roots.open({ root: 'm', path }, rejectOpeningUrl, own).catch(seenError)).toMatchObject({
+        code: 'usage',
+        hint: 'use another file',
+      });
   });
 
   it('a missing file fails with file_not_found, or with root_missing if its root directory is empty', async () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
     const openMissingFile = (path: string) =>
-      roots.open({ path: `${folder}/${path}` }, rejectOpeningUrl).catch(seenError);
+      roots.open({ path: `${folder}/${path}` }, rejectOpeningUrl, noOwnFiles).catch(seenError);
     expect(await openMissingFile('media/b.mov')).toMatchObject({ code: 'file_not_found' });
     expect(await openMissingFile('empty/b.mov')).toEqual(errorInTable('root_missing'));
   });

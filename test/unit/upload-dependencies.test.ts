@@ -169,6 +169,7 @@ it('a slow write never overwrites a newer queue entry with an older one', async 
       profile: 'none',
       onEvent: () => {},
       roots: { open: async () => sourceOf('/far/away.mov', sizeBytes) } as never,
+      ownFiles: undefined as never,
       openAddress: undefined as never,
       receipts: undefined,
       signal: new AbortController().signal,

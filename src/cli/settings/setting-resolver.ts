@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { MediactlError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
+import { projectFileName } from '../../client/upload/sources/own-files.ts';
 import {
   flagsOf,
   longOf,
@@ -71,7 +72,7 @@ export type ProjectSearch = { cwd: string; uid: number | undefined; warn(message
  */
 export function findProjectFile({ cwd, uid, warn }: ProjectSearch): ProjectFile | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const path = join(folder, '.mediactl.json');
+    const path = join(folder, projectFileName);
     try {
       const file = readProjectFile(path, uid);
       if (file) return file;

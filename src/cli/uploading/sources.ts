@@ -63,8 +63,11 @@ export async function openSources(
   const metadata = await readManifest(context, given, options);
   const inputs = [...given, ...(await readPathList(context, options.filesFrom)), ...metadata.keys()];
   assertInputs(inputs, options);
+  const own = context.ownFiles;
+  if (options.resultsFile !== undefined) own.assertForeign(options.resultsFile);
   const walkOptions: WalkOptions = {
     ...options,
+    own,
     excludedPath: await manifestOutPath(options, inputs),
     onDuplicate: ({ path, typedPath = path }) => {
       if (metadata.has(typedPath)) throw usageError(`the manifest lists ${path} twice`);
@@ -103,7 +106,7 @@ export async function openSources(
       const openRemote = remotes?.findOpener(sourceId ?? path);
       if (openRemote) return openRemote();
       await assertInRoots(path);
-      return FileSource.open(path, sourceId);
+      return FileSource.open(path, own, sourceId);
     },
     close: async () => remotes?.close(),
   };

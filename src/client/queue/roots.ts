@@ -1,6 +1,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { MediactlError, usageError } from '../errors.ts';
+import type { OwnFiles } from '../upload/sources/own-files.ts';
 import { FileSource, type UploadSource } from '../upload/sources/source.ts';
 import { parseSourceUrl } from '../upload/sources/source-url.ts';
 import { isHttpUrl } from '../upload/sources/upload-candidate.ts';
@@ -80,10 +81,11 @@ export class Roots {
    * Opens a queued file.
    *
    * @param openAddress opens an allowed URL; follows a redirect only if `mayFollow` allows its target
+   * @param own files of mediactl itself, which are not opened
    * @throws MediactlError `outside_roots` (exit 2) if the file is not below a root; `root_missing` (exit 2) if the
    *   disk is not mounted; as `FileSource.open`
    */
-  async open(source: TaskSource, openAddress: OpenUrl): Promise<UploadSource> {
+  async open(source: TaskSource, openAddress: OpenUrl, own: OwnFiles): Promise<UploadSource> {
     if (source.root === undefined && isHttpUrl(source.path)) {
       const { url, path } = parseSourceUrl(source.path);
       if (!this.#isAllowed(url)) throw this.#outsideRootsError(path);
@@ -95,10 +97,10 @@ export class Roots {
     const real = await realpath(place).catch(() => undefined);
     if (real === undefined) {
       await assertNotEmpty(root);
-      return FileSource.open(place); // throws the specific error
+      return FileSource.open(place, own); // throws the specific error
     }
     if (!isInsideDirectory(root.path, real)) throw this.#outsideRootsError(place);
-    return FileSource.open(real, place);
+    return FileSource.open(real, own, place);
   }
 
   /** @throws MediactlError `outside_roots` (exit 2) if a file is not below a root once links are resolved */

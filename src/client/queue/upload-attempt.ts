@@ -3,6 +3,7 @@ import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts'
 import { fileTimesOf, isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
 import { type OpenedUpload, openUpload } from '../upload/session/upload.ts';
 import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
+import type { OwnFiles } from '../upload/sources/own-files.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { Orphan } from '../upload/store/upload-entry.ts';
@@ -17,6 +18,7 @@ import { serviceMismatch, type UploadTask } from './task.ts';
 /** Dependencies that all attempts of a worker share. */
 export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
+  ownFiles: OwnFiles;
   openAddress: OpenUrl;
   /** Receipts of this machine, for when the store loses its newest writes; undefined if they cannot be written. */
   receipts: Pick<Receipts, 'find' | 'save' | 'saveOrphan'> | undefined;
@@ -105,8 +107,8 @@ export class UploadAttempt {
 
   async #openSource(): Promise<UploadSource> {
     const { task, lease } = this.#claimed;
-    const { roots, openAddress } = this.#deps;
-    const source = await roots.open(task.source, openAddress);
+    const { roots, ownFiles, openAddress } = this.#deps;
+    const source = await roots.open(task.source, openAddress, ownFiles);
     this.#source = source;
     const change = describeQueueChange(task, source);
     if (!change) return leaseGuarded(source, lease);

@@ -36,6 +36,7 @@ export async function writeOutput<T>(
   output: OutputFile,
   write: (file: OutputHandle) => Promise<T>,
 ): Promise<T> {
+  context.ownFiles.assertForeign(output.path);
   const existing = await confirmOverwrite(context, output);
   // Only a regular file can be replaced by a rename, so a device or pipe is written in place.
   return existing !== undefined && !existing.isFile()

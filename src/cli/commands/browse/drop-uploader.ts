@@ -58,7 +58,7 @@ export async function openDropUploader(
     store: await context.uploadStore(),
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),
     maxReceiptId: await receipts.startRun(runId),
-    openSource: (path) => FileSource.open(path),
+    openSource: (path) => FileSource.open(path, context.ownFiles),
     onUploaded: (uid) => saveLastUpload(context, uid),
     confirmNewAsset: (refusal) => Promise.reject(refusal),
   };

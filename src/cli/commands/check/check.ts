@@ -6,6 +6,7 @@ import { listFolders } from '../../../client/library/filter-checks.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
 import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
 import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
+import type { OwnFiles } from '../../../client/upload/sources/own-files.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { ReceiptKey, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
@@ -73,7 +74,8 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   const { directory, include, exclude } = request;
   const isDirectory = await stat(directory).catch(() => undefined);
   if (!isDirectory?.isDirectory()) throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
-  const walk = new FileWalker({ include, exclude });
+  const own = context.ownFiles;
+  const walk = new FileWalker({ include, exclude, own });
   await walk.checkPaths([directory]);
   const { tree, workspace } = await fetchFolderTree(context);
   const top = isRootPath(request.folder) ? undefined : await resolveFolder(context, tree, request.folder);
@@ -87,7 +89,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   let files = 0;
   for await (const file of walk.files()) {
     files++;
-    const found = await compareFile(file, library, { receipts, scope, hasSameBytes });
+    const found = await compareFile(file, library, { receipts, scope, hasSameBytes, own });
     if (found?.outcome === 'missing_remotely' && found.asset_uid !== null)
       if (await api.assets.get(found.asset_uid).catch(ignoreNotFound))
         // In the trash, it is not found either.
@@ -158,7 +160,7 @@ const joinPath = (...names: readonly string[]) => names.filter(Boolean).join('/'
 async function compareFile(
   file: UploadCandidate,
   { byFolder, uids }: AssetIndex,
-  { receipts, scope, hasSameBytes }: Comparison,
+  { receipts, scope, hasSameBytes, own }: Comparison,
 ): Promise<FileDifference | undefined> {
   const { path, sourceId, relativeDir } = file;
   const assets = byFolder.get(relativeDir);
@@ -169,7 +171,7 @@ async function compareFile(
   if (receipt && asset) {
     assets?.delete(normalizeUid(asset.uid));
     const differenceOf = (outcome: FileDifference['outcome']) => ({ path, outcome, asset_uid: asset.uid });
-    if (!(await hasSameContent(file, receipt))) return differenceOf('changed');
+    if (!(await hasSameContent(file, receipt, own))) return differenceOf('changed');
     if (classifyStatus(asset.status) === 'failed') return differenceOf('failed');
     const isSame = hasSameBytes ? await hasSameBytes(file, asset) : true;
     return isSame ? undefined : differenceOf(isSame === undefined ? 'unverified' : 'different');
@@ -189,6 +191,7 @@ async function compareFile(
 type Comparison = {
   receipts: Receipts | undefined;
   scope: { service: string; workspace: string };
+  own: OwnFiles;
   /** Compares a file with its asset by a download; undefined without --download. */
   hasSameBytes: ByteComparison | undefined;
 };
@@ -212,7 +215,7 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
       context.terminal.warn(`${escapeControls(path)} was not compared: ${error.message}`);
       return undefined;
     }
-    const blake3 = await digestAndClose(FileSource.open(path));
+    const blake3 = await digestAndClose(FileSource.open(path, context.ownFiles));
     if (blake3 !== downloaded) {
       if (key) await (await context.receipts()).saveDigest(key, toListedAsset(asset), downloaded);
       return false;
@@ -229,11 +232,11 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
 }
 
 /** Compares size and mtime first, and the checksum if only the mtime differs. */
-async function hasSameContent(file: UploadCandidate, receipt: Receipt): Promise<boolean> {
+async function hasSameContent(file: UploadCandidate, receipt: Receipt, own: OwnFiles): Promise<boolean> {
   const { sizeBytes = 0, mtimeNs = '', ctimeNs } = file;
   if (isUnchanged(receipt, { sizeBytes, mtimeNs, ctimeNs })) return true;
   if (sizeBytes !== receipt.sizeBytes) return false;
-  return (await digestAndClose(FileSource.open(file.path))) === receipt.blake3;
+  return (await digestAndClose(FileSource.open(file.path, own))) === receipt.blake3;
 }
 
 const columns: Column<FileDifference>[] = [

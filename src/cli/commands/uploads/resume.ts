@@ -68,7 +68,7 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
       },
       failures: [],
       skipped: () => [],
-      open: reopenFile,
+      open: (path) => reopenFile(context, path),
       close: async () => {},
     },
     folders: { find: folderOf, findOrCreate: async (file) => folderOf(file) },
@@ -128,10 +128,10 @@ const notResumableError = ({ id, path }: SpooledInput) =>
 /** Returns true if an input is not a local file, and only the original command can resume it. */
 const isNotLocal = (path: string) => isRemote(path) || path.startsWith('stdin:');
 
-function reopenFile(path: string) {
+function reopenFile({ ownFiles }: Context, path: string) {
   if (isNotLocal(path))
     throw usageError(`${path} is not a file on this machine`, 'run the original command again to resume the upload');
-  return FileSource.open(path);
+  return FileSource.open(path, ownFiles);
 }
 
 const toUploadCandidate = ({ id, realPath, path, identity, metadata }: UploadEntry): UploadCandidate => ({

@@ -7,6 +7,7 @@ import { isWindows } from '../../../contract/platform.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { toSlashes } from '../../local-path.ts';
+import { isProjectFile, type OwnFiles } from './own-files.ts';
 import { describeFile, notAFile, toCandidate, type UploadCandidate, unreadableFile } from './upload-candidate.ts';
 
 export type WalkOptions = {
@@ -15,6 +16,8 @@ export type WalkOptions = {
   exclude: readonly string[];
   /** Latest change time, in milliseconds since the Unix epoch: a newer file may still be written. */
   changedBefore?: number | undefined;
+  /** Files of mediactl itself, which are never uploaded. */
+  own: OwnFiles;
   /** Real path of a file to skip, such as an output file that is being written. */
   excludedPath?: string | undefined;
   onDuplicate?: (file: UploadCandidate) => void;
@@ -27,13 +30,20 @@ type WalkRoot = { file: UploadCandidate } | DirectoryToWalk;
 /** Returns true if a walk selects the file at a path, which is relative to its directory, with slashes. */
 export type PathSelector = (inside: string) => boolean;
 
-type Selection = { maxDepth: number; isSelected(path: string): boolean; isExcluded(path: string): boolean };
+/** @property isOwn true in a folder of mediactl itself, whose files are only counted */
+type Selection = {
+  maxDepth: number;
+  isOwn: boolean;
+  isSelected(path: string): boolean;
+  isExcluded(path: string): boolean;
+};
 
 /** Maps each kind of skipped entry to its singular, its plural, and a note for the user. */
 const skipKinds = {
   system: ['system file', 'system files', ', such as .DS_Store (the include pattern * uploads all files)'],
   link: ['linked directory', 'linked directories', ', which may form a loop'],
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
+  own: ["file of mediactl's own configuration and state", "files of mediactl's own configuration and state", ''],
   recent: ['file that changed recently', 'files that changed recently', ', which may still be written (minimum age)'],
 } as const;
 
@@ -103,7 +113,11 @@ export class FileWalker {
   async createSelector(directory: string): Promise<PathSelector> {
     const { ruleFor } = await createPathRules(this.#options);
     const real = await realpath(directory);
-    return (inside) => ruleFor(inside) === undefined && join(real, inside) !== this.#options.excludedPath;
+    const { own, excludedPath } = this.#options;
+    return (inside) => {
+      const path = join(real, inside);
+      return ruleFor(inside) === undefined && path !== excludedPath && !own.includesFile(path);
+    };
   }
 
   /** Yields all files at the paths given to `checkPaths`, which must be called first. */
@@ -125,7 +139,9 @@ export class FileWalker {
     const relativePathOf = (path: string) => toSlashes(relative(directory, path));
     const { isExcluded, ruleFor } = await createPathRules(this.#options, glob);
     const isDeep = glob === undefined || glob.includes('**');
-    for await (const file of this.#walk(directory, await realpath(directory), {
+    const real = await realpath(directory);
+    for await (const file of this.#walk(directory, real, {
+      isOwn: this.#options.own.includesDirectory(real),
       maxDepth: isDeep ? Number.POSITIVE_INFINITY : glob.split('/').length,
       isExcluded: (path) => isExcluded(relativePathOf(path)),
       isSelected: (path) => {
@@ -173,21 +189,25 @@ export class FileWalker {
     }
     if (found.isDirectory()) return { directory: path, named: path };
     if (!found.isFile()) throw notAFile(path, false);
-    if (!this.#isRecent(found)) return { file: await describeFile(path, found) };
+    if (!this.#isRecent(found)) return { file: await describeFile(path, found, this.#options.own) };
     this.#skipRecent(found);
     return undefined;
   }
 
   /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
   async *#walk(directory: string, real: string, selection: Selection): AsyncGenerator<UploadCandidate> {
-    const { maxDepth, isSelected } = selection;
+    const { maxDepth, isSelected, isOwn } = selection;
+    const { own } = this.#options;
     for (const [index, entry] of (await this.#entriesOf(directory, selection)).entries()) {
       const { name } = entry;
       const path = join(directory, name);
       if (entry.isDirectory()) {
-        if (maxDepth > 1) yield* this.#walk(path, join(real, name), { ...selection, maxDepth: maxDepth - 1 });
+        const below = { ...selection, maxDepth: maxDepth - 1, isOwn: isOwn || own.isFolder(path) };
+        if (maxDepth > 1) yield* this.#walk(path, join(real, name), below);
       } else if (isSelected(path)) {
-        const file = this.#fileAt(path, join(real, name));
+        const isOwnFile = isOwn || isProjectFile(name) || (entry.isSymbolicLink() && own.includes(path));
+        if (isOwnFile) this.#skip('own');
+        const file = isOwnFile ? undefined : this.#fileAt(path, join(real, name));
         if (file) yield file;
         if (index % filesPerTurn === 0) await nextTurn();
       }
@@ -204,9 +224,9 @@ export class FileWalker {
     return undefined;
   }
 
-  async #entriesOf(folder: string, { isExcluded }: Selection): Promise<Dirent[]> {
+  async #entriesOf(folder: string, { isExcluded, isOwn }: Selection): Promise<Dirent[]> {
     const fail = (path: string, error: MediactlError) => {
-      if (!isExcluded(path)) this.failures.push({ path, error });
+      if (!isOwn && !isExcluded(path)) this.failures.push({ path, error });
     };
     try {
       const [entries, names] = await Promise.all([

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { MediactlError } from '../../errors.ts';
 import type { FileWalker, WalkOptions } from './file-walker.ts';
+import type { OwnFiles } from './own-files.ts';
 import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-candidate.ts';
 
 /** Attributes that distinguish a file from other files and from later versions of itself. */
@@ -76,11 +77,14 @@ export class FileSource {
   }
 
   /**
+   * @param own files of mediactl itself, which are not opened
    * @param sourceId real path of the file, if already resolved
-   * @throws MediactlError (exit 2) if the file does not exist, is unreadable, or is a directory, pipe or device
+   * @throws MediactlError (exit 2) if the file does not exist, is unreadable, is in `own`, or is a directory, pipe or
+   *   device
    */
-  static async open(path: string, sourceId?: string): Promise<FileSource> {
+  static async open(path: string, own: OwnFiles, sourceId?: string): Promise<FileSource> {
     try {
+      own.assertForeign(path);
       // Without O_NONBLOCK, opening a FIFO waits for its writer.
       const fd = await openAsync(path, constants.O_RDONLY | constants.O_NONBLOCK);
       try {
@@ -252,7 +256,7 @@ export async function findLocalFiles(
   const found =
     paths.length === 1 && path !== '-' ? await stat(path, { bigint: true }).catch(() => undefined) : undefined;
   if (found?.isFile() && options.changedBefore === undefined) {
-    const file = await describeFile(path, found);
+    const file = await describeFile(path, found, options.own);
     const files = async function* () {
       yield file;
     };

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { MediactlError, usageError } from '../../errors.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
+import { spoolFolderOf } from './own-files.ts';
 
 type LockSpoolFile = (id: string, path: string) => Promise<() => Promise<void>>;
 
@@ -16,7 +17,7 @@ export class Spool {
   readonly #directory: string;
 
   constructor(stateDir: string) {
-    this.#directory = join(stateDir, 'spool');
+    this.#directory = spoolFolderOf(stateDir);
   }
 
   /**

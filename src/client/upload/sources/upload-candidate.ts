@@ -3,6 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { MediactlError, usageError } from '../../errors.ts';
+import type { OwnFiles } from './own-files.ts';
 
 export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
 
@@ -140,8 +141,9 @@ export function isInShard({ number, total }: Shard, { relativeDir, filename, pat
 /** Returns the path with the real path of its directory. A link at the path itself is not followed. */
 export const realPathOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
 
-/** Describes a file that the user has named. @throws MediactlError (exit 2) if it cannot be read */
-export async function describeFile(path: string, found: BigIntStats): Promise<UploadCandidate> {
+/** Describes a file that the user has named. @throws MediactlError (exit 2) if it cannot be read, or is in `own` */
+export async function describeFile(path: string, found: BigIntStats, own: OwnFiles): Promise<UploadCandidate> {
+  own.assertForeign(path);
   const handle = await open(path, 'r').catch((error) => {
     throw unreadableFile(path, error);
   });

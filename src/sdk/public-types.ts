@@ -216,7 +216,11 @@ export type Client = {
     /** Lists assets page by page. Rejects with `filter_ignored` if the service ignores a filter that records show. */
     list(query?: AssetQuery, options?: CallOptions): AsyncIterableIterator<Asset>;
     get(uid: string, options?: CallOptions): Promise<Asset>;
-    /** Returns the assets with this name, at this path, such as `/Campaigns/clip.mp4`, or matching this glob. */
+    /**
+     * Returns the assets with this name, at this path, such as `/Campaigns/clip.mp4`, or matching this glob, in the
+     * workspace of the client. Reads each whose workspace the list does not show, unless the key can see one workspace
+     * only, and warns by a notice if the service does not show it at all.
+     */
     find(nameOrPath: string, options?: CallOptions): Promise<Asset[]>;
     /**
      * Changes an asset and compares the result. Rejects with `write_ignored` if the service did not apply it; warns by

@@ -121,6 +121,31 @@ it('ls suggests the correct syntax for a folder without a slash, a list of field
   expect([filter.code, filter.stderr]).toEqual([2, expect.stringContaining("--jq '.[].name'")]);
 });
 
+/** Words of earlier builds and of other programs, and the command that each is answered with. */
+const replaced: [typed: string, hint: string][] = [
+  ['du', 'mediactl stats'],
+  ['schema upload', 'mediactl commands NAME --json'],
+  ['history RUN --pause', 'mediactl history RUN --resume'],
+  ['history RUN --cancel', 'Ctrl-C where it runs'],
+  ['update ID --manifest shots.csv', 'mediactl apply FILE'],
+  ['update ID --set-tags sea', 'mediactl tag ID --set sea,night'],
+  ['videos update ID --no-tags', "mediactl tag ID --set ''"],
+  ['update --tag draft --name x', 'mediactl ls -q --tag … | mediactl update -'],
+  ['videos update --status=ready', 'mediactl ls -q --status … | mediactl update -'],
+  ['wait --created-after 1d', 'mediactl ls -q --created-after … | mediactl wait -'],
+  ['upload - --stdin-size 5', 'stdin is saved to a file first'],
+  ['sync . / --on-session-expired fail', 'an expired session starts again'],
+  ['uploads resume --all --on-session-expired fail', 'an expired session starts again'],
+  ['uploads export', 'mediactl uploads ls --finished --jsonl'],
+  ['uploads import', 'mediactl check DIR /FOLDER --download'],
+  ['upload a.mp4 --queue=postgres://host/db', 'redis://HOST or rediss://HOST'],
+];
+
+it.each(replaced)('mediactl %s is answered with what does it now', async (typed, hint) => {
+  const { code, stderr, stdout } = await cli.run([...typed.split(' '), '--json']);
+  expect([code, stdout, JSON.parse(stderr).error.hint]).toEqual([2, '', expect.stringContaining(hint)]);
+});
+
 it.each(misspelled)('mediactl %s suggests a similar name, or the help if there is none', async (typed, hint) => {
   const { code, stderr, stdout } = await cli.run([...typed.split(' '), '--json']);
   expect([code, stdout, JSON.parse(stderr).error.hint]).toEqual([2, '', hint]);

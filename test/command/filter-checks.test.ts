@@ -18,7 +18,9 @@ const unmatchedValues: Record<string, string> = {
   '--tag': 'draft',
 };
 /** Options that are not filters. */
-const nonFilterOptions = ['--max-delete', '--max-changes', '--newest', '--recursive', '--add', '--remove', '--set'];
+const nonFilterOptions = [
+  ...['--max-delete', '--max-changes', '--newest', '--any-workspace', '--recursive', '--add', '--remove', '--set'],
+];
 const changeArgsByVerb = { rm: [], tag: ['--add', 'overwritten'] };
 
 const uid = '00000000-0000-4000-8000-000000000001';

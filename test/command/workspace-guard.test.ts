@@ -95,18 +95,20 @@ const selectors: Record<string, () => string[]> = {
   filter: () => ['--tag', word],
 };
 
-type Row = [command: string, selector: string, args: (selected: string[], table: string) => string[]];
+type GuardedCommand = [command: string, selector: string, args: (selected: string[], table: string) => string[]];
 
-const rows: Row[] = [
-  ...Object.keys(selectors).flatMap((selector): Row[] => [
+const rows: GuardedCommand[] = [
+  ...Object.keys(selectors).flatMap((selector): GuardedCommand[] => [
     ['rm', selector, (selected) => ['rm', ...selected]],
     ['tag', selector, (selected) => ['tag', ...selected, '--add', 'seen']],
     ['mv', selector, (selected) => ['mv', ...selected, '/Inbox', '--create-folders']],
   ]),
-  ...['name', 'path', 'glob'].map((selector): Row => {
+  ...['name', 'path', 'glob'].map((selector): GuardedCommand => {
     return ['update', selector, (selected) => ['update', ...selected, '--description', 'seen']];
   }),
-  ...['name', 'path'].map((selector): Row => ['rename', selector, (selected) => ['rename', ...selected, 'seen']]),
+  ...['name', 'path'].map(
+    (selector): GuardedCommand => ['rename', selector, (selected) => ['rename', ...selected, 'seen']],
+  ),
   ['apply', 'path', (_selected, table) => ['apply', table]],
 ];
 
@@ -243,16 +245,17 @@ describe('a service that shows only what the specification names', () => {
   });
 
   it.each([
-    ['no', 130, 200],
-    ['yes', 0, 404],
-  ])('rm on a terminal names the workspaces and asks, and the answer %s ends with %i', async (answer, code, then) => {
-    const { stdout, stderr, ...ran } = await cli.run(['rm', word], {
+    ['no', 130, ''],
+    ['yes', 0, 'seen'],
+  ])('update on a terminal names the workspaces and asks; the answer %s ends with %i', async (answer, code, text) => {
+    const { stderr, ...ran } = await cli.run(['update', word, '--description', 'seen'], {
       ...primary(),
       tty: true,
-      stdin: `${answer}\n${answer}\n`,
+      stdin: `${answer}\n`,
     });
-    expect([ran.code, await status()], stderr + stdout).toEqual([code, then]);
-    expect(stderr).toContain('It may be');
+    const { description } = await (await raw.call('GET', `/assets/${uid}/`)).json();
+    expect([ran.code, description], stderr).toEqual([code, text]);
+    expect(stderr.replaceAll('\n', ' ')).toContain(`it may be ${strict.workspace}`);
   });
 
   it('rm of a uid asks nothing', async () => {

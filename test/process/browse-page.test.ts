@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { environmentOf, signIn, startBrowse } from '../support/browse.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -557,4 +557,42 @@ it('a file that is dropped twice at once is uploaded once, and its request ends 
 it('browse.js is smaller than 60 kB after gzip compression', () => {
   const script = readFileSync(new URL('../../dist/browse.js', import.meta.url));
   expect(gzipSync(script).length).toBeLessThan(60_000);
+});
+
+describe('the page and other workspaces', () => {
+  /** Starts the page of a sandbox in its workspace Main. @returns also the uids of an asset in Main and one in Archive */
+  async function openPageOfMain(strict: boolean, args: string[] = []) {
+    const sandbox = await startSandbox({ strict });
+    onTestFinished(() => sandbox.end());
+    const { call, createUploadOfSize } = rawHttp(() => sandbox);
+    const { items } = await (await call('GET', '/workspaces/')).json();
+    const archive = items.find(({ uid }: { uid: string }) => uid !== sandbox.workspace).uid;
+    const [own, foreign] = await Promise.all(
+      [sandbox.workspace, archive].map(async (workspace_uid) => {
+        const created = await createUploadOfSize(5, { asset_name: 'clip.mp4', workspace_uid });
+        return (await created.json()).asset_uid as string;
+      }),
+    );
+    const service = { url: sandbox.url, key: sandbox.key, workspace: sandbox.workspace };
+    const { fetchPage } = await signIn((await startBrowse(service, args)).address);
+    const change = async (uid: string) => {
+      const renamed = await fetchPage(`assets/${uid}`, { method: 'PATCH', body: JSON.stringify({ name: 'other' }) });
+      const trashed = await fetchPage(`assets/${uid}`, { method: 'DELETE' });
+      return [renamed.status, trashed.status, (await call('GET', `/assets/${uid}/`)).status];
+    };
+    return { own: own as string, foreign: foreign as string, change };
+  }
+
+  it('the page changes an asset of the workspace in use, and none of another', async () => {
+    const { own, foreign, change } = await openPageOfMain(false);
+    expect(await change(foreign)).toEqual([400, 400, 200]);
+    expect(await change(own)).toEqual([200, 200, 404]);
+  });
+
+  it('the page changes no asset of which the service does not show the workspace, unless --any-workspace is given', async () => {
+    const refusing = await openPageOfMain(true);
+    expect(await refusing.change(refusing.own)).toEqual([400, 400, 200]);
+    const accepting = await openPageOfMain(true, ['--any-workspace']);
+    expect(await accepting.change(accepting.own)).toEqual([200, 200, 404]);
+  });
 });

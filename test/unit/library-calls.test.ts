@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient, MediactlError } from '../../src/sdk/index.ts';
 import type { Client, ClientOptions, DirectoryResult, Notice } from '../../src/sdk/public-types.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
+import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -119,4 +120,37 @@ it('download rejects with already_exists, before it reads the media, if there is
   };
   await expect(client.assets.download(uid, path, { onProgress })).rejects.toMatchObject({ code: 'already_exists' });
   expect(receivedBytes).toBe(0);
+});
+
+describe('find', () => {
+  async function openTwoWorkspaces(strict: boolean) {
+    const sandbox = await startSandbox({ strict });
+    onTestFinished(() => sandbox.end());
+    const { call, createUploadOfSize } = rawHttp(() => sandbox);
+    const { items } = await (await call('GET', '/workspaces/')).json();
+    const archive = items.find(({ uid }: { uid: string }) => uid !== sandbox.workspace).uid;
+    for (const workspace_uid of [sandbox.workspace, archive])
+      await createUploadOfSize(5, {
+        asset_name: `in ${workspace_uid === archive ? 'Archive' : 'Main'}`,
+        workspace_uid,
+      });
+    const notices: Notice[] = [];
+    const onNotice = (notice: Notice) => notices.push(notice);
+    const options = { baseUrl: sandbox.url, apiKey: sandbox.key, workspace: sandbox.workspace, onNotice };
+    return { client: openClient(options), notices };
+  }
+
+  it('find returns no asset of another workspace than that of the client', async () => {
+    const { client } = await openTwoWorkspaces(false);
+    expect(await client.assets.find('in Main')).toHaveLength(1);
+    expect(await client.assets.find('in Archive')).toEqual([]);
+  });
+
+  it('find warns if the service does not show the workspace of what it returns', async () => {
+    const { client, notices } = await openTwoWorkspaces(true);
+    expect(await client.assets.find('in Archive')).toHaveLength(1);
+    expect(notices).toEqual([
+      { kind: 'warning', message: expect.stringContaining('the service does not show the workspace of 1 asset') },
+    ]);
+  });
 });

@@ -1,3 +1,5 @@
+const onSessionExpired = 'leave it out: an expired session starts again, and the run names the incomplete asset';
+
 /** Command that does the job of a word, by the command that lacks the word: '' is mediactl itself. */
 const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': {
@@ -18,8 +20,9 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   upload: {
     '--stdin-size': 'leave it out: stdin is saved to a file first, and then resumable',
-    '--on-session-expired': 'leave it out: an expired session starts again with the same asset or a new one',
+    '--on-session-expired': onSessionExpired,
   },
+  resume: { '--on-session-expired': onSessionExpired },
   uploads: {
     export: 'mediactl uploads ls --finished --jsonl, to list the finished uploads',
     import: 'mediactl check DIR /FOLDER --download, to find what the folder has already',

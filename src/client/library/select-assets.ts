@@ -56,7 +56,7 @@ export type AssetSelection = {
 };
 
 /** An id without an asset. `tree` is given for a path; `isElsewhere` is true if another workspace has that name. */
-export type MissingAsset = { id: string; tree?: WorkspaceFolderTree | undefined; isElsewhere?: boolean };
+type MissingAsset = { id: string; tree?: WorkspaceFolderTree | undefined; isElsewhere?: boolean };
 
 type FinderNotices = {
   /** Called with the number of folders that are about to be listed, at one request each or more. */
@@ -100,11 +100,11 @@ export async function selectAssets(
   request: SelectionRequest,
   ports: SelectionPorts,
 ): Promise<AssetSelection> {
-  const selection = new Selection(library, request, ports);
-  const { assets, isNamed } = hasFilters(request.filters) ? await selection.byFilters() : await selection.byIds();
+  const selector = new Selector(library, request, ports);
+  const { assets, isNamed } = hasFilters(request.filters) ? await selector.byFilters() : await selector.byIds();
   if (assets.length === 0 && request.ids.includes('-'))
     throw usageError('no ids on stdin', 'give one uid per line, or JSON lines');
-  return { assets: await selection.accept(assets), isNamed };
+  return { assets: await selector.accept(assets), isNamed };
 }
 
 export type OneRequest = Omit<SelectionRequest, 'ids' | 'filters'> & {
@@ -119,10 +119,8 @@ export async function selectAsset(
   { id, isLiteral, ...request }: OneRequest,
   ports: SelectionPorts,
 ): Promise<SelectedAsset> {
-  const selection = new Selection(library, { ...request, ids: [] }, ports);
-  const [asset] = await selection.accept([
-    id === undefined ? await selection.any() : await selection.one(id, isLiteral),
-  ]);
+  const selector = new Selector(library, { ...request, ids: [] }, ports);
+  const [asset] = await selector.accept([id === undefined ? await selector.any() : await selector.one(id, isLiteral)]);
   return asset as SelectedAsset;
 }
 
@@ -142,8 +140,8 @@ export async function selectFound(
   found: readonly Asset[],
   ports: SelectionPorts,
 ): Promise<SelectedAsset[]> {
-  const selection = new Selection(library, { collection: 'assets', purpose: 'change', ids: [] }, ports);
-  return selection.accept(await selection.listed(found));
+  const selector = new Selector(library, { collection: 'assets', purpose: 'change', ids: [] }, ports);
+  return selector.accept(await selector.listed(found));
 }
 
 /** Reports whether any filter is set. */
@@ -222,7 +220,7 @@ class Finder {
   }
 }
 
-class Selection extends Finder {
+class Selector extends Finder {
   readonly #ports: SelectionPorts;
 
   constructor(library: Library, request: SelectionRequest, ports: SelectionPorts) {

@@ -55,8 +55,6 @@ export default defineConfig({
       project('quick', ['test/{architecture,command,contract,unit}/**/*.test.ts', ...smokeTests]),
       project('processes', ['test/{acceptance,process}/**/*.test.ts'], smokeTests),
     ],
-    // A second run compiles only what changed.
-    experimental: { fsModuleCache: true },
     // Some tests wait: vitest's own choice would leave a machine of two cores half idle. More would fight for them.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     sequence: { sequencer: WaitingFirst },

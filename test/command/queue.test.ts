@@ -843,5 +843,5 @@ const storeLostCreation = (queue: string, id: string, path: string) =>
       begunAt: new Date().toISOString(),
       metadata: { filename: 'lost.md', workspace_uid: setup.sandbox.workspace },
     };
-    return client.hset(`mediactl:${name}:pages`, id, JSON.stringify(entry));
+    return client.hset(`mediactl:${name}:entries`, id, JSON.stringify(entry));
   });

@@ -70,7 +70,7 @@ async function startQueue(): Promise<StoreAdapter> {
     checksWriteAccess: true,
   });
   const redis = new Redis(server.address);
-  const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:suite:${part}`);
+  const keys = ['fences', 'entries', 'receipts'].map((part) => `mediactl:suite:${part}`);
   return {
     isQueue: true,
     reset: async () => void (await redis.del(keys)),

@@ -66,7 +66,7 @@ export class SharedStore {
     this.#redis = redis;
     this.#retry = retry;
     const prefix = `mediactl:${queue}`;
-    this.#hashes = [`${prefix}:fences`, `${prefix}:pages`, `${prefix}:receipts`];
+    this.#hashes = [`${prefix}:fences`, `${prefix}:entries`, `${prefix}:receipts`];
     this.#roots = `${prefix}:roots`;
   }
 

@@ -13,8 +13,8 @@ export type ProgressMode = (typeof progressModes)[number];
 
 /** Shows the progress of transfers on stderr. `close` removes the live display. */
 export type ProgressDisplay = {
-  /** True if stderr is for JSON, or for problems only. */
-  isQuiet: boolean;
+  /** True if stderr is for JSON events, or for problems only: the run then prints no plan, summary or next step. */
+  hidesSummary: boolean;
   show(event: UploadEvent): void;
   close(): void;
 };
@@ -40,7 +40,7 @@ export async function createProgress(
   const stats = new RunStats(clock, budget, isWorker);
   const { show, close } = await renderers[mode]({ terminal, clock, stats, isWorker });
   return {
-    isQuiet: mode === 'json' || mode === 'none',
+    hidesSummary: mode === 'json' || mode === 'none',
     show: (event) => {
       stats.apply(event);
       if (event.event !== 'totals' && (event.event !== 'planned' || stats.isBatch)) show(event);

@@ -215,7 +215,7 @@ async function printPlan(
     );
   // Not with a queue, because the workers send the requests.
   const isBig = countFiles(plan) >= minFilesForPlan && files > 0 && !createRun;
-  if (isBig && !progress.isQuiet) {
+  if (isBig && !progress.hidesSummary) {
     const { formatPlan } = await import('./plan-view.ts');
     const { transport } = await context.api();
     terminal.info(formatPlan(plan, { rateLimit: transport.connection.rateLimit, now: context.clock.now() }));

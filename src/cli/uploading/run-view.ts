@@ -158,10 +158,10 @@ class RunPresenter {
     const summaryLine = this.#only
       ? await this.#skippedReason(this.#only)
       : this.#summary?.format(clock.now(), remaining, waitsForReady, stopReason ? '' : emptyText);
-    if (summaryLine && !progress.isQuiet) terminal.info(summaryLine);
+    if (summaryLine && !progress.hidesSummary) terminal.info(summaryLine);
     const hasSent = this.#only ? outcome === 'uploaded' || outcome === 'queued' : this.#summary?.hasSent;
     const next = hasSent ? nextStep?.(this.#only !== undefined) : undefined;
-    if (next && !progress.isQuiet) terminal.info(next);
+    if (next && !progress.hidesSummary) terminal.info(next);
     const isFinished = !stopReason && remaining === 0 && !signal.aborted;
     const hasUnsent = this.#only ? this.#only.error !== undefined : this.#summary?.hasUnsent;
     await onEnd?.(isFinished, hasUnsent ?? false).catch((error) => {

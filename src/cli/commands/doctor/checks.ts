@@ -92,20 +92,20 @@ export const checks: Record<string, Check> = {
   queue: async (context, facts) => {
     const { queue } = context.settings;
     if (!queue) return 'none configured; uploads run on this machine only';
-    const fleet = await context.openQueue(queue, 'read');
-    const { serverInfo } = fleet;
-    await fleet.checkWriteAccess();
-    facts.storeSkewMs = await fleet.store.skewOf(context.clock);
-    const { isPaused, unfinished, failed, workers, unserved } = await fleet.withRetry(() => queueStatus(fleet));
+    const client = await context.openQueue(queue, 'read');
+    const { serverInfo } = client;
+    await client.checkWriteAccess();
+    facts.storeSkewMs = await client.store.skewOf(context.clock);
+    const { isPaused, unfinished, failed, workers, unserved } = await client.withRetry(() => queueStatus(client));
     if (isPaused)
       throw failure(
         `the queue ${queue.label} is paused`,
         'queue_paused',
         'mediactl uploads retry --all --queue',
-        await pauseReason(fleet),
+        await pauseReason(client),
       );
     const connected = workers === undefined ? '' : `, ${pluralize(workers.length, 'worker')} connected`;
-    const errors = await commonErrors(fleet);
+    const errors = await commonErrors(client);
     const warnings = [
       serverInfo.durabilityWarning,
       unfinished > 0 &&

@@ -74,7 +74,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   insecure_config: 'chmod 600 FILE',
   clock_skew: 'set this machine’s clock',
 
-  // Answers of the service (§7)
+  // Responses of the service (§7)
   unauthenticated: 'mediactl auth login, or set MEDIACTL_API_KEY',
   credits_depleted: 'top up the balance, then run the same command again',
   forbidden: 'mediactl auth switch, or create an API key with that scope',
@@ -128,7 +128,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   checksum_mismatch: 'do not use that asset; upload the file again with upload --force',
   unverified: 'omit --require-checksum to accept it, or use --force to upload the file again',
 
-  // The record of what was uploaded
+  // The database of uploads and receipts
   state_full: 'free some space on that disk, then run the same command again',
   state_read_only: allowState,
   state_damaged: restoreState,

@@ -27,7 +27,7 @@ export const errorTable = {
   insecure_config: 'unclassified',
   clock_skew: 'usage',
 
-  // Answers of the service (§7)
+  // Responses of the service (§7)
   bad_request: 'rejected',
   unauthenticated: 'unauthenticated',
   credits_depleted: 'quota',
@@ -87,7 +87,7 @@ export const errorTable = {
   checksum_mismatch: 'integrity',
   unverified: 'integrity',
 
-  // The record of what was uploaded
+  // The database of uploads and receipts
   state_full: 'state',
   state_read_only: 'state',
   state_damaged: 'state',

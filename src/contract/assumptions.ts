@@ -3,8 +3,8 @@ import { type AssetStatus, statusMeanings } from './asset-values.ts';
 
 /**
  * An assumption about a detail that the specification marks "not shown". Code and documentation cite it by its
- * `id`. The field names in `names` are tried in order. A profile can override them with the config key
- * `names.<key>`, so a wrong guess can be fixed without a release.
+ * `id`. The field names in `names` are tried in order. A profile can override them with the setting `field_names.KEY`,
+ * so that a wrong guess can be fixed without a release.
  */
 export type Assumption = {
   id: string;

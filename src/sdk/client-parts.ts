@@ -41,7 +41,7 @@ export class ErrorConverter {
     };
   }
 
-  /** Returns the exception of a callback that an error stands for; undefined if it is another error. */
+  /** Returns what a callback of the program has thrown, if that caused the error; otherwise undefined. */
   callbackError(error: unknown): object | undefined {
     const origin = error instanceof ClientError ? error.explanation.underlying : error;
     return typeof origin === 'object' && origin !== null && this.#thrown.has(origin) ? origin : undefined;

@@ -219,7 +219,7 @@ describe('export and apply', () => {
         [6, 'invalid'], // the same asset as line 3
         [7, 'skipped'],
         [8, 'invalid'], // not a uid
-        [9, 'invalid'], // damaged marks
+        [9, 'invalid'], // damaged hashes in the column `was`
       ]),
     );
     expect(await get(kept as string)).toMatchObject({ name: 'kept 2' });

@@ -321,7 +321,7 @@ it.each(resumeCases)(
   },
 );
 
-it('download saves a text file whose record has only a generic content type', async () => {
+it('download does not take a text file for an error message if its record has only a generic content type', async () => {
   const asset = { type: 'document', size: 5, content_type: 'application/octet-stream', url: 'HERE/media/notes' };
   const service = await serveAsset(asset, (response) =>
     sendReply(response, { headers: { 'content-type': 'text/plain' }, body: Buffer.from('notes') }),

@@ -171,7 +171,7 @@ describe('folders that cannot be listed', () => {
     },
   );
 
-  it('upload warns once and sends the files if the list of a folder includes its subfolders', async () => {
+  it('upload warns once and sends files without a comparison if the list of a folder also has assets of its subfolders', async () => {
     const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles({
       shows: ['size'],
       ignoresFilters: ({ parent }) => parent === 'root',

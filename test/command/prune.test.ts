@@ -294,7 +294,7 @@ describe('--prune with filters', () => {
     expect(service.completeAssets).toHaveLength(12 - first.length);
   });
 
-  it('--prune keeps the old asset of an edited file that is excluded since', async () => {
+  it('--prune keeps the old asset of an edited file that was excluded later', async () => {
     for (const name of ['a.mov', 'b.mov']) writeFileAt(name);
     await prune();
     writeFileAt('a.mov', 'edited');

@@ -3,7 +3,10 @@ import { Cli } from '../support/cli.ts';
 import { testKey } from '../support/fake-library.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 
-/* A write is believed when it is seen: the specification shows no response to the DELETE of a folder (assumption A04). */
+/*
+ * A folder counts as deleted only when the folder tree no longer has it, because the specification does not show the
+ * response to its DELETE (assumption A04).
+ */
 
 const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
 const workspace = uid(9);

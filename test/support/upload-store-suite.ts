@@ -55,7 +55,7 @@ type TestUpload = {
   notices: string[];
   /** Assets that the upload may have left incomplete. */
   orphans: Orphan[];
-  /** Empty assets that those creations might have made, as the run names them at its end. */
+  /** Empty assets that the run names at its end, because the response to their creation was lost. */
   emptyAssets: Orphan[];
 };
 

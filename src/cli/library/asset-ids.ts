@@ -35,7 +35,7 @@ export const lastUploadFile = 'last-upload';
 export const idHelp = 'name, /Folder/name, uid or its first digits, or @last (the last upload)';
 export const idsHelp = 'name, /Folder/name, uid, glob such as /Inbox/A00*, or @last; - for stdin';
 
-/** Choices of a command about what its ids stand for. */
+/** Options of a command that decide which assets its ids select. */
 export type IdOptions = {
   /** True to take the newest of several assets with one name. */
   newest?: boolean | undefined;

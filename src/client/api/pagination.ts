@@ -93,7 +93,7 @@ export async function* fetchPages<T extends JsonObject>(
   }
 }
 
-/** Times that a list which shrinks meanwhile is read. */
+/** Maximum number of times that a list is read if it shrinks each time. */
 const maxReadings = 5;
 
 async function* readPages<T extends JsonObject>(

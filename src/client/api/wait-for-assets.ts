@@ -45,8 +45,8 @@ export type IncomingAssets = {
 
 /**
  * Polls assets until each of them is ready or has failed ("After upload, the client polls GET /assets/{uid}/ with
- * asset_uid until status is ready.", §4). To save requests, the interval grows from 1 s to 30 s, and several assets
- * are looked up in one page of the list. Keeps polling during an outage.
+ * asset_uid until status is ready.", §4). To save requests, the interval grows from 1 s to 40 s, less a random part, and
+ * several assets are looked up in one page of the list. Keeps polling during an outage.
  *
  * @returns a map from each uid to the asset with the requested status, or to the error `processing_failed` (exit
  *   12), `still_processing` (exit 8), `not_found` (exit 3) or `usage` (exit 2)

@@ -8,7 +8,7 @@ import { MediactlError } from '../errors.ts';
 /** An asset's playback info, and its player data unless the info was fetched with a playback token from a file. */
 export type ResolvedPlayback = { info: PlaybackInfo; player?: PlayerData };
 
-/** Fetches an asset's player data, and its playback info with the playback token in them (§4, §5.6). */
+/** Fetches an asset's player data, and its playback info with the playback token in that data (§4, §5.6). */
 export async function resolvePlayback({ assets, playback }: Api, uid: string): Promise<Required<ResolvedPlayback>> {
   const player = await assets.player(uid);
   return { player, info: await playback.info(uid, player.playback_token) };

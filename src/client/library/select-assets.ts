@@ -65,7 +65,7 @@ type FinderNotices = {
   onFetch?(count: number): void;
 };
 
-/** Questions, abbreviations and words of a way in. */
+/** Questions, abbreviations and error messages of an interface: the command line, the browse page or the package. */
 export type SelectionPorts = FinderNotices & {
   /** Returns the uid that an abbreviation stands for, such as `@last`; undefined if an id is none. */
   expand(id: string): Promise<string | undefined>;
@@ -90,8 +90,8 @@ export type SelectionPorts = FinderNotices & {
 };
 
 /**
- * Selects assets: the only way for every verb and every way in. Assets that were not named by uid are in the workspace
- * in use.
+ * Selects assets for every command and interface, so that all of them apply the same rules. Assets that were not named
+ * by uid are in the workspace in use.
  *
  * @throws MediactlError that `ports` words if an id stands for no asset; `filter_ignored` if a filter has no effect
  */

@@ -6,7 +6,10 @@ import type { MediactlError } from '../errors.ts';
 import { runEach } from '../run-each.ts';
 import { findPrimary, listWorkspaces } from './workspaces.ts';
 
-/** What a way in is configured to use, and what it says or asks where that is not enough. */
+/**
+ * The workspace that an interface (command line, browse page or package) is configured to use, and its questions and
+ * errors if the configuration is not enough.
+ */
 export type WorkspaceChoice = {
   /** Uid or name of the workspace; undefined for the primary one. */
   configured: string | undefined;
@@ -25,7 +28,7 @@ export type WorkspaceChoice = {
 /** Assets by the answer to "is it in the workspace in use?". Records that were fetched replace those of a list. */
 export type Membership = { own: Asset[]; unknown: Asset[]; others: Asset[] };
 
-/** The workspace in use. Every way in resolves it here, and every selection of assets is guarded by it. */
+/** The workspace in use. Every interface resolves it here, and every selection of assets is limited to it. */
 export class WorkspaceInUse {
   readonly #api: () => Api;
   readonly #choice: () => Promise<WorkspaceChoice>;

@@ -10,14 +10,14 @@ import { type QueueClient, type QueueJob, rootOf } from './queue-client.ts';
 const transientKinds: readonly ErrorKind[] = ['unreachable', 'rateLimited', 'unclassified'];
 
 const maxStandbyMs = 1_000;
-/** Short, because the worker that can read the file may find it only while no other worker has it. */
+/** Maximum delay of a foreign file, during which no worker can take it. */
 const maxForeignDelayMs = 30_000;
-/** Pause after each such file, so that thousands of them do not occupy the processor. */
+/** Pause after each foreign file, so that thousands of them do not occupy the processor. */
 const foreignPauseMs = 5;
 
 /** Codes of errors whose cause might be this machine's disk. */
 const machineSpecificCodes = ['file_not_found', 'file_missing', 'file_changed'];
-/** Codes of errors of files that are meant for other workers. */
+/** Codes of errors of foreign files, which are meant for other workers. */
 const foreignCodes = ['outside_roots', 'queue_service_mismatch'];
 
 /**

@@ -14,7 +14,7 @@ export class WorkerLog {
   readonly #context: Pick<Context, 'terminal' | 'clock'>;
   readonly #format: (time: string, entry: LogEntry) => string;
 
-  /** From now on, all notices, warnings and errors of the program are entries of the log. */
+  /** Starts the log, to which all notices, warnings and errors of the program go from now on. */
   constructor(context: Pick<Context, 'terminal' | 'clock'>, worker: string, format: LogFormat) {
     this.#context = context;
     this.#format = (time, entry) => formatters[format](time, worker, entry);

@@ -129,7 +129,7 @@ export class BatchUploader implements BatchRun {
     if (error && endsTheRun(error)) this.#stopReason ??= error;
   }
 
-  /** Names the empty assets that lost responses of this run or a killed one have left. */
+  /** Finds the empty assets of creations whose response was lost, in this run or in a killed one, and warns of each. */
   async #nameEmptyAssets(): Promise<void> {
     const { api, store, receipts, onEvent } = this.#deps;
     if (!receipts) return;
@@ -239,7 +239,7 @@ export class BatchUploader implements BatchRun {
     outcome.job = job;
     const service = this.#deps.api.transport.baseUrl.origin;
     const key = isBatch ? undefined : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
-    const previousReceipt = key && (await receipts?.find(key)); // whatever content the file had then
+    const previousReceipt = key && (await receipts?.find(key)); // also if the file had other content at that time
     const notice = (message: string) => this.#deps.onEvent({ path: labelOf(job), event: 'warning', message });
     const api = this.#deps.api.withObserver({
       lane: this.#options.lane ?? (isBatch ? 'bulk' : 'interactive'),

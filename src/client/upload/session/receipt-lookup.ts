@@ -57,8 +57,9 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
 export type ReceiptMatch = { kind: 'skipped'; receipt: Receipt } | { kind: 'duplicate'; receipt: Receipt };
 
 /**
- * Finds a receipt with the same content, first for the same path and folder, then for other paths if `duplicates` says so.
- * Calls `digest` only if a receipt has the file's size. Empty files never match.
+ * Finds a receipt with the same content: first for the same path and folder, then, unless `duplicates` is `upload`, for
+ * other paths in the same folder or, if it is `skip-anywhere`, in any folder. Calls `digest` only if a receipt has the
+ * file's size. Empty files never match.
  *
  * @param mark highest receipt id when the run started, since later receipts might be its own
  * @returns the match, or as `deleted` the receipt of an asset of another folder that no longer exists

@@ -25,8 +25,8 @@ type Loss = 'session' | 'refused session' | 'receipt';
 type RecoveryStep = 'create' | 'ask' | 'send' | 'finish';
 
 /**
- * The recovery rule. A lost response to a creation is not in it, because the asset is always created force: no byte was
- * sent to the first one.
+ * The recovery rule: the step after a loss, by what the service shows of the asset. There is no row for a lost response
+ * to a creation: the asset is then always created again, because no byte was sent to the first one.
  */
 export const recovery: Record<Loss, Record<Evidence, RecoveryStep>> = {
   session: { none: 'create', part: 'create', whole: 'finish', unclear: 'ask' },
@@ -84,7 +84,7 @@ async function uploadLocked(run: UploadRun): Promise<SendResult> {
 async function uploadFile(run: UploadRun): Promise<SendResult> {
   const { force } = run.options;
   const foundReceipt = (uploaded: Uploaded) => ({ uploaded, persisted: Promise.resolve(undefined) });
-  // Check the receipts force, since another run might have uploaded the file after this run made its plan.
+  // Check the receipts again, since another run might have uploaded the file after this run made its plan.
   // An upload resumed by its id is unfinished, whatever receipts exist for its file.
   const before = force || run.job.id !== undefined ? undefined : await findReceiptByPath(run);
   if (before) return foundReceipt(before);

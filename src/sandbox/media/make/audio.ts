@@ -47,7 +47,10 @@ export async function measureDuration({ run }: FfmpegContext): Promise<number> {
 }
 
 const maxPeaks = 400;
-/** Number of measurements per peak; several are taken so that all peaks cover nearly equal time. */
+/**
+ * Number of measurements per peak. A peak covers a whole number of measurements, so with a single one each, some peaks
+ * would cover twice as much time as others.
+ */
 const windowsPerPeak = 4;
 
 /** Writes the waveform as JSON `{duration, peaks}`: seconds, and the loudest samples of equal parts from 0 to 1. */

@@ -32,7 +32,10 @@ function parseNumbers(list: unknown): number[] | undefined {
   return numbers.every((number) => number !== undefined) ? numbers : undefined;
 }
 
-/** Converts audiowaveform data, which has the minimum and maximum sample of each segment and channel. */
+/**
+ * Converts the output of audiowaveform(1), the minimum and the maximum sample of each segment and channel, to one peak
+ * per segment, from 0 to 1. Returns undefined if its format is unknown.
+ */
 function peaksFromMinMax(samples: readonly number[] | undefined, bits: number, channels: number): number[] | undefined {
   const isKnown = (bits === 8 || bits === 16) && Number.isInteger(channels) && channels > 0;
   if (!samples || !isKnown) return undefined;

@@ -1,20 +1,17 @@
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import { Api } from '../client/api/api.ts';
-import type { RunStore } from '../client/bulk/run-store.ts';
+import type { Api } from '../client/api/api.ts';
+import type { LibraryWriter } from '../client/changes/writer.ts';
 import type { WrapFirstRequest } from '../client/http/dispatcher.lazy.ts';
 import { readProxySettings } from '../client/http/proxy.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
-import { Transport } from '../client/http/transport.ts';
 import type { Library } from '../client/library/library.ts';
-import type { WorkspaceChoice } from '../client/library/workspace-in-use.ts';
+import { LocalState } from '../client/open/local-state.ts';
+import { type LibraryPorts, type OpenedLibrary, openApi, openLibrary } from '../client/open/open-library.ts';
 import type { Processes } from '../client/processes.ts';
 import type { QueueAddress } from '../client/queue/queue-address.ts';
 import type { QueueClient } from '../client/queue/queue-client.ts';
 import { OwnFiles } from '../client/upload/sources/own-files.ts';
-import type { Receipts } from '../client/upload/store/receipts.ts';
-import type { DatabaseUse, StateDatabase } from '../client/upload/store/state-database.ts';
-import type { LocalUploadStore } from '../client/upload/store/upload-store.ts';
 import type { Clock } from '../contract/clock.ts';
 import { formatWait } from '../contract/figures.ts';
 import { escapeControls } from '../contract/sanitize.ts';
@@ -56,21 +53,14 @@ export type Host = {
 };
 
 const defaultRequestTimeoutMs = 30_000;
-const maxLockWaitMs = 60_000;
 
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
-/** Questions about the workspace, and the cache of folders: both need a context themselves. */
-export type LibraryPorts = {
-  workspaceChoice(context: Context): Promise<WorkspaceChoice>;
-  /** Drops the names of folders that are cached on disk. */
-  onFoldersChanged(context: Context): Promise<void>;
-};
-
 type ContextDeps = Pick<Context, 'host' | 'settings' | 'profiles' | 'commandTree'> & {
   config: ProfileConfig;
-  libraryPorts: LibraryPorts;
+  /** Returns the questions, words and caches of the command line for a library. */
+  ports: (context: Context) => LibraryPorts;
 };
 
 /**
@@ -87,23 +77,23 @@ export class Context {
   /** Folder for upload state, caches and the sandbox. */
   readonly stateDir: string;
   readonly sandboxDir: string;
+  /** Unfinished uploads, receipts and the history of this machine. */
+  readonly state: LocalState;
   /** Builds the complete tree of Commander commands, for documentation and completion. */
   readonly commandTree: () => Promise<Command>;
   /** Files of the program itself, which no command uploads or replaces. */
   readonly ownFiles: OwnFiles;
   readonly #config: ProfileConfig;
-  #api: Promise<Api> | undefined;
   #mediaApi: Promise<Api> | undefined;
-  readonly #libraryPorts: LibraryPorts;
-  #library: Promise<Library> | undefined;
+  readonly #ports: ContextDeps['ports'];
+  #opened: Promise<OpenedLibrary> | undefined;
   #account: Promise<Account> | undefined;
-  #database: Promise<StateDatabase> | undefined;
   readonly #queues: QueueClient[] = [];
   #hasWarnedOfProjectFile = false;
   /** Notes to print after the result, such as how to undo a change. */
   readonly closingNotes: string[] = [];
 
-  constructor({ host, settings, profiles, config, commandTree, libraryPorts }: ContextDeps) {
+  constructor({ host, settings, profiles, config, commandTree, ports }: ContextDeps) {
     this.host = host;
     this.terminal = host.terminal;
     this.clock = host.clock;
@@ -111,10 +101,13 @@ export class Context {
     this.settings = settings;
     this.profiles = profiles;
     this.commandTree = commandTree;
-    this.#libraryPorts = libraryPorts;
+    this.#ports = ports;
     this.#config = config;
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
     this.sandboxDir = join(this.stateDir, 'sandbox');
+    const { clock, signal, terminal } = host;
+    const warn = (message: string) => terminal.warn(message);
+    this.state = new LocalState({ directory: this.stateDir, clock, signal, warn, pid: host.processes.pid });
     this.ownFiles = new OwnFiles({ config: profiles.directory, state: this.stateDir });
     this.terminal.redactor.add(settings.apiKey);
     this.terminal.redactor.add(host.environment.MEDIACTL_METRICS_TOKEN);
@@ -128,28 +121,6 @@ export class Context {
   /** True if the user asked for a format other than `table`. The JSON of one item and of many then has one shape. */
   get isMachineReadable(): boolean {
     return this.settings.outputOptions.format !== 'table';
-  }
-
-  /** Returns the store of this machine's uploads. @throws MediactlError `state_…` (exit 14) if it cannot be opened */
-  async uploadStore(): Promise<LocalUploadStore> {
-    const { LocalUploadStore: Opened } = await import('../client/upload/store/upload-store.ts');
-    return new Opened(await this.#openDatabase(), this.host.processes.pid);
-  }
-
-  /** Returns the upload store, or undefined if there has never been one (see `receiptsIfAny`). */
-  async uploadStoreIfAny(): Promise<LocalUploadStore | undefined> {
-    const { hasEverExisted } = await import('../client/upload/store/database-file.ts');
-    return hasEverExisted(this.stateDir) ? this.uploadStore() : undefined;
-  }
-
-  /**
-   * Returns the receipts for finished uploads from this machine.
-   *
-   * @throws MediactlError `state_…` (exit 14) if the database cannot be opened
-   */
-  async receipts(use?: DatabaseUse): Promise<Receipts> {
-    const { Receipts: Opened } = await import('../client/upload/store/receipts.ts');
-    return new Opened(await this.#openDatabase(use));
   }
 
   /** Returns the store of short uids for the current service; undefined if no service is configured. */
@@ -166,48 +137,6 @@ export class Context {
     return new ShortUidStore(join(this.stateDir, 'shown', encodeURIComponent(origin)));
   }
 
-  /**
-   * Returns the receipts, or undefined if there has never been a database. Does not create the database, so that
-   * commands that upload nothing leave no files.
-   */
-  async receiptsIfAny(use?: DatabaseUse): Promise<Receipts | undefined> {
-    const { hasEverExisted } = await import('../client/upload/store/database-file.ts');
-    return hasEverExisted(this.stateDir) ? this.receipts(use) : undefined;
-  }
-
-  /**
-   * Returns the history of changes on this machine.
-   *
-   * @param isPersistent false for one that ends with this process
-   * @throws MediactlError `state_…` (exit 14) if it cannot be opened
-   */
-  async runStore({ isPersistent = true } = {}): Promise<RunStore> {
-    const { RunStore: Opened } = await import('../client/bulk/run-store.ts');
-    const { StateDatabase: Memory } = await import('../client/upload/store/state-database.ts');
-    return new Opened(await (isPersistent ? this.#openDatabase() : Memory.openInMemory()), this.clock);
-  }
-
-  /** Returns the history, or undefined if there has never been a database. */
-  async runStoreIfAny(): Promise<RunStore | undefined> {
-    const { hasEverExisted } = await import('../client/upload/store/database-file.ts');
-    return hasEverExisted(this.stateDir) ? this.runStore() : undefined;
-  }
-
-  /** Keeps the state of uploads in memory from now on, because the state folder cannot be used. */
-  useMemoryDatabase(): void {
-    this.#database = import('../client/upload/store/state-database.ts').then(({ StateDatabase: Opened }) =>
-      Opened.openInMemory(),
-    );
-  }
-
-  #openDatabase(use?: DatabaseUse): Promise<StateDatabase> {
-    const { clock, signal, terminal } = this;
-    this.#database ??= import('../client/upload/store/state-database.ts').then(({ StateDatabase: Opened }) =>
-      Opened.open(this.stateDir, { clock, signal, warn: (message) => terminal.warn(message) }, use),
-    );
-    return this.#database;
-  }
-
   /** Returns the account, memoized. @throws MediactlError `no_profile`, `no_key` … (exit 4) if it is incomplete */
   account(): Promise<Account> {
     this.#account ??= this.#resolveAccount();
@@ -217,46 +146,50 @@ export class Context {
   /** Returns a context for another account. The caller closes the transport of its API client. */
   withAccount(account: Account): Context {
     const { host, settings, profiles, commandTree } = this;
-    const libraryPorts = this.#libraryPorts;
-    const other = new Context({ host, settings, profiles, config: this.#config, commandTree, libraryPorts });
+    const other = new Context({
+      ...{ host, settings, profiles, commandTree },
+      config: this.#config,
+      ports: this.#ports,
+    });
     other.#account = Promise.resolve(account);
     return other;
   }
 
-  api(): Promise<Api> {
-    this.#api ??= this.account().then((account) => this.apiFor(account));
-    return this.#api;
+  async api(): Promise<Api> {
+    return (await this.open()).api;
   }
 
-  /** Returns the library of the account, with its workspace in use and its folders, memoized. */
-  library(): Promise<Library> {
-    this.#library ??= this.#openLibrary();
-    return this.#library;
+  /** Returns the library of the account: its workspace in use and its folders. */
+  async library(): Promise<Library> {
+    return (await this.open()).library;
   }
 
-  async #openLibrary(): Promise<Library> {
-    const [{ Library: Opened }, { WorkspaceInUse }] = await Promise.all([
-      import('../client/library/library.ts'),
-      import('../client/library/workspace-in-use.ts'),
-    ]);
-    const api = await this.api();
-    const ports = this.#libraryPorts;
-    return new Opened({
-      api,
+  /** Returns what changes the library of the account. */
+  async writer(): Promise<LibraryWriter> {
+    return (await this.open()).writer();
+  }
+
+  /** Returns the account's library, opened and memoized. */
+  open(): Promise<OpenedLibrary> {
+    this.#opened ??= this.#openLibrary();
+    return this.#opened;
+  }
+
+  async #openLibrary(): Promise<OpenedLibrary> {
+    const account = await this.account();
+    return openLibrary(account, {
+      ...this.#transportOptions(),
       signal: this.signal,
-      workspaceInUse: new WorkspaceInUse(
-        () => api,
-        () => ports.workspaceChoice(this),
-      ),
-      withLock: (work) => this.withLock('folders', work),
-      onFoldersChanged: () => ports.onFoldersChanged(this),
+      state: this.state,
+      keepsHistory: this.settings.history,
+      profile: account.profile,
+      ports: this.#ports(this),
     });
   }
 
   /** Creates an API client for any account, not only the current one. */
-  apiFor({ baseUrl, apiKey, names }: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
-    const findParentWorkspace = async () => (await this.library()).workspaceInUse.primary();
-    return new Api(this.#transport(baseUrl, apiKey), names, findParentWorkspace);
+  apiFor(account: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
+    return openApi(account, this.#transportOptions(), async () => (await this.library()).workspaceInUse.primary());
   }
 
   /** Returns an API client without a key, for playback tokens and signed media URLs; memoized. */
@@ -266,7 +199,7 @@ export class Context {
   }
 
   anonymousApi(baseUrl: URL): Api {
-    return new Api(this.#transport(baseUrl, undefined), {});
+    return openApi({ baseUrl, apiKey: undefined }, this.#transportOptions());
   }
 
   /**
@@ -310,33 +243,20 @@ export class Context {
   }
 
   /** Runs `work` under a named mutex, which is a lock file shared by all of this user's processes on this machine. */
-  async withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const { lockTimeoutError, withLock } = await import('../client/lock.ts');
-    const path = join(this.stateDir, `${name}.lock`);
-    const onWait = (message: string) => this.terminal.warn(message);
-    return withLock(
-      {
-        path,
-        waitMs: maxLockWaitMs,
-        clock: this.clock,
-        signal: this.signal,
-        busy: () => lockTimeoutError(path),
-        onWait,
-      },
-      work,
-    );
+  withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.state.withLock(name, work);
   }
 
   /** Closes connections, queues and the database. */
   async close(): Promise<void> {
-    const api = await this.#api?.catch(() => undefined);
+    const api = (await this.#opened?.catch(() => undefined))?.api;
     if (this.settings.debug && api) {
       const { requestCount, rateLimit } = api.transport.connection;
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} remaining` : '';
       this.terminal.emit(`debug: ${requestCount} requests${left}`);
     }
     await Promise.all(this.#queues.map((fleet) => fleet.close()));
-    await (await this.#database?.catch(() => undefined))?.close();
+    await this.state.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
@@ -356,11 +276,9 @@ export class Context {
     return account;
   }
 
-  #transport(baseUrl: URL, apiKey: string | undefined): Transport {
+  #transportOptions() {
     const { settings, terminal } = this;
-    return new Transport({
-      baseUrl,
-      apiKey,
+    return {
       clock: this.clock,
       userAgent: `mediactl/${this.host.version}`,
       requestTimeoutMs: settings.requestTimeoutMs ?? defaultRequestTimeoutMs,
@@ -368,10 +286,10 @@ export class Context {
       signal: this.signal,
       proxy: readProxySettings(this.host.environment),
       wrapFirstRequest: this.host.wrapFirstRequest,
-      onNotice: (notice) => this.#warnOfWait(notice),
+      onNotice: (notice: TransportNotice) => this.#warnOfWait(notice),
       onWrite: () => this.warnOfProjectFile(),
-      trace: settings.debug === 'http' ? (line) => terminal.emit(line) : undefined,
-    });
+      trace: settings.debug === 'http' ? (line: string) => terminal.emit(line) : undefined,
+    };
   }
 
   /** Warns, once, if a project file sets the profile, workspace or folder that the command is about to change. */

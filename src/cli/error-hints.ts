@@ -2,6 +2,7 @@ import { type ErrorCode, type ErrorKind, errorTable } from '../client/error-tabl
 import type { Explanation, MediactlError, Remedies, Remedy } from '../client/errors.ts';
 import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../contract/json-values.ts';
+import { quoteForShell } from '../contract/sanitize.ts';
 
 /** Process exit code of each kind of error, a public interface that scripts depend on. */
 export const exitCodes = {
@@ -178,6 +179,7 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   list_pending_uploads: () => 'see mediactl uploads ls',
   pipe_download: () => pipeUrl,
   pipe_remote: (remote) => `rclone cat '${remote}' | mediactl upload - --name NAME`,
+  rename_folder: (path) => `mediactl rename ${quoteForShell(path)} NAME renames it`,
   resume_upload: (id, how) => (resumeSteps[how] ?? resumeSteps.by_id)(`mediactl uploads resume ${id}`),
   retry_all: () => 'mediactl uploads retry --all, once the cause is fixed',
   set_field_name: setFieldName,

@@ -4,9 +4,10 @@ import envPaths from 'env-paths';
 import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
-import type { Host, LibraryPorts } from './context.ts';
+import type { Host } from './context.ts';
 import { type ExitCode, errorRecord, exitCodeOf, exitCodes, hintOf } from './error-hints.ts';
 import { formatHelpPage } from './help-page.ts';
+import { libraryPorts } from './library-ports.ts';
 import { isHidden, type Noun, nouns } from './nouns.ts';
 import type { Result } from './output/result.ts';
 import type { Settings } from './settings/settings.ts';
@@ -166,11 +167,7 @@ const runner =
     invocation.settings = settings;
     host.terminal.configure(settings);
     const commandTree = () => buildCommandTree(version);
-    const libraryPorts: LibraryPorts = {
-      workspaceChoice: async (of) => (await import('./library/workspaces.ts')).workspaceChoice(of),
-      onFoldersChanged: async (of) => (await import('./library/name-cache.ts')).cachedFolders(of).invalidate(),
-    };
-    const context = new Context({ host, settings, profiles, config, commandTree, libraryPorts });
+    const context = new Context({ host, settings, profiles, config, commandTree, ports: libraryPorts });
     try {
       const outcome = await perform(context, ...input);
       const { result, failure }: Exclude<CommandOutcome, Result> = 'result' in outcome ? outcome : { result: outcome };

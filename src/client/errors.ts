@@ -14,6 +14,7 @@ export type Remedies = {
   get_playback_token: [];
   pipe_download: [];
   pipe_remote: [remote: string];
+  rename_folder: [path: string];
   list_orphans: [];
   list_pending_uploads: [];
   resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start' | 'forced'];

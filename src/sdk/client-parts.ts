@@ -1,22 +1,27 @@
-import type { Api } from '../client/api/api.ts';
 import { asMediactlError, MediactlError as ClientError, usageError } from '../client/errors.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
 import { isApiKey } from '../client/http/transport.ts';
-import type { Library } from '../client/library/library.ts';
+import type { LocalState } from '../client/open/local-state.ts';
+import type { OpenedLibrary } from '../client/open/open-library.ts';
 import { SecretRedactor } from '../client/redactor.ts';
-import type { StateDatabase } from '../client/upload/store/state-database.ts';
 import type { CallOptions, ClientOptions, Notice } from './public-types.ts';
 import { MediactlError } from './public-types.ts';
 
-/** State shared by the modules of a client. */
+/** What the modules of a client share. */
 export type ClientParts = {
   options: ClientOptions;
-  apiFor(call?: CallOptions): Api;
+  state: LocalState;
+  errors: ErrorConverter;
   signalOf(call?: CallOptions): AbortSignal;
   notify(call?: CallOptions): (notice: Notice) => void;
-  library(call?: CallOptions): Library;
-  database(): Promise<StateDatabase>;
-  errors: ErrorConverter;
+  /** Opens the library for one call. */
+  openFor(call?: CallOptions): OpenedLibrary;
+  /** Runs a call. An aborted one rejects with the reason of its signal, and any other with a MediactlError. */
+  run<T>(call: CallOptions | undefined, work: (opened: OpenedLibrary) => Promise<T>): Promise<T>;
+  iterate<T>(
+    call: CallOptions | undefined,
+    work: (opened: OpenedLibrary) => AsyncIterable<T>,
+  ): AsyncIterableIterator<T>;
 };
 
 /** Converts errors of the client to those of the package, without secrets that a service may have echoed. */

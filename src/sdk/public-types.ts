@@ -51,6 +51,11 @@ export type ClientOptions = {
    * resume each other's uploads and send no file twice. Without it, this client keeps them in memory.
    */
   stateDir?: string | undefined;
+  /**
+   * True to record each change in the history of the state directory, so that `mediactl history` lists it and
+   * `mediactl undo` takes it back. A change is then read before it is written. Default: false.
+   */
+  history?: boolean | undefined;
   /** Aborts everything that the client does. */
   signal?: AbortSignal | undefined;
   /** Maximum total wait of a call for retries and rate limits, in milliseconds. Default: 60,000. Uploads wait longer. */
@@ -80,8 +85,24 @@ export type CallOptions = {
   onNotice?: ((notice: Notice) => void) | undefined;
 };
 
-/** A record as the service sends it. Only `uid` is certain: check the type of every other field. */
-export type Asset = { readonly uid: string; readonly [field: string]: unknown };
+/**
+ * A record as the service sends it. Its named fields are those of the specification (§2); a service may leave each out.
+ * Check the type of every other field.
+ */
+export type Asset = {
+  readonly uid: string;
+  readonly name?: string;
+  readonly description?: string | null;
+  /** Processing status. An asset can be played once it is `ready`. */
+  readonly status?: string;
+  /** ISO 8601. */
+  readonly created_at?: string;
+  /** Seconds. */
+  readonly duration?: number | null;
+  /** Absolute URL. */
+  readonly thumbnail_url?: string | null;
+  readonly [field: string]: unknown;
+};
 
 /** Filters of a list (specification §4). An asset matches all of them. */
 export type AssetQuery = {
@@ -204,6 +225,18 @@ export type DirectoryResult =
   | { path: string; upload: UploadResult; error?: undefined }
   | { path: string; upload?: undefined; error: MediactlError };
 
+/** The embed restriction of a workspace, and the domains on its allow-list, as the service writes them. */
+export type EmbedSettings = { isRestricted: boolean; domains: string[] };
+
+export type RequestOptions = CallOptions & {
+  /** Sent as JSON. */
+  json?: { readonly [field: string]: unknown } | undefined;
+  query?: { readonly [name: string]: string | number | undefined } | undefined;
+};
+
+/** Response of a request. `json` is undefined if the body is empty or no JSON. */
+export type ApiResponse = { status: number; json: unknown };
+
 /** Requests left in the window of the rate limit, as the last response reported them. */
 export type RateLimit = { limit: number; remaining: number; resetsAt: Date };
 
@@ -247,8 +280,28 @@ export type Client = {
     list(options?: CallOptions): Promise<Folder[]>;
     /** Returns the folder at a path. Creates it, and those above it, if they are missing. */
     ensure(path: string, options?: CallOptions): Promise<Folder>;
+    /** Renames a folder, given by path or uid. Rejects with `already_exists` if its parent has that name. */
+    rename(folder: string, name: string, options?: CallOptions): Promise<Folder>;
+    /** Moves a folder, with everything in it, into another; `/` is the top level. */
+    move(folder: string, parent: string, options?: CallOptions): Promise<Folder>;
+    /** Deletes a folder. The service decides whether it may have content. */
+    remove(folder: string, options?: CallOptions): Promise<void>;
   };
   readonly workspaces: { list(options?: CallOptions): Promise<Workspace[]> };
+  /** The embed restriction of the workspace (specification §4). */
+  readonly embed: {
+    settings(options?: CallOptions): Promise<EmbedSettings>;
+    /** Turns the restriction on or off, and keeps the allow-list. */
+    restrict(isRestricted: boolean, options?: CallOptions): Promise<EmbedSettings>;
+    /** Adds domains, such as `news.example.com`, to the allow-list. */
+    allow(domains: readonly string[], options?: CallOptions): Promise<EmbedSettings>;
+    disallow(domains: readonly string[], options?: CallOptions): Promise<EmbedSettings>;
+  };
+  /**
+   * Sends a request to a path of the API, such as `/assets/`, with retries and the rate limit. Rejects for a status other
+   * than 2xx.
+   */
+  request(method: string, path: string, options?: RequestOptions): Promise<ApiResponse>;
   /**
    * Uploads a file. Resumes where an earlier attempt with the same state directory stopped. Rejects with
    * `upload_in_progress` while another call or program uploads the same file.

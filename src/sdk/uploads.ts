@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { resolve } from 'node:path';
+import { createdFoldersOf, createFolderPathResolver } from '../client/changes/folder-creation.ts';
 import { MediactlError, usageError } from '../client/errors.ts';
-import { createdFoldersOf, createFolderPathResolver } from '../client/library/folder-creation.ts';
 import { isRootPath } from '../client/library/library-paths.ts';
 import { BatchUploader, type RunOptions } from '../client/upload/batch/batch-uploader.ts';
 import { runIdOf } from '../client/upload/batch/plan.ts';
@@ -11,8 +11,8 @@ import type { FileOutcome, Uploaded } from '../client/upload/session/upload-job.
 import { OwnFiles } from '../client/upload/sources/own-files.ts';
 import { FileSource, findLocalFiles } from '../client/upload/sources/source.ts';
 import { type FolderResolver, targetPathOf, type UploadCandidate } from '../client/upload/sources/upload-candidate.ts';
-import { Receipts } from '../client/upload/store/receipts.ts';
-import { alreadyUploading, LocalUploadStore } from '../client/upload/store/upload-store.ts';
+import type { Receipts } from '../client/upload/store/receipts.ts';
+import { alreadyUploading } from '../client/upload/store/upload-store.ts';
 import { systemClock } from '../contract/clock.ts';
 import { maxChunkBytes } from '../contract/tus.ts';
 import { isUid } from '../contract/uid.ts';
@@ -38,15 +38,15 @@ export function createUploader(parts: ClientParts) {
     const walk = await findLocalFiles([path], { include, exclude, own }, () => false);
     if (walk.hasDirectories !== isDirectory)
       throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
-    const library = parts.library({ ...call, signal });
-    const [workspace, database] = [await library.workspace(), await parts.database()];
-    const receipts = new Receipts(database);
+    const { library } = parts.openFor({ ...call, signal });
+    const workspace = await library.workspace();
+    const receipts = await parts.state.receipts();
     const { baseUrl } = library.api.transport;
     const run = { workspace, identity: [path, folder] };
     const folders = await resolveFolders(parts, call, isDirectory && !call.flatten, receipts);
     const uploader = new BatchUploader(optionsOf(parts, call, workspace, transfers), {
       api: library.api,
-      store: new LocalUploadStore(database),
+      store: await parts.state.uploads(),
       receipts,
       folders,
       signal,
@@ -131,7 +131,7 @@ async function resolveFolders(
   const { folder = '/' } = call;
   const uid = isUid(folder) ? folder.toLowerCase() : undefined;
   if (!isTree && (uid !== undefined || isRootPath(folder))) return { find: () => uid, findOrCreate: async () => uid };
-  const library = parts.library(call);
+  const { library } = parts.openFor(call);
   const { origin } = library.api.transport.baseUrl;
   const byPath = await createFolderPathResolver(library, (workspace) => createdFoldersOf(receipts, origin, workspace));
   const top = uid === undefined ? folder : byPath.pathOf(uid);

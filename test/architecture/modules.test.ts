@@ -56,7 +56,7 @@ const layers: Record<string, readonly string[]> = {
     'upload/sources',
     'upload/store',
     'library',
-    'bulk',
+    'changes',
     'upload/session',
     'upload/batch',
     'queue',

@@ -14,8 +14,8 @@ const filesWith = (pattern: RegExp) => files.filter(({ text }) => pattern.test(t
 it('only these files import the API calls that change a library', () => {
   expect(filesWith(/'[^']*\/writes\.ts'/).sort()).toEqual([
     'cli/commands/embed/embed.ts',
-    'client/bulk/carry-out.ts',
-    'client/library/folder-creation.ts',
+    'client/changes/carry-out.ts',
+    'client/changes/folder-writes.ts',
     'client/upload/session/upload.ts',
   ]);
 });

@@ -4,7 +4,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Context, type Host, openProfileFile } from '../../src/cli/context.ts';
 import type { ExitCode } from '../../src/cli/error-hints.ts';
-import { workspaceChoice } from '../../src/cli/library/workspaces.ts';
+import { libraryPorts } from '../../src/cli/library-ports.ts';
 import { buildCommandTree, runProgram } from '../../src/cli/program.ts';
 import { resolveSettings } from '../../src/cli/settings/settings.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
@@ -114,8 +114,7 @@ export class Cli {
     );
     host.terminal.configure(settings);
     const commandTree = () => buildCommandTree(host.version);
-    const libraryPorts = { workspaceChoice, onFoldersChanged: async () => {} };
-    const context = new Context({ host, settings, profiles, config, commandTree, libraryPorts });
+    const context = new Context({ host, settings, profiles, config, commandTree, ports: libraryPorts });
     try {
       return await work(context);
     } finally {

@@ -1,5 +1,5 @@
-import type { Written } from '../../client/bulk/carry-out.ts';
-import type { StoredItem } from '../../client/bulk/run-store.ts';
+import type { Written } from '../../client/changes/carry-out.ts';
+import type { StoredItem } from '../../client/changes/run-store.ts';
 import { asMediactlError, type MediactlError, partialFailure } from '../../client/errors.ts';
 import type { ItemResult } from '../../client/run-each.ts';
 import { asText } from '../../contract/json-values.ts';

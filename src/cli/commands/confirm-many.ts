@@ -1,11 +1,9 @@
-import { assetItem } from '../../client/bulk/items.ts';
-import type { StoredItem } from '../../client/bulk/run-store.ts';
 import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../client/errors.ts';
 import { byUid } from '../../client/library/select-assets.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import { itemWriter, runChange } from '../library/bulk-run.ts';
+import { runChange } from '../library/run-change.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
 
@@ -92,15 +90,12 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
       ...truncateLines(rows, count),
     ],
   });
-  const writeNow = await itemWriter(context, context.clock.now());
-  const { assets: api } = await context.api();
-  const items = assets.map(({ assetUid, label }) => ({ ...assetItem(api, byUid(assetUid), null), name: label }));
-  const write = async (item: StoredItem) => {
-    await writeNow(item).catch(ignoreNotFound);
-    await onTrashed(assets[item.seq] as T);
-    return {};
-  };
-  const results = count === 0 ? [] : await runChange(context, { command, summary: what, items }, write);
+  const targets = assets.map(({ assetUid }) => byUid(assetUid));
+  const { items } = await (await context.writer()).plan(targets, null);
+  const named = items.map((item, at) => ({ ...item, name: assets[at]?.label ?? null }));
+  const change = { command, summary: what, items: named, acceptsMissing: true };
+  const results = count === 0 ? [] : await runChange(context, change);
+  for (const { item, error } of results) if (!error) await onTrashed(assets[item.seq] as T);
   const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.name ?? '')] : []));
   return { failures, stop: failures.find(endsTheRun) };
 }

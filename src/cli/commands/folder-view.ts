@@ -1,4 +1,4 @@
-import type { FolderNode } from '../../client/api/folder-tree.ts';
+import type { FolderNode } from '../../client/library/folder-tree.ts';
 import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import type { ApiFolder } from '../../contract/types.ts';
 import { type Column, type DetailRow, type RenderContext, type Result, record } from '../output/result.ts';

@@ -1,4 +1,4 @@
-import type { WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
+import type { WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
 import { isGlob, isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';

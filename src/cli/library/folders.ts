@@ -1,5 +1,5 @@
-import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
 import type { FetchedTree } from '../../client/library/library.ts';
 import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';

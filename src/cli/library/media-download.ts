@@ -1,4 +1,4 @@
-import { download, type ExpectedFile } from '../../client/api/download.ts';
+import { download, type ExpectedFile } from '../../client/library/download.ts';
 import { hashingSink, type MediaDownload, resolveDownload } from '../../client/library/media-download.ts';
 import { asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
@@ -10,7 +10,7 @@ import { fetchPlayback } from './playback.ts';
 export async function findDownload(context: Context, asset: Asset, acceptsRendition: boolean): Promise<MediaDownload> {
   const playback = await fetchPlayback(context, asset.uid);
   const media = await resolveDownload(await context.api(), asset, { playback, acceptsRendition });
-  const receipt = media.isOriginal ? await (await context.receiptsIfAny())?.findByAsset(asset.uid) : undefined;
+  const receipt = media.isOriginal ? await (await context.state.receiptsIfAny())?.findByAsset(asset.uid) : undefined;
   return { ...media, blake3: receipt?.blake3 ?? undefined };
 }
 

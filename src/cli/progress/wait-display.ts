@@ -1,6 +1,6 @@
-import { type WaitOptions, waitForAssets } from '../../client/api/wait-for-assets.ts';
 import { MediactlError } from '../../client/errors.ts';
 import type { Lane } from '../../client/http/rate-limiter.ts';
+import { type WaitOptions, waitForAssets } from '../../client/library/wait-for-assets.ts';
 import { toWaitingEvent } from '../../client/upload/session/events.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Collection } from '../../contract/paths.ts';

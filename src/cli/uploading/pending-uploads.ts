@@ -77,7 +77,7 @@ const minSpoolAgeMs = 60_000;
 
 /** Returns this machine's unfinished uploads, and the spool files (copies of stdin) without an entry. */
 export async function listPendingUploads(context: Context): Promise<Unfinished[]> {
-  const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
+  const entries = (await (await context.state.uploadsIfAny())?.list()) ?? [];
   const spooled = await new Spool(context.stateDir).list();
   const orphans = spooled
     .filter(({ name }) => !entries.some(({ id }) => id === name))

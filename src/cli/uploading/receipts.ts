@@ -10,14 +10,14 @@ import type { Context } from '../context.ts';
  */
 export async function openReceipts(context: Context, force: boolean): Promise<Receipts> {
   try {
-    return await context.receipts(force ? 'recreate' : 'write');
+    return await context.state.receipts(force ? 'recreate' : 'write');
   } catch (thrown) {
     const error = asMediactlError(thrown);
     if (!force || error.kind !== 'state') throw thrown;
     context.terminal.warn(
       `${error.message} (${error.explanation.reason}): this upload cannot be resumed, and another run would upload it again`,
     );
-    context.useMemoryDatabase();
-    return context.receipts();
+    context.state.useMemory();
+    return context.state.receipts();
   }
 }

@@ -114,7 +114,7 @@ async function createBatchDeps(
   const { receipts, rateLimit, sources, folders, findUploaded = [] } = request;
   return {
     api: await context.api(),
-    store: await context.uploadStore(),
+    store: await context.state.uploads(),
     receipts,
     folders,
     findUploaded,

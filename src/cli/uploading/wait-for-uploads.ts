@@ -12,7 +12,7 @@ type WaitRow = { asset_uid: string; path: string; asset_status: string; error: E
 export async function waitForUploads(context: Context, timeoutMs: number) {
   const workspace = await resolveWorkspaceUid(context);
   const { baseUrl } = await context.account();
-  const receipts = await context.receiptsIfAny();
+  const receipts = await context.state.receiptsIfAny();
   if (!receipts) return listBy(() => '', [], waitColumns, nothingThere);
   const pending = await receipts.pending(baseUrl.origin, workspace);
   const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));

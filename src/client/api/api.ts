@@ -18,12 +18,13 @@ type ResourceType<T> = new (
 /** API client of one profile, with a property per resource. Resources have no state, so each use makes one. */
 export class Api {
   readonly transport: Transport;
-  readonly #names: NameOverrides;
+  /** Names of fields that differ from the assumed ones. */
+  readonly names: NameOverrides;
   readonly #findParentWorkspace: FindParentWorkspace | undefined;
 
   constructor(transport: Transport, names: NameOverrides, findParentWorkspace?: FindParentWorkspace) {
     this.transport = transport;
-    this.#names = names;
+    this.names = names;
     this.#findParentWorkspace = findParentWorkspace;
   }
 
@@ -57,11 +58,11 @@ export class Api {
 
   /** Creates a resource of this client. */
   resource<T>(Type: ResourceType<T>, collection?: Collection): T {
-    return new Type(this.transport, this.#names, collection, this.#findParentWorkspace);
+    return new Type(this.transport, this.names, collection, this.#findParentWorkspace);
   }
 
   /** Returns a client that shares the connection but reports its waits and requests to another observer. */
   withObserver(observer: Parameters<Transport['withObserver']>[0]): Api {
-    return new Api(this.transport.withObserver(observer), this.#names, this.#findParentWorkspace);
+    return new Api(this.transport.withObserver(observer), this.names, this.#findParentWorkspace);
   }
 }

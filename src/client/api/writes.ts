@@ -1,15 +1,14 @@
 import type { NameKey } from '../../contract/assumptions.ts';
 import { asText, type JsonObject } from '../../contract/json-values.ts';
 import type { ApiFolder, Asset } from '../../contract/types.ts';
-import { isSameUid, normalizeUid } from '../../contract/uid.ts';
+import { isSameUid } from '../../contract/uid.ts';
 import { MediactlError } from '../errors.ts';
 import { parseJsonResponse } from '../http/json.ts';
 import type { Api } from './api.ts';
 import { AssetsApi, searchFor } from './assets.ts';
 import type { WorkspaceEmbedSettings } from './embed-settings.ts';
 import { EmbedsApi, embedNoun } from './embeds.ts';
-import { type FolderNode, folderValuesOf, parseParentUid, type WorkspaceFolderTree } from './folder-tree.ts';
-import { type FolderChange, FoldersApi } from './folders.ts';
+import { type FolderChange, type FolderFields, FoldersApi } from './folders.ts';
 import { parseRecord } from './resource.ts';
 import { assertApplied, sendWithNameHint } from './write-check.ts';
 
@@ -87,73 +86,26 @@ class AssetWrites extends AssetsApi {
   }
 }
 
-/** A folder that was written, and the folder tree after the write. */
-export type FolderWriteResult = { node: FolderNode; tree: WorkspaceFolderTree };
-
 /** Returns the config key that overrides the name of a field in the body of a folder request. */
 const nameKeyOf = (field: string): NameKey => (/parent/i.test(field) ? 'folder_parent' : 'folder_name');
 
 class FolderWrites extends FoldersApi {
-  /**
-   * Creates a folder and verifies its name and parent in the folder tree.
-   *
-   * @param trustsResponse true to verify only if the response shows another name or parent than was sent
-   * @throws MediactlError `write_ignored` (exit 6) if the folder has another name or parent
-   */
-  async create(workspace: string, tree: WorkspaceFolderTree, change: FolderChange, trustsResponse = false) {
-    const { name, parent = null } = change;
-    const request = this.createRequest(workspace, tree, { name, parent });
-    const response = await sendWithNameHint(this.transport, request, nameKeyOf);
-    const made = parseRecord<ApiFolder>(parseJsonResponse(response));
-    const { uid } = made;
-    const shownName = asText(made[tree.nameField]) ?? name;
-    const hasOtherParent = Object.keys(made)
-      .filter((field) => field === tree.parentField || /parent/i.test(field))
-      .map((field) => parseParentUid(made[field]))
-      .some((shown) => shown !== undefined && normalizeUid(shown ?? '') !== normalizeUid(parent ?? ''));
-    if (trustsResponse && shownName === name && !hasOtherParent) return { uid, tree, node: undefined };
-    return { uid, ...(await this.#verify(workspace, uid, { name, parent }, true)) };
+  async create(workspace: string, fields: FolderFields, change: FolderChange): Promise<ApiFolder> {
+    const request = this.createRequest(workspace, fields, change);
+    return parseRecord<ApiFolder>(parseJsonResponse(await sendWithNameHint(this.transport, request, nameKeyOf)));
   }
 
-  /** Renames or moves a folder and verifies the change. @throws MediactlError `write_ignored` (exit 6) */
-  async change(workspace: string, uid: string, tree: WorkspaceFolderTree, change: FolderChange) {
-    const request = this.changeRequest(workspace, uid, tree, change);
-    await sendWithNameHint(this.transport, request, nameKeyOf);
-    return this.#verify(workspace, uid, change);
+  /** Renames or moves a folder. */
+  async change(workspace: string, uid: string, fields: FolderFields, change: FolderChange): Promise<void> {
+    await sendWithNameHint(this.transport, this.changeRequest(workspace, uid, fields, change), nameKeyOf);
   }
 
   /**
    * Deletes a folder. Accepts any 2xx, because the specification does not show the response (§4, assumption A04), so
-   * that only `findRemaining` shows if it is deleted.
+   * that only the folders afterwards show if it is deleted.
    */
   async delete(workspace: string, uid: string): Promise<void> {
     await this.transport.send(this.deleteRequest(workspace, uid));
-  }
-
-  /** Verifies a write in the folder tree, because the record of a folder does not always name its parent. */
-  async #verify(workspace: string, uid: string, requested: FolderChange, isNew = false): Promise<FolderWriteResult> {
-    const tree = await this.tree(workspace);
-    const node = tree.find(uid);
-    if (!node)
-      throw new MediactlError('the workspace does not contain the folder', {
-        code: 'write_ignored',
-        reason: `the service accepted the change, but its folder tree has no ${uid}`,
-        remedy: ['set_field_names', 'folder_children'],
-        details: { uid },
-      });
-    const actual = { uid, ...folderValuesOf(node) };
-    const { name, parent } = requested;
-    assertApplied({
-      noun: isNew ? `the new folder ${node.path} (${uid})` : 'the folder',
-      requested: { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
-      actual,
-      remedy: [
-        'set_field_names',
-        ...(name !== undefined && name !== actual.name ? (['folder_name'] as const) : []),
-        ...(parent !== undefined && parent !== actual.parent ? (['folder_parent'] as const) : []),
-      ],
-    });
-    return { node, tree };
   }
 }
 

@@ -4,9 +4,9 @@ import { asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
 import { type AssetsApi, searchFor } from '../api/assets.ts';
-import type { FolderNode } from '../api/folder-tree.ts';
 import { itemsOf } from '../api/pagination.ts';
 import { MediactlError } from '../errors.ts';
+import type { FolderNode } from './folder-tree.ts';
 
 /**
  * Verifies, before a bulk change, that the service applied the filters, because a service that ignores a filter

@@ -2,9 +2,9 @@ import type { AssetFilters } from '../../contract/asset-filters.ts';
 import { asText, normalizeName } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import { type AssetsApi, searchFor } from '../api/assets.ts';
-import type { WorkspaceFolderTree } from '../api/folder-tree.ts';
 import { usageError } from '../errors.ts';
 import { assertFolderIsFlat, listFolders } from './filter-checks.ts';
+import type { WorkspaceFolderTree } from './folder-tree.ts';
 import { isGlob, withoutFolderPrefix } from './library-paths.ts';
 
 /** Creates a matcher. A library has no hidden files, and all other special characters are parts of names. */

@@ -1,4 +1,4 @@
-import type { FolderNode } from '../api/folder-tree.ts';
+import type { FolderNode } from './folder-tree.ts';
 
 /** Prefix that marks an argument as a folder, for the rare path that could also be a local file. */
 const folderPrefix = 'folder:';

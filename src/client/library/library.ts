@@ -1,5 +1,5 @@
 import type { Api } from '../api/api.ts';
-import type { WorkspaceFolderTree } from '../api/folder-tree.ts';
+import { fetchFolderTree, type WorkspaceFolderTree } from './folder-tree.ts';
 import type { WorkspaceInUse } from './workspace-in-use.ts';
 
 /** The folders of a workspace. */
@@ -43,7 +43,7 @@ export class Library {
     if (this.#folders && !isFresh) return this.#folders;
     const fetched = this.workspace(mayAsk).then(async (workspace) => ({
       workspace,
-      tree: await this.api.folders.tree(workspace),
+      tree: await fetchFolderTree(this.api, workspace),
     }));
     this.#folders = fetched;
     fetched.catch(() => {

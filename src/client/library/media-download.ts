@@ -1,17 +1,11 @@
 import { asNumber, asText, parseTimestamp } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
-import {
-  type DownloadOutcome,
-  type DownloadSink,
-  download,
-  type ExpectedFile,
-  isGenericType,
-  isTextType,
-} from '../api/download.ts';
 import { MediactlError } from '../errors.ts';
+import { isGenericType, isTextType } from '../http/content-types.ts';
 import type { Transport } from '../http/transport.ts';
 import { openChecksum } from '../upload/sources/checksum.ts';
+import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from './download.ts';
 import { type Playable, parsePlayables, sizesUnknownError } from './playables.ts';
 import { assertNotBlocked, explainUnplayable, nothingToPlayError, type ResolvedPlayback } from './playback.ts';
 

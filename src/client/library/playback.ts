@@ -2,8 +2,8 @@ import { classifyStatus, isAwaitingUpload } from '../../contract/assumptions.ts'
 import { asText } from '../../contract/json-values.ts';
 import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
-import { processingFailed } from '../api/wait-for-assets.ts';
 import { MediactlError } from '../errors.ts';
+import { processingFailed } from './wait-for-assets.ts';
 
 /** An asset's playback info, and its player data unless the info was fetched with a playback token from a file. */
 export type ResolvedPlayback = { info: PlaybackInfo; player?: PlayerData };

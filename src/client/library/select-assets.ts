@@ -3,10 +3,10 @@ import type { AssetFilters } from '../../contract/asset-filters.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Asset, Workspace } from '../../contract/types.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
-import type { WorkspaceFolderTree } from '../api/folder-tree.ts';
 import { type MediactlError, usageError } from '../errors.ts';
 import { assertFiltersApplied, assertFolderIsFlat } from './filter-checks.ts';
 import { findAssetsByPath, findByName } from './find-assets.ts';
+import type { WorkspaceFolderTree } from './folder-tree.ts';
 import type { Library } from './library.ts';
 import { isGlob, isLibraryPath } from './library-paths.ts';
 

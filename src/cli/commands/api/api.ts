@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { apiPath } from '../../../client/api/api-path.ts';
 import { fetchPages } from '../../../client/api/pagination.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
@@ -78,22 +79,6 @@ async function runApi(context: Context, { path, request, paginate, include }: Ap
   });
   const lines = [`HTTP ${status}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
   return { kind: 'raw', text: include ? `${lines.join('\n')}\n\n${text}` : text };
-}
-
-/** Converts a path such as `/assets/`, or a URL with the account's origin, to a URL path with the API's prefix. */
-function apiPath(path: string, baseUrl: URL): string {
-  if (/^[a-z]+:\/\//i.test(path)) {
-    if (!URL.canParse(path)) throw usageError(`${path} is not a valid URL`, 'use a path such as /assets/');
-    const url = new URL(path);
-    if (url.origin === baseUrl.origin) return url.pathname + url.search;
-    throw usageError(
-      `${url.origin} is not the service of this account`,
-      `use a path below ${apiPrefix}`,
-      'the API key is sent only to its own service',
-    );
-  }
-  const rooted = path.startsWith('/') ? path : `/${path}`;
-  return rooted.startsWith(`${apiPrefix}/`) ? rooted : `${apiPrefix}${rooted}`;
 }
 
 /** Returns the error, with a hint if it is a 404 for a path that lacks the trailing slash. */

@@ -8,10 +8,10 @@ import {
   planApply,
   type SheetChange,
   type SheetOutcome,
-} from '../../../client/bulk/apply-plan.ts';
-import type { BulkItem } from '../../../client/bulk/run-store.ts';
+} from '../../../client/changes/apply-plan.ts';
+import { createFolderPath, parseFolderPath } from '../../../client/changes/folder-creation.ts';
+import type { BulkItem } from '../../../client/changes/run-store.ts';
 import { endsTheRun, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
-import { createFolderPath, parseFolderPath } from '../../../client/library/folder-creation.ts';
 import { type SelectionPorts, selectAsset } from '../../../client/library/select-assets.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';
 import { readTable } from '../../../client/table/read-table.ts';
@@ -21,9 +21,9 @@ import type { Asset, Workspace } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions, selectionPorts } from '../../library/asset-ids.ts';
-import { itemWriter, runChange } from '../../library/bulk-run.ts';
 import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
+import { runChange } from '../../library/run-change.ts';
 import { type Column, listBy, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInput } from '../../terminal/input.ts';
@@ -111,7 +111,7 @@ async function runApply(
         summary: `apply ${basename(name)}`,
         items: await createFolders(context, plan),
       };
-      const results = await runChange(context, change, await itemWriter(context, readAt));
+      const results = await runChange(context, { ...change, readAt });
       for (const { item, error } of results) if (error) failures.set(item.uid, error);
       context.closingNotes.unshift(`changed ${pluralize(results.length - failures.size, 'asset')}`);
     }
@@ -151,7 +151,7 @@ async function applyDeps(context: Context, source: string | null, { ports }: Pat
   const { assets } = await context.api();
   const tree = async () => (await fetchFolderTree(context)).tree;
   const hasHistory = source !== null && context.settings.history;
-  const history = hasHistory ? await context.runStoreIfAny().catch(() => undefined) : undefined;
+  const history = hasHistory ? await context.state.historyIfAny().catch(() => undefined) : undefined;
   const findWrites = await history?.findWrites(source ?? '');
   return {
     assets,

@@ -1,9 +1,8 @@
-import type { AssetsApi } from '../../../client/api/assets.ts';
-import type { Written } from '../../../client/bulk/carry-out.ts';
-import type { StoredItem } from '../../../client/bulk/run-store.ts';
+import type { Written } from '../../../client/changes/carry-out.ts';
+import type { StoredItem } from '../../../client/changes/run-store.ts';
 import { usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
-import { byUid, hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
+import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
 import type { ItemResult } from '../../../client/run-each.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
@@ -59,13 +58,6 @@ export async function resolveTargets(
   const { assets, isNamed } = await select(context, request, options);
   if (isLimitEnforced && assets.length > limit.count) throw limitExceeded(collection, limit);
   return { targets: assets, byFilter: !isNamed };
-}
-
-/** Fetches the API record of each target that lacks it, for a change that depends on the record. */
-export async function fetchRecords(assets: AssetsApi, targets: readonly SelectedAsset[]): Promise<SelectedAsset[]> {
-  const fetched: SelectedAsset[] = [];
-  for (const target of targets) fetched.push(target.record ? target : byUid(target.uid, await assets.get(target.uid)));
-  return fetched;
 }
 
 /** `action` describes the change, such as "move 3 assets to the trash"; `notes` come after the list of assets. */

@@ -5,7 +5,7 @@ import {
   sheetColumns,
   sheetRow,
   sheetValuesOf,
-} from '../../../client/bulk/sheet.ts';
+} from '../../../client/changes/sheet.ts';
 import { usageError } from '../../../client/errors.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { createTableEncoder, type TableFormat, tableFormatOf } from '../../../client/table/format-table.ts';

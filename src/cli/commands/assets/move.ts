@@ -1,10 +1,11 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
-import { assetItem } from '../../../client/bulk/items.ts';
-import type { StoredItem } from '../../../client/bulk/run-store.ts';
+import { createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
+import { assertMovable, assertNoTwin } from '../../../client/changes/folder-rules.ts';
+import { requestsOf } from '../../../client/changes/items.ts';
+import type { StoredItem } from '../../../client/changes/run-store.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
-import { createFolderRequests, parseFolderPath } from '../../../client/library/folder-creation.ts';
+import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import {
   isGlob,
   isLibraryPath,
@@ -20,30 +21,15 @@ import { isUidPrefix } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { itemWriter, runChange } from '../../library/bulk-run.ts';
-import {
-  assertMovable,
-  assertNoTwin,
-  changeFolder,
-  ensureFolder,
-  folderChangeRequest,
-  type PlacedFolder,
-} from '../../library/folder-changes.ts';
+import { changeFolder, ensureFolder, folderChangeRequest, type PlacedFolder } from '../../library/folder-changes.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
+import { runChange } from '../../library/run-change.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { folderResult } from '../folder-view.ts';
-import {
-  confirmBulk,
-  dryRunBulk,
-  fetchRecords,
-  resolveTargets,
-  singleRecord,
-  singleTarget,
-  type TargetRequest,
-} from './bulk.ts';
+import { confirmBulk, dryRunBulk, resolveTargets, singleRecord, singleTarget, type TargetRequest } from './bulk.ts';
 
 export function move(command: Command, run: ActionWrapper): void {
   addExamples(
@@ -123,7 +109,7 @@ async function runMove(context: Context, request: MoveRequest) {
     throw usageError('mv moves one folder, or assets', 'mediactl mv /FOLDER /INTO', 'a folder was given with others');
   const moving = { tree, workspace, placed: await resolveFolder(context, tree, folder) };
   const change = await folderTarget(context, moving, request, isMissing);
-  assertNoTwin(moving, change);
+  assertNoTwin(tree, moving.placed, change);
   if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, moving, change)]);
   return folderResult(await changeFolder(context, moving, change));
 }
@@ -143,12 +129,11 @@ async function moveAssets(
   const readAt = context.clock.now();
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { assets } = await context.api();
-  const targets = await fetchRecords(assets, found);
+  const writer = await context.writer();
+  const known = isMissing ? `(uid of ${to})` : (folder?.folder.uid ?? null);
+  const { assets: targets, items: planned } = await writer.plan(found, { folder: known });
   await assertInWorkspace(context, targets);
   if (context.settings.dryRun) {
-    const uid = isMissing ? `(uid of ${to})` : (folder?.folder.uid ?? null);
-    const requestFor = ({ uid: asset, record = { uid: asset } }: SelectedAsset) =>
-      assets.updateRequest(asset, assets.folderFields(record, uid));
     const creations = isMissing
       ? createFolderRequests(
           (await context.api()).folders,
@@ -157,17 +142,14 @@ async function moveAssets(
           true,
         )
       : [];
-    return dryRunBulk(context, 'assets', targets, [...creations, ...targets.map(requestFor)]);
+    return dryRunBulk(context, 'assets', targets, [...creations, ...requestsOf(assets, planned)]);
   }
   if (byFilter) await confirmBulk(context, 'assets', targets, { action: (what) => `move ${what} to ${to}`, limit });
   const target = isMissing ? await ensureFolder(context, to, mayCreate) : folder;
-  const fieldsOf = ({ uid, record = { uid } }: SelectedAsset) =>
-    assets.folderFields(record, target?.folder.uid ?? null);
-  const items = targets.map((each) => assetItem(assets, each, fieldsOf(each)));
-  const writeAsset = await itemWriter(context, readAt);
-  const write = (item: StoredItem) =>
-    writeAsset(item).catch((error) => throwRefusal(error, displayText(item.name) || item.uid));
-  const results = await runChange(context, { command: 'mv', summary: `move to ${to}`, items }, write);
+  const { items } = await writer.plan(targets, { folder: target?.folder.uid ?? null });
+  const change = { command: 'mv', summary: `move to ${to}`, items, readAt };
+  const toError = (error: MediactlError, { name, uid }: StoredItem) => explainRefusal(error, displayText(name) || uid);
+  const results = await runChange(context, change, { toError });
   if (singleTarget(context, { targets, byFilter })) {
     const record = await singleRecord(context, results);
     context.terminal.info(`moved ${displayText(results[0]?.value?.asset?.name)} to ${to}`);
@@ -200,12 +182,12 @@ function assertNewFolder(to: string): void {
 }
 
 /** Converts the service's refusal to move an asset to an error that says so, and that ends the run. */
-function throwRefusal(error: unknown, name: string): never {
-  if (!(error instanceof MediactlError) || error.kind !== 'rejected') throw error;
+function explainRefusal(error: MediactlError, name: string): MediactlError {
+  if (error.kind !== 'rejected') return error;
   const { code, status } = error.explanation;
-  if (code === 'write_ignored') throw error.with({ endsRun: true });
-  if (status !== 400 && status !== 422) throw error; // only this asset, such as a conflict
-  throw new MediactlError(`the service refused to move ${name}`, {
+  if (code === 'write_ignored') return error.with({ endsRun: true });
+  if (status !== 400 && status !== 422) return error; // only this asset, such as a conflict
+  return new MediactlError(`the service refused to move ${name}`, {
     ...error.explanation,
     hint: 'if it has another name for the folder of an asset: mediactl config set field_names.asset_parent NAME',
     endsRun: true,

@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf } from '../../../client/api/pagination.ts';
-import { assetItem, folderItem } from '../../../client/bulk/items.ts';
-import type { StoredItem } from '../../../client/bulk/run-store.ts';
+import type { ChangeHooks } from '../../../client/changes/carry-out.ts';
+import { folderItem } from '../../../client/changes/items.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
+import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import {
   descendantsOf,
   isLibraryPath,
@@ -20,12 +20,12 @@ import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption, selectListed } from '../../library/asset-ids.ts';
-import { itemWriter, runChange } from '../../library/bulk-run.ts';
-import { deleteFolder } from '../../library/folder-changes.ts';
+import { explainRefusal } from '../../library/folder-changes.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { NoAssetError } from '../../library/no-asset-error.ts';
+import { runChange } from '../../library/run-change.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
-import { confirmMany, ignoreNotFound, parseWriteLimit, truncateLines } from '../confirm-many.ts';
+import { confirmMany, parseWriteLimit, truncateLines } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { confirmBulk, dryRunBulk, resolveTargets, type TargetRequest } from './bulk.ts';
@@ -111,13 +111,10 @@ async function trash(
   targets: readonly SelectedAsset[],
   { isRetry = false } = {},
 ): Promise<WriteOutcome[]> {
-  const writeNow = await itemWriter(context, context.clock.now(), { collection });
-  // The response of an earlier attempt might have been lost.
-  const write = async (item: StoredItem) => (await writeNow(item).catch(isRetry ? ignoreNotFound : undefined)) ?? {};
-  const { [collection]: assets } = await context.api();
-  const items = targets.map((target) => assetItem(assets, target, null));
-  const change = { command: 'rm', summary: 'move to the trash', items };
-  const outcomes = targets.length === 0 ? [] : toOutcomes(await runChange(context, change, write));
+  const { items } = await (await context.writer()).plan(targets, null, { collection });
+  // If it is a retry, the response of an earlier attempt might have been lost.
+  const change = { command: 'rm', summary: 'move to the trash', items, collection, acceptsMissing: isRetry };
+  const outcomes = targets.length === 0 ? [] : toOutcomes(await runChange(context, change));
   const count = outcomes.filter(({ error }) => !error).length;
   if (count > 0)
     context.terminal.info(`${count} moved to the trash; the API cannot restore ${count === 1 ? 'it' : 'them'}`);
@@ -188,32 +185,24 @@ async function deleteEmptied(
   const { assets } = await context.api();
   const { tree } = await fetchFolderTree(context, { isFresh: true });
   const toDelete = new Set(deepestFirst.map(({ folder }) => folder.uid));
-  const deleteIfEmpty = async (node: FolderNode) => {
-    const { folder, path } = node;
+  const assertEmpty = async ({ folder, path }: FolderNode): Promise<'skip' | undefined> => {
     const now = tree.find(folder.uid);
-    if (!now) return; // another process has deleted it
+    if (!now) return 'skip'; // another process has deleted it
     if (now.path !== path) throw notDeleted(now.path, `it was moved there from ${path} meanwhile`);
     const hasKeptFolder = now.children.some((child) => !toDelete.has(child.folder.uid));
     if (hasKeptFolder || itemsOf(await assets.page({ parent: folder.uid }, 1, 0)).length > 0)
       throw notDeleted(path, 'it contains an asset or a folder that was not deleted');
-    await deleteFolder(context, workspace, node);
+    return undefined;
+  };
+  const hooks: ChangeHooks = {
+    beforeItem: ({ seq }) => assertEmpty(deepestFirst[seq] as FolderNode),
+    toError: (error, item) => {
+      toDelete.delete(item.uid); // so the folder above it is not empty
+      return explainRefusal(error, item);
+    },
   };
   const items = deepestFirst.map((node) => folderItem(node, null));
-  const write = async ({ seq, uid }: StoredItem) => {
-    await deleteIfEmpty(deepestFirst[seq] as FolderNode).catch((error) => {
-      toDelete.delete(uid); // so the folder above it is not empty
-      throw error;
-    });
-    return {};
-  };
-  const change = { command: 'rm', summary: 'delete folders', workspace, items };
-  const outcomes = toOutcomes(await runChange(context, change, write));
-  const deleted = outcomes.filter(({ error }) => !error).map(({ uid }) => uid);
-  const remaining = await (await context.api()).folders.findRemaining(workspace, deleted);
-  return outcomes.map((outcome) => {
-    const error = remaining.get(outcome.uid);
-    return error ? { ...outcome, error } : outcome;
-  });
+  return toOutcomes(await runChange(context, { command: 'rm', summary: 'delete folders', workspace, items }, hooks));
 }
 
 const notDeleted = (path: string, reason: string) =>

@@ -1,23 +1,14 @@
 import type { Command } from '@commander-js/extra-typings';
-import { assetItem } from '../../../client/bulk/items.ts';
+import { assertFolderName, assertNoTwin } from '../../../client/changes/folder-rules.ts';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
-import type { Asset } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions, idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
-import { itemWriter, runSingleChange } from '../../library/bulk-run.ts';
-import {
-  assertFolderName,
-  assertNoTwin,
-  changeFolder,
-  findFolderAt,
-  folderChangeRequest,
-} from '../../library/folder-changes.ts';
+import { changeFolder, findFolderAt, folderChangeRequest } from '../../library/folder-changes.ts';
 import type { Result } from '../../output/result.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { folderResult } from '../folder-view.ts';
-import { fetchRecords } from './bulk.ts';
 import { assetRecord } from './columns.ts';
 
 export function rename(command: Command, run: ActionWrapper): void {
@@ -42,7 +33,7 @@ async function runRename(context: Context, { id, name, ...options }: RenameReque
   const folder = isLibraryPath(id) ? await findFolderAt(context, id) : undefined;
   if (folder) {
     assertFolderName(name);
-    assertNoTwin(folder, { name });
+    assertNoTwin(folder.tree, folder.placed, { name });
     if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, folder, { name })]);
     return folderResult(await changeFolder(context, folder, { name }));
   }
@@ -51,13 +42,10 @@ async function runRename(context: Context, { id, name, ...options }: RenameReque
       'a name with a slash cannot be part of a path',
       'mediactl mv ID /FOLDER, or update ID --name NAME',
     );
-  const { assets } = await context.api();
   const selected = await selectOneAsset(context, { collection: 'assets', id, purpose: 'change' }, options);
-  if (context.settings.dryRun) return dryRunPlan(context, [assets.updateRequest(selected.uid, { name })]);
-  const [asked = selected] = context.isHumanOutput ? await fetchRecords(assets, [selected]) : [];
-  const item = assetItem(assets, asked, { name });
-  const change = { command: 'rename', summary: `rename to ${name}`, item };
-  const write = await itemWriter(context, context.clock.now());
-  const { asset } = await runSingleChange(context, change, write);
-  return assetRecord(context, asset as Asset);
+  if (context.settings.dryRun)
+    return dryRunPlan(context, [(await context.api()).assets.updateRequest(selected.uid, { name })]);
+  const label = { command: 'rename', summary: `rename to ${name}` };
+  const { asset } = await (await context.writer()).edit(selected, { fields: { name } }, label);
+  return assetRecord(context, asset);
 }

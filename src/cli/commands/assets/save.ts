@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import type { DownloadOutcome, DownloadSink, ExpectedFile } from '../../../client/api/download.ts';
 import { usageError } from '../../../client/errors.ts';
+import type { DownloadOutcome, DownloadSink, ExpectedFile } from '../../../client/library/download.ts';
 import { downloadMedia, type MediaDownload } from '../../../client/library/media-download.ts';
 import { toWaitingEvent } from '../../../client/upload/session/events.ts';
 import { formatBytes } from '../../../contract/figures.ts';

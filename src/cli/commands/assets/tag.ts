@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import type { TagChange } from '../../../client/changes/items.ts';
 import { usageError } from '../../../client/errors.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -6,7 +7,7 @@ import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-i
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { assertSlug, tagOption } from '../tag-option.ts';
-import { parseTagEdit, runUpdate, type TagChange, type UpdateRequest } from './update.ts';
+import { parseTagEdit, runUpdate, type UpdateRequest } from './update.ts';
 
 export function tag(command: Command, run: ActionWrapper): void {
   addExamples(

@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { AssetsApi } from '../../../client/api/assets.ts';
-import { assetItem } from '../../../client/bulk/items.ts';
+import { type AssetChange, requestsOf, type TagChange } from '../../../client/changes/items.ts';
 import { usageError } from '../../../client/errors.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { slugsOf } from '../../../contract/asset.ts';
@@ -11,20 +10,12 @@ import type { SlugEdit } from '../../../contract/slug.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { itemWriter, runChange } from '../../library/bulk-run.ts';
+import { runChange } from '../../library/run-change.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { assertSlug, tagOption } from '../tag-option.ts';
-import {
-  confirmBulk,
-  dryRunBulk,
-  fetchRecords,
-  resolveTargets,
-  singleRecord,
-  singleTarget,
-  type TargetRequest,
-} from './bulk.ts';
+import { confirmBulk, dryRunBulk, resolveTargets, singleRecord, singleTarget, type TargetRequest } from './bulk.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
@@ -57,9 +48,6 @@ function addUpdateOptions(command: Command, collection: Collection) {
 }
 
 type UpdateFlags = FlagsOf<typeof addUpdateOptions>;
-
-/** Requested change. A change to tags depends on each asset's current tags (assumption A08). */
-type AssetChange = { fields: JsonObject; tags?: TagChange | undefined };
 
 export type UpdateRequest = TargetRequest & { change: AssetChange };
 
@@ -105,26 +93,21 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const readAt = context.clock.now();
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { [collection]: assets } = await context.api();
-  const targets = change.tags || context.isHumanOutput ? await fetchRecords(assets, found) : found;
-  const bodyFor = (target: SelectedAsset): JsonObject => ({
-    ...change.fields,
-    ...(change.tags && tagFields(assets, change.tags, target)),
-  });
-  const requests = () => targets.map((target) => assets.updateRequest(target.uid, bodyFor(target)));
-  if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requests());
+  const options = { collection, keepsOldValues: context.isHumanOutput };
+  const { assets: targets, items } = await (await context.writer()).plan(found, change, options);
+  if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requestsOf(assets, items));
   const notes = change.tags ? describeLostTags(change.tags, targets) : [];
   if (byFilter) await confirmBulk(context, collection, targets, { action: (what) => `update ${what}`, limit, notes });
   else for (const line of notes) context.terminal.info(line);
-  const items = targets.map((target) => assetItem(assets, target, bodyFor(target)));
-  const run = { command: request.verb, summary: describeChange(change), items };
-  const results = await runChange(context, run, await itemWriter(context, readAt, { collection }));
+  const planned = { command: request.verb, summary: describeChange(change), items, collection, readAt };
+  const results = await runChange(context, planned);
   return singleTarget(context, { targets, byFilter })
     ? singleRecord(context, results)
     : bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'updated', noun: collection });
 }
 
 /** Describes a change for the history, such as `set name, add tag sea`. */
-function describeChange({ fields, tags }: AssetChange): string {
+function describeChange({ fields = {}, tags }: AssetChange): string {
   const edits = !tags
     ? []
     : 'set' in tags
@@ -133,9 +116,6 @@ function describeChange({ fields, tags }: AssetChange): string {
   const names = Object.keys(fields);
   return [...(names.length > 0 ? [`set ${names.join(', ')}`] : []), ...edits].join(', ');
 }
-
-/** Change to an asset's tags: a complete new set, or slugs to add and remove. */
-export type TagChange = { set: string[] } | SlugEdit;
 
 /** Checks tags to add and remove. @throws MediactlError `usage` (exit 2) if they conflict or one is not a slug */
 export function parseTagEdit(
@@ -149,10 +129,6 @@ export function parseTagEdit(
   for (const slug of add) assertSlug(addFlag, slug);
   return { add: [...add], remove: [...remove] };
 }
-
-/** Returns the PATCH field for a tag change. @throws MediactlError if it depends on tags that are not shown */
-const tagFields = (assets: AssetsApi, change: TagChange, { uid, record = { uid } }: SelectedAsset): JsonObject =>
-  'set' in change ? assets.tagFields(change.set) : assets.tagEditFields(record, change);
 
 /** Returns a line for each asset that would lose tags, with the tags before and after the change. */
 function describeLostTags(change: TagChange, targets: readonly SelectedAsset[]): string[] {

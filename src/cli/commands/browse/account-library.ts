@@ -1,10 +1,9 @@
-import type { Api } from '../../../client/api/api.ts';
-import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
-import { writeAsset } from '../../../client/bulk/carry-out.ts';
+import type { LibraryWriter } from '../../../client/changes/writer.ts';
 import type { ErrorKind } from '../../../client/error-table.ts';
 import { asMediactlError, MediactlError, usageError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
+import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { type SelectedAsset, type SelectionPorts, selectFound } from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { displayText } from '../../../contract/sanitize.ts';
@@ -32,8 +31,9 @@ export async function openAccountLibrary(
   { bytesPerSecond, anyWorkspace }: { bytesPerSecond: number | undefined; anyWorkspace: boolean },
 ): Promise<AccountLibrary> {
   const onNotice = (notice: TransportNotice) => broadcaster.publish(toWaitingEvent(notice));
-  const plain = await context.api();
-  const api = plain.withObserver({ onNotice });
+  const { api: plain, forCall } = await context.open();
+  const opened = forCall({ onNotice });
+  const { api, library } = opened;
   const { names } = await context.account();
   const { playback } = await context.mediaApi();
   const { transport } = api;
@@ -45,7 +45,6 @@ export async function openAccountLibrary(
     });
     return drops;
   };
-  const library = await context.library();
   const ports = pagePorts(context, anyWorkspace);
   const select = async (uid: string) => {
     const [asset] = await selectFound(library, [{ uid }], ports);
@@ -68,8 +67,10 @@ export async function openAccountLibrary(
       return { items, total: totalOf(page, names) };
     },
     get: (uid) => api.assets.get(uid),
-    update: async (uid, change) => updateAsset(api, await select(uid), change),
-    trash: async (uid) => void (await writeAsset(api, await select(uid), null)),
+    update: async (uid, change) => editAsset(await opened.writer(), await select(uid), change),
+    trash: async (uid) => {
+      await (await opened.writer()).trash(await select(uid), { command: 'browse', summary: 'move to the trash' });
+    },
     fetchFolders: async () =>
       (await fetchFolderTree(context, { mayPrompt: false, isFresh: true })).tree.roots.map(toFolderView),
     fetchPlayback: (uid) => fetchPlayback(context, uid),
@@ -82,22 +83,16 @@ export async function openAccountLibrary(
   };
 }
 
-/**
- * Changes an asset. The folder field gets the name that it has in the asset's record (assumptions A09 and A20). The
- * record is fetched again for its tags too, because they might have changed since the web page loaded it.
- *
- * @throws MediactlError `write_ignored` if the response does not show whether the service applied the change
- */
-async function updateAsset(api: Api, selected: SelectedAsset, { folder, tags, ...fields }: AssetEdit): Promise<Asset> {
-  const { assets } = api;
-  const { uid } = selected;
-  const record = tags || folder !== undefined ? (selected.record ?? (await assets.get(uid))) : { uid };
-  const { asset, unverifiable = [] } = await writeAsset(api, selected, {
-    ...fields,
-    ...(folder !== undefined && assets.folderFields(record, folder)),
-    ...(tags && assets.tagEditFields(record, tags)),
-  });
-  if (unverifiable.length === 0) return asset as Asset;
+/** Changes an asset. @throws MediactlError `write_ignored` if the service does not show whether it applied the change */
+async function editAsset(
+  writer: LibraryWriter,
+  asset: SelectedAsset,
+  { folder, tags, ...fields }: AssetEdit,
+): Promise<Asset> {
+  const changed = [...Object.keys(fields), ...(tags ? ['tags'] : []), ...(folder !== undefined ? ['folder'] : [])];
+  const label = { command: 'browse', summary: `set ${changed.join(', ')}` };
+  const { asset: written, unverifiable } = await writer.edit(asset, { fields, tags, folder }, label);
+  if (unverifiable.length === 0) return written;
   throw new MediactlError('cannot tell whether the service applied the change', {
     code: 'write_ignored',
     reason: `the asset’s record does not show ${unverifiable.join(', ')}`,

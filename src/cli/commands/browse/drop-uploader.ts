@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Api } from '../../../client/api/api.ts';
-import { usageError } from '../../../client/errors.ts';
 import {
   createdFoldersOf,
   createFolderPathResolver,
   type FolderPathResolver,
-} from '../../../client/library/folder-creation.ts';
+} from '../../../client/changes/folder-creation.ts';
+import { usageError } from '../../../client/errors.ts';
 import { type BatchDeps, BatchUploader } from '../../../client/upload/batch/batch-uploader.ts';
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
@@ -55,7 +55,7 @@ export async function openDropUploader(
     receipts,
     profile,
     signal,
-    store: await context.uploadStore(),
+    store: await context.state.uploads(),
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),
     maxReceiptId: await receipts.startRun(runId),
     openSource: (path) => FileSource.open(path, context.ownFiles),

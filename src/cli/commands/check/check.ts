@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../../client/api/assets.ts';
-import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { asMediactlError, endsTheRun, MediactlError, usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
+import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
 import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
 import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
@@ -81,7 +81,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   const top = isRootPath(request.folder) ? undefined : await resolveFolder(context, tree, request.folder);
   const api = (await context.api()).withObserver({ lane: 'bulk' });
   const library = await indexAssets(api.assets, top, tree.roots);
-  const receipts = await context.receiptsIfAny();
+  const receipts = await context.state.receiptsIfAny();
   const scope = { service: api.transport.baseUrl.origin, workspace };
   const progress = request.download ? await createProgress(context, 'auto') : undefined;
   const hasSameBytes = progress && createByteComparison(context, progress);
@@ -217,14 +217,14 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
     }
     const blake3 = await digestAndClose(FileSource.open(path, context.ownFiles));
     if (blake3 !== downloaded) {
-      if (key) await (await context.receipts()).saveDigest(key, toListedAsset(asset), downloaded);
+      if (key) await (await context.state.receipts()).saveDigest(key, toListedAsset(asset), downloaded);
       return false;
     }
     const content = { sizeBytes, mtimeNs, ctimeNs, blake3, verified: true };
     const at = new Date(context.clock.now()).toISOString();
     const { uid, name } = toListedAsset(asset);
     if (key)
-      await (await context.receipts()).adopt([
+      await (await context.state.receipts()).adopt([
         { ...key, ...content, assetUid: uid, sessionUid: '', name, state: 'ready', reason: null, at },
       ]);
     return true;

@@ -45,7 +45,7 @@ export const checks: Record<string, Check> = {
   ...installationChecks,
 
   receipts: async (context) => {
-    const receipts = await context.receiptsIfAny('check');
+    const receipts = await context.state.receiptsIfAny('check');
     if (!receipts) return 'none yet: nothing was uploaded from this machine';
     return `${pluralize(await receipts.count(), 'receipt')} in ${databasePath(context.stateDir)}`;
   },
@@ -141,7 +141,7 @@ export const checks: Record<string, Check> = {
   },
 
   uploads: async (context) => {
-    const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
+    const entries = (await (await context.state.uploadsIfAny())?.list()) ?? [];
     return entries.length === 0 ? 'none unfinished' : `${entries.length} unfinished: mediactl uploads ls`;
   },
 };

@@ -1,9 +1,13 @@
-import { domainToASCII } from 'node:url';
 import type { Command } from '@commander-js/extra-typings';
 import type { WorkspaceEmbedSettings } from '../../../client/api/embed-settings.ts';
-import type { DomainMethod } from '../../../client/api/embeds.ts';
-import { writesOf } from '../../../client/api/writes.ts';
-import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
+import {
+  changeDomains,
+  type DomainChanges,
+  domainMethods,
+  restrictEmbedding,
+} from '../../../client/changes/embed-changes.ts';
+import { asMediactlError, combineFailures, usageError } from '../../../client/errors.ts';
+import { parseDomain } from '../../../client/library/embed-domains.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -43,7 +47,7 @@ function restrict(command: Command, run: ActionWrapper, enabled: boolean): void 
 export async function runRestrict(context: Context, { enabled }: { enabled: boolean }): Promise<Result> {
   const { workspace, embeds, settings } = await readSettings(context);
   if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
-  const after = await writesOf(await context.api()).embeds.restrict(workspace, settings, enabled);
+  const after = await restrictEmbedding(await context.api(), workspace, settings, enabled);
   if (enabled && after.hasList && after.domains.length === 0)
     context.terminal.warn('the allow-list is empty: no site may embed');
   return settingsRecord({ workspace, settings: after });
@@ -95,7 +99,7 @@ const add: Define = (command, run) =>
     .action(
       run(async (context, typed) => {
         const added = [...new Set(typed.map((domain) => parseDomain(domain)))];
-        return changeDomains(context, await readSettings(context), { added, removed: [] });
+        return runChanges(context, await readSettings(context), { added, removed: [] });
       }),
     );
 
@@ -107,7 +111,7 @@ const remove: Define = (command, run) =>
       run(async (context, typed) => {
         const read = await readSettings(context);
         const removed = [...new Set(typed.map((text) => parseDomain(text, read.settings)))];
-        return changeDomains(context, read, { added: [], removed });
+        return runChanges(context, read, { added: [], removed });
       }),
     );
 
@@ -147,63 +151,43 @@ async function runSync(context: Context, { file, prune }: { file: string; prune?
       yes: context.settings.yes,
       instead: 'run the same command with --yes',
     });
-  return changeDomains(context, read, { added, removed: prune ? extra : [] });
+  return runChanges(context, read, { added, removed: prune ? extra : [] });
 }
-
-type DomainChanges = { added: readonly string[]; removed: readonly string[] };
 
 /** Result for one domain. */
 type DomainRecord = OutputRecord<'embed-domains'>;
 
-/** Adds domains before it removes any, so that no domain that stays is ever missing, and verifies the changes. */
-async function changeDomains(
-  context: Context,
-  { workspace, embeds, settings }: WorkspaceEmbeds,
-  changes: DomainChanges,
-) {
-  const steps = (['added', 'removed'] as const).flatMap((change) =>
-    changes[change].map((domain) => ({ change, domain, method: methods[change] })),
+async function runChanges(context: Context, { workspace, embeds, settings }: WorkspaceEmbeds, changes: DomainChanges) {
+  if (context.settings.dryRun) {
+    const requests = (['added', 'removed'] as const).flatMap((change) =>
+      changes[change].map((domain) => embeds.domainRequest(domainMethods[change], workspace, settings, domain)),
+    );
+    return dryRunPlan(context, requests);
+  }
+  const { outcomes, respelled, unverified } = await changeDomains(
+    await context.api(),
+    { workspace, settings },
+    changes,
   );
-  const requests = () => steps.map(({ method, domain }) => embeds.domainRequest(method, workspace, settings, domain));
-  if (context.settings.dryRun) return dryRunPlan(context, requests());
-  const { embeds: writes } = writesOf(await context.api());
-  const records: DomainRecord[] = [];
-  const failures: MediactlError[] = [];
-  for (const { change, domain, method } of steps)
-    try {
-      // After a failed addition nothing is removed, because a site could lose its access.
-      if (change === 'removed' && changes.added.length > 0 && failures.length > 0) throw notRemoved();
-      await writes.changeDomain(method, workspace, settings, domain);
-      records.push({ domain, outcome: change, error: null });
-    } catch (thrown) {
-      const error = asMediactlError(thrown);
-      failures.push(error.withSubject(domain));
-      records.push({ domain, outcome: 'failed', error: context.terminal.redactor.errorRecord(error) });
-    }
-  const count = failures.length;
-  const changed = (change: keyof DomainChanges) =>
-    records.filter(({ outcome }) => outcome === change).map(({ domain }) => domain);
-  const added = changed('added');
-  await embeds.verifyDomains(workspace, settings, added, changed('removed')).then(
-    (respelled) => {
-      for (const { domain, spelling } of respelled)
-        context.terminal.info(`${domain} is listed as ${escapeControls(spelling)}`);
-    },
-    (error) => void failures.push(asMediactlError(error)),
+  const { terminal } = context;
+  const records = outcomes.map(
+    ({ domain, change, error }): DomainRecord => ({
+      domain,
+      outcome: error ? 'failed' : change,
+      error: terminal.redactor.errorRecord(error),
+    }),
   );
-  if (added.length > 0 && settings.isOff)
-    context.terminal.info('the restriction is off, so every site may embed; to turn it on: mediactl embed restrict');
-  const problem = count > 0 ? `${count} of ${steps.length} changes failed` : 'cannot confirm the changes';
+  const failed = outcomes.flatMap(({ domain, error }) => (error ? [error.withSubject(domain)] : []));
+  for (const { domain, spelling } of respelled) terminal.info(`${domain} is listed as ${escapeControls(spelling)}`);
+  if (records.some(({ outcome }) => outcome === 'added') && settings.isOff)
+    terminal.info('the restriction is off, so every site may embed; to turn it on: mediactl embed restrict');
+  const count = failed.length;
+  const problem = count > 0 ? `${count} of ${outcomes.length} changes failed` : 'cannot confirm the changes';
   return {
     result: listBy(({ domain }) => domain, records, columns, 'nothing to change'),
-    failure: combineFailures(steps.length, problem, failures),
+    failure: combineFailures(outcomes.length, problem, [...failed, ...(unverified ? [unverified] : [])]),
   };
 }
-
-const methods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', removed: 'DELETE' };
-
-const notRemoved = () =>
-  new MediactlError('not removed', { code: 'skipped', reason: 'a domain could not be added, so none are removed' });
 
 const domainColumn: Column<{ domain: string }> = {
   header: 'DOMAIN',
@@ -220,46 +204,8 @@ const columns: Column<DomainRecord>[] = [
   },
 ];
 
-/**
- * Normalizes a domain for the allow-list: lower case, in ASCII (IDNA). Also accepts any domain exactly as the
- * service lists it.
- *
- * @throws MediactlError `usage` (exit 2) for a URL, a port, or a path, with the correct domain in the hint
- */
-export function parseDomain(text: string, known?: WorkspaceEmbedSettings): string {
-  const at = known?.spellings.indexOf(text.trim()) ?? -1;
-  if (known && at >= 0) return known.domains[at] as string;
-  const wrong = (reason: string, host?: string) =>
-    usageError(
-      `'${text}' is not a valid domain`,
-      host ? `use ${host}` : 'use a host name, such as news.example.com',
-      reason,
-    );
-  const trimmed = text.trim().replace(/\.$/, '');
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed))
-    throw wrong('it is a URL', URL.canParse(trimmed) ? new URL(trimmed).hostname : undefined);
-  const [host = '', path] = trimmed.split(/[/?#]/, 2);
-  const bare = host.replace(/:\d*$/, '');
-  if (path !== undefined || bare !== host)
-    throw wrong(`it contains a ${path === undefined ? 'port' : 'path'}`, toAscii(bare));
-  const domain = toAscii(host);
-  if (!domain) throw wrong('it contains a character that is not allowed in a host name');
-  if (/^\d+(\.\d+){3}$/.test(domain)) throw wrong('it is an IP address');
-  if (!/^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(domain))
-    throw wrong('it is not a host name');
-  if (domain.length > 253) throw wrong('it is longer than 253 characters');
-  return domain;
-}
-
-/** Converts a host name to ASCII, or to '' if it is invalid. Keeps a leading `*.`, which the service may accept. */
-function toAscii(host: string): string {
-  const [, wildcard = '', name = ''] = /^(\*\.)?(.*)$/.exec(host) ?? [];
-  const domain = /[\s@\\*]/.test(name) ? '' : domainToASCII(name);
-  return domain && (wildcard + domain).toLowerCase();
-}
-
 /** Parses domains, one a line, with # comments. @throws MediactlError `usage` (exit 2) with the line number */
-export function parseDomains(text: string, path: string, known: WorkspaceEmbedSettings): string[] {
+function parseDomains(text: string, path: string, known: WorkspaceEmbedSettings): string[] {
   const domains = text.split(/\r?\n/).flatMap((line, at) => {
     const word = line.replace(/#.*$/, '').trim();
     if (word === '') return [];

@@ -1,23 +1,15 @@
 import { Argument } from '@commander-js/extra-typings';
-import type { FolderNode, WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
-import { folderItem } from '../../../client/bulk/items.ts';
-import { createFolderPath, createFolderRequests, parseFolderPath } from '../../../client/library/folder-creation.ts';
+import { createFolderPath, createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
+import { assertFolderName, assertMovable, assertNoTwin } from '../../../client/changes/folder-rules.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import { runSingleChange } from '../../library/bulk-run.ts';
-import {
-  assertFolderName,
-  assertMovable,
-  assertNoTwin,
-  changeFolder,
-  deleteFolder,
-  folderChangeRequest,
-} from '../../library/folder-changes.ts';
+import { changeFolder, explainRefusal, folderChangeRequest } from '../../library/folder-changes.ts';
 import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -156,10 +148,8 @@ async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
     yes: settings.yes,
     instead: `mediactl folders rm ${uidOrPath} --yes`,
   });
-  const item = folderItem(placed, null);
-  const change = { command: 'folders rm', summary: `delete ${placed.path}`, workspace, item };
-  await runSingleChange(context, change, () => deleteFolder(context, workspace, placed));
-  for (const error of (await folders.findRemaining(workspace, [uid])).values()) throw error;
+  const label = { command: 'folders rm', summary: `delete ${placed.path}` };
+  await (await context.writer()).deleteFolder(placed, label, { toError: explainRefusal });
   terminal.info(`deleted ${placed.path}`);
   return record(folderRecord(placed), uid, folderRows);
 }
@@ -192,7 +182,7 @@ async function runChange(
   const placed = await resolveFolder(context, tree, uidOrPath);
   const target = { tree, workspace, placed };
   const change = await changeOf(tree, placed);
-  assertNoTwin(target, change);
+  assertNoTwin(tree, placed, change);
   if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, target, change)]);
   return folderResult(await changeFolder(context, target, change));
 }

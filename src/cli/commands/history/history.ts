@@ -1,12 +1,11 @@
-import type { CountedRun, StoredItem } from '../../../client/bulk/run-store.ts';
-import { createCheckedWriter } from '../../../client/bulk/undo.ts';
-import { usageError } from '../../../client/errors.ts';
+import type { CountedRun, StoredItem } from '../../../client/changes/run-store.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
 import type { JsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { isSameUid, isUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { carryOutRun, folderAccess } from '../../library/bulk-run.ts';
+import { resumeChange } from '../../library/run-change.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
@@ -27,7 +26,7 @@ export const history: CommandDefinition = (command, run) => {
 
 async function runHistory(context: Context, id: string | undefined, isResumed: boolean): Promise<CommandOutcome> {
   if (isResumed && id === undefined) throw usageError('--resume needs a run', 'mediactl history lists the runs');
-  const store = await context.runStoreIfAny();
+  const store = await context.state.historyIfAny();
   const runs = (await store?.list()) ?? [];
   if (id === undefined) return listBy(({ run_id }) => run_id, runs.map(toRunRecord), runColumns, 'no changes');
   const run = await findRun(context, id);
@@ -40,17 +39,17 @@ async function runHistory(context: Context, id: string | undefined, isResumed: b
 
 /** Finds a run by its id or the beginning of it. @throws MediactlError `not_found` (exit 3) */
 export async function findRun(context: Context, id: string): Promise<CountedRun> {
-  const store = (await context.runStoreIfAny()) ?? (await context.runStore({ isPersistent: false }));
-  return store.find(id);
+  const store = await context.state.historyIfAny();
+  if (store) return store.find(id);
+  throw new MediactlError(`there is no change ${id}`, { code: 'not_found', reason: 'this machine has made none' });
 }
 
 async function resume(context: Context, run: CountedRun): Promise<CommandOutcome> {
   await assertSameService(context, run);
   if (context.isDryRun(`carry out ${run.pending + run.failed} items of run ${run.id}`)) return noResult;
-  const store = await context.runStore();
+  const store = await context.state.history();
   const items = (await store.items(run.id)).filter(({ state }) => state === 'pending' || state === 'failed');
-  const write = createCheckedWriter(await context.api(), folderAccess(context, run));
-  const results = await carryOutRun(context, store, { run, items }, write);
+  const results = await resumeChange(context, run, items);
   return bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'done', noun: 'items' });
 }
 

@@ -1,12 +1,12 @@
-import type { CountedRun } from '../../../client/bulk/run-store.ts';
-import { planUndo, type SkippedItem, type UndoPlan } from '../../../client/bulk/undo.ts';
+import type { CountedRun } from '../../../client/changes/run-store.ts';
+import { planUndo, type SkippedItem, type UndoPlan } from '../../../client/changes/undo.ts';
 import type { ErrorCode } from '../../../client/error-table.ts';
 import { MediactlError } from '../../../client/errors.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { folderAccess, itemWriter, runChange } from '../../library/bulk-run.ts';
+import { runChange } from '../../library/run-change.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { truncateLines } from '../confirm-many.ts';
@@ -27,10 +27,11 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   const run = id === undefined ? await findLast(context) : await findRun(context, id);
   await assertSameService(context, run);
   if (run.isRunning) throw new MediactlError(`run ${run.id} is being carried out`, { code: 'locked' });
-  const store = await context.runStore();
+  const store = await context.state.history();
   const api = await context.api();
   const readAt = context.clock.now();
-  const plan = await planUndo(api, folderAccess(context, run), await store.items(run.id), signal);
+  const folders = (await context.writer()).folderAccess(run);
+  const plan = await planUndo(api, folders, await store.items(run.id), signal);
   const what = `undo ${run.id}: ${run.summary}`;
   terminal.info(`${escapeControls(what)}; ${describePlan(plan)}`);
   const { items } = plan;
@@ -46,16 +47,16 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   if (items.length > 0)
     await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
   const workspace = run.workspace ?? undefined;
-  const change = { command: 'undo', summary: what, undoOf: run.id, items, ...(workspace && { workspace }) };
+  const change = { command: 'undo', summary: what, undoOf: run.id, items, workspace, readAt };
   if (run.state !== 'finished') await store.setState(run.id, 'finished'); // what is left of it must not be resumed
-  const results = await runChange(context, change, await itemWriter(context, readAt, { run }));
+  const results = await runChange(context, change);
   return undoResult(context, [...toOutcomes(results), ...leftovers], plan);
 }
 
 /** Returns the last change that was neither undone nor an undo. @throws MediactlError `not_found` (exit 3) */
 async function findLast(context: Context): Promise<CountedRun> {
   const { origin } = (await context.account()).baseUrl;
-  const runs = (await (await context.runStoreIfAny())?.list()) ?? [];
+  const runs = (await (await context.state.historyIfAny())?.list()) ?? [];
   const last = runs.find(({ service, undoOf, undoneBy }) => service === origin && undoOf === null && undoneBy === null);
   if (last) return last;
   const hint = context.settings.history ? 'mediactl history lists all changes' : 'the setting history is off';

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { failureReason } from '../../../client/api/wait-for-assets.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
 import { type Playable, parsePlayables } from '../../../client/library/playables.ts';
 import {
@@ -12,6 +11,7 @@ import {
   nothingToPlayError,
   type ResolvedPlayback,
 } from '../../../client/library/playback.ts';
+import { failureReason } from '../../../client/library/wait-for-assets.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';

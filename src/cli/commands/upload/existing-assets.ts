@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { searchFor } from '../../../client/api/assets.ts';
-import type { WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import { itemsOf, maxPageSize } from '../../../client/api/pagination.ts';
 import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
+import type { WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import type { FindUploaded, FoundUpload } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
 import { parseDigest } from '../../../client/upload/sources/checksum.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import { createdFoldersOf } from '../../../client/changes/folder-creation.ts';
 import { MediactlError } from '../../../client/errors.ts';
-import { createdFoldersOf } from '../../../client/library/folder-creation.ts';
 import { isLibraryPath, isRootPath } from '../../../client/library/library-paths.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import { targetPathOf } from '../../../client/upload/sources/upload-candidate.ts';
@@ -71,7 +71,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   if (request.queue) assertQueueable(sources.inputs);
   const workspace = await resolveWorkspaceUid(context);
   const { force } = options;
-  const existing = async () => (force ? undefined : context.receiptsIfAny());
+  const existing = async () => (force ? undefined : context.state.receiptsIfAny());
   const receipts = await (preview ? existing() : openReceipts(context, force));
   const { confirmFolders, ...folders } = await resolveTargetFolders(context, request, sources, receipts);
   // Absolute, so that the run's id does not depend on the working directory.
@@ -135,7 +135,7 @@ async function resolveTargetFolders(
       ? undefined
       : await findFolder(context, typed, canCreate);
   if (isOneFolder && existing !== null) return { find: () => existing?.uid, findOrCreate: async () => existing?.uid };
-  const { createFolderPathResolver } = await import('../../../client/library/folder-creation.ts');
+  const { createFolderPathResolver } = await import('../../../client/changes/folder-creation.ts');
   const { origin } = (await context.account()).baseUrl;
   const byPath = await createFolderPathResolver(
     await context.library(),

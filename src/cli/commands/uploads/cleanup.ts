@@ -52,7 +52,7 @@ type CleanupRequest = { trash: boolean; limit: WriteLimit };
 
 export async function runCleanup(context: Context, { trash, limit }: CleanupRequest): Promise<CommandOutcome> {
   const api = await context.api();
-  const receipts = await context.receiptsIfAny();
+  const receipts = await context.state.receiptsIfAny();
   const orphans = receipts ? await findIncompleteOrphans(context, api, receipts) : [];
   let failures: MediactlError[] = [];
   if (receipts && trash && !context.isDryRun(`move ${orphans.length} assets to the trash`)) {
@@ -105,7 +105,7 @@ async function searchLostCreations(context: Context, api: Api, receipts: Receipt
   const service = api.transport.baseUrl.origin;
   if ((await listLostCreations(receipts, service)).length === 0) return;
   const workspaces = (await listWorkspaces(api).catch(ignoreRefusal))?.map(({ uid }) => uid);
-  await findEmptyAssets({ api, receipts, store: await context.uploadStore() }, workspaces);
+  await findEmptyAssets({ api, receipts, store: await context.state.uploads() }, workspaces);
   for (const creation of await listLostCreations(receipts, service, workspaces)) {
     const { name, path, at } = creation;
     context.terminal.warn(

@@ -11,7 +11,7 @@ const pageSize = 500;
 
 /** Returns this machine's finished uploads to all services, from receipts without API requests. */
 export async function listFinishedUploads(context: Context): Promise<ListResult> {
-  const receipts = await context.receiptsIfAny();
+  const receipts = await context.state.receiptsIfAny();
   let isUnchecked = false;
   const pages = async function* () {
     let page: FinishedUpload[] = [];

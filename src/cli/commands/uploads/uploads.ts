@@ -68,7 +68,7 @@ export async function runList(context: Context, { finished, queue, limit }: Uplo
   if (queue !== undefined) return listQueuedUploads(context, { queue, finished, limit });
   if (finished) return listFinishedUploads(context);
   const entries = sortByStart(await listPendingUploads(context));
-  const progress = await (await context.uploadStoreIfAny())?.listProgress();
+  const progress = await (await context.state.uploadsIfAny())?.listProgress();
   const rows = entries.map((entry) => toPendingUpload(entry, context.clock.now(), progress?.get(entry.id)));
   return listBy(({ id }) => id, rows, pendingColumns, 'no unfinished uploads');
 }
@@ -137,14 +137,14 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
         : `${resumable.length} uploads can still be resumed. Forget them?`,
       { yes: settings.yes, instead: 'run the same command with --yes' },
     );
-  const store = await context.uploadStore();
+  const store = await context.state.uploads();
   const forgotten: PendingUpload[] = [];
   const failures: MediactlError[] = [];
   for (const { shown } of selected)
     await withUploadLock(store, shown.id, async () => {
       const entry = await store.read(shown.id); // might have changed while the question was open
       if (entry?.state === 'intended' || entry?.state === 'open')
-        await (await context.receipts()).saveOrphan(entry.baseUrl, orphanOf(entry));
+        await (await context.state.receipts()).saveOrphan(entry.baseUrl, orphanOf(entry));
       await store.remove(shown.id);
       await spool.forget(shown.id);
       forgotten.push(shown);

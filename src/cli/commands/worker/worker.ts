@@ -181,7 +181,7 @@ async function createWorkerRun(context: Context, { client, roots, request, view,
   const { options, rateLimit } = request;
   const api = await context.api();
   const { profile } = await context.account();
-  const receipts = await context.receipts().catch((error: Error) => {
+  const receipts = await context.state.receipts().catch((error: Error) => {
     terminal.warn(`${error.message}: after a failover of the queue, files may be uploaded twice`);
     return undefined;
   });

@@ -63,7 +63,7 @@ async function namesOf(context: Context, values: CompletionSource): Promise<Cach
     return Object.entries(profiles).map(([name, { baseUrl }]) => [name, baseUrl]);
   }
   if (values === 'uploads') {
-    const entries = (await (await context.uploadStoreIfAny())?.list()) ?? [];
+    const entries = (await (await context.state.uploadsIfAny())?.list()) ?? [];
     return entries.map((entry) => [entry.id, entry.path]);
   }
   return (await remoteNames[values]?.(context).get(cacheTtlMs))?.names ?? [];

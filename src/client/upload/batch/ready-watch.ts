@@ -1,8 +1,8 @@
 import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
-import { waitForIncoming } from '../../api/wait-for-assets.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
 import type { TransportNotice } from '../../http/rate-limiter.ts';
+import { waitForIncoming } from '../../library/wait-for-assets.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { type FileOutcome, labelOf, type RunDeps } from '../session/upload-job.ts';
 

@@ -1,9 +1,9 @@
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { asNumber } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
-import { waitForAssets } from '../../api/wait-for-assets.ts';
 import { MediactlError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
+import { waitForAssets } from '../../library/wait-for-assets.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { isGenericType } from '../../api/download.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import type { ApiRequest, ApiResponse, Purpose } from '../../http/api-request.ts';
+import { isGenericType } from '../../http/content-types.ts';
 import { errorFrom } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';

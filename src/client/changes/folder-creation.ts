@@ -1,10 +1,11 @@
 import { normalizeName } from '../../contract/json-values.ts';
-import type { FolderNode, WorkspaceFolderTree } from '../api/folder-tree.ts';
 import type { FoldersApi } from '../api/folders.ts';
-import { writesOf } from '../api/writes.ts';
 import { asMediactlError, MediactlError, usageError } from '../errors.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../library/folder-tree.ts';
+import { fetchFolderTree } from '../library/folder-tree.ts';
+import type { Library } from '../library/library.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
-import type { Library } from './library.ts';
+import { createFolder } from './folder-writes.ts';
 
 /** @throws MediactlError `usage` (exit 2) for `.` and `..`, which would be names of folders */
 function namesIn(path: string): string[] {
@@ -32,15 +33,15 @@ export function parseFolderPath(path: string): string[] {
  */
 export const createFolderPath = (library: Library, names: readonly string[], withParents: boolean) =>
   library.withLock(async (): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> => {
-    const { folders } = writesOf(library.api);
+    const { api } = library;
     const workspace = await library.workspace();
-    let tree = await folders.tree(workspace);
+    let tree = await fetchFolderTree(api, workspace);
     const { missing, above } = findMissingFolders(tree, names, withParents);
     let at = above;
     for (const name of missing) {
       const parent = at?.folder.uid ?? null;
       // The tree after this write shows which field names to use for the next write.
-      ({ node: at, tree } = await folders.create(workspace, tree, { name, parent }));
+      ({ node: at, tree } = await createFolder(api, workspace, tree, { name, parent }));
     }
     if (missing.length > 0) await library.foldersChanged();
     return { node: at as FolderNode, tree };
@@ -137,11 +138,11 @@ type SinceMark = (workspace: string) => Promise<CreatedFolders | undefined>;
 
 /** Reads the folder tree, and creates folders in it. Verifies the first at the top level and the first inside. */
 async function openFolderTree(library: Library, createdSince: SinceMark) {
-  const { folders } = writesOf(library.api.withObserver({ lane: 'bulk' }));
+  const api = library.api.withObserver({ lane: 'bulk' });
   const workspace = await library.workspace();
   // Starts before the tree is read, since the tree might lack folders that are created from now on.
   const createdByOthers = await createdSince(workspace);
-  let tree = await folders.tree(workspace);
+  let tree = await fetchFolderTree(api, workspace);
   /** False after a creation without a response, so that the tree is fetched again. */
   let isTreeCurrent = true;
   const created = new Map<string, string>();
@@ -161,13 +162,14 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
     return uid;
   };
   const create = async (names: readonly string[]): Promise<void> => {
-    if (!isTreeCurrent) tree = await folders.tree(workspace);
+    if (!isTreeCurrent) tree = await fetchFolderTree(api, workspace);
     isTreeCurrent = true;
     if ((await lookUp(names)) !== undefined) return;
     const parent = names.length > 1 ? (uidAt(names.slice(0, -1)) as string) : null;
     const kind = parent === null ? 'top' : 'inside';
     isTreeCurrent = false;
-    const made = await folders.create(workspace, tree, { name: names.at(-1) as string, parent }, verified[kind]);
+    const change = { name: names.at(-1) as string, parent };
+    const made = await createFolder(api, workspace, tree, change, verified[kind]);
     tree = made.tree;
     isTreeCurrent = true;
     verified[kind] = true;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
-import type { WorkspaceFolderTree } from '../api/folder-tree.ts';
+import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { StoredItem } from './run-store.ts';
 
 /** Columns of an exported table that can be changed. */

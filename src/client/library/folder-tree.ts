@@ -2,8 +2,9 @@ import { fieldNamesFor, type NameKey, type NameOverrides } from '../../contract/
 import { asArray, asObject, asText, normalizeName } from '../../contract/json-values.ts';
 import type { ApiFolder } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
+import type { Api } from '../api/api.ts';
+import { parseRecord } from '../api/resource.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
-import { parseRecord } from './resource.ts';
 
 export type FolderNode = {
   folder: ApiFolder;
@@ -22,6 +23,9 @@ export const normalizePath = (path: string) => `/${path.split('/').filter(Boolea
 
 /** Maximum nesting depth, to protect the call stack. Real libraries are shallower. */
 const maxFolderDepth = 500;
+
+export const fetchFolderTree = async (api: Api, workspace: string): Promise<WorkspaceFolderTree> =>
+  new WorkspaceFolderTree(await api.folders.list(workspace), api.names);
 
 /** Parses a parent field: a uid or an object with a uid. Null is the top level, and undefined means no valid uid. */
 export function parseParentUid(value: unknown): string | null | undefined {

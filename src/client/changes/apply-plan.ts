@@ -4,12 +4,12 @@ import { isSlug } from '../../contract/slug.ts';
 import type { Asset } from '../../contract/types.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
-import type { WorkspaceFolderTree } from '../api/folder-tree.ts';
 import { asMediactlError, endsTheRun, usageError } from '../errors.ts';
-import { parseFolderPath } from '../library/folder-creation.ts';
+import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
 import { byUid, type SelectedAsset } from '../library/select-assets.ts';
 import { describeReformatting } from '../table/guard.ts';
 import type { Table } from '../table/read-table.ts';
+import { parseFolderPath } from './folder-creation.ts';
 import { assetItem } from './items.ts';
 import type { BulkItem, StoredItem } from './run-store.ts';
 import {

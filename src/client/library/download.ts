@@ -1,4 +1,5 @@
 import { MediactlError } from '../errors.ts';
+import { isGenericType, isTextType } from '../http/content-types.ts';
 import { errorFrom } from '../http/error-response.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
 import type { Transport } from '../http/transport.ts';
@@ -206,11 +207,6 @@ const isSameType = (one: string | undefined, other: string | undefined) => {
   const [a, b] = [one, other].map((type) => type?.split(';')[0]?.trim().toLowerCase());
   return !a || !b || a === b || isGenericType(a) || isGenericType(b);
 };
-
-/** Returns true for octet-stream, the generic media type of binary data. */
-export const isGenericType = (type: string) => /^(?:application|binary)\/octet-stream\b/i.test(type);
-
-export const isTextType = (type: string) => /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
 
 const changed = (url: URL, reason: string) =>
   new MediactlError(`${url.host} sent a different file than requested`, { code: 'download_changed', reason });

@@ -2,9 +2,8 @@ import { asText, type JsonObject } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { Api } from '../api/api.ts';
-import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../api/folder-tree.ts';
 import { MediactlError } from '../errors.ts';
-import { type Written, writeItem } from './carry-out.ts';
+import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { BulkItem, StoredItem } from './run-store.ts';
 import { changedMeanwhile, compareFields, fetchAssets, getIfExists } from './three-way.ts';
 
@@ -12,6 +11,8 @@ import { changedMeanwhile, compareFields, fetchAssets, getIfExists } from './thr
 export type FolderAccess = {
   workspace(): Promise<string>;
   fetchTree(): Promise<WorkspaceFolderTree>;
+  /** Returns the folders as they were last read, for the names of their fields. */
+  latestTree(): Promise<WorkspaceFolderTree>;
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
   findFolder(asset: Asset): Promise<string | null | undefined>;
 };
@@ -24,37 +25,50 @@ async function fetchValues({ assets }: Api, folders: FolderAccess, asset: Asset,
   return hidden === undefined || folder === undefined ? values : { ...values, [hidden]: folder };
 }
 
+/** What is still to write of an item that was read again. */
+type Unwritten = {
+  /** Fields that still have their old value; null to delete the item; undefined if nothing is to write. */
+  after: JsonObject | null | undefined;
+  /** The asset, if nothing is to write. */
+  present?: Asset | undefined;
+  /** The error `changed_meanwhile`, if others have changed other fields. */
+  conflict?: MediactlError | undefined;
+};
+
 /**
- * Returns a function that reads an item again, then writes only the fields that still have their old value. After that, it
- * throws MediactlError `changed_meanwhile` (exit 6) if others have changed other fields.
+ * Reads an item again, and returns what is still to write of it.
+ *
+ * @throws MediactlError `not_found` if it does not exist any more; `changed_meanwhile` if it is to be deleted and others
+ *   have changed it
  */
-export function createCheckedWriter(api: Api, folders: FolderAccess): (item: StoredItem) => Promise<Written> {
-  return async (item) => {
-    const { kind, uid, name, before, after } = item;
-    const label = name ?? uid;
-    const asset = kind === 'asset' ? await getIfExists(api.assets, uid) : undefined;
-    const folder = kind === 'folder' ? (await folders.fetchTree()).find(uid) : undefined;
-    if (!asset && !folder) {
-      if (after) throw new MediactlError(`${label} does not exist any more`, { code: 'not_found' });
-      return {};
-    }
-    const write = (fields: JsonObject | null) => writeItem(api, folders, { ...item, after: fields });
-    if (before === null) return write(after);
-    const present = folder
-      ? folderValuesOf(folder)
-      : await fetchValues(api, folders, asset as Asset, Object.keys(before));
-    if (after === null) {
-      const changed = api.assets.findDifferences(before, present);
-      if (changed.length > 0) throw changedMeanwhile(label, present);
-      const { items } = folder ? await api.assets.page({ parent: uid }, 1, 0) : { items: [] };
-      if (folder && items.length + folder.children.length > 0) throw changedMeanwhile(label, { content: 'not empty' });
-      return write(null);
-    }
-    const { toWrite, conflicts } = compareFields(api.assets, present, before, after);
-    const written = Object.keys(toWrite).length > 0 ? await write(toWrite) : { asset };
-    if (Object.keys(conflicts).length > 0) throw changedMeanwhile(label, conflicts);
-    return written;
-  };
+export async function readUnwritten(
+  api: Api,
+  folders: FolderAccess,
+  { kind, uid, name, before, after }: StoredItem,
+): Promise<Unwritten> {
+  const label = name ?? uid;
+  const asset = kind === 'asset' ? await getIfExists(api.assets, uid) : undefined;
+  const folder = kind === 'folder' ? (await folders.fetchTree()).find(uid) : undefined;
+  if (!asset && !folder) {
+    if (after) throw new MediactlError(`${label} does not exist any more`, { code: 'not_found' });
+    return { after: undefined };
+  }
+  if (before === null) return { after };
+  const present = folder
+    ? folderValuesOf(folder)
+    : await fetchValues(api, folders, asset as Asset, Object.keys(before));
+  if (after === null) {
+    const changed = api.assets.findDifferences(before, present);
+    if (changed.length > 0) throw changedMeanwhile(label, present);
+    const { items } = folder ? await api.assets.page({ parent: uid }, 1, 0) : { items: [] };
+    if (folder && items.length + folder.children.length > 0) throw changedMeanwhile(label, { content: 'not empty' });
+    return { after };
+  }
+  const { toWrite, conflicts } = compareFields(api.assets, present, before, after);
+  const conflict = Object.keys(conflicts).length > 0 ? changedMeanwhile(label, conflicts) : undefined;
+  return Object.keys(toWrite).length > 0
+    ? { after: toWrite, conflict }
+    : { after: undefined, present: asset, conflict };
 }
 
 /** Item that an undo does not write, and the reason. */

@@ -4,10 +4,10 @@ import { asObject, asText } from '../../contract/json-values.ts';
 import { backoff, pollUntil, TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { Asset } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import type { AssetsApi } from '../api/assets.ts';
+import { itemsOf, maxPageSize } from '../api/pagination.ts';
 import { MediactlError } from '../errors.ts';
 import type { RateLimiterState } from '../http/rate-limiter.ts';
-import type { AssetsApi } from './assets.ts';
-import { itemsOf, maxPageSize } from './pagination.ts';
 
 export type WaitOptions = {
   clock: Clock;

@@ -68,6 +68,25 @@ type ItemRow = Omit<StoredItem, 'before' | 'after'> & { before: string | null; a
 const itemColumns = `seq, kind, uid, name, old_values AS "before", new_values AS "after", local_path AS localPath,
   state, error`;
 
+/** What carrying out a change needs of a history. */
+export type RunLog = Pick<RunStore, 'isPersistent' | 'create' | 'lock' | 'setState' | 'setItemState'>;
+
+/** Records nothing: for a change that nobody can resume or undo. */
+export const noHistory = (clock: Clock): RunLog => ({
+  isPersistent: false,
+  create: async (plan, items) => ({ run: newRun(plan, clock.now()), items: items.map(toStored) }),
+  lock: async () => async () => {},
+  setState: async () => {},
+  setItemState: async () => {},
+});
+
+const newRun = (plan: RunPlan, now: number): BulkRun => ({
+  ...{ undoOf: null, source: null, ...plan, id: randomUUID().slice(0, 8) },
+  ...{ startedAt: new Date(now).toISOString(), state: 'running' },
+});
+
+const toStored = (item: BulkItem, seq: number): StoredItem => ({ ...item, seq, state: 'pending', error: null });
+
 /** Runs of the last 90 days: changes to the library, with the old and the new value of each item. */
 export class RunStore {
   readonly #database: StateDatabase;
@@ -89,11 +108,8 @@ export class RunStore {
   async create(plan: RunPlan, items: readonly BulkItem[]): Promise<{ run: BulkRun; items: StoredItem[] }> {
     const database = this.#database;
     const now = this.#clock.now();
-    const run: BulkRun = {
-      ...{ undoOf: null, source: null, ...plan, id: randomUUID().slice(0, 8) },
-      ...{ startedAt: new Date(now).toISOString(), state: 'running' },
-    };
-    const stored = items.map((item, seq): StoredItem => ({ ...item, seq, state: 'pending', error: null }));
+    const run = newRun(plan, now);
+    const stored = items.map(toStored);
     const json = (value: JsonObject | null) => value && JSON.stringify(value);
     const { command, summary, service, workspace, profile, requestCount, startedAt, undoOf, source } = run;
     const interrupted = await this.#findInterrupted(run);

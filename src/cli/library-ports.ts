@@ -1,0 +1,31 @@
+import type { ChangeNotice } from '../client/changes/carry-out.ts';
+import type { LibraryPorts } from '../client/open/open-library.ts';
+import { escapeControls } from '../contract/sanitize.ts';
+import type { Context } from './context.ts';
+
+/** Returns the questions, words and caches of the command line for a library. Their code is loaded when it is needed. */
+export function libraryPorts(context: Context): LibraryPorts {
+  let findFolder: LibraryPorts['findFolder'];
+  return {
+    workspaceChoice: async () => (await import('./library/workspaces.ts')).workspaceChoice(context),
+    onFoldersChanged: async () => (await import('./library/name-cache.ts')).cachedFolders(context).invalidate(),
+    findFolder: async (asset) => {
+      findFolder ??= (await import('./library/folder-lookup.ts')).createFolderLookup(context);
+      return findFolder(asset);
+    },
+    onChangeNotice: (notice) => context.terminal.warn(describeNotice(notice)),
+  };
+}
+
+function describeNotice(notice: ChangeNotice): string {
+  if (notice.kind === 'unverifiable')
+    return `cannot verify the change: the service does not show ${notice.fields.map(escapeControls).join(', ')}`;
+  const { message, explanation } = notice.error;
+  if (notice.kind === 'receipts_not_updated')
+    return `${message} (${explanation.reason}): the upload history does not have this change`;
+  const consequence =
+    notice.kind === 'cannot_undo'
+      ? 'this change cannot be undone'
+      : 'the results of the remaining items are not recorded';
+  return `the history cannot be written (${explanation.reason ?? message}): ${consequence}`;
+}

@@ -1,0 +1,33 @@
+import type { ChangeHooks } from '../../client/changes/carry-out.ts';
+import type { BulkRun, StoredItem } from '../../client/changes/run-store.ts';
+import type { ChangeOutcome, LibraryChange } from '../../client/changes/writer.ts';
+import { endsTheRun } from '../../client/errors.ts';
+import { formatCount } from '../../contract/figures.ts';
+import type { Context } from '../context.ts';
+
+/** Carries out a change, and adds a note on how to continue or undo it. @returns one result per item */
+export const runChange = async (
+  context: Context,
+  change: LibraryChange,
+  hooks?: ChangeHooks,
+): Promise<ChangeOutcome['results']> => withNotes(context, await (await context.writer()).change(change, hooks));
+
+/** Continues a change of the history. @returns one result per item */
+export const resumeChange = async (
+  context: Context,
+  run: BulkRun,
+  items: readonly StoredItem[],
+): Promise<ChangeOutcome['results']> => withNotes(context, await (await context.writer()).resume(run, items));
+
+function withNotes(context: Context, { run, isRecorded, results }: ChangeOutcome): ChangeOutcome['results'] {
+  if (!isRecorded || results.length < 2) return results;
+  const count = results.filter(({ error }) => !error).length;
+  const next = run.source ? 'run the same command again' : `mediactl history ${run.id} --resume`;
+  if (results.some(({ error }) => error && endsTheRun(error)))
+    context.closingNotes.push(
+      `stopped after ${formatCount(count)} of ${formatCount(results.length)}; to continue: ${next}`,
+    );
+  else if (context.isHumanOutput && count > 0 && results.some(({ item }) => item.after !== null))
+    context.closingNotes.push(`to undo it: mediactl undo ${run.id}`);
+  return results;
+}

@@ -1,0 +1,207 @@
+import type { Collection } from '../../contract/paths.ts';
+import type { Asset } from '../../contract/types.ts';
+import { isSameUid, isUid } from '../../contract/uid.ts';
+import type { FolderChange } from '../api/folders.ts';
+import { type FolderNode, fetchFolderTree } from '../library/folder-tree.ts';
+import { byUid, type SelectedAsset } from '../library/select-assets.ts';
+import type { ItemResult } from '../run-each.ts';
+import {
+  type CarryOutDeps,
+  type ChangeHooks,
+  carryOut,
+  stateErrorOf,
+  type WriteOptions,
+  type Written,
+} from './carry-out.ts';
+import { assertFolderChange } from './folder-rules.ts';
+import { type AssetChange, assetItem, fieldsOf, folderItem, needsRecord } from './items.ts';
+import {
+  type BulkItem,
+  type BulkRun,
+  noHistory,
+  type RunLog,
+  type RunPlan,
+  type RunStore,
+  type StoredItem,
+} from './run-store.ts';
+import type { FolderAccess } from './undo.ts';
+
+/** How the history describes a change. */
+export type ChangeLabel = Pick<RunPlan, 'command' | 'summary'>;
+
+/** A planned change of assets or folders, as the history records it. */
+export type LibraryChange = ChangeLabel &
+  Pick<RunPlan, 'undoOf' | 'source'> &
+  WriteOptions & {
+    items: readonly BulkItem[];
+    /** Workspace of the folders in it. Default: the one in use. */
+    workspace?: string | undefined;
+  };
+
+export type ChangeOutcome = {
+  run: BulkRun;
+  /** True if the history has it, so that it can be resumed and undone. */
+  isRecorded: boolean;
+  /** One per item. */
+  results: ItemResult<StoredItem, Written>[];
+};
+
+export type WriterDeps = Omit<CarryOutDeps, 'folders'> & {
+  /** Name of the profile, for the history. */
+  profile: string | null;
+  /** @throws MediactlError `state_…` (exit 14) if the history cannot be opened */
+  history(): Promise<RunStore>;
+  /** False to keep no history. */
+  keepsHistory: boolean;
+  /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
+  findFolder: FolderAccess['findFolder'];
+};
+
+/**
+ * Changes assets and folders: the only way for every way in, with everything that belongs to a change. In this order it
+ * reads what the change depends on, saves it in the history, compares what was read long ago, writes, verifies, updates
+ * the receipts of deleted and moved assets, records the outcome, and drops cached folders (`carry-out.ts`). Creations of
+ * folders (`folder-creation.ts`) and embed settings (`embed-changes.ts`) are not in the history.
+ */
+export class LibraryWriter {
+  readonly #deps: WriterDeps;
+
+  constructor(deps: WriterDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Plans a change of assets: reads the records that it depends on, or all if the history is to have the old values.
+   *
+   * @param change null to move them to the trash
+   * @returns the assets with these records, and an item each
+   */
+  async plan(
+    assets: readonly SelectedAsset[],
+    change: AssetChange | null,
+    { collection = 'assets', keepsOldValues = false }: { collection?: Collection; keepsOldValues?: boolean } = {},
+  ): Promise<{ assets: SelectedAsset[]; items: BulkItem[] }> {
+    const { [collection]: api } = this.#deps.library.api;
+    const isRead = keepsOldValues || (change !== null && needsRecord(change));
+    const known: SelectedAsset[] = [];
+    for (const asset of assets)
+      known.push(asset.record || !isRead ? asset : byUid(asset.uid, await api.get(asset.uid)));
+    const items = known.map((asset) => assetItem(api, asset, change && fieldsOf(api, asset, change)));
+    return { assets: known, items };
+  }
+
+  /** Saves a planned change in the history, then carries it out. */
+  async change(change: LibraryChange, hooks: ChangeHooks = {}): Promise<ChangeOutcome> {
+    const { library, profile } = this.#deps;
+    const { items, workspace, collection, readAt, acceptsMissing, ...label } = change;
+    const service = library.api.transport.baseUrl.origin;
+    const place = { service, workspace: workspace ?? (await this.#knownWorkspace()), profile };
+    const plan = { ...label, ...place, requestCount: items.length };
+    const { store, saved } = await this.#save(plan, await this.#addLocalPaths(items));
+    return this.#carryOut(store, saved, { collection, readAt, acceptsMissing }, hooks);
+  }
+
+  /** Continues a change of the history. Each item is read first, since its write may have happened. */
+  async resume(run: BulkRun, items: readonly StoredItem[]): Promise<ChangeOutcome> {
+    const store = await this.#deps.history();
+    return this.#carryOut(store, { run, items }, { readAt: Number.NEGATIVE_INFINITY });
+  }
+
+  /** Plans and carries out a change of one asset. @throws the error of the write */
+  async edit(
+    asset: SelectedAsset,
+    change: AssetChange,
+    label: ChangeLabel,
+  ): Promise<{ asset: Asset; unverifiable: readonly string[] }> {
+    const { items } = await this.plan([asset], change, { keepsOldValues: this.#deps.keepsHistory });
+    const { asset: written = { uid: asset.uid }, unverifiable = [] } = await this.#changeOne({ ...label, items });
+    return { asset: written, unverifiable };
+  }
+
+  /** Moves one asset to the trash. @throws the error of the write */
+  async trash(asset: SelectedAsset, label: ChangeLabel): Promise<void> {
+    const { items } = await this.plan([asset], null, { keepsOldValues: this.#deps.keepsHistory });
+    await this.#changeOne({ ...label, items });
+  }
+
+  /**
+   * Renames or moves a folder of the workspace in use.
+   *
+   * @returns the folder after the change
+   * @throws the errors of `assertFolderChange`, and of the write
+   */
+  async changeFolder(node: FolderNode, change: FolderChange, label: ChangeLabel): Promise<FolderNode> {
+    const { workspace, tree } = await this.#deps.library.folders();
+    assertFolderChange(tree, node, change);
+    const after = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    const { folder = node } = await this.#changeOne({ ...label, workspace, items: [folderItem(node, after)] });
+    return folder;
+  }
+
+  /** Deletes a folder of the workspace in use. The service decides whether it may have content. */
+  async deleteFolder(node: FolderNode, label: ChangeLabel, hooks?: ChangeHooks): Promise<void> {
+    const { workspace } = await this.#deps.library.folders();
+    await this.#changeOne({ ...label, workspace, items: [folderItem(node, null)] }, hooks);
+  }
+
+  /** Returns access to the folders of a change, by default those of the workspace in use. */
+  folderAccess(run?: Pick<BulkRun, 'workspace'>): FolderAccess {
+    const { library, findFolder } = this.#deps;
+    const workspace = async () => run?.workspace ?? library.workspace();
+    const fetchTree = async () => fetchFolderTree(library.api, await workspace());
+    const latestTree = async () => {
+      const isOther = run?.workspace && !isSameUid(run.workspace, await library.workspace());
+      return isOther ? fetchTree() : (await library.folders()).tree;
+    };
+    return { workspace, fetchTree, latestTree, findFolder };
+  }
+
+  async #changeOne(change: LibraryChange, hooks?: ChangeHooks): Promise<Written> {
+    const [result] = (await this.change(change, hooks)).results;
+    if (result?.error) throw result.error;
+    return result?.value ?? {};
+  }
+
+  async #carryOut(
+    store: RunLog,
+    saved: { run: BulkRun; items: readonly StoredItem[] },
+    options: WriteOptions,
+    hooks?: ChangeHooks,
+  ): Promise<ChangeOutcome> {
+    const { run } = saved;
+    const deps = { ...this.#deps, folders: this.folderAccess(run) };
+    return { run, isRecorded: store.isPersistent, results: await carryOut(deps, store, saved, options, hooks) };
+  }
+
+  /** Returns the uid of the workspace in use if that needs no request. */
+  async #knownWorkspace(): Promise<string | null> {
+    const configured = await this.#deps.library.workspaceInUse.configured();
+    return configured !== undefined && isUid(configured) ? configured : null;
+  }
+
+  /** Saves a change. If the history cannot be written, it is made all the same. */
+  async #save(plan: RunPlan, items: readonly BulkItem[]) {
+    const { clock, history, keepsHistory, onNotice } = this.#deps;
+    if (keepsHistory)
+      try {
+        const store: RunLog = await history();
+        return { store, saved: await store.create(plan, items) };
+      } catch (thrown) {
+        onNotice({ kind: 'cannot_undo', error: stateErrorOf(thrown) });
+      }
+    const store = noHistory(clock);
+    return { store, saved: await store.create(plan, items) };
+  }
+
+  /** Adds the local file of each asset to delete, if this machine uploaded it, since its receipt is deleted, too. */
+  async #addLocalPaths(items: readonly BulkItem[]): Promise<BulkItem[]> {
+    const isDeleted = ({ kind, after }: BulkItem) => kind === 'asset' && after === null;
+    const receipts = items.some(isDeleted) ? await this.#deps.receipts().catch(() => undefined) : undefined;
+    const withPaths: BulkItem[] = [];
+    for (const item of items) {
+      const receipt = isDeleted(item) ? await receipts?.findByAsset(item.uid) : undefined;
+      withPaths.push(receipt ? { ...item, localPath: receipt.path } : item);
+    }
+    return withPaths;
+  }
+}

@@ -1,0 +1,119 @@
+import { join, resolve } from 'node:path';
+import type { Clock } from '../../contract/clock.ts';
+import type { RunStore } from '../changes/run-store.ts';
+import type { Receipts } from '../upload/store/receipts.ts';
+import type { DatabaseUse, StateDatabase } from '../upload/store/state-database.ts';
+import type { LocalUploadStore } from '../upload/store/upload-store.ts';
+
+const maxLockWaitMs = 60_000;
+
+export type LocalStateOptions = {
+  /** Undefined to keep everything in memory, until `close`. */
+  directory: string | undefined;
+  clock: Clock;
+  signal: AbortSignal;
+  warn(message: string): void;
+  /** Process that the unfinished uploads of this one belong to. */
+  pid?: number | undefined;
+  /** Use of the database by default. */
+  use?: DatabaseUse | undefined;
+  /** True to open the database again after a failure, in a program that runs for long. */
+  reopens?: boolean | undefined;
+};
+
+/** Unfinished uploads, receipts and the history of one directory, or of one process. Each is opened on first use. */
+export class LocalState {
+  /** Absolute, so that it stays the same if the program changes its working directory. */
+  readonly directory: string | undefined;
+  readonly #options: LocalStateOptions;
+  #database: Promise<StateDatabase> | undefined;
+  #lastWork: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LocalStateOptions) {
+    this.#options = options;
+    this.directory = options.directory === undefined ? undefined : resolve(options.directory);
+  }
+
+  /** @throws MediactlError `state_…` (exit 14) if it cannot be opened */
+  database(use = this.#options.use): Promise<StateDatabase> {
+    const { directory } = this;
+    const { clock, signal, warn, reopens } = this.#options;
+    this.#database ??= import('../upload/store/state-database.ts').then(({ StateDatabase: Opened }) =>
+      directory === undefined ? Opened.openInMemory() : Opened.open(directory, { clock, signal, warn }, use),
+    );
+    if (reopens)
+      this.#database.catch(() => {
+        this.#database = undefined;
+      });
+    return this.#database;
+  }
+
+  /** Keeps the state of uploads in memory from now on, because the directory cannot be used. */
+  useMemory(): void {
+    this.#database = import('../upload/store/state-database.ts').then(({ StateDatabase: Opened }) =>
+      Opened.openInMemory(),
+    );
+  }
+
+  /** Returns the store of unfinished uploads. @throws MediactlError `state_…` (exit 14) if it cannot be opened */
+  async uploads(): Promise<LocalUploadStore> {
+    const { LocalUploadStore: Opened } = await import('../upload/store/upload-store.ts');
+    return new Opened(await this.database(), this.#options.pid);
+  }
+
+  /** Returns the upload store, or undefined if there has never been one (see `receiptsIfAny`). */
+  async uploadsIfAny(): Promise<LocalUploadStore | undefined> {
+    return (await this.#isUsed()) ? this.uploads() : undefined;
+  }
+
+  /** Returns the receipts of finished uploads. @throws MediactlError `state_…` (exit 14) if they cannot be opened */
+  async receipts(use?: DatabaseUse): Promise<Receipts> {
+    const { Receipts: Opened } = await import('../upload/store/receipts.ts');
+    return new Opened(await this.database(use));
+  }
+
+  /**
+   * Returns the receipts, or undefined if there has never been a database. Does not create the database, so that
+   * commands that upload nothing leave no files.
+   */
+  async receiptsIfAny(use?: DatabaseUse): Promise<Receipts | undefined> {
+    return (await this.#isUsed()) ? this.receipts(use) : undefined;
+  }
+
+  /** Returns the history of changes. @throws MediactlError `state_…` (exit 14) if it cannot be opened */
+  async history(): Promise<RunStore> {
+    const { RunStore: Opened } = await import('../changes/run-store.ts');
+    return new Opened(await this.database(), this.#options.clock);
+  }
+
+  /** Returns the history, or undefined if there has never been a database. */
+  async historyIfAny(): Promise<RunStore | undefined> {
+    return (await this.#isUsed()) ? this.history() : undefined;
+  }
+
+  /** Runs `work` under a named mutex, a lock file that all processes with this directory share. */
+  withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const { directory } = this;
+    const { clock, signal, warn } = this.#options;
+    const locked = async () => {
+      if (directory === undefined) return work();
+      const { lockTimeoutError, withLock } = await import('../lock.ts');
+      const path = join(directory, `${name}.lock`);
+      const busy = () => lockTimeoutError(path);
+      return withLock({ path, waitMs: maxLockWaitMs, clock, signal, busy, onWait: warn }, work);
+    };
+    const mine = this.#lastWork.then(locked);
+    this.#lastWork = mine.catch(() => {});
+    return mine;
+  }
+
+  async close(): Promise<void> {
+    await (await this.#database?.catch(() => undefined))?.close();
+  }
+
+  async #isUsed(): Promise<boolean> {
+    if (this.#database || this.directory === undefined) return this.#database !== undefined;
+    const { hasEverExisted } = await import('../upload/store/database-file.ts');
+    return hasEverExisted(this.directory);
+  }
+}

@@ -1,0 +1,99 @@
+import type { NameOverrides } from '../../contract/assumptions.ts';
+import type { Clock } from '../../contract/clock.ts';
+import type { Asset } from '../../contract/types.ts';
+import { Api } from '../api/api.ts';
+import type { ChangeNotice } from '../changes/carry-out.ts';
+import type { LibraryWriter } from '../changes/writer.ts';
+import { Transport } from '../http/transport.ts';
+import { Library } from '../library/library.ts';
+import { type WorkspaceChoice, WorkspaceInUse } from '../library/workspace-in-use.ts';
+import type { LocalState } from './local-state.ts';
+
+type TransportOptions = ConstructorParameters<typeof Transport>[0];
+
+/** A service and a key, which is absent for playback tokens and signed URLs. */
+export type ServiceKey = { baseUrl: URL; apiKey: string | undefined; names?: NameOverrides | undefined };
+
+/** What a way in adds to a library: its questions, words and caches. */
+export type LibraryPorts = {
+  workspaceChoice(): Promise<WorkspaceChoice>;
+  /** Drops what is cached of the folders outside of this process. */
+  onFoldersChanged?(): Promise<void>;
+  /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
+  findFolder?(asset: Asset): Promise<string | null | undefined>;
+  onChangeNotice(notice: ChangeNotice): void;
+};
+
+export type LibraryOptions = Omit<TransportOptions, 'baseUrl' | 'apiKey'> & {
+  clock: Clock;
+  signal: AbortSignal;
+  state: LocalState;
+  /** True to record changes, so that they can be undone. */
+  keepsHistory: boolean;
+  /** Name of the profile, for the history. */
+  profile: string | null;
+  ports: LibraryPorts;
+};
+
+/** Observer of the requests of one call. */
+type CallObserver = Parameters<Api['withObserver']>[0] & Partial<Pick<LibraryPorts, 'onChangeNotice'>>;
+
+/** One account of a service: what every way in works with. */
+export type OpenedLibrary = {
+  api: Api;
+  library: Library;
+  /** Returns the writer, whose code is loaded when it is first asked for. */
+  writer(): Promise<LibraryWriter>;
+  /** Returns the same library for one call, with a signal and notices of its own, and without its cached folders. */
+  forCall(observer: CallObserver): OpenedLibrary;
+};
+
+/** Creates an API client without a library. */
+export const openApi = (
+  { baseUrl, apiKey, names = {} }: ServiceKey,
+  options: Omit<TransportOptions, 'baseUrl' | 'apiKey'>,
+  findParentWorkspace?: () => Promise<string | undefined>,
+): Api => new Api(new Transport({ ...options, baseUrl, apiKey }), names, findParentWorkspace);
+
+/** Opens a library. This is the only composition: the command line, the page, the worker and the package call it. */
+export function openLibrary(
+  key: ServiceKey,
+  { state, keepsHistory, profile, ports, ...options }: LibraryOptions,
+): OpenedLibrary {
+  const { clock } = options;
+  const workspaceInUse = new WorkspaceInUse(
+    () => root,
+    () => ports.workspaceChoice(),
+  );
+  const root = openApi(key, options, () => workspaceInUse.primary());
+  const compose = (api: Api, signal: AbortSignal, onNotice: LibraryPorts['onChangeNotice']): OpenedLibrary => {
+    const library = new Library({
+      api,
+      signal,
+      workspaceInUse,
+      withLock: (work) => state.withLock('folders', work),
+      onFoldersChanged: async () => ports.onFoldersChanged?.(),
+    });
+    let writer: Promise<LibraryWriter> | undefined;
+    const openWriter = async () => {
+      const { LibraryWriter: Writer } = await import('../changes/writer.ts');
+      return new Writer({
+        ...{ library, clock, profile, keepsHistory, onNotice },
+        findFolder: async (asset) => ports.findFolder?.(asset),
+        history: () => state.history(),
+        receipts: () => state.receiptsIfAny(),
+      });
+    };
+    return {
+      api,
+      library,
+      writer: () => {
+        writer ??= openWriter();
+        return writer;
+      },
+      forCall: ({ onChangeNotice = onNotice, ...observer }) =>
+        compose(root.withObserver(observer), observer.signal ?? signal, onChangeNotice),
+    };
+  };
+  return compose(root, options.signal, (notice) => ports.onChangeNotice(notice));
+}

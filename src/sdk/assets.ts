@@ -1,0 +1,151 @@
+import type { AssetChange } from '../client/changes/items.ts';
+import { MediactlError as ClientError, usageError } from '../client/errors.ts';
+import { assertShownFilters } from '../client/library/filter-checks.ts';
+import { downloadMedia, resolveDownload } from '../client/library/media-download.ts';
+import { parsePlayables } from '../client/library/playables.ts';
+import { resolvePlayback } from '../client/library/playback.ts';
+import { byUid, findAssets } from '../client/library/select-assets.ts';
+import { waitForAssets } from '../client/library/wait-for-assets.ts';
+import { Channel } from '../client/upload/batch/channel.ts';
+import type { AssetFilterName, AssetFilters } from '../contract/asset-filters.ts';
+import { systemClock } from '../contract/clock.ts';
+import { pluralize } from '../contract/figures.ts';
+import { asText } from '../contract/json-values.ts';
+import { isUid } from '../contract/uid.ts';
+import { assertNumber, type ClientParts } from './client-parts.ts';
+import { folderUid } from './folders.ts';
+import type * as Public from './public-types.ts';
+import { saveAs } from './save-as.ts';
+
+const defaultWaitMs = 30 * 60_000;
+
+/** Name of each filter in a query of the package. */
+const queryNames = {
+  search: 'search',
+  type: 'type',
+  status: 'status',
+  tag: 'tag',
+  parent: 'folder',
+  created_after: 'createdAfter',
+  created_before: 'createdBefore',
+} as const satisfies Record<AssetFilterName, keyof Public.AssetQuery>;
+
+/** Creates the functions of assets, which forward to the client. */
+export const createAssets = ({
+  run,
+  iterate,
+  notify,
+  state,
+  errors,
+  signalOf,
+}: ClientParts): Public.Client['assets'] => ({
+  list: ({ limit, ordering, ...query } = {}, call) =>
+    iterate(call, async function* ({ api, library }) {
+      const filters: AssetFilters = { ordering };
+      for (const [field, name] of Object.entries(queryNames)) filters[field as AssetFilterName] = query[name];
+      if (query.folder !== undefined) filters.parent = (await folderUid(library, query.folder)) ?? 'root';
+      for await (const page of api.assets.list(filters, { limit })) {
+        assertShownFilters(filters, page);
+        yield* page as Public.Asset[];
+      }
+    }),
+  get: (uid, call) => run(call, async ({ api }) => (await api.assets.get(uid)) as Public.Asset),
+  find: (nameOrPath, call) =>
+    run(call, async ({ library }) => {
+      const { found, unknownCount } = await findAssets(library, nameOrPath);
+      if (unknownCount > 0)
+        notify(call)({
+          kind: 'warning',
+          message: `the service does not show the workspace of ${pluralize(unknownCount, 'asset')}, which may be any`,
+        });
+      return found as Public.Asset[];
+    }),
+  update: (uid, { tags, addTags = [], removeTags = [], name, description }, call) =>
+    run(call, async ({ writer }) => {
+      const isTagEdit = addTags.length + removeTags.length > 0;
+      if (tags && isTagEdit) throw usageError('tags cannot be combined with addTags or removeTags');
+      const fields = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
+      const change: AssetChange = {
+        fields,
+        tags: tags ? { set: tags } : isTagEdit ? { add: [...addTags], remove: [...removeTags] } : undefined,
+      };
+      if (!change.tags && Object.keys(fields).length === 0) throw usageError('nothing to change');
+      const label = { command: 'library', summary: 'update' };
+      return (await (await writer()).edit(byUid(uid), change, label)).asset as Public.Asset;
+    }),
+  move: (uid, folder, call) =>
+    run(call, async ({ library, writer }) => {
+      const target = await folderUid(library, folder);
+      const label = { command: 'library', summary: `move to ${folder}` };
+      return (await (await writer()).edit(byUid(uid), { folder: target }, label)).asset as Public.Asset;
+    }),
+  trash: (uid, call) =>
+    run(call, async ({ writer }) =>
+      (await writer()).trash(byUid(uid), { command: 'library', summary: 'move to the trash' }),
+    ),
+  wait: (uids, { timeoutMs = defaultWaitMs, ...call } = {}) =>
+    iterate(call, async function* ({ api }) {
+      assertNumber('timeoutMs', timeoutMs, 0);
+      const settled = new Channel<Public.WaitResult>();
+      const work = async () => {
+        for (const uid of uids.filter((each) => !isUid(each)))
+          settled.push({ uid, error: errors.toPublic(usageError(`${uid} is not a uid`)) });
+        await waitForAssets(api.assets, uids.filter(isUid), {
+          clock: systemClock,
+          timeoutMs,
+          signal: signalOf(call),
+          rateLimiterState: () => api.transport.connection.rateLimiter.state,
+          onResult: (uid, outcome) =>
+            settled.push(
+              outcome instanceof ClientError
+                ? { uid, error: errors.toPublic(outcome) }
+                : { uid, asset: outcome as Public.Asset },
+            ),
+        });
+      };
+      for await (const results of settled.streamWhile(work)) yield* results;
+    }),
+  playback: (uid, call) =>
+    run(call, async ({ api }) => {
+      const { info, player } = await resolvePlayback(api, uid);
+      const urls = parsePlayables(info, api.transport.baseUrl).urls.map(({ kind, url, expiresAt }) => ({
+        kind,
+        url: url.href,
+        expiresAt: asText(expiresAt),
+      }));
+      const isBlocked = Boolean(info.blocked) && info.blocked !== 'false';
+      return { type: asText(info.type) ?? '', isBlocked, urls, playbackToken: player.playback_token };
+    }),
+  download: (uid, path, { overwrite = false, acceptRendition = false, onProgress, ...call } = {}) =>
+    run(call, async ({ api }) => {
+      const playback = await resolvePlayback(api, uid);
+      const asset = await api.assets.get(uid);
+      const media = await resolveDownload(api, asset, { playback, acceptsRendition: acceptRendition });
+      // A download needs no receipt, so that an unusable state directory does not stop it.
+      const findReceipt = async () => (await state.receiptsIfAny())?.findByAsset(uid);
+      const receipt = media.isOriginal ? await findReceipt().catch(ignoreState) : undefined;
+      const saved = await saveAs(path, overwrite, (file) => {
+        let offset = 0;
+        return downloadMedia(
+          api.transport,
+          { ...media, blake3: receipt?.blake3 ?? undefined },
+          {
+            write: async (part) => {
+              await file.write(part, 0, part.length, offset);
+              offset += part.length;
+            },
+            restart: async () => {
+              await file.truncate(0);
+              offset = 0;
+            },
+            onProgress: errors.guard(onProgress),
+          },
+        );
+      });
+      return { path, sizeBytes: saved.bytes, contentType: saved.contentType, isVerified: saved.verified };
+    }),
+});
+
+function ignoreState(error: unknown): undefined {
+  if (!(error instanceof ClientError) || error.kind !== 'state') throw error;
+}

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import packageJson from '../package.json' with { type: 'json' };
 import { exitCodes } from './cli/error-hints.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
-import { MediactlError } from './client/errors.ts';
+import { CodedError } from './client/errors.ts';
 import { systemClock } from './contract/clock.ts';
 import { hideSqliteWarning } from './contract/sqlite.ts';
 
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
       terminal.restore();
       process.exit(exitCodes[code]);
     }
-    interruption.abort(new MediactlError(code, { code }));
+    interruption.abort(new CodedError(code, { code }));
   };
   process.on('SIGINT', () => {
     // While a pager is running, Ctrl-C is meant for the pager.

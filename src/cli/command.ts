@@ -1,5 +1,5 @@
 import { type Argument, type Command, Option } from '@commander-js/extra-typings';
-import { type MediactlError, usageError } from '../client/errors.ts';
+import { type CodedError, usageError } from '../client/errors.ts';
 import type { Context } from './context.ts';
 import type { Result } from './output/result.ts';
 import { type Setting, settingFlags, settingTable } from './settings/setting-table.ts';
@@ -10,7 +10,7 @@ export type CommandOutcome =
   | {
       result: Result;
       /** Error to exit with. If it is a function, it is called after the result was printed. */
-      failure?: MediactlError | (() => MediactlError | undefined) | undefined;
+      failure?: CodedError | (() => CodedError | undefined) | undefined;
     };
 
 /** Wraps a function of context, arguments and options as a Commander action that prints the outcome. */
@@ -36,14 +36,14 @@ export type FlagsOf<Add extends (...input: never[]) => { opts(): unknown }> = Re
 
 export const collect = (value: string, previous: string[]) => [...previous, value];
 
-/** Parses `KEY=VALUE`, or a pair with another separator. @throws MediactlError `usage` (exit 2) */
+/** Parses `KEY=VALUE`, or a pair with another separator. @throws CodedError `usage` (exit 2) */
 export function parsePair(flag: string, text: string, separator = '='): [string, string] {
   const at = text.indexOf(separator);
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
   throw usageError(`${flag} does not accept '${text}'`, `${flag} KEY${separator}VALUE`);
 }
 
-/** Parses `KEY=JSON`. @throws MediactlError `usage` (exit 2), suggesting `stringFlag`, if it is not JSON */
+/** Parses `KEY=JSON`. @throws CodedError `usage` (exit 2), suggesting `stringFlag`, if it is not JSON */
 export function parseJsonPair(flag: string, stringFlag: string, text: string): [string, unknown] {
   const [key, json] = parsePair(flag, text);
   try {

@@ -137,7 +137,7 @@ export class Context {
     return new ShortUidStore(join(this.stateDir, 'shown', encodeURIComponent(origin)));
   }
 
-  /** Returns the account, memoized. @throws MediactlError `no_profile`, `no_key` … (exit 4) if it is incomplete */
+  /** Returns the account, memoized. @throws CodedError `no_profile`, `no_key` … (exit 4) if it is incomplete */
   account(): Promise<Account> {
     this.#account ??= this.#resolveAccount();
     return this.#account;
@@ -255,13 +255,13 @@ export class Context {
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} remaining` : '';
       this.terminal.emit(`debug: ${requestCount} requests${left}`);
     }
-    await Promise.all(this.#queues.map((fleet) => fleet.close()));
+    await Promise.all(this.#queues.map((queue) => queue.close()));
     await this.state.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
 
-  /** @throws MediactlError `profile_not_found` if the requested profile does not exist */
+  /** @throws CodedError `profile_not_found` if the requested profile does not exist */
   async profileInUse(): Promise<ProfileInUse> {
     return profileInUse(this.settings, this.#config);
   }

@@ -1,5 +1,5 @@
 import { type ErrorCode, type ErrorKind, errorTable } from '../client/error-table.ts';
-import type { Explanation, MediactlError, Remedies, Remedy } from '../client/errors.ts';
+import type { CodedError, Explanation, Remedies, Remedy } from '../client/errors.ts';
 import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../contract/json-values.ts';
 import { quoteForShell } from '../contract/sanitize.ts';
@@ -102,7 +102,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   filter_ignored: 'pass ids instead: mediactl ls … -q | mediactl assets VERB -',
   tags_unknown: 'mediactl tag ID --set SLUGS, to replace all tags',
   changed_meanwhile: 'mediactl get ID, to see it now',
-  cannot_undo: 'mediactl history lists the other changes; mediactl undo RUN',
+  cannot_undo: 'mediactl history lists the other changes; mediactl undo CHANGE',
   settings_unclear: 'mediactl config set field_names.embed_domains NAME',
   nothing_to_play: 'mediactl wait ID, if it is not ready yet',
   playback_broken: assetStatus,
@@ -213,7 +213,7 @@ function generalHint({ code, details }: Explanation): string | undefined {
 }
 
 /** Returns the suggested next step of an error, as a command or a sentence. */
-export function hintOf({ kind, explanation }: MediactlError): string | undefined {
+export function hintOf({ kind, explanation }: CodedError): string | undefined {
   const { remedy, hint = generalHint(explanation), failures = [] } = explanation;
   const next = remedy && wordRemedy(remedy);
   if (next !== undefined) {
@@ -236,7 +236,7 @@ export function withHint<Event extends UploadEvent>(event: Event): Event {
   return (next ? { ...warning, message: `${event.message}; ${next}` } : warning) as Event;
 }
 
-export const exitCodeOf = ({ kind }: MediactlError): ExitCode => exitCodes[kind];
+export const exitCodeOf = ({ kind }: CodedError): ExitCode => exitCodes[kind];
 
 /** JSON form of an error. `--json` prints it on stderr under `error`, and `upload --json` next to each failed file. */
 export type ErrorRecord = {
@@ -251,7 +251,7 @@ export type ErrorRecord = {
   details: unknown;
 };
 
-export function errorRecord(error: MediactlError): ErrorRecord {
+export function errorRecord(error: CodedError): ErrorRecord {
   const { code, message, cause, http_status, retryable, retry_after_seconds, details } = error.toJSON();
   return {
     ...{ code, message, cause, hint: hintOf(error) ?? null, http_status },

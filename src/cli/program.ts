@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import envPaths from 'env-paths';
-import { asMediactlError, type MediactlError, usageError } from '../client/errors.ts';
+import { asCodedError, type CodedError, usageError } from '../client/errors.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
 import type { Host } from './context.ts';
@@ -38,7 +38,7 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     if (thrown instanceof OutputClosed || fromCommander?.exitCode === 0) return exitCodes.ok;
     // The user entered a noun without a verb, and Commander has printed its help to stderr.
     if (fromCommander?.code === 'commander.help') return exitCodes.usage;
-    const error = fromCommander ? await toUsageError(fromCommander, called as Command) : asMediactlError(thrown);
+    const error = fromCommander ? await toUsageError(fromCommander, called as Command) : asCodedError(thrown);
     // If the settings could not be resolved, the output format is read from argv.
     const format = invocation.settings?.outputOptions.format ?? requestedFormat(argv, host);
     printError(host.terminal, error, format.startsWith('json'));
@@ -203,7 +203,7 @@ function typedOptions(command: Command): Record<string, unknown> {
 const expandDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
-/** @throws MediactlError `usage` (exit 2) if Git Bash has turned a folder of the library into a path of Windows */
+/** @throws CodedError `usage` (exit 2) if Git Bash has turned a folder of the library into a path of Windows */
 function assertNoRewrittenPath(argv: readonly string[], { environment }: Host): void {
   if (!environment.MSYSTEM) return;
   const pattern = /^(?:-[^=]*=)?([a-z]:\/(?:msys64|(?:.*\/)?(?:Program Files|Programs)\/Git)\/(.*))$/i;
@@ -247,7 +247,7 @@ const hasOwnHelpWord = (noun: string) =>
   noun === 'sync' || (nouns.some(({ name }) => name === noun) && !['play', 'browse', 'api'].includes(noun));
 
 /** Converts a Commander error to a usage error. For an unknown command or option, suggests a similar name. */
-async function toUsageError(error: CommanderError, command: Command): Promise<MediactlError> {
+async function toUsageError(error: CommanderError, command: Command): Promise<CodedError> {
   const [problem = ''] = error.message
     .replace(/^error: /, '')
     .replace(/^command-argument value (.*) is invalid for argument '(.*?)'/, '<$2> does not accept $1')
@@ -270,7 +270,7 @@ async function toUsageError(error: CommanderError, command: Command): Promise<Me
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
 
 /** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
-function printError(terminal: Terminal, error: MediactlError, machine: boolean) {
+function printError(terminal: Terminal, error: CodedError, machine: boolean) {
   if (terminal.log) return terminal.log({ level: 'error', message: error.message, error: errorRecord(error) });
   if (machine) return terminal.emitJson(JSON.stringify({ error: errorRecord(error) }));
   // A declined confirmation is not shown as an error.

@@ -43,7 +43,7 @@ export type Explanation = {
   /** Suggested next step that the interface words. Wins over `hint`. */
   remedy?: Remedy | undefined;
   /** Failures of single items, of an error that stands for all of them. */
-  failures?: readonly MediactlError[] | undefined;
+  failures?: readonly CodedError[] | undefined;
   /** HTTP status of the response that caused the error. */
   status?: number | undefined;
   /** True if every remaining item would fail in the same way, so the run is aborted. */
@@ -62,12 +62,12 @@ export type Explanation = {
 };
 
 /** An expected failure with a code, a message and a cause. */
-export class MediactlError extends Error {
+export class CodedError extends Error {
   readonly explanation: Explanation;
 
   constructor(problem: string, explanation: Explanation) {
     super(problem, { cause: explanation.underlying });
-    this.name = 'MediactlError';
+    this.name = 'CodedError';
     this.explanation = explanation;
   }
 
@@ -76,11 +76,11 @@ export class MediactlError extends Error {
   }
 
   /** Rebuilds an error from its JSON form. Tolerates invalid fields, because another machine might have written it. */
-  static from(record: { [Field in keyof StoredError]?: unknown }): MediactlError {
+  static from(record: { [Field in keyof StoredError]?: unknown }): CodedError {
     const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
     const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : undefined);
     const isRemedy = Array.isArray(record.remedy) && record.remedy.every((each) => typeof each === 'string');
-    return new MediactlError(text(record.message) ?? 'unknown error', {
+    return new CodedError(text(record.message) ?? 'unknown error', {
       code: (text(record.code) ?? 'unclassified') as ErrorCode,
       reason: text(record.cause),
       hint: text(record.hint),
@@ -93,14 +93,14 @@ export class MediactlError extends Error {
   }
 
   /** Returns a copy of the error with some properties replaced. A new hint replaces the remedy. */
-  with(more: Partial<Explanation>): MediactlError {
+  with(more: Partial<Explanation>): CodedError {
     const remedy = more.hint === undefined ? this.explanation.remedy : undefined;
-    return new MediactlError(this.message, { ...this.explanation, remedy, ...more });
+    return new CodedError(this.message, { ...this.explanation, remedy, ...more });
   }
 
   /** Returns a copy of the error whose message starts with the uid, path or name of the failed item. */
-  withSubject(subject: string): MediactlError {
-    return new MediactlError(`${subject}: ${this.message}`, this.explanation);
+  withSubject(subject: string): CodedError {
+    return new CodedError(`${subject}: ${this.message}`, this.explanation);
   }
 
   /** Returns what is stored of the error, to show it later or on another machine. */
@@ -133,34 +133,34 @@ export type StoredError = {
 };
 
 export const usageError = (problem: string, hint?: string, reason?: string) =>
-  new MediactlError(problem, { code: 'usage', reason, hint });
+  new CodedError(problem, { code: 'usage', reason, hint });
 
 /** Creates an error that lists the failures. */
-export function partialFailure(problem: string, failures: readonly MediactlError[], hint?: string): MediactlError {
+export function partialFailure(problem: string, failures: readonly CodedError[], hint?: string): CodedError {
   const lines = failures
     .slice(0, maxListedFailures)
     .map(({ message, explanation: { reason } }) => (reason ? `${message}: ${reason}` : message));
   if (failures.length > maxListedFailures) lines.push(`and ${failures.length - maxListedFailures} more`);
-  return new MediactlError(problem, { code: 'partial_failure', lines, hint, failures });
+  return new CodedError(problem, { code: 'partial_failure', lines, hint, failures });
 }
 
 /** Combines the failures of `count` items: none to undefined, and that of a single item to the failure itself. */
-export const combineFailures = (count: number, problem: string, failures: readonly MediactlError[]) =>
+export const combineFailures = (count: number, problem: string, failures: readonly CodedError[]) =>
   count > 1 && failures.length > 0 ? partialFailure(problem, failures) : failures[0];
 
 /** Maximum number of failures listed in an error message. `details` contains all of them. */
 const maxListedFailures = 10;
 
-export const endsTheRun = ({ explanation: { code, endsRun } }: MediactlError): boolean =>
+export const endsTheRun = ({ explanation: { code, endsRun } }: CodedError): boolean =>
   isRunEnding(code) || endsRun === true;
 
 /** Creates the error for an item that was not attempted because an earlier failure aborted the run. */
-export const notAttempted = (cause: MediactlError) =>
-  new MediactlError('not attempted', { ...cause.explanation, reason: cause.message });
+export const notAttempted = (cause: CodedError) =>
+  new CodedError('not attempted', { ...cause.explanation, reason: cause.message });
 
-/** Wraps a thrown value in an unclassified MediactlError. A MediactlError is returned unchanged. */
-export function asMediactlError(thrown: unknown): MediactlError {
-  if (thrown instanceof MediactlError) return thrown;
+/** Wraps a thrown value in an unclassified CodedError. A CodedError is returned unchanged. */
+export function asCodedError(thrown: unknown): CodedError {
+  if (thrown instanceof CodedError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new MediactlError(message || 'unknown error', { code: 'unclassified', underlying: thrown });
+  return new CodedError(message || 'unknown error', { code: 'unclassified', underlying: thrown });
 }

@@ -4,22 +4,22 @@ import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import { backoff, pollUntil } from '../contract/retry.ts';
 import { loadSqlite, type SqlDatabase } from '../contract/sqlite.ts';
-import { MediactlError } from './errors.ts';
+import { CodedError } from './errors.ts';
 import { stateError, stateFailure } from './state-error.ts';
 import { createEmptyFile, makeFolder, makeStateFolder } from './state-files.ts';
 
-/** Loads a package that is installed beside mediactl. @throws MediactlError `incomplete_install` (exit 1) if it is missing */
+/** Loads a package that is installed beside mediactl. @throws CodedError `incomplete_install` (exit 1) if it is missing */
 export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
     const [reason] = (error as Error).message.split('\n');
     const explanation = { code: 'incomplete_install', reason, underlying: error } as const;
-    throw new MediactlError(`the installation is incomplete: cannot load ${name}`, explanation);
+    throw new CodedError(`the installation is incomplete: cannot load ${name}`, explanation);
   }
 }
 
-/** Loads SQLite. @throws MediactlError `incomplete_install` (exit 1) if Node.js has none and libsql is missing */
+/** Loads SQLite. @throws CodedError `incomplete_install` (exit 1) if Node.js has none and libsql is missing */
 export const openSqlite = async (path: string): Promise<SqlDatabase> => (await loadPackage('libsql', loadSqlite))(path);
 
 /** An acquired lock. It is held until `release` is called or the process ends for any reason. */
@@ -149,7 +149,7 @@ export class NamedLocks {
    * Acquires a lock.
    *
    * @returns a function that releases the lock, or undefined if the lock is already held, even by this process
-   * @throws MediactlError `invalid_folder` (exit 1 or 2) if the folder cannot be created, or `state_…` (exit 14) if the
+   * @throws CodedError `invalid_folder` (exit 1 or 2) if the folder cannot be created, or `state_…` (exit 14) if the
    *   lock file cannot be used
    */
   async acquire(name: string): Promise<(() => Promise<void>) | undefined> {
@@ -217,7 +217,7 @@ export class NamedLocks {
 
 /** Creates the error for a lock that another process has held for longer than its work should take. */
 export const lockTimeoutError = (path: string) =>
-  new MediactlError('another process is already doing this', {
+  new CodedError('another process is already doing this', {
     code: 'locked',
     reason: `it has locked ${path}`,
   });

@@ -1,7 +1,7 @@
-import { asMediactlError, endsTheRun, type MediactlError, notAttempted } from './errors.ts';
+import { asCodedError, type CodedError, endsTheRun, notAttempted } from './errors.ts';
 
 /** Return value of `work` for an item, or its error. */
-export type ItemResult<T, R> = { item: T; value: R | undefined; error: MediactlError | undefined };
+export type ItemResult<T, R> = { item: T; value: R | undefined; error: CodedError | undefined };
 
 /**
  * Runs `work` for each item, at most `lanes` at a time. After an error that every other item would have too, such as a
@@ -15,16 +15,16 @@ export async function runEach<T, R>(
   { signal, lanes = 4 }: { signal: AbortSignal; lanes?: number | undefined },
 ): Promise<ItemResult<T, R>[]> {
   const results: ItemResult<T, R>[] = [];
-  let fatalError: MediactlError | undefined;
+  let fatalError: CodedError | undefined;
   const queue = items.entries();
   const worker = async () => {
     for (const [at, item] of queue) {
-      if (signal.aborted) fatalError ??= asMediactlError(signal.reason);
+      if (signal.aborted) fatalError ??= asCodedError(signal.reason);
       try {
         if (fatalError) throw notAttempted(fatalError);
         results[at] = { item, value: await work(item), error: undefined };
       } catch (thrown) {
-        const error = asMediactlError(thrown);
+        const error = asCodedError(thrown);
         results[at] = { item, value: undefined, error };
         if (endsTheRun(error)) fatalError ??= error;
       }

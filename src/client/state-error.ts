@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, closeSync, constants, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { ErrorCode } from './error-table.ts';
-import { MediactlError } from './errors.ts';
+import { CodedError } from './errors.ts';
 
 const stateProblems = {
   state_full: 'not enough disk space to record uploads',
@@ -36,13 +36,12 @@ const limitHints: Record<string, string | undefined> = {
 
 /** Creates an error about the state folder. Its exit code is 14, which aborts the run. */
 export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: unknown, hint?: string) =>
-  new MediactlError(stateProblems[kind], { code: kind, reason, retryable: kind === 'state_locked', underlying, hint });
+  new CodedError(stateProblems[kind], { code: kind, reason, retryable: kind === 'state_locked', underlying, hint });
 
 /** Converts an error of a state file to a `state_…` error. MediactlErrors other than `folder` are returned unchanged. */
-export function stateError(error: unknown, path: string): MediactlError {
-  const isFolder =
-    error instanceof MediactlError && ['invalid_folder', 'mkdir_failed'].includes(error.explanation.code);
-  if (error instanceof MediactlError && !isFolder) return error;
+export function stateError(error: unknown, path: string): CodedError {
+  const isFolder = error instanceof CodedError && ['invalid_folder', 'mkdir_failed'].includes(error.explanation.code);
+  if (error instanceof CodedError && !isFolder) return error;
   const cause = (isFolder ? error.explanation.underlying : error) as NodeJS.ErrnoException;
   const kind = kindOf(cause);
   // SQLite does not report why it cannot open or extend a file, but the operating system does.

@@ -2,14 +2,14 @@ import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWindows } from '../contract/platform.ts';
-import { MediactlError } from './errors.ts';
+import { CodedError } from './errors.ts';
 
 /**
  * Creates a folder with mode 0700 and any missing parents. Does nothing if the folder exists. Tries each level only
  * once instead of using `mkdir` with `recursive`, which never returns on file systems such as /proc that report
  * ENOENT for an existing folder.
  *
- * @throws MediactlError `invalid_folder` (exit 2), or `mkdir_failed` (exit 1) if another path would not help, with the system's reason and
+ * @throws CodedError `invalid_folder` (exit 2), or `mkdir_failed` (exit 1) if another path would not help, with the system's reason and
  *   `hint`
  */
 export async function makeFolder(path: string, hint?: string): Promise<void> {
@@ -17,7 +17,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
     await createRecursively(path);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
-    throw new MediactlError(`cannot create the directory ${path}`, {
+    throw new CodedError(`cannot create the directory ${path}`, {
       code: resourceErrnos.includes(code) ? 'mkdir_failed' : 'invalid_folder',
       reason: message,
       hint,
@@ -26,7 +26,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   }
 }
 
-/** Creates a folder for state files. @throws MediactlError `invalid_folder` or `mkdir_failed` if it cannot be created */
+/** Creates a folder for state files. @throws CodedError `invalid_folder` or `mkdir_failed` if it cannot be created */
 export const makeStateFolder = (path: string) => makeFolder(path, 'use another state folder');
 
 /** Creates an empty file with mode 0600 for SQLite, which would make it readable by others. */

@@ -2,7 +2,7 @@ import { parentOf } from './asset.ts';
 import { assetStatuses, assetTypes, suggestedStatuses } from './asset-values.ts';
 import { asObject, asText, parseTimestamp } from './json-values.ts';
 import type { Collection } from './paths.ts';
-import type { Asset } from './types.ts';
+import type { AssetRecord } from './types.ts';
 import { isSameUid } from './uid.ts';
 
 /** Kind of a filter's values, which are texts. Dates are YYYY-MM-DD. */
@@ -23,7 +23,7 @@ export type AssetFilter = {
   /** True if the list of videos does not have the filter ("Assets list only", §4). */
   isAssetsOnly?: boolean;
   /** Returns true if an asset matches a value, or undefined if its record does not contain the field. */
-  matches(asset: Asset, value: string): boolean | undefined;
+  matches(asset: AssetRecord, value: string): boolean | undefined;
   /** Returns a value that no asset matches, to find out if the service ignores the filter. */
   unmatchable(): string;
   /** Describes a value in the title of a contact sheet. Absent if the value describes itself. */
@@ -37,7 +37,7 @@ const choiceOf = (field: 'status' | 'type', suggestedValues: readonly string[]) 
   kind: 'choice' as const,
   help: suggestedValues.join(', '),
   suggestedValues,
-  matches: (asset: Asset, value: string) => {
+  matches: (asset: AssetRecord, value: string) => {
     const shown = asText(asset[field]);
     return shown === undefined ? undefined : shown.toLowerCase() === value.toLowerCase();
   },
@@ -50,7 +50,7 @@ const maxZoneOffsetMs = 14 * 3_600_000;
 
 const creationDate = (unmatchable: string, isMatch: (madeAt: number, dayAt: number) => boolean) => ({
   kind: 'date' as const,
-  matches: ({ created_at }: Asset, day: string) => {
+  matches: ({ created_at }: AssetRecord, day: string) => {
     const madeAt = parseTimestamp(created_at);
     return madeAt === undefined ? undefined : isMatch(madeAt, Date.parse(day));
   },

@@ -1,22 +1,22 @@
 import { asNumber, asObject, asText } from './json-values.ts';
 import { toSlug } from './slug.ts';
-import type { Asset } from './types.ts';
+import type { AssetRecord } from './types.ts';
 
 /** Returns the uid of an asset's folder (A09): null for the top level, undefined if the record does not name one. */
-export function parentOf(asset: Asset): string | null | undefined {
+export function parentOf(asset: AssetRecord): string | null | undefined {
   const field = findParentField(asset);
   if (field === undefined) return undefined;
   const value = asset[field];
   return value === null ? null : (asText(value) ?? asText(asObject(value).uid));
 }
 
-export const findParentField = (asset: Asset) => parentFields.find((each) => each in asset);
+export const findParentField = (asset: AssetRecord) => parentFields.find((each) => each in asset);
 
 /** Names of the field with an asset's folder, best first (assumptions A09 and A20). */
 export const parentFields = ['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'];
 
 /** Returns the slugs of an asset's tags (assumption A08), or undefined if the tags or any of their slugs are missing. */
-export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {
+export function slugsOf({ tags }: Pick<AssetRecord, 'tags'>): string[] | undefined {
   if (tags === null) return [];
   const slugs = Array.isArray(tags) ? tags.map(slugOf) : [undefined];
   return slugs.every((slug) => slug !== undefined) ? slugs : undefined;
@@ -31,14 +31,14 @@ function slugOf(tag: unknown): string | undefined {
 }
 
 /** Returns the uid of an asset's workspace; undefined if the record does not show it. */
-export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
+export function workspaceOf({ workspace, workspace_uid }: AssetRecord): string | undefined {
   return asText(workspace_uid) ?? asText(workspace) ?? asText(asObject(workspace).uid);
 }
 
 /** An asset, as local files are compared with it. */
 export type ListedAsset = { uid: string; name: string; sizeBytes: number | null };
 
-export const toListedAsset = ({ uid, name, size }: Asset): ListedAsset => ({
+export const toListedAsset = ({ uid, name, size }: AssetRecord): ListedAsset => ({
   uid,
   name: asText(name) ?? '',
   sizeBytes: asNumber(size) ?? null,

@@ -10,7 +10,7 @@ type ExtraFields = { [field: string]: unknown };
 export type PageEnvelope<T> = ExtraFields & { items: T[] };
 
 /** A video or asset record (§2). Fields that the specification does not show are assumption A09. */
-export type Asset = ExtraFields & {
+export type AssetRecord = ExtraFields & {
   uid: string;
   name?: unknown;
   description?: unknown;
@@ -65,7 +65,7 @@ export type PlaybackInfo = ExtraFields & {
 };
 
 /** A workspace record (§2). Its fields are assumption A10. */
-export type Workspace = ExtraFields & { uid: string; name?: unknown; is_primary?: unknown };
+export type WorkspaceRecord = ExtraFields & { uid: string; name?: unknown; is_primary?: unknown };
 
 /** A folder record (§2). Its fields are assumptions A02 and A03. */
 export type ApiFolder = ExtraFields & { uid: string };

@@ -1,5 +1,5 @@
-import type { AssetChange } from '../client/changes/items.ts';
-import { MediactlError as ClientError, usageError } from '../client/errors.ts';
+import type { WantedChange } from '../client/changes/items.ts';
+import { CodedError, usageError } from '../client/errors.ts';
 import { assertShownFilters } from '../client/library/filter-checks.ts';
 import { downloadMedia, resolveDownload } from '../client/library/media-download.ts';
 import { parsePlayables } from '../client/library/playables.ts';
@@ -12,7 +12,8 @@ import { systemClock } from '../contract/clock.ts';
 import { pluralize } from '../contract/figures.ts';
 import { asText } from '../contract/json-values.ts';
 import { isUid } from '../contract/uid.ts';
-import { assertNumber, type ClientParts } from './client-parts.ts';
+import * as argument from './arguments.ts';
+import type { ClientParts } from './client-parts.ts';
 import { folderUid } from './folders.ts';
 import type * as Public from './public-types.ts';
 import { saveAs } from './save-as.ts';
@@ -39,8 +40,10 @@ export const createAssets = ({
   errors,
   signalOf,
 }: ClientParts): Public.Client['assets'] => ({
-  list: ({ limit, ordering, ...query } = {}, call) =>
+  list: (query = {}, call) =>
     iterate(call, async function* ({ api, library }) {
+      argument.assertArgument('query', argument.assetQuery, query);
+      const { limit, ordering } = query;
       const filters: AssetFilters = { ordering };
       for (const [field, name] of Object.entries(queryNames)) filters[field as AssetFilterName] = query[name];
       if (query.folder !== undefined) filters.parent = (await folderUid(library, query.folder)) ?? 'root';
@@ -49,9 +52,14 @@ export const createAssets = ({
         yield* page as Public.Asset[];
       }
     }),
-  get: (uid, call) => run(call, async ({ api }) => (await api.assets.get(uid)) as Public.Asset),
+  get: (uid, call) =>
+    run(call, async ({ api }) => {
+      argument.assertArgument('uid', argument.uid, uid);
+      return (await api.assets.get(uid)) as Public.Asset;
+    }),
   find: (nameOrPath, call) =>
     run(call, async ({ library }) => {
+      argument.assertArgument('nameOrPath', argument.text, nameOrPath);
       const { found, unknownCount } = await findAssets(library, nameOrPath);
       if (unknownCount > 0)
         notify(call)({
@@ -60,12 +68,15 @@ export const createAssets = ({
         });
       return found as Public.Asset[];
     }),
-  update: (uid, { tags, addTags = [], removeTags = [], name, description }, call) =>
+  update: (uid, wanted, call) =>
     run(call, async ({ writer }) => {
+      argument.assertArgument('uid', argument.uid, uid);
+      argument.assertArgument('change', argument.assetChange, wanted);
+      const { tags, addTags = [], removeTags = [], name, description } = wanted;
       const isTagEdit = addTags.length + removeTags.length > 0;
       if (tags && isTagEdit) throw usageError('tags cannot be combined with addTags or removeTags');
       const fields = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
-      const change: AssetChange = {
+      const change: WantedChange = {
         fields,
         tags: tags ? { set: tags } : isTagEdit ? { add: [...addTags], remove: [...removeTags] } : undefined,
       };
@@ -75,38 +86,47 @@ export const createAssets = ({
     }),
   move: (uid, folder, call) =>
     run(call, async ({ library, writer }) => {
+      argument.assertArgument('uid', argument.uid, uid);
+      argument.assertArgument('folder', argument.text, folder);
       const target = await folderUid(library, folder);
       const label = { command: 'library', summary: `move to ${folder}` };
       return (await (await writer()).edit(byUid(uid), { folder: target }, label)).asset as Public.Asset;
     }),
   trash: (uid, call) =>
-    run(call, async ({ writer }) =>
-      (await writer()).trash(byUid(uid), { command: 'library', summary: 'move to the trash' }),
-    ),
-  wait: (uids, { timeoutMs = defaultWaitMs, ...call } = {}) =>
-    iterate(call, async function* ({ api }) {
-      assertNumber('timeoutMs', timeoutMs, 0);
-      const settled = new Channel<Public.WaitResult>();
-      const work = async () => {
-        for (const uid of uids.filter((each) => !isUid(each)))
-          settled.push({ uid, error: errors.toPublic(usageError(`${uid} is not a uid`)) });
-        await waitForAssets(api.assets, uids.filter(isUid), {
-          clock: systemClock,
-          timeoutMs,
-          signal: signalOf(call),
-          rateLimiterState: () => api.transport.connection.rateLimiter.state,
-          onResult: (uid, outcome) =>
-            settled.push(
-              outcome instanceof ClientError
-                ? { uid, error: errors.toPublic(outcome) }
-                : { uid, asset: outcome as Public.Asset },
-            ),
-        });
-      };
-      for await (const results of settled.streamWhile(work)) yield* results;
+    run(call, async ({ writer }) => {
+      argument.assertArgument('uid', argument.uid, uid);
+      await (await writer()).trash(byUid(uid), { command: 'library', summary: 'move to the trash' });
     }),
+  wait: (uids, options = {}) =>
+    iterate(
+      options,
+      async function* ({ api }) {
+        argument.assertArgument('uids', argument.uids, uids);
+        const { timeoutMs = defaultWaitMs, ...call } = options;
+        const settled = new Channel<Public.WaitResult>();
+        const work = async () => {
+          for (const uid of uids.filter((each) => !isUid(each)))
+            settled.push({ uid, error: errors.toPublic(usageError(`${uid} is not a uid`)) });
+          await waitForAssets(api.assets, uids.filter(isUid), {
+            clock: systemClock,
+            timeoutMs,
+            signal: signalOf(call),
+            rateLimiterState: () => api.transport.connection.rateLimiter.state,
+            onResult: (uid, outcome) =>
+              settled.push(
+                outcome instanceof CodedError
+                  ? { uid, error: errors.toPublic(outcome) }
+                  : { uid, asset: outcome as Public.Asset },
+              ),
+          });
+        };
+        for await (const results of settled.streamWhile(work)) yield* results;
+      },
+      argument.waitOptions,
+    ),
   playback: (uid, call) =>
     run(call, async ({ api }) => {
+      argument.assertArgument('uid', argument.uid, uid);
       const { info, player } = await resolvePlayback(api, uid);
       const urls = parsePlayables(info, api.transport.baseUrl).urls.map(({ kind, url, expiresAt }) => ({
         kind,
@@ -116,36 +136,43 @@ export const createAssets = ({
       const isBlocked = Boolean(info.blocked) && info.blocked !== 'false';
       return { type: asText(info.type) ?? '', isBlocked, urls, playbackToken: player.playback_token };
     }),
-  download: (uid, path, { overwrite = false, acceptRendition = false, onProgress, ...call } = {}) =>
-    run(call, async ({ api }) => {
-      const playback = await resolvePlayback(api, uid);
-      const asset = await api.assets.get(uid);
-      const media = await resolveDownload(api, asset, { playback, acceptsRendition: acceptRendition });
-      // A download needs no receipt, so that an unusable state directory does not stop it.
-      const findReceipt = async () => (await state.receiptsIfAny())?.findByAsset(uid);
-      const receipt = media.isOriginal ? await findReceipt().catch(ignoreState) : undefined;
-      const saved = await saveAs(path, overwrite, (file) => {
-        let offset = 0;
-        return downloadMedia(
-          api.transport,
-          { ...media, blake3: receipt?.blake3 ?? undefined },
-          {
-            write: async (part) => {
-              await file.write(part, 0, part.length, offset);
-              offset += part.length;
+  download: (uid, path, options = {}) =>
+    run(
+      options,
+      async ({ api }) => {
+        argument.assertArgument('uid', argument.uid, uid);
+        argument.assertArgument('path', argument.text, path);
+        const { overwrite = false, acceptRendition = false, onProgress } = options;
+        const playback = await resolvePlayback(api, uid);
+        const asset = await api.assets.get(uid);
+        const media = await resolveDownload(api, asset, { playback, acceptsRendition: acceptRendition });
+        // A download needs no receipt, so that an unusable state directory does not stop it.
+        const findReceipt = async () => (await state.receiptsIfAny())?.findByAsset(uid);
+        const receipt = media.isOriginal ? await findReceipt().catch(ignoreState) : undefined;
+        const saved = await saveAs(path, overwrite, (file) => {
+          let offset = 0;
+          return downloadMedia(
+            api.transport,
+            { ...media, blake3: receipt?.blake3 ?? undefined },
+            {
+              write: async (part) => {
+                await file.write(part, 0, part.length, offset);
+                offset += part.length;
+              },
+              restart: async () => {
+                await file.truncate(0);
+                offset = 0;
+              },
+              onProgress: errors.guard(onProgress),
             },
-            restart: async () => {
-              await file.truncate(0);
-              offset = 0;
-            },
-            onProgress: errors.guard(onProgress),
-          },
-        );
-      });
-      return { path, sizeBytes: saved.bytes, contentType: saved.contentType, isVerified: saved.verified };
-    }),
+          );
+        });
+        return { path, sizeBytes: saved.bytes, contentType: saved.contentType, isVerified: saved.verified };
+      },
+      argument.downloadOptions,
+    ),
 });
 
 function ignoreState(error: unknown): undefined {
-  if (!(error instanceof ClientError) || error.kind !== 'state') throw error;
+  if (!(error instanceof CodedError) || error.kind !== 'state') throw error;
 }

@@ -1,9 +1,10 @@
-import { asMediactlError, MediactlError as ClientError, usageError } from '../client/errors.ts';
+import { asCodedError, CodedError, usageError } from '../client/errors.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
 import { isApiKey } from '../client/http/transport.ts';
 import type { LocalState } from '../client/open/local-state.ts';
 import type { OpenedLibrary } from '../client/open/open-library.ts';
 import { SecretRedactor } from '../client/redactor.ts';
+import { type ArgumentSchema, assertArgument, callOptions, clientOptions } from './arguments.ts';
 import type { CallOptions, ClientOptions, Notice } from './public-types.ts';
 import { MediactlError } from './public-types.ts';
 
@@ -16,13 +17,68 @@ export type ClientParts = {
   notify(call?: CallOptions): (notice: Notice) => void;
   /** Opens the library for one call. */
   openFor(call?: CallOptions): OpenedLibrary;
-  /** Runs a call. An aborted one rejects with the reason of its signal, and any other with a MediactlError. */
-  run<T>(call: CallOptions | undefined, work: (opened: OpenedLibrary) => Promise<T>): Promise<T>;
+  /**
+   * Runs a call whose options have a schema, by default that of `CallOptions`. An aborted call rejects with the reason
+   * of its signal, and any other with a MediactlError.
+   */
+  run<T>(
+    call: CallOptions | undefined,
+    work: (opened: OpenedLibrary) => Promise<T>,
+    schema?: ArgumentSchema,
+  ): Promise<T>;
   iterate<T>(
     call: CallOptions | undefined,
     work: (opened: OpenedLibrary) => AsyncIterable<T>,
+    schema?: ArgumentSchema,
   ): AsyncIterableIterator<T>;
 };
+
+/** Creates `run` and `iterate` of a client. */
+export function createRunner(
+  errors: ErrorConverter,
+  signalOf: ClientParts['signalOf'],
+  openFor: ClientParts['openFor'],
+): Pick<ClientParts, 'run' | 'iterate'> {
+  const assertCall = (call: unknown, schema: ArgumentSchema = callOptions) => {
+    try {
+      if (call !== undefined) assertArgument('options', schema, call);
+    } catch (error) {
+      throw errors.toPublic(error);
+    }
+  };
+  const guarded = async <T>(call: CallOptions | undefined, opened: OpenedLibrary, work: () => Promise<T>) => {
+    const signal = signalOf(call);
+    signal.throwIfAborted();
+    opened.api.transport.connection.renewWaitBudget();
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw errors.callbackError(error) ?? errors.toPublic(error);
+    }
+  };
+  return {
+    run: async (call, work, schema) => {
+      assertCall(call, schema);
+      const opened = openFor(call);
+      return guarded(call, opened, () => work(opened));
+    },
+    iterate: async function* (call, work, schema) {
+      assertCall(call, schema);
+      const opened = openFor(call);
+      const iterator = work(opened)[Symbol.asyncIterator]();
+      try {
+        for (;;) {
+          const { done, value } = await guarded(call, opened, () => iterator.next());
+          if (done) return;
+          yield value;
+        }
+      } finally {
+        await iterator.return?.();
+      }
+    },
+  };
+}
 
 /** Converts errors of the client to those of the package, without secrets that a service may have echoed. */
 export class ErrorConverter {
@@ -48,13 +104,13 @@ export class ErrorConverter {
 
   /** Returns what a callback of the program has thrown, if that caused the error; otherwise undefined. */
   callbackError(error: unknown): object | undefined {
-    const origin = error instanceof ClientError ? error.explanation.underlying : error;
+    const origin = error instanceof CodedError ? error.explanation.underlying : error;
     return typeof origin === 'object' && origin !== null && this.#thrown.has(origin) ? origin : undefined;
   }
 
   toPublic(thrown: unknown): MediactlError {
     if (thrown instanceof MediactlError) return thrown;
-    const { message, explanation } = asMediactlError(thrown);
+    const { message, explanation } = asCodedError(thrown);
     const { code, reason, lines, status, retryable = false, retryAfterSeconds, details, underlying } = explanation;
     const shown = { message, reason: reason ?? lines?.join('; '), details };
     const { message: problem, ...redacted } = this.#redactor.redactRecord(shown);
@@ -68,25 +124,10 @@ export class ErrorConverter {
 export const toNotice = (notice: TransportNotice): Notice =>
   notice.kind === 'rate-limited' ? { kind: 'rate_limited', untilMs: notice.untilMs } : notice;
 
-/** @throws MediactlError `usage` if a number is not in the range; undefined is in each */
-export function assertNumber(
-  name: string,
-  value: number | undefined,
-  min: number,
-  max = Number.POSITIVE_INFINITY,
-): void {
-  if (value === undefined || (typeof value === 'number' && value >= min && value <= max)) return;
-  throw usageError(`${name} is ${value}`, undefined, `it must be a number from ${min} to ${max}`);
-}
-
-/** @throws MediactlError `usage` if a number is not an integer in the range */
-export function assertInteger(name: string, value: number | undefined, max = Number.MAX_SAFE_INTEGER): void {
-  assertNumber(name, value, 1, max);
-  if (value !== undefined && !Number.isInteger(value)) throw usageError(`${name} is ${value}, not an integer`);
-}
-
-/** @throws MediactlError `usage` if the client cannot send requests with the options */
-export function assertOptions({ baseUrl, apiKey, userAgent = '', requestTimeoutMs, maxWaitMs }: ClientOptions): void {
+/** @throws CodedError `usage` if the client cannot send requests with the options */
+export function assertOptions(options: ClientOptions): void {
+  assertArgument('options', clientOptions, options);
+  const { baseUrl, apiKey, stateDir, history } = options;
   if (!/^https?:$/.test(URL.canParse(String(baseUrl)) ? new URL(String(baseUrl)).protocol : ''))
     throw usageError('baseUrl is not an http or https URL');
   if (!isApiKey(apiKey))
@@ -95,7 +136,5 @@ export function assertOptions({ baseUrl, apiKey, userAgent = '', requestTimeoutM
       undefined,
       'an API key contains only printable ASCII characters, without spaces',
     );
-  if (!/^[\x20-\x7e]*$/.test(userAgent)) throw usageError('userAgent contains characters other than printable ASCII');
-  assertNumber('requestTimeoutMs', requestTimeoutMs, 1, 2 ** 31 - 1);
-  assertNumber('maxWaitMs', maxWaitMs, 0);
+  if (history && stateDir === undefined) throw usageError('history needs stateDir, where it is kept');
 }

@@ -1,6 +1,6 @@
 import { changeDomains, restrictEmbedding } from '../client/changes/embed-changes.ts';
 import { createFolderPath, parseFolderPath } from '../client/changes/folder-creation.ts';
-import { MediactlError as ClientError } from '../client/errors.ts';
+import { CodedError } from '../client/errors.ts';
 import { parseDomain } from '../client/library/embed-domains.ts';
 import type { FolderNode } from '../client/library/folder-tree.ts';
 import type { Library } from '../client/library/library.ts';
@@ -8,6 +8,7 @@ import { isRootPath } from '../client/library/library-paths.ts';
 import { isPrimary, listWorkspaces } from '../client/library/workspaces.ts';
 import { asText } from '../contract/json-values.ts';
 import { isUid } from '../contract/uid.ts';
+import * as argument from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
 import type * as Public from './public-types.ts';
 
@@ -15,10 +16,14 @@ import type * as Public from './public-types.ts';
 export const createFolders = ({ run }: ClientParts): Public.Client['folders'] => ({
   list: (call) => run(call, async ({ library }) => (await library.folders()).tree.all.map(toFolder)),
   ensure: (path, call) =>
-    run(call, async ({ library }) => toFolder((await createFolderPath(library, parseFolderPath(path), true)).node)),
+    run(call, async ({ library }) => {
+      argument.assertArgument('path', argument.text, path);
+      return toFolder((await createFolderPath(library, parseFolderPath(path), true)).node);
+    }),
   rename: (folder, name, call) =>
     run(call, async ({ library, writer }) => {
       const node = await findFolder(library, folder);
+      argument.assertArgument('name', argument.text, name);
       const label = { command: 'library', summary: `rename ${node.path}` };
       return toFolder(await (await writer()).changeFolder(node, { name }, label));
     }),
@@ -54,6 +59,7 @@ export function createEmbed({ run }: ClientParts): Public.Client['embed'] {
   };
   const edit = (call: Public.CallOptions | undefined, change: 'added' | 'removed', domains: readonly string[]) =>
     run(call, async ({ api, library }) => {
+      argument.assertArgument('domains', argument.domains, domains);
       const before = await read(library);
       const parsed = [...new Set(domains.map((domain) => parseDomain(domain, before.settings)))];
       const changes = { added: [], removed: [], [change]: parsed };
@@ -66,6 +72,7 @@ export function createEmbed({ run }: ClientParts): Public.Client['embed'] {
     settings: (call) => run(call, async ({ library }) => toEmbedSettings((await read(library)).settings)),
     restrict: (isRestricted, call) =>
       run(call, async ({ api, library }) => {
+        argument.assertArgument('isRestricted', argument.isRestricted, isRestricted);
         const { workspace, settings } = await read(library);
         return toEmbedSettings(await restrictEmbedding(api, workspace, settings, isRestricted));
       }),
@@ -76,17 +83,19 @@ export function createEmbed({ run }: ClientParts): Public.Client['embed'] {
 
 /** Returns the uid of a folder, given by path or uid; null for the top level. */
 export async function folderUid(library: Library, folder: string): Promise<string | null> {
+  argument.assertArgument('folder', argument.text, folder);
   if (isUid(folder)) return folder.toLowerCase();
   return isRootPath(folder) ? null : (await findFolder(library, folder)).folder.uid;
 }
 
 async function findFolder(library: Library, folder: string): Promise<FolderNode> {
+  argument.assertArgument('folder', argument.text, folder);
   const { tree } = await library.folders();
   const byUid = isUid(folder) ? tree.find(folder) : undefined;
   const [found, another] = byUid ? [byUid] : tree.findByPath(folder);
   if (found && !another) return found;
   const problem = another ? 'is ambiguous' : 'does not exist';
-  throw new ClientError(`folder ${folder} ${problem}`, { code: another ? 'usage' : 'not_found' });
+  throw new CodedError(`folder ${folder} ${problem}`, { code: another ? 'usage' : 'not_found' });
 }
 
 const toEmbedSettings = ({ enabled, spellings }: Awaited<ReturnType<Library['api']['embeds']['settings']>>) => ({

@@ -1,25 +1,26 @@
 import { setMaxListeners } from 'node:events';
 import packageJson from '../../package.json' with { type: 'json' };
-import { apiPath } from '../client/api/api-path.ts';
 import type { ChangeNotice } from '../client/changes/carry-out.ts';
-import { MediactlError as ClientError, usageError } from '../client/errors.ts';
+import { CodedError, usageError } from '../client/errors.ts';
 import type { WorkspaceChoice } from '../client/library/workspace-in-use.ts';
 import { LocalState } from '../client/open/local-state.ts';
 import { openLibrary } from '../client/open/open-library.ts';
 import { systemClock } from '../contract/clock.ts';
-import { asText, parseJsonOrUndefined } from '../contract/json-values.ts';
+import { asText } from '../contract/json-values.ts';
+import { directoryOptions, uploadOptions } from './arguments.ts';
 import { createAssets } from './assets.ts';
-import { assertOptions, type ClientParts, ErrorConverter, toNotice } from './client-parts.ts';
+import { assertOptions, type ClientParts, createRunner, ErrorConverter, toNotice } from './client-parts.ts';
 import { createEmbed, createFolders, createWorkspaces } from './folders.ts';
 import type * as Public from './public-types.ts';
 import { MediactlError } from './public-types.ts';
+import { createRequest } from './request.ts';
 import { createUploader } from './uploads.ts';
 
 export type * from './public-types.ts';
 export { MediactlError };
 
 export const createClient: typeof Public.createClient = (options) => {
-  const errors = new ErrorConverter(options.apiKey);
+  const errors = new ErrorConverter(options?.apiKey);
   try {
     assertOptions(options);
   } catch (error) {
@@ -63,32 +64,15 @@ export const createClient: typeof Public.createClient = (options) => {
       onNotice: (notice) => notify(call)(toNotice(notice)),
       onChangeNotice: (notice) => notify(call)({ kind: 'warning', message: describeNotice(notice) }),
     });
-  const { transport } = opened.api;
-  const guarded = async <T>(call: Public.CallOptions | undefined, work: () => Promise<T>): Promise<T> => {
-    const signal = signalOf(call);
-    signal.throwIfAborted();
-    transport.connection.renewWaitBudget();
-    try {
-      return await work();
-    } catch (error) {
-      signal.throwIfAborted();
-      throw errors.callbackError(error) ?? errors.toPublic(error);
-    }
+  const parts: ClientParts = {
+    options,
+    state,
+    errors,
+    signalOf,
+    notify,
+    openFor,
+    ...createRunner(errors, signalOf, openFor),
   };
-  const run: ClientParts['run'] = (call, work) => guarded(call, () => work(openFor(call)));
-  const iterate: ClientParts['iterate'] = async function* (call, work) {
-    const iterator = work(openFor(call))[Symbol.asyncIterator]();
-    try {
-      for (;;) {
-        const { done, value } = await guarded(call, () => iterator.next());
-        if (done) return;
-        yield value;
-      }
-    } finally {
-      await iterator.return?.();
-    }
-  };
-  const parts: ClientParts = { options, state, errors, signalOf, notify, openFor, run, iterate };
   const uploader = createUploader(parts);
   let closed: Promise<void> | undefined;
   return {
@@ -96,30 +80,19 @@ export const createClient: typeof Public.createClient = (options) => {
     folders: createFolders(parts),
     workspaces: createWorkspaces(parts),
     embed: createEmbed(parts),
-    request: (method, path, { json, query, ...call } = {}) =>
-      run(call, async ({ api }) => {
-        const request = {
-          method: method.toUpperCase(),
-          url: apiPath(path, transport.baseUrl),
-          purpose: { action: `${method} ${path}` },
-          ...(json !== undefined && { json }),
-          ...(query && { query }),
-        };
-        const { status, text } = await api.transport.send(request);
-        return { status, json: parseJsonOrUndefined(text) };
-      }),
-    upload: (path, call) => run(call, () => uploader.upload(path, call)),
-    uploadDirectory: (path, call) => iterate(call, () => uploader.uploadDirectory(path, call)),
+    request: createRequest(parts),
+    upload: (path, call) => parts.run(call, () => uploader.upload(path, call), uploadOptions),
+    uploadDirectory: (path, call) => parts.iterate(call, () => uploader.uploadDirectory(path, call), directoryOptions),
     get rateLimit() {
-      const budget = transport.connection.rateLimiter.budget;
+      const budget = opened.api.transport.connection.rateLimiter.budget;
       return budget && { limit: budget.limit, remaining: budget.left, resetsAt: new Date(budget.resetAt) };
     },
     close: () => {
       closed ??= (async () => {
-        closing.abort(errors.toPublic(new ClientError('the client was closed', { code: 'interrupted' })));
+        closing.abort(errors.toPublic(new CodedError('the client was closed', { code: 'interrupted' })));
         await uploader.ended();
         await state.close();
-        await transport.close();
+        await opened.api.transport.close();
       })();
       return closed;
     },

@@ -42,7 +42,7 @@ export type ClientOptions = {
   baseUrl: string | URL;
   /** API key. It is sent to the origin of `baseUrl` only. */
   apiKey: string;
-  /** Uid of the workspace whose folders are used. Default: the primary workspace. */
+  /** Workspace whose folders and assets are used, by uid or name. Default: the primary workspace. */
   workspace?: string | undefined;
   /** Uid of the primary workspace, if the service does not show which one it is. Folders are found in this one only. */
   primaryWorkspace?: string | undefined;

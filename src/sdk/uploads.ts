@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { resolve } from 'node:path';
 import { createdFoldersOf, createFolderPathResolver } from '../client/changes/folder-creation.ts';
-import { MediactlError, usageError } from '../client/errors.ts';
+import { CodedError, usageError } from '../client/errors.ts';
 import { isRootPath } from '../client/library/library-paths.ts';
 import { BatchUploader, type RunOptions } from '../client/upload/batch/batch-uploader.ts';
-import { runIdOf } from '../client/upload/batch/plan.ts';
+import { markIdOf } from '../client/upload/batch/plan.ts';
 import type { FileEvent } from '../client/upload/session/events.ts';
 import { Throttle } from '../client/upload/session/throttle.ts';
 import type { FileOutcome, Uploaded } from '../client/upload/session/upload-job.ts';
@@ -16,7 +16,8 @@ import { alreadyUploading } from '../client/upload/store/upload-store.ts';
 import { systemClock } from '../contract/clock.ts';
 import { maxChunkBytes } from '../contract/tus.ts';
 import { isUid } from '../contract/uid.ts';
-import { assertInteger, assertNumber, type ClientParts } from './client-parts.ts';
+import { assertArgument, text } from './arguments.ts';
+import type { ClientParts } from './client-parts.ts';
 import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadResult } from './public-types.ts';
 
 type UploadCall = DirectoryOptions & { name?: string | undefined };
@@ -28,9 +29,7 @@ export function createUploader(parts: ClientParts) {
   const running = new Set<Promise<void>>();
 
   async function* upload(path: string, isDirectory: boolean, call: UploadCall): AsyncGenerator<FileOutcome> {
-    assertInteger('transfers', call.transfers);
-    assertInteger('chunkBytes', call.chunkBytes, maxChunkBytes);
-    assertNumber('limitRate', call.limitRate, 1);
+    assertArgument('path', text, path);
     const stop = new AbortController();
     const signal = AbortSignal.any([parts.signalOf(call), stop.signal]);
     setMaxListeners(0, signal); // each concurrent upload listens
@@ -44,6 +43,10 @@ export function createUploader(parts: ClientParts) {
     const { baseUrl } = library.api.transport;
     const run = { workspace, identity: [path, folder] };
     const folders = await resolveFolders(parts, call, isDirectory && !call.flatten, receipts);
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
     const uploader = new BatchUploader(optionsOf(parts, call, workspace, transfers), {
       api: library.api,
       store: await parts.state.uploads(),
@@ -51,20 +54,18 @@ export function createUploader(parts: ClientParts) {
       folders,
       signal,
       profile: 'library',
-      maxReceiptId: await receipts.startRun(runIdOf(baseUrl, run)),
+      mark: await receipts.startMark(markIdOf(baseUrl, run)),
       throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
       openSource: (file, sourceId) => FileSource.open(file, own, sourceId),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
+      onEnd: () => end(),
       onEvent: reporter(parts.notify(call), parts.errors.guard(call.onProgress)),
     });
     const withTags = async function* (): AsyncGenerator<UploadCandidate> {
       for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
     };
-    let end = () => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
     running.add(ended);
+    void ended.then(() => running.delete(ended));
     let isWanted = true;
     try {
       for await (const outcomes of uploader.outcomes(withTags()))
@@ -82,10 +83,9 @@ export function createUploader(parts: ClientParts) {
       for (const kind of walk.skipped) parts.notify(call)({ kind: 'warning', message: `skipped: ${kind}` });
       const { stopReason, remaining } = uploader.result;
       if (stopReason && remaining > 0) throw stopReason;
-      await receipts.finishRun(runIdOf(baseUrl, run));
+      await receipts.deleteMark(markIdOf(baseUrl, run));
     } finally {
       end();
-      running.delete(ended);
     }
   }
 
@@ -135,7 +135,7 @@ async function resolveFolders(
   const { origin } = library.api.transport.baseUrl;
   const byPath = await createFolderPathResolver(library, (workspace) => createdFoldersOf(receipts, origin, workspace));
   const top = uid === undefined ? folder : byPath.pathOf(uid);
-  if (top === undefined) throw new MediactlError(`folder ${folder} does not exist`, { code: 'not_found' });
+  if (top === undefined) throw new CodedError(`folder ${folder} does not exist`, { code: 'not_found' });
   return {
     find: (file) => byPath.find(targetPathOf(file, top, isTree)),
     findOrCreate: (file) => byPath.make(targetPathOf(file, top, isTree)),

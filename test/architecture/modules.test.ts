@@ -57,6 +57,7 @@ const layers: Record<string, readonly string[]> = {
     'upload/store',
     'library',
     'changes',
+    'open',
     'upload/session',
     'upload/batch',
     'queue',

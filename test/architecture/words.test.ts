@@ -12,12 +12,9 @@ const filesOf = (folder: string, pattern: RegExp) =>
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** Declarations of the package, which name for its users what src names too. */
-const publicTypes = 'src/sdk/public-types.ts';
-
 it.each(['src', 'test'])('each type name in %s is declared only once', (folder) => {
   const places = new Map<string, string[]>();
-  for (const path of filesOf(folder, /\.tsx?$/).filter((each) => each !== publicTypes))
+  for (const path of filesOf(folder, /\.tsx?$/))
     for (const [, name = ''] of read(path).matchAll(
       /^(?:export )?(?:declare )?(?:abstract )?(?:type|interface|class|enum) (\w+)\s*[<={\w]/gm,
     ))

@@ -13,8 +13,8 @@ const filesWith = (pattern: RegExp) => files.filter(({ text }) => pattern.test(t
 
 it('only these files import the API calls that change a library', () => {
   expect(filesWith(/'[^']*\/writes\.ts'/).sort()).toEqual([
-    'cli/commands/embed/embed.ts',
     'client/changes/carry-out.ts',
+    'client/changes/embed-changes.ts',
     'client/changes/folder-writes.ts',
     'client/upload/session/upload.ts',
   ]);
@@ -28,7 +28,22 @@ it('outside of client/api, only these files send requests of their own', () => {
     'cli/commands/api/api.ts', // the request that the user typed
     'cli/commands/doctor/checks.ts', // reads
     'cli/commands/sandbox/server.ts', // reads the health of the sandbox
+    'client/library/download.ts', // bytes of a signed URL
     'client/upload/session/send.ts', // bytes of an upload session
     'client/upload/sources/range-request.ts', // bytes of a source of another host
+    'sdk/request.ts', // the request that the program passed
+  ]);
+});
+
+it('only open-library.ts composes a library, and the command line and the package call it', () => {
+  expect(filesWith(/\bnew (?:Transport|Api|Library|LibraryWriter|Writer)\(/).sort()).toEqual([
+    'client/api/api.ts', // the same API with an observer
+    'client/http/transport.ts', // the same transport with an observer
+    'client/open/open-library.ts',
+  ]);
+  expect(filesWith(/\bopenLibrary\(/).sort()).toEqual([
+    'cli/context.ts', // of the commands, the page and the worker
+    'client/open/open-library.ts',
+    'sdk/index.ts',
   ]);
 });

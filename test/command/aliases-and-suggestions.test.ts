@@ -125,8 +125,8 @@ it('ls suggests the correct syntax for a folder without a slash, a list of field
 const replaced: [typed: string, hint: string][] = [
   ['du', 'mediactl stats'],
   ['schema upload', 'mediactl commands NAME --json'],
-  ['history RUN --pause', 'mediactl history RUN --resume'],
-  ['history RUN --cancel', 'Ctrl-C where it runs'],
+  ['history CHANGE --pause', 'mediactl history CHANGE --resume'],
+  ['history CHANGE --cancel', 'Ctrl-C where it runs'],
   ['update ID --manifest shots.csv', 'mediactl apply FILE'],
   ['update ID --set-tags sea', 'mediactl tag ID --set sea,night'],
   ['videos update ID --no-tags', "mediactl tag ID --set ''"],

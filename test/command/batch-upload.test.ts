@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unl
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClock, acceleratedClockInProcess } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
@@ -357,7 +357,7 @@ describe('stopped uploads', () => {
     let patchRequests = 0;
     service.fault = ({ method }) => {
       if (method === 'PATCH' && ++patchRequests === 2)
-        interruption.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+        interruption.abort(new CodedError('interrupted', { code: 'interrupted' }));
       return undefined;
     };
     const args = ['upload', path, '--force', '--chunk-size', '1000'];
@@ -416,7 +416,7 @@ it.each([
   const interruption = new AbortController();
   const interruptAtRateLimit = (text: string) => {
     if (/rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate_limited","until"/.test(text))
-      interruption.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+      interruption.abort(new CodedError('interrupted', { code: 'interrupted' }));
   };
   const args = ['upload', '--flatten', directory, '--progress', mode, '--wait'];
   const { code, stderr } = await cli.run(args, { signal: interruption.signal, onStderr: interruptAtRateLimit });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
@@ -89,7 +89,7 @@ it.each(Array.from({ length: 400 }, (_, n) => n + 1))(
     const interruption = new AbortController();
     let requestsLeft = random.chance(0.2) ? random.below(4) : Number.POSITIVE_INFINITY;
     const service = await startServer((request, response) => {
-      if (requestsLeft-- === 0) interruption.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+      if (requestsLeft-- === 0) interruption.abort(new CodedError('interrupted', { code: 'interrupted' }));
       if (request.url?.startsWith('/media')) return cdn.serve(request, response);
       respond(response, 200, {
         uid,

@@ -57,8 +57,9 @@ describe('invalid input', () => {
 
   it('a folder whose name begins with two slashes, as Git Bash needs, is the same folder', async () => {
     const create = ['folders', 'create', '-p', '//Doubled/Slashes'];
+    const environment = { MEDIACTL_PRIMARY_WORKSPACE: sandbox.workspace };
     expect((await cli.run(create, { environment: { MSYSTEM: 'MINGW64' } })).code).toBe(0);
-    expect((await cli.run(['ls', '/Doubled/Slashes'])).code).toBe(0);
+    expect((await cli.run(['ls', '/Doubled/Slashes'], { environment })).code).toBe(0);
   });
 
   it('upload exits with 2 if the directory is empty', () => {

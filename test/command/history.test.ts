@@ -2,14 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { Cli } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { isStrict } from '../support/sandbox.ts';
+import { anyWorkspace, isStrict } from '../support/sandbox.ts';
 import { changeState } from '../support/state-database.ts';
 
 const { setup, account } = setUpCli();
@@ -46,15 +46,15 @@ describe('history', () => {
     expect(await failure('undo')).toEqual({ ...errorInTable('not_found'), hint: expect.any(String) });
   });
 
-  it('history lists a change with its counts, and history RUN the old and the new value of each item', async () => {
+  it('history lists a change with its counts, and history CHANGE the old and the new value of each item', async () => {
     const uids = await createAssets(2);
-    await run('tag', '--tag', tag, '--add', 'sea');
+    await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
     const [change] = await history();
     expect(change).toMatchObject({
       ...{ command: 'tag', summary: 'add tag sea', base_url: setup.sandbox.url, state: 'finished' },
       ...{ item_count: 2, done_count: 2, failed_count: 0, conflict_count: 0, undo_of: null, undone_by: null },
     });
-    const items = await setup.cli.json(['history', change.run_id.slice(0, 4)]);
+    const items = await setup.cli.json(['history', change.change_id.slice(0, 4)]);
     expect(items.map(({ uid }: { uid: string }) => uid).sort()).toEqual([...uids].sort());
     expect(items[0]).toMatchObject({ before: { tags: [tag] }, after: { tags: [tag, 'sea'] }, outcome: 'done' });
   });
@@ -76,7 +76,7 @@ describe('history', () => {
     const [uid = ''] = await createAssets(1);
     await run('update', uid, '--name', setup.sandbox.key.slice(0, 5));
     const [change] = await history();
-    const { stdout } = await setup.cli.run(['history', change.run_id, '--json']);
+    const { stdout } = await setup.cli.run(['history', change.change_id, '--json']);
     expect(JSON.stringify(change) + stdout).not.toContain(setup.sandbox.key);
   });
 
@@ -99,7 +99,7 @@ describe('history', () => {
     const [uid = ''] = await createAssets(1);
     for (const name of ['expired', 'old']) await run('update', uid, '--name', name);
     const old = new Date(Date.now() - 91 * 86_400_000).toISOString();
-    changeState(join(setup.cli.home, 'state'), 'UPDATE bulk_runs SET started_at = ?, seq = iif(seq = 1, 1, 100)', old);
+    changeState(join(setup.cli.home, 'state'), 'UPDATE changes SET started_at = ?, seq = iif(seq = 1, 1, 100)', old);
     await run('update', uid, '--name', 'new');
     expect((await history()).map(({ started_at }: { started_at: string }) => started_at === old)).toEqual([
       false,
@@ -117,21 +117,21 @@ describe('history', () => {
 });
 
 describe('undo', () => {
-  it('undo writes the old values, is a run itself, and undo of that run takes it back', async () => {
+  it('undo writes the old values, is a change itself, and undo of that change takes it back', async () => {
     const [uid = ''] = await createAssets(1);
-    await run('tag', '--tag', tag, '--add', 'sea');
+    await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
     expect(await run('undo')).toMatchObject({ code: 0 });
     expect(await tagsOf(uid)).toEqual([tag]);
     const [undo, change] = await history();
-    expect([undo.undo_of, change.undone_by]).toEqual([change.run_id, undo.run_id]);
+    expect([undo.undo_of, change.undone_by]).toEqual([change.change_id, undo.change_id]);
     expect(await failure('undo')).toMatchObject({ code: 'not_found' });
-    expect(await run('undo', undo.run_id)).toMatchObject({ code: 0 });
+    expect(await run('undo', undo.change_id)).toMatchObject({ code: 0 });
     expect(await tagsOf(uid)).toEqual(['sea', tag].sort());
   });
 
   it('undo leaves and names what others have changed meanwhile, and exits with 11', async () => {
     const [mine = '', theirs = ''] = await createAssets(2);
-    await run('tag', '--tag', tag, '--add', 'sea');
+    await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
     await new Cli(account()).run(['tag', theirs, '--set', 'other']);
     const { code, stdout } = await run('undo');
     expect(code).toBe(11);
@@ -153,15 +153,15 @@ describe('undo', () => {
 
   it('a second undo after a partial failure reverts the rest, not the change before it', async () => {
     const [one = '', two = ''] = await createAssets(2);
-    for (const word of ['earlier', 'later']) await run('tag', '--tag', tag, '--add', word);
+    for (const word of ['earlier', 'later']) await run('tag', '--tag', tag, ...anyWorkspace, '--add', word);
     const proxy = await FaultProxy.start(setup.sandbox.url, ({ method, path }) =>
       method === 'PATCH' && path.includes(two) ? respondWith(422, { error: {} }) : undefined,
     );
     const state = join(setup.cli.home, 'state');
-    changeState(state, 'UPDATE bulk_runs SET service = ?', proxy.url);
+    changeState(state, 'UPDATE changes SET service = ?', proxy.url);
     const failed = await setup.cli.run(['undo', '--yes'], { environment: { MEDIACTL_BASE_URL: proxy.url } });
     expect(failed.code).toBe(11);
-    changeState(state, 'UPDATE bulk_runs SET service = ?', setup.sandbox.url);
+    changeState(state, 'UPDATE changes SET service = ?', setup.sandbox.url);
     expect(await run('undo')).toMatchObject({ code: 0 });
     for (const uid of [one, two]) expect(await tagsOf(uid)).toEqual(['earlier', tag].sort());
     expect(await run('undo')).toMatchObject({ code: 0 });
@@ -170,9 +170,9 @@ describe('undo', () => {
 
   it('after the undo of an undo, undo reverts the original change again', async () => {
     const [uid = ''] = await createAssets(1);
-    await run('tag', '--tag', tag, '--add', 'sea');
+    await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
     await run('undo');
-    await run('undo', (await history())[0].run_id);
+    await run('undo', (await history())[0].change_id);
     expect(await tagsOf(uid)).toEqual(['sea', tag].sort());
     expect(await run('undo')).toMatchObject({ code: 0 });
     expect(await tagsOf(uid)).toEqual([tag]);
@@ -180,7 +180,7 @@ describe('undo', () => {
 
   it('undo --dry-run lists what it would write and writes nothing', async () => {
     const [uid = ''] = await createAssets(1);
-    await run('tag', '--tag', tag, '--add', 'sea');
+    await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
     const { code, stdout } = await run('undo', '--dry-run');
     expect([code, JSON.parse(stdout).length]).toEqual([0, 1]);
     expect(await tagsOf(uid)).toEqual(['sea', tag].sort());
@@ -188,7 +188,7 @@ describe('undo', () => {
 
   it('undo without a terminal and --yes exits with 2', async () => {
     await createAssets(1);
-    await run('tag', '--tag', tag, '--add', 'sea');
+    await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
     expect(await setup.cli.run(['undo'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
   });
 
@@ -207,11 +207,11 @@ describe('undo', () => {
 
   it('undo for a change of another service exits with 2', async () => {
     await createAssets(1);
-    await run('tag', '--tag', tag, '--add', 'sea');
-    const [{ run_id }] = await history();
+    await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
+    const [{ change_id }] = await history();
     const proxy = await FaultProxy.start(setup.sandbox.url);
-    const result = await setup.cli.run(['undo', run_id, '--yes'], { environment: { MEDIACTL_BASE_URL: proxy.url } });
-    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(`changed ${setup.sandbox.url}`) });
+    const result = await setup.cli.run(['undo', change_id, '--yes'], { environment: { MEDIACTL_BASE_URL: proxy.url } });
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(`was made at ${setup.sandbox.url}`) });
   });
 
   it.skipIf(isStrict)('undo moves assets and folders back, and renames them back', async () => {
@@ -229,13 +229,13 @@ describe('undo', () => {
       stderr: expect.stringContaining('another folder has its old path'),
     });
     await run('folders', 'rm', `/${tag}/a`);
-    const [{ run_id: moved }] = (await history()).filter(({ summary }: { summary: string }) =>
+    const [{ change_id: moved }] = (await history()).filter(({ summary }: { summary: string }) =>
       summary.startsWith('move /'),
     );
     expect(await run('undo', moved)).toMatchObject({ code: 0 });
     expect(await folderAt(`/${tag}`)).toBe(folder);
     expect((await get(uid)).parent).toBe(folder);
-    const [{ run_id: filled }] = (await history())
+    const [{ change_id: filled }] = (await history())
       .filter(({ command }: { command: string }) => command === 'mv')
       .slice(-1);
     expect(await run('undo', filled)).toMatchObject({ code: 0 });
@@ -255,7 +255,7 @@ it('a change whose question stays open for minutes keeps what others change mean
     minutes = 5;
     void new Cli(account()).run(['tag', uids[0] as string, '--set', 'other']).then(() => stdin.end('y\n'));
   };
-  const args = ['tag', '--tag', tag, '--add', 'sea'];
+  const args = ['tag', '--tag', tag, ...anyWorkspace, '--add', 'sea'];
   const { code, stdout } = await setup.cli.run(args, { tty: true, stdin, onStderr, clock });
   expect([code, stdout]).toEqual([11, expect.stringContaining('was changed meanwhile')]);
   expect([await tagsOf(uids[0] as string), await tagsOf(uids[1] as string)]).toEqual([['other'], ['sea', tag].sort()]);
@@ -268,16 +268,18 @@ describe('a change that is stopped', () => {
       method === 'PATCH' && nth > writes ? respondWith(401, { error: {} }) : undefined,
     );
     const environment = { MEDIACTL_BASE_URL: proxy.url };
-    const { code, stderr } = await setup.cli.run(['tag', '--tag', tag, '--add', 'sea', '--yes'], { environment });
+    const { code, stderr } = await setup.cli.run(['tag', '--tag', tag, ...anyWorkspace, '--add', 'sea', '--yes'], {
+      environment,
+    });
     expect([code, stderr]).toEqual([
       11,
       expect.stringMatching(/stopped after \d of 6; to continue: mediactl history \w+/),
     ]);
-    changeState(join(setup.cli.home, 'state'), 'UPDATE bulk_runs SET service = ?', setup.sandbox.url);
-    return (await history())[0].run_id;
+    changeState(join(setup.cli.home, 'state'), 'UPDATE changes SET service = ?', setup.sandbox.url);
+    return (await history())[0].change_id;
   }
 
-  it('history RUN --resume writes what is left, and names what others have changed meanwhile', async () => {
+  it('history CHANGE --resume writes what is left, and names what others have changed meanwhile', async () => {
     const uids = await createAssets(6);
     const id = await stopAfter(2);
     expect((await history())[0]).toMatchObject({ state: 'interrupted', done_count: 2 });
@@ -311,23 +313,23 @@ describe('a change that is stopped', () => {
     async (state) => {
       const uids = await createAssets(6);
       const id = await stopAfter(3);
-      changeState(join(setup.cli.home, 'state'), "UPDATE bulk_items SET state = ? WHERE state = 'pending'", state);
+      changeState(join(setup.cli.home, 'state'), "UPDATE change_items SET state = ? WHERE state = 'pending'", state);
       expect(await run('undo')).toMatchObject({ code: 0 });
       for (const uid of uids) expect(await tagsOf(uid)).toEqual([tag]);
       expect(await failure('history', id, '--resume')).toMatchObject({ code: 'usage' });
-      expect((await history())[1]).toMatchObject({ run_id: id, state: 'finished', done_count: 3 });
+      expect((await history())[1]).toMatchObject({ change_id: id, state: 'finished', done_count: 3 });
     },
   );
 
-  it('Ctrl-C stops a change, which no other process can resume while it runs, and history RUN --resume continues it', async () => {
+  it('Ctrl-C stops a change, which no other process can resume while it runs, and history CHANGE --resume continues it', async () => {
     const uids = await createAssets(6);
     const abort = new AbortController();
     const interrupt = async () => {
-      const [{ run_id, state }] = await history();
+      const [{ change_id, state }] = await history();
       expect(state).toBe('running');
-      const resumed = await setup.cli.run(['history', run_id, '--resume', '--json'], { environment: environment() });
+      const resumed = await setup.cli.run(['history', change_id, '--resume', '--json'], { environment: environment() });
       expect(errorOf(resumed)).toEqual({ ...errorInTable('locked') });
-      abort.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+      abort.abort(new CodedError('interrupted', { code: 'interrupted' }));
     };
     let interrupting: Promise<void> | undefined;
     const beforeResponse = () => {
@@ -338,16 +340,16 @@ describe('a change that is stopped', () => {
       method === 'PATCH' ? { beforeResponse } : undefined,
     );
     const environment = () => ({ MEDIACTL_BASE_URL: proxy.url });
-    const args = ['tag', '--tag', tag, '--add', 'sea', '--yes'];
+    const args = ['tag', '--tag', tag, ...anyWorkspace, '--add', 'sea', '--yes'];
     const { code, stderr } = await setup.cli.run(args, { environment: environment(), signal: abort.signal });
     await interrupting;
     expect([code, stderr]).toEqual([
       130,
       expect.stringMatching(/stopped after \d of 6; to continue: mediactl history/),
     ]);
-    const [{ run_id, state }] = await history();
+    const [{ change_id, state }] = await history();
     expect(state).toBe('interrupted');
-    const resumed = await setup.cli.run(['history', run_id, '--resume'], { environment: environment() });
+    const resumed = await setup.cli.run(['history', change_id, '--resume'], { environment: environment() });
     expect(resumed.code).toBe(0);
     for (const uid of uids) expect(await tagsOf(uid)).toEqual(['sea', tag].sort());
     expect((await history())[0]).toMatchObject({ state: 'finished', done_count: 6 });

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { acceleratedClockInProcess } from '../support/clock.ts';
@@ -489,7 +489,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   it('upload --queue --wait exits with 130 on Ctrl-C, and the workers continue', async () => {
     const path = createFile('patient.md');
     const abort = new AbortController();
-    const interrupted = new MediactlError('interrupted', { code: 'interrupted' });
+    const interrupted = new CodedError('interrupted', { code: 'interrupted' });
     const uploadRun = run(['upload', path, '--queue', '--wait'], { signal: abort.signal });
     await waitUntil(async () => (await listJobs()).length === 1);
     abort.abort(interrupted);

@@ -57,7 +57,8 @@ const calls: Record<string, () => Promise<Call> | Call> = {
     const directory = join(cli.home, 'checked');
     mkdirSync(directory);
     writeFileSync(join(directory, 'missing.txt'), 'only here');
-    return { args: ['check', directory, '/'] };
+    const environment = { MEDIACTL_PRIMARY_WORKSPACE: sandbox.workspace };
+    return { args: ['check', directory, '/'], options: { environment } };
   },
   'play --probe': async () => ({ args: ['play', await uploadedUid('clip.mp4'), '--probe'] }),
   'assets ls --html': () => ({ args: ['assets', 'ls', '--html', join(cli.home, 'sheet.html')] }),
@@ -88,13 +89,13 @@ const calls: Record<string, () => Promise<Call> | Call> = {
     await cli.run(['tag', await createAsset(), '--add', 'recorded']);
     return { args: ['history'] };
   },
-  'history RUN': async () => {
+  'history CHANGE': async () => {
     await cli.run(['tag', await createAsset(), '--add', 'listed']);
-    return { args: ['history', await lastRun()] };
+    return { args: ['history', await lastChange()] };
   },
-  'history RUN --resume': async () => {
+  'history CHANGE --resume': async () => {
     await cli.run(['rm', await createAsset(), unknownUid, '--yes']);
-    return { args: ['history', await lastRun(), '--resume'] };
+    return { args: ['history', await lastChange(), '--resume'] };
   },
   'uploads ls --finished': async () => {
     await uploadedUid('tone.mp3');
@@ -120,7 +121,7 @@ const coveredElsewhere: Record<string, string> = {
   worker: 'test/command/queue.test.ts',
 };
 
-const lastRun = async (): Promise<string> => (await cli.json(['history']))[0].run_id;
+const lastChange = async (): Promise<string> => (await cli.json(['history']))[0].change_id;
 
 describe('output_schema of mediactl commands COMMAND --json', () => {
   it('every row of the table of schemas begins with a command, and has its output validated', () => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import type { FakeAsset } from '../support/fake-library.ts';
@@ -13,7 +13,7 @@ import { changeState, databaseFile, failWrites, queryState } from '../support/st
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
 const setup = setUpUploader();
-const interruptedError = () => new MediactlError('interrupted', { code: 'interrupted' });
+const interruptedError = () => new CodedError('interrupted', { code: 'interrupted' });
 
 describe('several files in one upload', () => {
   it('upload sends a corrected file again after the processing of the first version failed', async () => {
@@ -248,19 +248,21 @@ describe('stored state of an upload', () => {
 
   it('upload takes over the locks of killed runs and deletes their temporary files', async () => {
     const id = await setup.interruptAfterTwoChunks();
-    const killedRun = 'a-run-that-was-killed';
+    const killedProcess = 'a-process-that-was-killed';
     const partialCopy = join(setup.cli.home, 'part');
     writeFileSync(partialCopy, 'half a copy of stdin');
-    changeState(setup.stateDir, 'UPDATE uploads SET run = ?, pid = 1 WHERE id = ?', killedRun, id);
-    const insertLock = "INSERT INTO uploads (id, state, path, run, pid) VALUES ('copying', 'planned', ?, ?, 1)";
-    changeState(setup.stateDir, insertLock, partialCopy, killedRun);
+    changeState(setup.stateDir, 'UPDATE uploads SET process = ?, pid = 1 WHERE id = ?', killedProcess, id);
+    const insertLock = "INSERT INTO uploads (id, state, path, process, pid) VALUES ('copying', 'planned', ?, ?, 1)";
+    changeState(setup.stateDir, insertLock, partialCopy, killedProcess);
     const runs = join(setup.stateDir, 'runs');
-    writeFileSync(join(runs, `${killedRun}.lock`), '');
+    writeFileSync(join(runs, `${killedProcess}.lock`), '');
     const { record } = await setup.upload();
     expect(record.resumed_from_bytes).toBe(2 * chunkBytes);
     await setup.expectUploaded(record);
     expect([readdirSync(runs), existsSync(partialCopy)]).toEqual([[], false]);
-    expect(queryState(setup.stateDir, 'SELECT state, run FROM uploads')).toEqual([{ state: 'done', run: null }]);
+    expect(queryState(setup.stateDir, 'SELECT state, process FROM uploads')).toEqual([
+      { state: 'done', process: null },
+    ]);
   });
 });
 

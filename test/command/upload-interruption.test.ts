@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { writeRandomFile } from '../support/files.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
@@ -19,7 +19,7 @@ async function interruptAt(nthRequest: number) {
   let requests = 0;
   let sentBytes = 0;
   setup.fault = ({ method }) => {
-    if (++requests === nthRequest) abort.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+    if (++requests === nthRequest) abort.abort(new CodedError('interrupted', { code: 'interrupted' }));
     let sentBefore = 0;
     const onBytes = (sentNow: number) => {
       sentBytes += sentNow - sentBefore;
@@ -64,7 +64,7 @@ it('upload records a session that is being created during an interruption, and t
     method === 'POST'
       ? {
           beforeResponse: () => {
-            abort.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+            abort.abort(new CodedError('interrupted', { code: 'interrupted' }));
           },
         }
       : undefined;

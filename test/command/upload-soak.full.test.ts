@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/error-hints.ts';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { Cli, type CliResult } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { workspaceUid } from '../support/fake-library.ts';
@@ -73,7 +73,7 @@ class SoakUser {
 
   #interrupt(): void {
     this.events.push('interrupted');
-    this.#interruption.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+    this.#interruption.abort(new CodedError('interrupted', { code: 'interrupted' }));
   }
 
   /** Injects a client-side fault: a clock change, a new key, a full disk or Ctrl-C. */

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { withNextStep } from '../../src/client/upload/session/next-step.ts';
-import type { RunDeps, UploadOptions } from '../../src/client/upload/session/upload-job.ts';
+import type { RunDeps, UploadSettings } from '../../src/client/upload/session/upload-job.ts';
 import { Spool } from '../../src/client/upload/sources/spool.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
@@ -65,12 +65,14 @@ describe('stdin', () => {
     const { id, identity } = setup.storedEntry();
     const database = await StateDatabase.open(setup.stateDir);
     const store = new LocalUploadStore(database, process.pid);
-    const inProgressError = new MediactlError('another process is uploading it', { code: 'upload_in_progress' });
+    const inProgressError = new CodedError('another process is uploading it', { code: 'upload_in_progress' });
     const deps = { store, spool: new Spool(setup.stateDir) } as unknown as RunDeps;
     const [copyName = ''] = readdirSync(spoolFolder());
     const job = { path: '-', workspace: '', identity };
     const outcome = { job, id, path: join(spoolFolder(), copyName), requests: 0, durationMs: 0 };
-    expect(await withNextStep(outcome, inProgressError, { force: false } as UploadOptions, deps)).toBe(inProgressError);
+    expect(await withNextStep(outcome, inProgressError, { force: false } as UploadSettings, deps)).toBe(
+      inProgressError,
+    );
     await database.close();
     expect(setup.unfinishedIds()).toEqual([id]);
     expect(readdirSync(spoolFolder())).toEqual([copyName]);
@@ -114,7 +116,7 @@ describe('stdin', () => {
     stdin.write(setup.bytes);
     const partialCopies = () => (existsSync(spoolFolder()) ? readdirSync(spoolFolder()) : []);
     await expect.poll(partialCopies).toEqual([expect.stringMatching(/\.part$/)]);
-    abort.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+    abort.abort(new CodedError('interrupted', { code: 'interrupted' }));
     expect((await upload).code).toBe(130);
     expect(readdirSync(spoolFolder())).toEqual([]);
   });
@@ -125,13 +127,13 @@ describe('stdin', () => {
     const name = '0e7b3c52-0000-4000-8000-000000000000';
     const partialCopy = join(spoolFolder(), `${name}.part`);
     writeFileSync(partialCopy, 'half');
-    const killedRun = '0e7b3c52-0000-4000-8000-000000000001';
-    writeFileSync(join(setup.stateDir, 'runs', `${killedRun}.lock`), '');
-    const insertLock = "INSERT INTO uploads (id, state, path, run, pid) VALUES (?, 'planned', ?, ?, 4242)";
-    changeState(setup.stateDir, insertLock, name, partialCopy, killedRun);
+    const killedProcess = '0e7b3c52-0000-4000-8000-000000000001';
+    writeFileSync(join(setup.stateDir, 'runs', `${killedProcess}.lock`), '');
+    const insertLock = "INSERT INTO uploads (id, state, path, process, pid) VALUES (?, 'planned', ?, ?, 4242)";
+    changeState(setup.stateDir, insertLock, name, partialCopy, killedProcess);
     expect((await setup.upload(['--force'])).code).toBe(0);
     expect(readdirSync(spoolFolder())).toEqual([]);
     expect(readdirSync(join(setup.stateDir, 'runs'))).toEqual([]);
-    expect(queryState(setup.stateDir, 'SELECT id FROM uploads WHERE run IS NOT NULL')).toEqual([]);
+    expect(queryState(setup.stateDir, 'SELECT id FROM uploads WHERE process IS NOT NULL')).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';
@@ -111,7 +111,7 @@ it('uploads ls shows the process ID and sent bytes of a running upload, and the 
   const whileRunning = await unfinishedUpload();
   expect(whileRunning).toMatchObject({ state: 'uploading', pid: process.pid, offset_bytes: 0, size_bytes: 600_000 });
   expect((await cli.run(['uploads', 'ls'])).stdout).toContain(`uploading (pid ${process.pid})`);
-  abort.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+  abort.abort(new CodedError('interrupted', { code: 'interrupted' }));
   expect((await uploadRun).code).toBe(130);
   const afterInterruption = await unfinishedUpload();
   expect(afterInterruption).toMatchObject({ state: 'resumable', pid: null });

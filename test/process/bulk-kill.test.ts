@@ -12,7 +12,7 @@ it('undo reverts a tag command that was killed and resumed, except on assets tha
   setup.killAfter = 20;
   expect((await run('tag', '/**', '--add', 'wrong', '--yes', '--max-changes', '1000')).signal).toBe('SIGKILL');
   setup.killAfter = Number.POSITIVE_INFINITY;
-  const [{ run_id: id, state, item_count, done_count }] = JSON.parse((await run('history', '--json')).stdout);
+  const [{ change_id: id, state, item_count, done_count }] = JSON.parse((await run('history', '--json')).stdout);
   expect([state, item_count, done_count < 20]).toEqual(['interrupted', assetCount, true]);
   expect((await run('history', id, '--resume')).code).toBe(0);
   expect([...readStore().values()].every(({ tags }) => tags.includes('wrong'))).toBe(true);

@@ -214,7 +214,7 @@ describe('Ctrl-C', () => {
       hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume /),
     });
     expect(readStoredUploads(state)).toMatchObject([{ state: 'open', offset: 0 }]);
-    expect(queryState(state, 'SELECT run FROM uploads')).toEqual([{ run: null }]);
+    expect(queryState(state, 'SELECT process FROM uploads')).toEqual([{ process: null }]);
   });
 });
 

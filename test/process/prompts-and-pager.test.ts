@@ -185,7 +185,7 @@ describe('pager', { tags: 'script' }, () => {
 it('ls prints the shown and total number of assets below the table', { tags: 'script' }, async () => {
   const screen = new Screen(commandLine('ls'), signedIn(), { columns: 100, rows: 40 });
   expect(await screen.exited).toBe(0);
-  expect(screen.lines.at(-1)).toBe('20 of 60; --all for all, --limit for more');
+  expect(screen.lines.at(-1)).toBe('20 of 60; --all for all, --limit for more; all workspaces');
 });
 
 describe('wait on a terminal', { tags: 'script' }, () => {

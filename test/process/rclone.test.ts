@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, wri
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { errorRecord } from '../../src/cli/error-hints.ts';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
@@ -80,7 +80,7 @@ async function openRemote(address: string, signal?: AbortSignal): Promise<Rclone
 const failureOf = (attempt: Promise<unknown>) =>
   attempt.then(
     () => expect.unreachable('it went well'),
-    (error) => errorRecord(error as MediactlError),
+    (error) => errorRecord(error as CodedError),
   );
 
 async function readAll(source: UploadSource): Promise<Buffer> {
@@ -269,7 +269,7 @@ describe('rclone server', { tags: 'rclone' }, () => {
     writeRemoteFile('a', pseudoRandomBytes(10));
     const abort = new AbortController();
     await openFirstSource(await openRemote('rclone:far:a', abort.signal));
-    abort.abort(new MediactlError('enough', { code: 'interrupted' }));
+    abort.abort(new CodedError('enough', { code: 'interrupted' }));
     await waitUntil(() => !isRunning(lastCall('serve').pid));
   });
 
@@ -323,7 +323,7 @@ it('an abort stops an rclone listing that hangs', async () => {
   const abort = new AbortController();
   const opening = failureOf(openRemote('rclone:far:', abort.signal));
   await waitUntil(() => existsSync(join(home, 'called.lsjson')));
-  abort.abort(new MediactlError('enough', { code: 'interrupted' }));
+  abort.abort(new CodedError('enough', { code: 'interrupted' }));
   expect(await opening).toMatchObject({ code: 'interrupted' });
   await waitUntil(() => !isRunning(lastCall('lsjson').pid));
 });

@@ -1,6 +1,6 @@
 import { type ErrorRecord, errorRows, exitCodeOf, hintOf } from '../../src/cli/error-hints.ts';
 import type { ErrorCode } from '../../src/client/error-table.ts';
-import type { MediactlError } from '../../src/client/errors.ts';
+import type { CodedError } from '../../src/client/errors.ts';
 import type { CliResult } from './cli.ts';
 
 /** Public fields of an error: code, exit code and hint. */
@@ -17,7 +17,7 @@ export function errorOf({ code: exit, stderr }: Pick<CliResult, 'stderr'> & { co
 export const recordedError = ({ code, exit_code: exit, hint }: ErrorRecord): SeenError => ({ code, exit, hint });
 
 /** Returns the public fields of a thrown error. */
-export const seenError = (error: MediactlError): SeenError => ({
+export const seenError = (error: CodedError): SeenError => ({
   code: error.explanation.code,
   exit: exitCodeOf(error),
   hint: hintOf(error) ?? null,

@@ -27,6 +27,9 @@ export type TestSandbox = Sandbox & {
  */
 export const isStrict = process.env.MEDIACTL_TEST_STRICT === '1';
 
+/** Option that a change by filter needs in strict mode, where the sandbox does not show the workspace of an asset. */
+export const anyWorkspace: readonly string[] = isStrict ? ['--any-workspace'] : [];
+
 /** Returns the value to expect: strict mode omits fields that the specification does not show. */
 export const forSandboxMode = <T>({ normal, strict }: { normal: T; strict: T }): T => (isStrict ? strict : normal);
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Random } from './random.ts';
 
-type Change = { at: number; bytes: Buffer } | { truncateTo: number };
-type TracedFile = { synced: Buffer; unsynced: Change[] };
+type FileChange = { at: number; bytes: Buffer } | { truncateTo: number };
+type TracedFile = { synced: Buffer; unsynced: FileChange[] };
 
 /** Arguments of strace that record what `SyncedState` replays. */
 export const straceArguments = (log: string) => [
@@ -71,7 +71,7 @@ export class SyncedState {
   }
 }
 
-function apply(file: TracedFile, change: Change): void {
+function apply(file: TracedFile, change: FileChange): void {
   if ('truncateTo' in change) {
     file.synced = file.synced.subarray(0, change.truncateTo);
     return;

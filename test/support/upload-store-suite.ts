@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
-import { asMediactlError, type MediactlError } from '../../src/client/errors.ts';
+import { asCodedError, type CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { findEmptyAssets } from '../../src/client/upload/session/lost-creations.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
@@ -50,7 +50,7 @@ type TestFile = { path: string; id: string; bytes: Buffer; blake3: string };
 
 type TestUpload = {
   uploaded: Uploaded | undefined;
-  error: MediactlError | undefined;
+  error: CodedError | undefined;
   /** Messages for the user. */
   notices: string[];
   /** Assets that the upload may have left incomplete. */
@@ -100,7 +100,7 @@ async function uploadOnce(
       store,
       receipts,
       profile: 'none',
-      maxReceiptId: 0,
+      mark: 0,
       onEvent: (event) => {
         if (event.event === 'warning') notices.push(event.message);
       },
@@ -122,7 +122,7 @@ async function uploadOnce(
     if (receipts) emptyAssets.push(...(await findEmptyAssets({ api, store: noEntries, receipts }, [workspace])));
     return { uploaded, error, notices, orphans, emptyAssets };
   } catch (error) {
-    return { uploaded: undefined, error: asMediactlError(error), notices, orphans, emptyAssets };
+    return { uploaded: undefined, error: asCodedError(error), notices, orphans, emptyAssets };
   } finally {
     await opened.close();
     await transport.close();

@@ -162,12 +162,12 @@ describe('concurrent access to the state database', () => {
     let attempts = 0;
     const changing = database.change(() => {
       attempts++;
-      database.run("INSERT INTO runs VALUES ('a', 1)");
+      database.run("INSERT INTO marks VALUES ('a', 1)");
     }, true);
     await Promise.race([changing, expect.poll(() => warnings).toHaveLength(1)]);
-    expect([attempts, queryState(folder, 'SELECT * FROM runs')]).toEqual([0, []]);
+    expect([attempts, queryState(folder, 'SELECT * FROM marks')]).toEqual([0, []]);
     otherProgram.exec('COMMIT');
     await changing;
-    expect([attempts, queryState(folder, 'SELECT * FROM runs')]).toEqual([1, [expect.objectContaining({ id: 'a' })]]);
+    expect([attempts, queryState(folder, 'SELECT * FROM marks')]).toEqual([1, [expect.objectContaining({ id: 'a' })]]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toKeychainFailure } from '../../src/cli/account/keychain.ts';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { TimeoutError } from '../../src/contract/retry.ts';
 
 /* The causes that users read, by the messages of the keychains that no test can reach here. */
@@ -45,6 +45,6 @@ it('a keychain error that is not known is shown as it is', () => {
 
 it('a keychain that does not respond may be locked, and one whose package is missing is absent', () => {
   expect(toKeychainFailure(new TimeoutError()).kind).toBe('locked');
-  const missing = new MediactlError('cannot load it', { code: 'incomplete_install' });
+  const missing = new CodedError('cannot load it', { code: 'incomplete_install' });
   expect(toKeychainFailure(missing)).toMatchObject({ kind: 'absent', reason: 'cannot load it' });
 });

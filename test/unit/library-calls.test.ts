@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient, MediactlError } from '../../src/sdk/index.ts';
 import type { Client, ClientOptions, DirectoryResult, Notice } from '../../src/sdk/public-types.ts';
+import { Cli } from '../support/cli.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -137,7 +138,7 @@ describe('find', () => {
     const notices: Notice[] = [];
     const onNotice = (notice: Notice) => notices.push(notice);
     const options = { baseUrl: sandbox.url, apiKey: sandbox.key, workspace: sandbox.workspace, onNotice };
-    return { client: openClient(options), notices };
+    return { client: openClient(options), notices, options, archive: archive as string };
   }
 
   it('find returns no asset of another workspace than that of the client', async () => {
@@ -153,4 +154,220 @@ describe('find', () => {
       { kind: 'warning', message: expect.stringContaining('the service does not show the workspace of 1 asset') },
     ]);
   });
+
+  it('find returns the assets of another workspace than the primary one to a client of that workspace', async () => {
+    const { options, archive } = await openTwoWorkspaces(false);
+    const client = openClient({ ...options, workspace: archive });
+    expect(await client.assets.find('in Archive')).toMatchObject([{ name: 'in Archive' }]);
+    expect(await client.assets.find('in Main')).toEqual([]);
+    await expect(client.assets.find('/in Archive')).rejects.toMatchObject({ code: 'usage' });
+  });
+
+  it('find by path needs primaryWorkspace if the service does not show which workspace is the primary one', async () => {
+    const { client, options, archive } = await openTwoWorkspaces(true);
+    await expect(client.assets.find('/in Main')).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('pass its uid as primaryWorkspace to createClient'),
+    });
+    const stated = openClient({ ...options, primaryWorkspace: options.workspace });
+    expect(await stated.assets.find('/in Main')).toMatchObject([{ name: 'in Main' }]);
+    const other = openClient({ ...options, workspace: archive, primaryWorkspace: options.workspace });
+    await expect(other.assets.find('/in Archive')).rejects.toMatchObject({ code: 'usage' });
+  });
+});
+
+/** Uploads a file of this content. @returns its path and the uid of the asset */
+async function uploadNotes(client: Client, content = 'notes') {
+  const path = join(temporaryFolder(), 'notes.md');
+  writeFileSync(path, content);
+  return { path, uid: (await client.upload(path)).uid };
+}
+
+describe('request', () => {
+  it('request sends the query of a GET, and returns the status and the JSON of the response', async () => {
+    const client = await openSandboxClient();
+    for (const content of ['one', 'two']) await uploadNotes(client, content);
+    const query = { search: 'notes', limit: 1, tag: undefined };
+    expect(await client.request('get', '/assets/', { query })).toEqual({
+      status: 200,
+      json: expect.objectContaining({ count: 2, items: [expect.objectContaining({ name: 'notes.md' })] }),
+    });
+  });
+
+  it('request sends a JSON body, and returns no JSON for a response without a body', async () => {
+    const client = await openSandboxClient();
+    const { uid } = await uploadNotes(client);
+    const { status, json } = await client.request('PATCH', `/assets/${uid}/`, { json: { name: 'renamed' } });
+    expect([status, json]).toEqual([200, expect.objectContaining({ uid, name: 'renamed' })]);
+    expect(await client.assets.get(uid)).toMatchObject({ name: 'renamed' });
+    expect(await client.request('DELETE', `/assets/${uid}/`)).toEqual({ status: 204, json: undefined });
+  });
+
+  it('request rejects with the status of a response that is not 2xx', async () => {
+    const request = (await openSandboxClient()).request('GET', '/assets/00000000-0000-4000-8000-000000000000/');
+    await expect(request).rejects.toMatchObject({ name: 'MediactlError', code: 'not_found', status: 404 });
+  });
+
+  it('request accepts a URL on the service, and rejects one on another service without connecting to it', async () => {
+    let connections = 0;
+    const other = await startServer((_request, response) => {
+      connections++;
+      respond(response, 200, {});
+    });
+    const baseUrl = await startServer((request, response) => respond(response, 200, { url: request.url }));
+    const client = openClient({ baseUrl });
+    expect(await client.request('GET', `${baseUrl}/api/external/v1/assets/?limit=1`)).toEqual({
+      status: 200,
+      json: { url: '/api/external/v1/assets/?limit=1' },
+    });
+    await expect(client.request('GET', `${other}/api/external/v1/assets/`)).rejects.toMatchObject({ code: 'usage' });
+    expect(connections).toBe(0);
+  });
+
+  it('a change by request is neither in the history nor in the receipts', async () => {
+    const { client, cli } = await openRecorded({ history: true });
+    const { path, uid } = await uploadNotes(client);
+    await client.request('PATCH', `/assets/${uid}/`, { json: { name: 'renamed' } });
+    await client.request('DELETE', `/assets/${uid}/`);
+    expect(await cli.json(['history'])).toEqual([]);
+    expect(await client.upload(path)).toMatchObject({ uid, outcome: 'skipped' });
+  });
+});
+
+describe('embed', () => {
+  it('embed allows and disallows domains, restricts embedding, and returns the settings after each change', async () => {
+    const { embed } = await openSandboxClient();
+    expect(await embed.settings()).toEqual({ isRestricted: false, domains: [] });
+    const domains = ['news.example.com', 'old.example.com'];
+    expect(await embed.allow(['News.Example.com', 'old.example.com', 'old.example.com'])).toEqual({
+      isRestricted: false,
+      domains,
+    });
+    expect(await embed.restrict(true)).toEqual({ isRestricted: true, domains });
+    expect(await embed.disallow(['OLD.example.com'])).toEqual({ isRestricted: true, domains: ['news.example.com'] });
+    expect(await embed.restrict(false)).toEqual({ isRestricted: false, domains: ['news.example.com'] });
+    expect(await embed.settings()).toEqual({ isRestricted: false, domains: ['news.example.com'] });
+  });
+
+  it.each(['https://news.example.com', 'news.example.com:8080', 'news.example.com/page', '192.0.2.1', 'two words', ''])(
+    'embed.allow rejects %j with the code usage, and adds no domain of that call',
+    async (domain) => {
+      const { embed } = await openSandboxClient();
+      await expect(embed.allow(['valid.example.com', domain])).rejects.toMatchObject({ code: 'usage' });
+      expect(await embed.settings()).toEqual({ isRestricted: false, domains: [] });
+    },
+  );
+});
+
+describe('folders', () => {
+  const missing = '00000000-0000-4000-8000-000000000000';
+
+  /** Opens a client of a library with the folders /Campaigns, /Campaigns/2025, /Campaigns/2026 and /2026. */
+  async function openFolders() {
+    const { folders } = await openSandboxClient();
+    const uids: Record<string, string> = {};
+    for (const path of ['/Campaigns', '/Campaigns/2025', '/Campaigns/2026', '/2026'])
+      uids[path] = (await folders.ensure(path)).uid;
+    const paths = async () => (await folders.list()).map(({ path }) => path).sort();
+    return { folders, uids, paths };
+  }
+
+  it.each(['path', 'uid'])('folders are renamed, moved and removed by %s', async (by) => {
+    const { folders, uids, paths } = await openFolders();
+    const { '/Campaigns': campaigns = '', '/Campaigns/2025': year = '' } = uids;
+    const id = (path: string, uid: string) => (by === 'uid' ? uid.toUpperCase() : path);
+    expect(await folders.rename(id('/Campaigns/2025', year), 'Old')).toEqual({
+      ...{ uid: year, name: 'Old', path: '/Campaigns/Old', parent: campaigns },
+    });
+    expect(await folders.move(id('/Campaigns/Old', year), '/')).toEqual({
+      ...{ uid: year, name: 'Old', path: '/Old', parent: null },
+    });
+    expect(await folders.move(id('/Campaigns', campaigns), id('/Old', year))).toEqual({
+      ...{ uid: campaigns, name: 'Campaigns', path: '/Old/Campaigns', parent: year },
+    });
+    expect(await paths()).toEqual(['/2026', '/Old', '/Old/Campaigns', '/Old/Campaigns/2026']);
+    expect(await folders.remove(id('/Old/Campaigns/2026', uids['/Campaigns/2026'] ?? ''))).toBeUndefined();
+    expect(await paths()).toEqual(['/2026', '/Old', '/Old/Campaigns']);
+  });
+
+  it.each(['/Missing', missing])('rename, move and remove reject with not_found for the folder %s', async (folder) => {
+    const { folders, paths } = await openFolders();
+    const before = await paths();
+    const notFound = { code: 'not_found' };
+    await expect(folders.rename(folder, 'New')).rejects.toMatchObject(notFound);
+    await expect(folders.move(folder, '/')).rejects.toMatchObject(notFound);
+    await expect(folders.move('/2026', folder)).rejects.toMatchObject(notFound);
+    await expect(folders.remove(folder)).rejects.toMatchObject(notFound);
+    expect(await paths()).toEqual(before);
+  });
+
+  it('rename and move reject with already_exists if the parent has a folder of that name', async () => {
+    const { folders, paths } = await openFolders();
+    const before = await paths();
+    const alreadyExists = { code: 'already_exists' };
+    await expect(folders.rename('/Campaigns/2025', '2026')).rejects.toMatchObject(alreadyExists);
+    await expect(folders.move('/Campaigns/2026', '/')).rejects.toMatchObject(alreadyExists);
+    expect(await paths()).toEqual(before);
+  });
+
+  it('move rejects with usage if a folder would be inside itself', async () => {
+    const { folders } = await openFolders();
+    await expect(folders.move('/Campaigns', '/Campaigns/2025')).rejects.toMatchObject({ code: 'usage' });
+  });
+});
+
+/** Opens a client with a state directory, and the command line of the same account and state directory. */
+async function openRecorded(options: Partial<ClientOptions> = {}) {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.end());
+  const stateDir = join(temporaryFolder(), 'state');
+  const client = openClient({ baseUrl: sandbox.url, apiKey: sandbox.key, stateDir, ...options });
+  const cli = new Cli({
+    ...{ MEDIACTL_BASE_URL: sandbox.url, MEDIACTL_API_KEY: sandbox.key, MEDIACTL_STATE_DIR: stateDir },
+  });
+  return { client, cli };
+}
+
+describe('history', () => {
+  it.each([{}, { history: false }])('a client with the options %o records no change', async (options) => {
+    const { client, cli } = await openRecorded(options);
+    const { uid } = await uploadNotes(client);
+    await client.assets.update(uid, { name: 'renamed' });
+    expect(await client.assets.get(uid)).toMatchObject({ name: 'renamed' });
+    expect(await cli.json(['history'])).toEqual([]);
+  });
+
+  it('the command line lists the changes of a client with history: true, and undo takes each back', async () => {
+    const { client, cli } = await openRecorded({ history: true });
+    const { uid } = await uploadNotes(client);
+    const folder = await client.folders.ensure('/Inbox');
+    await client.assets.update(uid, { name: 'renamed', addTags: ['sea'] });
+    await client.assets.move(uid, '/Inbox');
+    await client.folders.rename('/Inbox', 'Outbox');
+    const changes = await cli.json(['history']);
+    expect(changes).toMatchObject(
+      ['rename /Inbox', 'move to /Inbox', 'update'].map((summary) => ({
+        ...{ command: 'library', summary, state: 'finished', item_count: 1, done_count: 1, undone_by: null },
+      })),
+    );
+    const [{ uid: listed, before, after }] = await cli.json(['history', changes[2].change_id]);
+    expect([listed, before.name, after.name]).toEqual([uid, 'notes.md', 'renamed']);
+    for (const { change_id } of changes) await cli.json(['undo', change_id, '--yes']);
+    expect(await client.folders.list()).toEqual([folder]);
+    expect(await client.assets.get(uid)).toMatchObject({ name: 'notes.md', tags: [] });
+    for await (const { uid: atTopLevel } of client.assets.list({ folder: '/' })) expect(atTopLevel).toBe(uid);
+  });
+
+  it('createClient rejects history: true without a state directory with the code usage', () => {
+    expect(() => openClient({ history: true })).toThrow(expect.objectContaining({ code: 'usage' }));
+  });
+});
+
+it('a client without a state directory uploads a file again after it moved the asset to the trash', async () => {
+  const client = await openSandboxClient();
+  const { path, uid } = await uploadNotes(client);
+  expect(await client.upload(path)).toMatchObject({ uid, outcome: 'skipped' });
+  await client.assets.trash(uid);
+  const again = await client.upload(path);
+  expect([again.outcome, again.uid === uid]).toEqual(['uploaded', false]);
 });

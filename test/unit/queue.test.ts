@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../src/client/error-table.ts';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { classifyFailure } from '../../src/client/queue/failure-class.ts';
 import { parseFailure } from '../../src/client/queue/jobs.ts';
 import { Lease } from '../../src/client/queue/lease.ts';
@@ -24,7 +24,7 @@ function failureOf(work: () => unknown) {
   try {
     work();
   } catch (error) {
-    return seenError(error as MediactlError);
+    return seenError(error as CodedError);
   }
   throw new Error('nothing was thrown');
 }
@@ -78,7 +78,7 @@ describe('queue URLs', () => {
 
 describe('failure classification', () => {
   const failureWith = (code: ErrorCode, { retryable = false } = {}) =>
-    new MediactlError('unknown error', { code, retryable });
+    new CodedError('unknown error', { code, retryable });
   it.each([
     [failureWith('unauthenticated'), 'workerFault'],
     [failureWith('forbidden'), 'workerFault'],
@@ -412,7 +412,7 @@ describe('workers', { tags: 'redis-server' }, () => {
       clock: systemClock,
       leaseMs: 30_000,
       warn: () => {},
-      describe: ({ message }: MediactlError) => message,
+      describe: ({ message }: CodedError) => message,
     });
     const signal = await health.waitUntilHealthy(new AbortController().signal);
     for (let failures = 0; failures < 10; failures++) health.onFailure(parseFailure('the disk is slow'));
@@ -429,9 +429,9 @@ describe('Redis', { tags: 'redis-server' }, () => {
       await client.close();
       return client.serverInfo;
     } catch (error) {
-      const { message, explanation } = error as MediactlError;
+      const { message, explanation } = error as CodedError;
       expect(JSON.stringify([message, explanation.reason])).not.toContain('secret');
-      return seenError(error as MediactlError);
+      return seenError(error as CodedError);
     } finally {
       await server.end();
     }

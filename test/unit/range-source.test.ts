@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { errorRecord } from '../../src/cli/error-hints.ts';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { type RangeOptions, RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
@@ -43,14 +43,14 @@ async function readAll(source: RangeSource, start = 0, end = source.sizeBytes, r
     for await (const bytes of source.read(start, end, reading)) parts.push(bytes);
     return { bytes: Buffer.concat(parts) };
   } catch (error) {
-    return { bytes: Buffer.concat(parts), error: errorRecord(error as MediactlError) };
+    return { bytes: Buffer.concat(parts), error: errorRecord(error as CodedError) };
   }
 }
 
 const failureOf = (opened: Promise<unknown>) =>
   opened.then(
     () => expect.unreachable('it was opened'),
-    (error) => errorRecord(error as MediactlError),
+    (error) => errorRecord(error as CodedError),
   );
 
 /** Injects the fault from the second request on; the first one opens the source. */
@@ -192,7 +192,7 @@ describe('failed connections', () => {
     const source = await openSource(server.url, { signal: stop.signal });
     server.fault = afterOpening({ respond: (response) => response.writeHead(206).flushHeaders() });
     const reading = readAll(source);
-    setTimeout(() => stop.abort(new MediactlError('enough', { code: 'interrupted' })), 50);
+    setTimeout(() => stop.abort(new CodedError('enough', { code: 'interrupted' })), 50);
     expect((await reading).error).toMatchObject({ code: 'interrupted' });
   });
 

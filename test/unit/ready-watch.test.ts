@@ -36,7 +36,7 @@ it('a run that fails waits until its pending receipt updates are written', async
       receipts: receipts as never,
       store: undefined as never,
       profile: 'none',
-      maxReceiptId: 0,
+      mark: 0,
       openSource: notCalled,
       confirmNewAsset: notCalled,
       onEvent: () => {},

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { type Receipt, Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import type { PlannedEntry } from '../../src/client/upload/store/upload-entry.ts';
@@ -31,12 +31,12 @@ it('a receipt is newer than the start of its run even if the newest upload was r
   onTestFinished(() => database.close());
   const [store, receipts] = [new LocalUploadStore(database, process.pid), new Receipts(database)];
   for (const id of ['a', 'b']) await store.write(createEntry(id));
-  const runStart = await receipts.startRun('a run');
+  const runStart = await receipts.startMark('a run');
   await store.remove('b');
   await store.finish(createEntry('a'), receipt);
   expect(await receipts.find(key)).toMatchObject({ assetUid: 'asset' });
   expect(await receipts.findByContent(key, receipt, runStart, false)).toBeUndefined();
-  expect(await receipts.findByContent(key, receipt, await receipts.startRun('next run'), false)).toBeDefined();
+  expect(await receipts.findByContent(key, receipt, await receipts.startMark('next run'), false)).toBeDefined();
 });
 
 describe('processing results', () => {
@@ -50,9 +50,9 @@ describe('processing results', () => {
 
   it('an upload whose processing failed is not a copy of a file with the same content', async () => {
     const receipts = await openReceipts();
-    const findCopy = async () => receipts.findByContent(key, receipt, await receipts.startRun('next run'), false);
+    const findCopy = async () => receipts.findByContent(key, receipt, await receipts.startMark('next run'), false);
     expect(await findCopy()).toMatchObject({ assetUid: 'asset' });
-    const failure = new MediactlError('failed', { code: 'processing_failed', reason: 'not a video' });
+    const failure = new CodedError('failed', { code: 'processing_failed', reason: 'not a video' });
     await receipts.saveProcessingResult('asset', failure);
     expect(await receipts.find(key)).toMatchObject({ state: 'failed', reason: 'not a video' });
     expect(await findCopy()).toBeUndefined();
@@ -60,7 +60,7 @@ describe('processing results', () => {
 
   it('the receipt of an upload whose asset no longer exists is deleted', async () => {
     const receipts = await openReceipts();
-    await receipts.saveProcessingResult('asset', new MediactlError('no such asset', { code: 'not_found' }));
+    await receipts.saveProcessingResult('asset', new CodedError('no such asset', { code: 'not_found' }));
     expect(await receipts.find(key)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { PlaybackApi } from '../../src/client/api/playback.ts';
-import { MediactlError } from '../../src/client/errors.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { startServer } from '../support/http-server.ts';
@@ -21,7 +21,7 @@ async function fetchUpTo10Bytes(url: string, { timeoutMs = 60_000, interruption 
   try {
     return (await new PlaybackApi(transport).fetchSmall(new URL(url), bounds)).toString();
   } catch (error) {
-    return (error as MediactlError).explanation.code;
+    return (error as CodedError).explanation.code;
   } finally {
     await transport.close();
   }
@@ -56,7 +56,7 @@ it('fetchSmall times out when the server does not respond or only drips bytes', 
 it('fetchSmall stops when the program is interrupted', async () => {
   const stop = new AbortController();
   const url = await startServer(() => {
-    stop.abort(new MediactlError('interrupted', { code: 'interrupted' }));
+    stop.abort(new CodedError('interrupted', { code: 'interrupted' }));
   });
   expect(await fetchUpTo10Bytes(url, { interruption: stop.signal })).toBe('interrupted');
 });

@@ -101,7 +101,7 @@ async function uploadFile(store: ListableUploadStore, sizeBytes: number, more: P
       api: new Api(transport, {}),
       store,
       profile: 'none',
-      maxReceiptId: 0,
+      mark: 0,
       onEvent: () => {},
       folders: { find: () => undefined, findOrCreate: async () => undefined },
       openSource: async (path) => sourceOf(path, sizeBytes),

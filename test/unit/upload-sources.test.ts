@@ -64,7 +64,7 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
       store,
       profile: 'none',
       onEvent: () => {},
-      maxReceiptId: 0,
+      mark: 0,
       openSource: () => openSource(keyless),
       orphans: undefined,
       confirmNewAsset: async (refusal) => {

@@ -1,4 +1,4 @@
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { CodedError, usageError } from '../../client/errors.ts';
 import { isApiKey } from '../../client/http/transport.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import { apiPrefix } from '../../contract/paths.ts';
@@ -24,7 +24,7 @@ export const firstRunNotice = 'for Tab completion: mediactl completion install';
 
 export const isWithoutProfiles = ({ profiles }: ProfileConfig) => Object.keys(profiles).length === 0;
 
-/** @throws MediactlError `profile_not_found` (exit 2) if the requested profile does not exist */
+/** @throws CodedError `profile_not_found` (exit 2) if the requested profile does not exist */
 export function profileInUse(settings: Settings, { profiles }: ProfileConfig): ProfileInUse {
   const { profile: requested, profileInUse: name } = settings;
   const profile = name === undefined ? undefined : profiles[name];
@@ -32,13 +32,13 @@ export function profileInUse(settings: Settings, { profiles }: ProfileConfig): P
   return { name, profile, names: Object.keys(profiles) };
 }
 
-/** Returns the service's base URL without reading the key. @throws MediactlError `no_base_url`, `no_profile` (exit 4) */
+/** Returns the service's base URL without reading the key. @throws CodedError `no_base_url`, `no_profile` (exit 4) */
 export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse): URL {
   if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile(names);
   return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
 }
 
-/** Resolves the account and reads its key. @throws MediactlError `no_profile`, `no_key`, `key_origin_mismatch` … (exit 4) */
+/** Resolves the account and reads its key. @throws CodedError `no_profile`, `no_key`, `key_origin_mismatch` … (exit 4) */
 export async function resolveAccount(settings: Settings, inUse: ProfileInUse, configDir: string): Promise<Account> {
   const baseUrl = baseUrlOf(settings, inUse);
   const { name = 'environment', profile } = inUse;
@@ -62,7 +62,7 @@ function assertOwnService(key: string, ownUrl: string | undefined, { origin }: U
   const own = ownUrl === undefined ? origin : parseBaseUrl(ownUrl).origin;
   if (own === origin) return;
   const reason = `it belongs to ${own}`;
-  throw new MediactlError(`${key} cannot be used with ${origin}`, { code: 'key_origin_mismatch', reason, hint });
+  throw new CodedError(`${key} cannot be used with ${origin}`, { code: 'key_origin_mismatch', reason, hint });
 }
 
 /** Returns a profile's key, but only for the profile's own service. */
@@ -73,27 +73,27 @@ async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: U
   return readApiKey(profile, { configDir, profile: name });
 }
 
-/** @throws MediactlError `usage` (exit 2) if the key is empty or contains anything but visible ASCII characters */
+/** @throws CodedError `usage` (exit 2) if the key is empty or contains anything but visible ASCII characters */
 export function assertKey(key: string): void {
   if (isApiKey(key)) return;
-  throw new MediactlError(key === '' ? 'no API key given' : 'invalid API key', {
+  throw new CodedError(key === '' ? 'no API key given' : 'invalid API key', {
     code: 'usage',
     hint: 'create one in your organization’s settings, under API keys',
     reason: key === '' ? 'the input is empty' : 'an API key contains only printable ASCII characters, without spaces',
   });
 }
 
-/** @throws MediactlError `no_key` or `keychain_unavailable` (exit 4) if the profile's key cannot be read */
+/** @throws CodedError `no_key` or `keychain_unavailable` (exit 4) if the profile's key cannot be read */
 export async function readApiKey({ keyStore, key }: Profile, entry: KeychainEntry): Promise<string> {
   if (keyStore === 'keychain') return readFromKeychain(entry);
   if (key) return key;
   const hint = `mediactl auth login --profile ${entry.profile}`;
-  throw new MediactlError(`profile ${entry.profile} has no API key`, { code: 'no_key', hint });
+  throw new CodedError(`profile ${entry.profile} has no API key`, { code: 'no_key', hint });
 }
 
 /** @param names existing profiles, none of which is current */
 const noProfile = (names: readonly string[]) =>
-  new MediactlError(names.length > 0 ? 'no profile selected' : 'no profile and no API key', {
+  new CodedError(names.length > 0 ? 'no profile selected' : 'no profile and no API key', {
     code: 'no_profile',
     reason: names.length > 0 ? `existing profiles: ${names.join(', ')}` : 'no service is configured',
     hint:
@@ -103,10 +103,10 @@ const noProfile = (names: readonly string[]) =>
   });
 
 const noBaseUrl = () =>
-  new MediactlError('no base URL', { code: 'no_base_url', reason: 'MEDIACTL_API_KEY is set, but no base URL' });
+  new CodedError('no base URL', { code: 'no_base_url', reason: 'MEDIACTL_API_KEY is set, but no base URL' });
 
 export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
-  new MediactlError(`profile ${name} does not exist`, {
+  new CodedError(`profile ${name} does not exist`, {
     code: 'profile_not_found',
     reason: `existing profiles: ${Object.keys(profiles).join(', ') || 'none'}`,
     hint: `mediactl auth ls, or mediactl auth login --profile ${name}`,

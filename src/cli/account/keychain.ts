@@ -1,4 +1,4 @@
-import { MediactlError } from '../../client/errors.ts';
+import { CodedError } from '../../client/errors.ts';
 import { loadPackage } from '../../client/lock.ts';
 import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 
@@ -39,7 +39,7 @@ export function toKeychainFailure(error: unknown): KeychainFailure {
   const { message } = error as Error;
   if (error instanceof TimeoutError)
     return { kind: 'locked', reason: 'it does not respond; it may be waiting to be unlocked', underlying: error };
-  if (error instanceof MediactlError) return { kind: 'absent', reason: message, underlying: error };
+  if (error instanceof CodedError) return { kind: 'absent', reason: message, underlying: error };
   const [kind, , reason] = causes.find(([, pattern]) => pattern.test(message)) ?? ['other', /$/, message];
   return { kind, reason, underlying: error };
 }
@@ -63,14 +63,14 @@ export async function storeInKeychain(entry: KeychainEntry, key: string): Promis
   }
 }
 
-/** @throws MediactlError `keychain_unavailable` (exit 4) if the keychain fails or does not respond */
+/** @throws CodedError `keychain_unavailable` (exit 4) if the keychain fails or does not respond */
 export async function deleteFromKeychain(entry: KeychainEntry): Promise<void> {
   await withKeychain(entry, (item, signal) => item.deleteCredential(signal)).catch((error) => {
     throw keychainError(entry.profile, error, 'remove');
   });
 }
 
-/** @throws MediactlError `keychain_unavailable` (exit 4) if the keychain fails, does not respond or has no such entry */
+/** @throws CodedError `keychain_unavailable` (exit 4) if the keychain fails, does not respond or has no such entry */
 export async function readFromKeychain(entry: KeychainEntry): Promise<string> {
   try {
     const key = await withKeychain(entry, (item, signal) => item.getPassword(signal));
@@ -81,7 +81,7 @@ export async function readFromKeychain(entry: KeychainEntry): Promise<string> {
   throw keychainError(entry.profile, new Error('the keychain has no entry for it'));
 }
 
-function keychainError(profile: string, error: unknown, action: 'read' | 'remove' = 'read'): MediactlError {
+function keychainError(profile: string, error: unknown, action: 'read' | 'remove' = 'read'): CodedError {
   const { kind, reason, underlying } = toKeychainFailure(error);
   const hints = {
     read: {
@@ -95,7 +95,7 @@ function keychainError(profile: string, error: unknown, action: 'read' | 'remove
       other: `mediactl auth logout ${profile}`,
     },
   };
-  return new MediactlError(`cannot ${action} the key of profile ${profile} from the keychain`, {
+  return new CodedError(`cannot ${action} the key of profile ${profile} from the keychain`, {
     code: 'keychain_unavailable',
     reason,
     hint: hints[action][kind],

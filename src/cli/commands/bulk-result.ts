@@ -1,6 +1,6 @@
 import type { Written } from '../../client/changes/carry-out.ts';
-import type { StoredItem } from '../../client/changes/run-store.ts';
-import { asMediactlError, type MediactlError, partialFailure } from '../../client/errors.ts';
+import type { StoredItem } from '../../client/changes/change-history.ts';
+import { asCodedError, type CodedError, partialFailure } from '../../client/errors.ts';
 import type { ItemResult } from '../../client/run-each.ts';
 import { asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { type Column, listBy } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 
-export type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
+export type WriteOutcome = { uid: string; name: string | null; error: CodedError | undefined };
 
 /** Returns the outcomes of a run, with the names after the change. */
 export const toOutcomes = (results: readonly ItemResult<StoredItem, Written>[]): WriteOutcome[] =>
@@ -43,7 +43,7 @@ export function bulkResult(
 export function failureOf({ signal }: Context, outcomes: readonly WriteOutcome[], noun: string) {
   const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.withSubject(uid)] : []));
   if (failures.length === 0) return undefined;
-  if (signal.aborted) return asMediactlError(signal.reason);
+  if (signal.aborted) return asCodedError(signal.reason);
   if (outcomes.length === 1) return outcomes[0]?.error;
   return partialFailure(`${failures.length} of ${outcomes.length} ${noun} failed`, failures);
 }

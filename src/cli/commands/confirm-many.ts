@@ -1,4 +1,4 @@
-import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../client/errors.ts';
+import { asCodedError, type CodedError, endsTheRun, usageError } from '../../client/errors.ts';
 import { byUid } from '../../client/library/select-assets.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
@@ -10,7 +10,7 @@ import { askLine, confirm } from '../terminal/prompt.ts';
 /** Maximum number of items to change. An entered limit is hard; above another, a terminal asks for confirmation. */
 export type WriteLimit = { flag: string; count: number; isTyped: boolean };
 
-/** Parses the limit of a bulk change, by default 100. @throws MediactlError `usage` (exit 2) if it is below 1 */
+/** Parses the limit of a bulk change, by default 100. @throws CodedError `usage` (exit 2) if it is below 1 */
 export const parseWriteLimit = (flag: string, typed: string | undefined): WriteLimit => ({
   flag,
   count: typed === undefined ? 100 : parseCount(flag, typed, 1),
@@ -32,7 +32,7 @@ export type BulkConfirmation = {
   what: string;
   limit: WriteLimit;
   /** Reason why the selection might be wrong. The user must then type the number, however small. */
-  doubt?: MediactlError | undefined;
+  doubt?: CodedError | undefined;
   /** Returns lines to show above the prompt. Not called if there is no prompt. */
   lines(): Promise<string[]>;
 };
@@ -44,7 +44,7 @@ export const findLimitError = ({ count, noun, limit, doubt }: Omit<BulkConfirmat
 /**
  * Asks for confirmation. Above the limit, or if the selection might be wrong, the user must type the number of items.
  *
- * @throws MediactlError `declined` (exit 130); `usage` (exit 2) if the number is wrong or there is no terminal
+ * @throws CodedError `declined` (exit 130); `usage` (exit 2) if the number is wrong or there is no terminal
  */
 export async function confirmMany({ terminal, settings }: Context, question: BulkConfirmation): Promise<void> {
   const { count, what, lines } = question;
@@ -65,7 +65,7 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
 }
 
 /**
- * Asks for confirmation, then moves assets to the trash, as a run of the history.
+ * Asks for confirmation, then moves assets to the trash, as a change of the history.
  *
  * @param onTrashed called for each asset that is in the trash, or already deleted
  * @returns the failures, and in `stop` the one that ended the run
@@ -76,7 +76,7 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
   assets: readonly T[],
   { command, limit, doubt, what = `move ${pluralize(assets.length, 'asset')} to the trash` }: TrashOptions,
   onTrashed: (asset: T) => Promise<unknown>,
-): Promise<{ failures: MediactlError[]; stop: MediactlError | undefined }> {
+): Promise<{ failures: CodedError[]; stop: CodedError | undefined }> {
   const count = assets.length;
   const rows = assets.map(({ assetUid, label }) => `  ${assetUid}  ${escapeControls(label)}`);
   await confirmMany(context, {
@@ -103,7 +103,7 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
 type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { command: string; what?: string };
 
 export function ignoreNotFound(error: unknown): undefined {
-  if (asMediactlError(error).kind !== 'notFound') throw error;
+  if (asCodedError(error).kind !== 'notFound') throw error;
 }
 
 export const maxLines = 5;

@@ -71,7 +71,7 @@ export const sortOption = withSuggestions(
   orderings,
 );
 
-/** Rejects --workspace, because the API cannot filter by workspace. @throws MediactlError `usage` (exit 2) */
+/** Rejects --workspace, because the API cannot filter by workspace. @throws CodedError `usage` (exit 2) */
 export function rejectWorkspaceFlag({ settings }: Context, command: string): void {
   if (settings.resolver.resolve('workspace').rank === precedence.flag)
     throw usageError(

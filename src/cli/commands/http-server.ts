@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { CodedError, usageError } from '../../client/errors.ts';
 import { createBoundedServer } from '../../contract/bounded-server.ts';
 
 const maxPort = 65_535;
@@ -12,7 +12,7 @@ const limits = { maxConnections: 64, maxHeaderBytes: 16 * 1024 };
  * Serves HTTP, by default on loopback only.
  *
  * @param hint next step if the port is taken
- * @throws MediactlError if the port is not available
+ * @throws CodedError if the port is not available
  */
 export async function serveHttp(listener: RequestListener, port: number, hint: string, host = '127.0.0.1') {
   const server = createBoundedServer(listener, limits);
@@ -35,4 +35,4 @@ export async function serveHttp(listener: RequestListener, port: number, hint: s
 const cannotListen = (port: number, hint: string, { code, message }: NodeJS.ErrnoException) =>
   port > maxPort || code === 'EADDRINUSE' || code === 'EACCES'
     ? usageError(`port ${port} is not available`, hint)
-    : new MediactlError('the page cannot be served', { code: 'port_unavailable', reason: message });
+    : new CodedError('the page cannot be served', { code: 'port_unavailable', reason: message });

@@ -6,7 +6,7 @@ import { collect } from '../command.ts';
 export const tagOption = <Flags extends string>(flags: Flags, description: string) =>
   new Option(flags, description).argParser(collect).default([] as string[], '');
 
-/** @throws MediactlError `usage` (exit 2) if a tag is not a slug */
+/** @throws CodedError `usage` (exit 2) if a tag is not a slug */
 export function assertSlug(option: string, tag: string): void {
   if (isSlug(tag)) return;
   throw usageError(

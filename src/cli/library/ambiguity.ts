@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import type { UidKind } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
 
-/** Expands a prefix of a recently displayed uid. @throws MediactlError `usage` (exit 2) if the prefix is ambiguous */
+/** Expands a prefix of a recently displayed uid. @throws CodedError `usage` (exit 2) if the prefix is ambiguous */
 export function expandUidPrefix(context: Context, { origin }: URL, kind: UidKind, typed: string): string | undefined {
   const uids = isUidPrefix(typed) ? context.shortUidsFor(origin).find(kind, typed) : [];
   if (uids.length < 2) return uids[0];
@@ -33,7 +33,7 @@ const maxListed = 10;
  * Selects one record. Returns the only match, the newest match if `newest` is set, or the match that the user
  * chooses in a prompt.
  *
- * @throws MediactlError `usage` (exit 2) that lists the candidates, if it cannot prompt
+ * @throws CodedError `usage` (exit 2) that lists the candidates, if it cannot prompt
  */
 export async function selectOne<T extends AmbiguousRecord>(
   { terminal }: Context,
@@ -50,7 +50,7 @@ export async function selectOne<T extends AmbiguousRecord>(
   throw usageError(problem, hint).with({ lines, details: { uids: matches.map(({ uid }) => uid) } });
 }
 
-/** Returns the newest record. @throws MediactlError `usage` (exit 2) if creation times are missing or equal */
+/** Returns the newest record. @throws CodedError `usage` (exit 2) if creation times are missing or equal */
 function findNewest<T extends AmbiguousRecord>(found: readonly T[]): T {
   const times = found.map(({ created_at }) => parseTimestamp(created_at) ?? Number.NaN);
   const last = Math.max(...times);

@@ -1,5 +1,5 @@
 import { itemsOf, totalOf } from '../../client/api/pagination.ts';
-import { MediactlError } from '../../client/errors.ts';
+import { CodedError } from '../../client/errors.ts';
 import type { AssetFilters } from '../../contract/asset-filters.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';
@@ -9,7 +9,7 @@ import type { Context } from '../context.ts';
  * cap the total. Therefore uses the reported total only if the last asset is at that position; otherwise counts the
  * assets on all pages.
  *
- * @throws MediactlError `invalid_response` (exit 10) if the service reports no total
+ * @throws CodedError `invalid_response` (exit 10) if the service reports no total
  */
 export async function countAssets(context: Context, collection: Collection, filters: AssetFilters): Promise<number> {
   const { [collection]: assets } = await context.api();
@@ -17,7 +17,7 @@ export async function countAssets(context: Context, collection: Collection, filt
   const { names } = await context.account();
   const total = totalOf(first, names) ?? (itemsOf(first).length === 0 ? 0 : undefined);
   if (total === undefined)
-    throw new MediactlError('the service does not report a total', {
+    throw new CodedError('the service does not report a total', {
       code: 'invalid_response',
       reason: 'its pages have no total under a known name (A01)',
       hint: 'count them: mediactl ls --all -q | wc -l',

@@ -18,7 +18,7 @@ import { formatBytes, pluralize } from '../../contract/figures.ts';
 import { asNumber, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import { displayText, escapeControls, quoteForShell, relativeTime } from '../../contract/sanitize.ts';
-import type { Asset, Workspace } from '../../contract/types.ts';
+import type { AssetRecord, WorkspaceRecord } from '../../contract/types.ts';
 import { isUid, isUidPrefix } from '../../contract/uid.ts';
 import { minPrefix } from '../account/short-uid-store.ts';
 import type { Context } from '../context.ts';
@@ -54,7 +54,7 @@ export const anyWorkspaceOption = [
  * such as `/Folder/name`, or a glob; `-` reads ids or JSON lines with a `uid` from stdin. Prompts if ids are missing or
  * ambiguous.
  *
- * @throws MediactlError `usage` (exit 2) if it cannot prompt; `not_found` (exit 3) if no asset matches
+ * @throws CodedError `usage` (exit 2) if it cannot prompt; `not_found` (exit 3) if no asset matches
  */
 export const select = async (
   context: Context,
@@ -71,10 +71,10 @@ export const selectOneAsset = async (
 ): Promise<SelectedAsset> =>
   selectAsset(await context.library(), request, selectionPorts(context, request.collection, options));
 
-/** Selects assets of a list to change. @throws MediactlError `usage` (exit 2) if their workspace is not known */
+/** Selects assets of a list to change. @throws CodedError `usage` (exit 2) if their workspace is not known */
 export const selectListed = async (
   context: Context,
-  assets: readonly Asset[],
+  assets: readonly AssetRecord[],
   options: IdOptions,
 ): Promise<SelectedAsset[]> => selectFound(await context.library(), assets, selectionPorts(context, 'assets', options));
 
@@ -122,7 +122,7 @@ export function selectionPorts(context: Context, collection: Collection, options
 }
 
 /** Asks whether to change assets that may be in any workspace. --yes does not answer this. */
-async function confirmUnknown(context: Context, count: number, workspaces: readonly Workspace[]): Promise<void> {
+async function confirmUnknown(context: Context, count: number, workspaces: readonly WorkspaceRecord[]): Promise<void> {
   const { terminal, settings } = context;
   const problem = `the service does not show the workspace of ${pluralize(count, 'asset')}`;
   const names = workspaces.map(({ name, uid }) => displayText(name) || escapeControls(uid)).join(', ');
@@ -151,7 +151,7 @@ async function expandId(context: Context, collection: Collection, id: string): P
 
 const maxChoices = 50;
 
-async function promptForAsset(context: Context, collection: Collection): Promise<Asset> {
+async function promptForAsset(context: Context, collection: Collection): Promise<AssetRecord> {
   if (!context.terminal.isInteractive)
     throw usageError('no asset given', `use one of: ${idHelp}`, 'cannot prompt: this is not an interactive terminal');
   const { items } = await (await context.api())[collection].page({}, maxChoices, 0);
@@ -162,7 +162,11 @@ async function promptForAsset(context: Context, collection: Collection): Promise
 }
 
 /** Returns table rows that help to distinguish assets with the same name. */
-async function candidateRows(context: Context, assets: readonly Asset[], isTerminal: boolean): Promise<string[][]> {
+async function candidateRows(
+  context: Context,
+  assets: readonly AssetRecord[],
+  isTerminal: boolean,
+): Promise<string[][]> {
   const locationNames = new LocationNames(context);
   const parents = assets.map(parentOf);
   await locationNames.load('folders', parents);

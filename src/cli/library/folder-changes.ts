@@ -1,7 +1,7 @@
 import type { FolderChange } from '../../client/api/folders.ts';
+import type { StoredItem } from '../../client/changes/change-history.ts';
 import { createFolderPath, parseFolderPath } from '../../client/changes/folder-creation.ts';
-import type { StoredItem } from '../../client/changes/run-store.ts';
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { CodedError, usageError } from '../../client/errors.ts';
 import type { ApiRequest } from '../../client/http/api-request.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
 import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
@@ -29,18 +29,18 @@ export async function changeFolder(context: Context, { placed }: PlacedFolder, c
 }
 
 /** Adds how to delete a folder that is not empty to the service's refusal. */
-export function explainRefusal(error: MediactlError, { name }: Pick<StoredItem, 'name'>): MediactlError {
+export function explainRefusal(error: CodedError, { name }: Pick<StoredItem, 'name'>): CodedError {
   if (error.kind !== 'rejected' || error.explanation.code === 'conflict' || error.explanation.code === 'write_ignored')
     return error;
   const hint = `mediactl rm -r ${quoteForShell(name ?? '')}, to delete its content too`;
-  return new MediactlError(`the service refused to delete ${name}`, { ...error.explanation, remedy: undefined, hint });
+  return new CodedError(`the service refused to delete ${name}`, { ...error.explanation, remedy: undefined, hint });
 }
 
 /**
  * Returns a folder that assets or folders are to be moved to; undefined for the top level. Creates a missing folder
  * once the user agrees.
  *
- * @throws MediactlError `declined` (exit 130), or `not_found` (exit 3) if there is no terminal to ask on
+ * @throws CodedError `declined` (exit 130), or `not_found` (exit 3) if there is no terminal to ask on
  */
 export async function ensureFolder(context: Context, typed: string, mayCreate: boolean) {
   if (isRootPath(typed)) return undefined;
@@ -48,7 +48,7 @@ export async function ensureFolder(context: Context, typed: string, mayCreate: b
   const names = parseFolderPath(path);
   const mayCreateNow = mayCreate || context.settings.yes;
   if (!mayCreateNow && !context.terminal.isInteractive)
-    throw new MediactlError(`folder ${path} does not exist`, {
+    throw new CodedError(`folder ${path} does not exist`, {
       code: 'not_found',
       hint: '--create-folders creates it',
     });

@@ -1,4 +1,4 @@
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { CodedError, usageError } from '../../client/errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
 import type { FetchedTree } from '../../client/library/library.ts';
 import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
@@ -15,7 +15,7 @@ export const fetchFolderTree = async (
   { mayPrompt = true, isFresh = false }: { mayPrompt?: boolean; isFresh?: boolean } = {},
 ): Promise<FetchedTree> => (await context.library()).folders({ mayAsk: mayPrompt, isFresh });
 
-/** Resolves a folder by uid, uid prefix or path. @throws MediactlError `not_found` (exit 3) with the missing part */
+/** Resolves a folder by uid, uid prefix or path. @throws CodedError `not_found` (exit 3) with the missing part */
 export async function resolveFolder(context: Context, tree: WorkspaceFolderTree, typed: string) {
   const uidOrPath = withoutFolderPrefix(typed);
   const byUid = isUid(uidOrPath) ? tree.find(uidOrPath) : undefined;
@@ -47,7 +47,7 @@ function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   if (parts.length === 0) throw usageError('the folder is empty', `use a ${folderHelp}`);
   const known = parts.findIndex((_, n) => tree.findByPath(parts.slice(0, n + 1).join('/')).length === 0);
   const above = parts.slice(0, known).join('/');
-  throw new MediactlError(`folder ${uidOrPath} does not exist`, {
+  throw new CodedError(`folder ${uidOrPath} does not exist`, {
     code: 'not_found',
     reason: isUid(uidOrPath)
       ? 'no folder of this workspace has this uid'

@@ -1,13 +1,17 @@
 import { download, type ExpectedFile } from '../../client/library/download.ts';
 import { hashingSink, type MediaDownload, resolveDownload } from '../../client/library/media-download.ts';
 import { asText } from '../../contract/json-values.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
 import { fetchPlayback } from './playback.ts';
 
 /** Returns the media file to download for an asset, with its checksum if this machine uploaded it. */
-export async function findDownload(context: Context, asset: Asset, acceptsRendition: boolean): Promise<MediaDownload> {
+export async function findDownload(
+  context: Context,
+  asset: AssetRecord,
+  acceptsRendition: boolean,
+): Promise<MediaDownload> {
   const playback = await fetchPlayback(context, asset.uid);
   const media = await resolveDownload(await context.api(), asset, { playback, acceptsRendition });
   const receipt = media.isOriginal ? await (await context.state.receiptsIfAny())?.findByAsset(asset.uid) : undefined;
@@ -18,9 +22,13 @@ export async function findDownload(context: Context, asset: Asset, acceptsRendit
  * Downloads the file of an asset without saving it. It may be a rendition.
  *
  * @returns BLAKE3 of what was downloaded, in hex
- * @throws MediactlError if the asset has no file to download, or the download fails
+ * @throws CodedError if the asset has no file to download, or the download fails
  */
-export async function digestOfDownload(context: Context, asset: Asset, progress: ProgressDisplay): Promise<string> {
+export async function digestOfDownload(
+  context: Context,
+  asset: AssetRecord,
+  progress: ProgressDisplay,
+): Promise<string> {
   const path = asText(asset.name) ?? asset.uid;
   const { url, expected } = await findDownload(context, asset, true);
   const { sink, digest } = await hashingSink({ write: async () => {}, restart: async () => {} });

@@ -1,5 +1,5 @@
 import type { ChangeHooks } from '../../client/changes/carry-out.ts';
-import type { BulkRun, StoredItem } from '../../client/changes/run-store.ts';
+import type { StoredChange, StoredItem } from '../../client/changes/change-history.ts';
 import type { ChangeOutcome, LibraryChange } from '../../client/changes/writer.ts';
 import { endsTheRun } from '../../client/errors.ts';
 import { formatCount } from '../../contract/figures.ts';
@@ -15,19 +15,19 @@ export const runChange = async (
 /** Continues a change of the history. @returns one result per item */
 export const resumeChange = async (
   context: Context,
-  run: BulkRun,
+  change: StoredChange,
   items: readonly StoredItem[],
-): Promise<ChangeOutcome['results']> => withNotes(context, await (await context.writer()).resume(run, items));
+): Promise<ChangeOutcome['results']> => withNotes(context, await (await context.writer()).resume(change, items));
 
-function withNotes(context: Context, { run, isRecorded, results }: ChangeOutcome): ChangeOutcome['results'] {
+function withNotes(context: Context, { change, isRecorded, results }: ChangeOutcome): ChangeOutcome['results'] {
   if (!isRecorded || results.length < 2) return results;
   const count = results.filter(({ error }) => !error).length;
-  const next = run.source ? 'run the same command again' : `mediactl history ${run.id} --resume`;
+  const next = change.source ? 'run the same command again' : `mediactl history ${change.id} --resume`;
   if (results.some(({ error }) => error && endsTheRun(error)))
     context.closingNotes.push(
       `stopped after ${formatCount(count)} of ${formatCount(results.length)}; to continue: ${next}`,
     );
   else if (context.isHumanOutput && count > 0 && results.some(({ item }) => item.after !== null))
-    context.closingNotes.push(`to undo it: mediactl undo ${run.id}`);
+    context.closingNotes.push(`to undo it: mediactl undo ${change.id}`);
   return results;
 }

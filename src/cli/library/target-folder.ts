@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, normalize } from 'node:path/posix';
-import { asMediactlError, usageError } from '../../client/errors.ts';
+import { asCodedError, usageError } from '../../client/errors.ts';
 import { isGlob, isMarkedFolder, isRootPath, looksLikeFile } from '../../client/library/library-paths.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
@@ -11,7 +11,7 @@ import { fetchFolderTree } from './folders.ts';
  * its local parent directory does not exist or is `/`. A path that leads to `/` itself is the top level.
  *
  * @param canBeFolder false for the only argument, which is local unless it could be both
- * @throws MediactlError `usage` (exit 2) if the argument could be a mistyped local path, or if --folder is given too
+ * @throws CodedError `usage` (exit 2) if the argument could be a mistyped local path, or if --folder is given too
  */
 export async function splitTargetFolder(
   context: Context,
@@ -57,7 +57,7 @@ async function isFolderArgument(context: Context, path: string): Promise<boolean
 
 /** A key that cannot read folders can still upload. */
 function falseIfForbidden(error: unknown): false {
-  if (asMediactlError(error).kind === 'forbidden') return false;
+  if (asCodedError(error).kind === 'forbidden') return false;
   throw error;
 }
 

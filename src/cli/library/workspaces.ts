@@ -1,51 +1,51 @@
 import type { Api } from '../../client/api/api.ts';
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { CodedError, usageError } from '../../client/errors.ts';
 import type { ListScope, WorkspaceChoice } from '../../client/library/workspace-in-use.ts';
 import { isPrimary, listWorkspaces } from '../../client/library/workspaces.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls, quoteForShell } from '../../contract/sanitize.ts';
-import type { Workspace } from '../../contract/types.ts';
+import type { WorkspaceRecord } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 
 /** Resolves a workspace by uid, uid prefix or exact name. Fetches all, since there is no endpoint for one (§4). */
-export async function resolveWorkspace(context: Context, api: Api, uidOrName: string): Promise<Workspace> {
+export async function resolveWorkspace(context: Context, api: Api, uidOrName: string): Promise<WorkspaceRecord> {
   return selectWorkspace(context, api, await listWorkspaces(api), uidOrName);
 }
 
-async function selectWorkspace(context: Context, api: Api, all: readonly Workspace[], uidOrName: string) {
+async function selectWorkspace(context: Context, api: Api, all: readonly WorkspaceRecord[], uidOrName: string) {
   const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
   if (exact) return exact;
   const named = all.filter(({ name }) => asText(name) === uidOrName);
   const expandedUid = expandUidPrefix(context, api.transport.baseUrl, 'workspace', uidOrName);
   const matches = named.length === 0 ? all.filter(({ uid }) => uid === expandedUid) : named;
   if (matches.length === 0)
-    throw new MediactlError(`no workspace is named ${uidOrName}`, {
+    throw new CodedError(`no workspace is named ${uidOrName}`, {
       code: 'not_found',
       hint: 'mediactl workspaces ls',
     });
-  const rows = async (some: readonly Workspace[]) => workspaceRows(some);
+  const rows = async (some: readonly WorkspaceRecord[]) => workspaceRows(some);
   return selectOne(context, { noun: 'workspace', description: `are named ${uidOrName}`, matches, rows });
 }
 
-const workspaceRows = (workspaces: readonly Workspace[]) =>
+const workspaceRows = (workspaces: readonly WorkspaceRecord[]) =>
   workspaces.map((each) => [displayText(each.name), escapeControls(each.uid), isPrimary(each) ? 'primary' : '']);
 
 /** Prompts for a workspace. @throws `why` if it cannot prompt or there are no workspaces */
-export async function promptForWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
+export async function promptForWorkspace(context: Context, why: CodedError): Promise<WorkspaceRecord> {
   if (!context.terminal.isInteractive) throw why;
   return chooseWorkspace(context, await listWorkspaces(await context.api()), why);
 }
 
-async function chooseWorkspace({ terminal }: Context, all: readonly Workspace[], why: MediactlError) {
+async function chooseWorkspace({ terminal }: Context, all: readonly WorkspaceRecord[], why: CodedError) {
   if (!terminal.isInteractive || all.length === 0) throw why;
   return choose(terminal, 'Which workspace?', all, workspaceRows(all));
 }
 
-export const toProfileFields = (workspace: Workspace) => ({
+export const toProfileFields = (workspace: WorkspaceRecord) => ({
   workspace: workspace.uid,
   workspaceName: asText(workspace.name) ?? workspace.uid,
   workspaceIsPrimary: isPrimary(workspace),
@@ -73,7 +73,7 @@ export async function workspaceChoice(context: Context): Promise<WorkspaceChoice
   };
 }
 
-function notPrimary({ uid, name }: { uid: string; name?: unknown }, primary: Workspace | undefined): MediactlError {
+function notPrimary({ uid, name }: { uid: string; name?: unknown }, primary: WorkspaceRecord | undefined): CodedError {
   const shown = displayText(name) || uid;
   if (primary)
     return usageError(

@@ -1,18 +1,18 @@
-import { MediactlError } from '../../client/errors.ts';
+import { CodedError } from '../../client/errors.ts';
 import type { Lane } from '../../client/http/rate-limiter.ts';
 import { type WaitOptions, waitForAssets } from '../../client/library/wait-for-assets.ts';
 import { toWaitingEvent } from '../../client/upload/session/events.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Collection } from '../../contract/paths.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { describeWait, RunStats } from './run-stats.ts';
 
 type DisplayedWait = Pick<WaitOptions, 'timeoutMs' | 'status' | 'onResult'> & {
   collection: Collection;
   lane?: Lane;
-  nameOf(asset: Asset): string;
+  nameOf(asset: AssetRecord): string;
 };
 
 /** Calls `waitForAssets`, and shows on stderr how many are ready, or each change of the status of a single asset. */
@@ -59,7 +59,7 @@ export async function waitWithDisplay(
       },
       onResult: (uid, outcome) => {
         onResult?.(uid, outcome);
-        if (outcome instanceof MediactlError) failed++;
+        if (outcome instanceof CodedError) failed++;
         else ready++;
       },
     });

@@ -171,7 +171,7 @@ export const schemas = {
   ),
   history: z.array(
     z.strictObject({
-      run_id: text,
+      change_id: text,
       command: text,
       summary: text,
       base_url: uri,
@@ -184,8 +184,8 @@ export const schemas = {
       conflict_count: integer,
       request_count: integer.describe('write requests that were planned, without retries'),
       started_at: dateTime,
-      undo_of: optionalText.describe('run that this one undoes'),
-      undone_by: optionalText.describe('run that has undone this one'),
+      undo_of: optionalText.describe('change that this one undoes'),
+      undone_by: optionalText.describe('change that has undone this one'),
     }),
   ),
   'history-items': z.array(

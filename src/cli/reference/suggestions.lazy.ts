@@ -10,7 +10,7 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     schema: 'mediactl commands NAME --json, which has the JSON Schema of the result',
   },
   history: {
-    '--pause': 'Ctrl-C where it runs, then mediactl history RUN --resume',
+    '--pause': 'Ctrl-C where it runs, then mediactl history CHANGE --resume',
     '--cancel': 'Ctrl-C where it runs; without --resume, nothing more is written',
   },
   update: {

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { CodedError, usageError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
 
@@ -47,7 +47,7 @@ export class ProfileFile {
   /**
    * Reads all profiles; empty if the file does not exist.
    *
-   * @throws MediactlError `invalid_config` (exit 2) if the file cannot be read or is invalid
+   * @throws CodedError `invalid_config` (exit 2) if the file cannot be read or is invalid
    */
   async read(): Promise<ProfileConfig> {
     let config: unknown;
@@ -88,8 +88,8 @@ export class ProfileFile {
     });
   }
 
-  #configError(reason: string, underlying?: unknown): MediactlError {
-    return new MediactlError(`cannot use the config file ${this.path}`, {
+  #configError(reason: string, underlying?: unknown): CodedError {
+    return new CodedError(`cannot use the config file ${this.path}`, {
       code: 'invalid_config',
       reason: `${reason}; it was not changed`,
       hint: `fix it, or move it out of the way: mv '${this.path}' '${this.path}.bad'`,
@@ -98,7 +98,7 @@ export class ProfileFile {
   }
 }
 
-/** @throws MediactlError `usage` (exit 2) if a name contains characters other than letters, digits and . _ - @ */
+/** @throws CodedError `usage` (exit 2) if a name contains characters other than letters, digits and . _ - @ */
 export function assertProfileName(name: string): void {
   if (!/^[A-Za-z0-9][\w.@-]*$/.test(name))
     throw usageError(

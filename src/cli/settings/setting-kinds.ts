@@ -10,7 +10,7 @@ export type SettingKind<T, Unset = undefined> = {
    * Parses a value.
    *
    * @param name name of the setting for error messages
-   * @throws MediactlError `usage` (exit 2) if the value is invalid
+   * @throws CodedError `usage` (exit 2) if the value is invalid
    */
   parse(name: string, text: string): T;
   /** Value to use if the setting is not set. */
@@ -51,7 +51,7 @@ export const positiveDuration: typeof duration = {
   },
 };
 
-/** Returns a valid name of a field. @throws MediactlError `usage` (exit 2) */
+/** Returns a valid name of a field. @throws CodedError `usage` (exit 2) */
 export function parseFieldName(key: NameKey, value: string): string {
   const field = key === 'embed_enabled' ? value.replace(/^!/, '') : value;
   if (!/^[A-Za-z_][\w-]*$/.test(field)) throw usageError(`'${value}' is not a valid field name`);

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { MediactlError } from '../../client/errors.ts';
+import { CodedError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
 import { projectFileName } from '../../client/upload/sources/own-files.ts';
 import {
@@ -68,7 +68,7 @@ export type ProjectSearch = { cwd: string; uid: number | undefined; warn(message
  * Finds and parses `.mediactl.json` in this folder or the nearest parent; undefined if there is none. The file of
  * another user, except root, is ignored with a warning, since anyone can put one into a shared folder such as /tmp.
  *
- * @throws MediactlError `invalid_config` (exit 2) if the file cannot be read or is invalid
+ * @throws CodedError `invalid_config` (exit 2) if the file cannot be read or is invalid
  */
 export function findProjectFile({ cwd, uid, warn }: ProjectSearch): ProjectFile | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
@@ -87,7 +87,7 @@ export function findProjectFile({ cwd, uid, warn }: ProjectSearch): ProjectFile 
 class ForeignFileError extends Error {}
 
 const projectFileError = (path: string, reason: string) =>
-  new MediactlError(`cannot use ${path}`, {
+  new CodedError(`cannot use ${path}`, {
     code: 'invalid_config',
     reason,
     hint: `use a JSON object with any of ${projectSettings.join(', ')}`,

@@ -49,7 +49,7 @@ export type Settings = SettingValues & {
   resolver: SettingResolver;
 };
 
-/** @throws MediactlError (exit 2) if a value is invalid */
+/** @throws CodedError (exit 2) if a value is invalid */
 export function resolveSettings(
   flags: RawSettings,
   environment: Environment,

@@ -10,7 +10,7 @@ const maxInputBytes = 256 * 1024 * 1024;
 /**
  * Reads a whole file given on the command line, or stdin if the path is `-`.
  *
- * @throws MediactlError `usage` (exit 2) if the file cannot be read, is too large, or is a named pipe, from which
+ * @throws CodedError `usage` (exit 2) if the file cannot be read, is too large, or is a named pipe, from which
  *   reading could block forever
  */
 export async function readInput(terminal: Terminal, path: string): Promise<Buffer> {

@@ -1,11 +1,11 @@
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { CodedError, usageError } from '../../client/errors.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from './terminal.ts';
 import { wrapText } from './wrap.ts';
 
-const declined = () => new MediactlError('nothing was changed', { code: 'declined' });
+const declined = () => new CodedError('nothing was changed', { code: 'declined' });
 
-const interrupted = () => new MediactlError('interrupted; nothing was changed', { code: 'interrupted' });
+const interrupted = () => new CodedError('interrupted; nothing was changed', { code: 'interrupted' });
 
 async function ask(terminal: Terminal, question: string): Promise<string> {
   const { createInterface } = await import('node:readline');
@@ -50,7 +50,7 @@ export async function askSecret(terminal: Terminal, question: string): Promise<s
  * Asks the user to confirm a change; the default answer is no. Does not ask if `yes` is true.
  *
  * @param instead hint that names the option to use if the terminal is not interactive
- * @throws MediactlError `declined` (exit 130) if the user declines, `usage` (exit 2) if the terminal is not
+ * @throws CodedError `declined` (exit 130) if the user declines, `usage` (exit 2) if the terminal is not
  *   interactive
  */
 export async function confirm(
@@ -68,7 +68,7 @@ export async function confirm(
  * Prompts the user to choose one of several records. Requires an interactive terminal.
  *
  * @param rows the cells of each record, with control characters escaped
- * @throws MediactlError `declined` (exit 130) if the user cancels
+ * @throws CodedError `declined` (exit 130) if the user cancels
  */
 export async function choose<T>(
   terminal: Terminal,

@@ -1,11 +1,11 @@
-import type { MediactlError } from '../../client/errors.ts';
+import type { CodedError } from '../../client/errors.ts';
 import { mask, SecretRedactor } from '../../client/redactor.ts';
 import { type ErrorRecord, errorRecord } from '../error-hints.ts';
 
 /** Masks secrets in all errors, traces and hints before they are printed or stored. */
 export class Redactor extends SecretRedactor {
   /** Returns an error as part of a result, without secrets that the service may have echoed. */
-  errorRecord(error: MediactlError | undefined): ErrorRecord | null {
+  errorRecord(error: CodedError | undefined): ErrorRecord | null {
     return this.redactRecord(error ? errorRecord(error) : null);
   }
 }

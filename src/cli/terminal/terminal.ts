@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
-import { MediactlError } from '../../client/errors.ts';
+import { CodedError } from '../../client/errors.ts';
 import { escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
 import type { Pager } from './pager.ts';
@@ -187,7 +187,7 @@ export class Terminal {
     const error = this.#stdoutError;
     if (error?.code === 'EPIPE' || error?.code === 'ERR_STREAM_DESTROYED') throw new OutputClosed();
     if (error)
-      throw new MediactlError('cannot write the result', {
+      throw new CodedError('cannot write the result', {
         code: 'write_failed',
         reason: error.message,
         underlying: error,

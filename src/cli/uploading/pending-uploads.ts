@@ -1,7 +1,7 @@
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { CodedError, usageError } from '../../client/errors.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
 import { acknowledged, assetOf, type UploadEntry } from '../../client/upload/store/upload-entry.ts';
-import type { UploadProgress } from '../../client/upload/store/upload-store.ts';
+import type { SendProgress } from '../../client/upload/store/upload-store.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import { isSameUid } from '../../contract/uid.ts';
@@ -38,7 +38,7 @@ export type Unfinished = UploadEntry | SpooledInput;
 export function toPendingUpload(
   upload: Unfinished,
   now: number,
-  { sentBytes, pid }: UploadProgress = { sentBytes: 0, pid: null },
+  { sentBytes, pid }: SendProgress = { sentBytes: 0, pid: null },
 ): PendingUpload {
   const entry = upload.state === 'spooled' ? undefined : upload;
   const session = entry && 'session' in entry ? entry.session : undefined;
@@ -112,7 +112,7 @@ export const pendingColumns: Column<PendingUpload>[] = [
 
 /**
  * @param id id of the upload, its session or its asset, or at least 6 characters of one
- * @throws MediactlError `usage` (exit 2) if ambiguous, `not_found` (exit 3) if there is none
+ * @throws CodedError `usage` (exit 2) if ambiguous, `not_found` (exit 3) if there is none
  */
 export async function findUpload(context: Context, id: string): Promise<Unfinished> {
   const all = await listPendingUploads(context);
@@ -129,13 +129,13 @@ export async function findUpload(context: Context, id: string): Promise<Unfinish
       lines: found.map((entry) => entry.id),
     });
   if (only) return only;
-  throw new MediactlError(`upload ${id} does not exist on this machine`, {
+  throw new CodedError(`upload ${id} does not exist on this machine`, {
     code: 'not_found',
     hint: 'mediactl uploads ls',
   });
 }
 
-/** @throws MediactlError `usage` (exit 2) if no id is given, and there is no terminal or no upload to choose from */
+/** @throws CodedError `usage` (exit 2) if no id is given, and there is no terminal or no upload to choose from */
 export async function chooseUploadId(context: Context, id: string | undefined, hint: string): Promise<string> {
   if (id !== undefined) return id;
   const entries = context.terminal.isInteractive ? sortByStart(await listPendingUploads(context)) : [];

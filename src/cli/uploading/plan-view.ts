@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../client/http/rate-limit-headers.ts';
+import type { RateWindow } from '../../client/http/rate-limit-headers.ts';
 import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { formatBytes, formatCount, pluralize } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
@@ -11,7 +11,7 @@ export type PlanRecord = OutputRecord<'upload-estimate'>;
  * Estimates the hours that requests take at the rate limit; null if the service reports none.
  * Assumes the specification's window: "1000 requests per hour per key by default" (§8).
  */
-export function estimateCost(requests: number, rateLimit: RateLimit | undefined, now: number) {
+export function estimateCost(requests: number, rateLimit: RateWindow | undefined, now: number) {
   // A window that ends within minutes might be shorter than the specification's hour.
   const isHour = rateLimit && rateLimit.resetAt - now > 5 * 60_000;
   const hours = isHour ? Math.round((requests / rateLimit.limit) * 10) / 10 : null;
@@ -19,7 +19,7 @@ export function estimateCost(requests: number, rateLimit: RateLimit | undefined,
 }
 
 /** Formats a cost, such as "1,204 requests, about 1.2 h at 1,000 requests per hour". */
-export function formatCost(count: number, rateLimit: RateLimit | undefined, now: number): string {
+export function formatCost(count: number, rateLimit: RateWindow | undefined, now: number): string {
   const { hours, limit } = estimateCost(count, rateLimit, now);
   const requests = pluralize(count, 'request');
   if (hours === null || limit === null || hours < 0.1) return requests;
@@ -30,7 +30,7 @@ export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number
   bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
 
 type PlanFormat = {
-  rateLimit: RateLimit | undefined;
+  rateLimit: RateWindow | undefined;
   now: number;
   /** Number of files whose content is already uploaded, if compared. */
   duplicates?: number;

@@ -1,4 +1,4 @@
-import { asMediactlError } from '../../client/errors.ts';
+import { asCodedError } from '../../client/errors.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import type { Context } from '../context.ts';
 
@@ -6,13 +6,13 @@ import type { Context } from '../context.ts';
  * Opens this machine's receipts for writing. With `force`, a damaged or missing database is replaced, and if nothing
  * can be written, the database is in memory and ends with this process.
  *
- * @throws MediactlError `state_…` (exit 14) if the receipts cannot be used
+ * @throws CodedError `state_…` (exit 14) if the receipts cannot be used
  */
 export async function openReceipts(context: Context, force: boolean): Promise<Receipts> {
   try {
     return await context.state.receipts(force ? 'recreate' : 'write');
   } catch (thrown) {
-    const error = asMediactlError(thrown);
+    const error = asCodedError(thrown);
     if (!force || error.kind !== 'state') throw thrown;
     context.terminal.warn(
       `${error.message} (${error.explanation.reason}): this upload cannot be resumed, and another run would upload it again`,

@@ -28,7 +28,7 @@ export class RemoteSources {
     return this.#openers.get(sourceId);
   }
 
-  /** Checks all URLs and lists all remotes, to collect their files. @throws MediactlError if one cannot be read */
+  /** Checks all URLs and lists all remotes, to collect their files. @throws CodedError if one cannot be read */
   async addAll(addresses: readonly string[]): Promise<void> {
     for (let at = 0; at < addresses.length; at += maxConcurrentChecks)
       await Promise.all(

@@ -1,4 +1,4 @@
-import { MediactlError, partialFailure } from '../../client/errors.ts';
+import { CodedError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
 import type { UploadOutcome } from '../../client/upload/session/events.ts';
 import { type FileOutcome, isInterruption, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
@@ -18,7 +18,7 @@ export class RunSummary {
     interrupted: 0,
     failed: 0,
   };
-  readonly #failed: { error: MediactlError; label: string }[] = [];
+  readonly #failed: { error: CodedError; label: string }[] = [];
   readonly #startedAt: number;
   #bytesSent = 0;
   #unverified = 0;
@@ -87,7 +87,7 @@ export class RunSummary {
     return `${parts.join(', ')}${uncertainty}${sent}`;
   }
 
-  failure({ stopReason, remaining }: RunResult): MediactlError | undefined {
+  failure({ stopReason, remaining }: RunResult): CodedError | undefined {
     const first = this.#failed[0]?.error;
     // Each error is prefixed with its file, also the first.
     const failures = this.#failed.map(({ error, label }) => error.withSubject(label));
@@ -96,7 +96,7 @@ export class RunSummary {
     const files = this.#files + remaining;
     const uploaded = `${formatCount(files - unfinished)} of ${formatCount(files)} files are uploaded`;
     if (stopReason)
-      return new MediactlError(isState ? `${stopReason.message}; ${uploaded}` : stopReason.message, {
+      return new CodedError(isState ? `${stopReason.message}; ${uploaded}` : stopReason.message, {
         ...stopReason.explanation,
         remedy: undefined,
         hint: [

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import { MediactlError, usageError } from '../../client/errors.ts';
+import { CodedError, usageError } from '../../client/errors.ts';
 import {
   type BatchDeps,
   type BatchRun,
   BatchUploader,
   type RunOptions,
 } from '../../client/upload/batch/batch-uploader.ts';
-import { countFiles, type FindUploaded, type Plan, runIdOf, totalToSend } from '../../client/upload/batch/plan.ts';
+import { countFiles, type FindUploaded, markIdOf, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
 import { createOutcome } from '../../client/upload/session/upload-job.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
@@ -28,7 +28,7 @@ export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> & {
   folders: FolderResolver;
   options: RunOptions;
   receipts: Receipts | undefined;
-  /** Inputs that identify the run when the command is repeated; see `runIdOf`. */
+  /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
   identity: readonly string[];
   progress: ProgressMode;
   /** Maximum upload rate in bytes per second. */
@@ -63,12 +63,12 @@ export async function runUploads(context: Context, request: RunRequest) {
   transport.connection.rateLimiter.reserve = request.reserveRequests;
   const progress = await createProgress(context, mode, { budget: () => transport.connection.rateLimiter.budget });
   const finished = new AbortController();
-  const runId = runIdOf(transport.baseUrl, { workspace, identity: request.identity });
-  const startMark = (await receipts?.startRun(runId)) ?? 0;
+  const markId = markIdOf(transport.baseUrl, { workspace, identity: request.identity });
+  const startMark = (await receipts?.startMark(markId)) ?? 0;
   const lastUpload = createLastUploadSaver(context);
   const deps: BatchDeps = {
     ...(await createBatchDeps(context, request, progress)),
-    maxReceiptId: startMark,
+    mark: startMark,
     signal: runSignal(context, request.stopAt, finished.signal),
     onUploaded: lastUpload.onUploaded,
   };
@@ -95,7 +95,7 @@ export async function runUploads(context: Context, request: RunRequest) {
         context.terminal.warn('nothing was moved to the trash, because some files are not uploaded yet');
       // Not reached if the prune was refused, so that a repeated run keeps its start mark, and the
       // files that this run uploaded still do not count as existing.
-      if (isWhole) await receipts?.finishRun(runId);
+      if (isWhole) await receipts?.deleteMark(markId);
     },
   });
 }
@@ -109,7 +109,7 @@ async function createBatchDeps(
   context: Context,
   request: RunRequest,
   progress: ProgressDisplay,
-): Promise<Omit<BatchDeps, 'maxReceiptId' | 'signal' | 'onUploaded'>> {
+): Promise<Omit<BatchDeps, 'mark' | 'signal' | 'onUploaded'>> {
   const { terminal, stateDir, clock } = context;
   const { receipts, rateLimit, sources, folders, findUploaded = [] } = request;
   return {
@@ -140,7 +140,7 @@ async function createBatchDeps(
       const question = `${refusal.message}. Create a new asset?`;
       await confirm(terminal, question, { yes: false, instead: '' }).catch((error) => {
         const details = { asset_uids: assetUids };
-        throw error instanceof MediactlError ? error.with({ reason, details }) : error;
+        throw error instanceof CodedError ? error.with({ reason, details }) : error;
       });
     },
   };
@@ -178,7 +178,7 @@ function runSignal({ clock, signal }: Context, stopAt: RunRequest['stopAt'], fin
     clock.sleep(Math.max(0, stopAt.time - clock.now()), finished).then(
       () =>
         controller.abort(
-          new MediactlError(`stopped ${stopAt.typed.includes(':') ? 'at' : 'after'} ${stopAt.typed}`, explanation),
+          new CodedError(`stopped ${stopAt.typed.includes(':') ? 'at' : 'after'} ${stopAt.typed}`, explanation),
         ),
       () => {}, // the run finished first
     );
@@ -224,7 +224,7 @@ async function printPlan(
     terminal.warn('at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire');
 }
 
-/** @throws MediactlError `usage` (exit 2) if there are no files, or several for an option that accepts only one */
+/** @throws CodedError `usage` (exit 2) if there are no files, or several for an option that accepts only one */
 export function assertHasFiles(
   plan: Plan,
   { failures, skipped, otherShardFiles = 0, mayBeEmpty = false }: RunRequest['sources'],

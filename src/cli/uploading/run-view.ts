@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { asMediactlError, MediactlError } from '../../client/errors.ts';
+import { asCodedError, CodedError } from '../../client/errors.ts';
 import { createTableEncoder, type TableEncoder, tableFormatOf } from '../../client/table/format-table.ts';
 import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
 import { countFiles } from '../../client/upload/batch/plan.ts';
@@ -61,7 +61,7 @@ class RunPresenter {
   readonly #results: ResultsFile | undefined;
   /** Up to `maxListedFiles` uploaded files, and one more if there are more. */
   readonly #listed: UploadRecord[] = [];
-  #endError: MediactlError | undefined;
+  #endError: CodedError | undefined;
   #places: LocationNames | undefined;
 
   constructor(context: Context, run: BatchRun, view: RunView) {
@@ -97,11 +97,11 @@ class RunPresenter {
   }
 
   /** Returns the error to exit with: a file's own error if there is one, else that of the run. */
-  get failure(): MediactlError | undefined {
+  get failure(): CodedError | undefined {
     const { signal } = this.#context;
     const { result } = this.#run;
     const failed = this.#only ? (this.#only.error ?? result.stopReason) : this.#summary?.failure(result);
-    const interruption = signal.aborted ? (signal.reason as MediactlError) : undefined;
+    const interruption = signal.aborted ? (signal.reason as CodedError) : undefined;
     return failed ?? this.#results?.failure ?? this.#endError ?? interruption;
   }
 
@@ -133,7 +133,7 @@ class RunPresenter {
       while (await next());
       await this.#count([]);
     } catch (error) {
-      this.#endError = asMediactlError(error);
+      this.#endError = asCodedError(error);
     }
   }
 
@@ -165,7 +165,7 @@ class RunPresenter {
     const isFinished = !stopReason && remaining === 0 && !signal.aborted;
     const hasUnsent = this.#only ? this.#only.error !== undefined : this.#summary?.hasUnsent;
     await onEnd?.(isFinished, hasUnsent ?? false).catch((error) => {
-      this.#endError = asMediactlError(error);
+      this.#endError = asCodedError(error);
     });
   }
 
@@ -195,7 +195,7 @@ class ResultsFile {
   readonly #encoder: TableEncoder;
   #handle: FileHandle | undefined;
   /** Error that left the file incomplete, if any. The uploads continue without the file. */
-  failure: MediactlError | undefined;
+  failure: CodedError | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -212,7 +212,7 @@ class ResultsFile {
       const { message } = error as Error;
       const hint = 'free some disk space, then run the same command again; it uploads nothing twice';
       const explanation = { code: 'write_failed', reason: message, hint, underlying: error } as const;
-      this.failure = new MediactlError(`${this.#path} is incomplete`, explanation);
+      this.failure = new CodedError(`${this.#path} is incomplete`, explanation);
     }
   }
 

@@ -54,7 +54,7 @@ export type UploadSources = {
   close(): Promise<void>;
 };
 
-/** @throws MediactlError `usage` (exit 2) if there are no inputs, or if a list cannot be read */
+/** @throws CodedError `usage` (exit 2) if there are no inputs, or if a list cannot be read */
 export async function openSources(
   context: Context,
   given: readonly string[],
@@ -200,7 +200,7 @@ async function readManifest(
 /**
  * Returns the real path of --results. Compares files and not their paths, since a path can have several spellings.
  *
- * @throws MediactlError `usage` (exit 2) if the file is also an input
+ * @throws CodedError `usage` (exit 2) if the file is also an input
  */
 async function manifestOutPath(
   { manifest, resultsFile, filesFrom }: SourceOptions,

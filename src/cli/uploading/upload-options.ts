@@ -1,5 +1,5 @@
 import { usageError } from '../../client/errors.ts';
-import type { UploadOptions } from '../../client/upload/session/upload-job.ts';
+import type { UploadSettings } from '../../client/upload/session/upload-job.ts';
 import type { Shard } from '../../client/upload/sources/upload-candidate.ts';
 import { maxChunkBytes, maxChunkSize } from '../../contract/tus.ts';
 import type { Context } from '../context.ts';
@@ -8,15 +8,15 @@ import { parseCount, parseDuration, parseSize } from '../settings/units.ts';
 /** Default number of concurrent uploads, for a typical connection and service. */
 export const defaultTransfers = 8;
 
-type UploaderFlags = Partial<Pick<UploadOptions, 'duplicates'>> & {
+type UploaderFlags = Partial<Pick<UploadSettings, 'duplicates'>> & {
   chunkSize?: string;
   force?: boolean | undefined;
   checksum?: boolean | undefined;
   requireChecksum?: boolean | undefined;
 };
 
-/** Parses the uploader's options. @throws MediactlError `usage` (exit 2) if one is invalid */
-export function parseUploadOptions({ settings }: Context, flags: UploaderFlags): UploadOptions {
+/** Parses the uploader's options. @throws CodedError `usage` (exit 2) if one is invalid */
+export function parseUploadOptions({ settings }: Context, flags: UploaderFlags): UploadSettings {
   const { chunkSize, duplicates = 'skip', force = false } = flags;
   const { checksum = false, requireChecksum = false } = flags;
   const chunkBytes = chunkSize === undefined ? maxChunkBytes : parseSize('--chunk-size', chunkSize);
@@ -30,7 +30,7 @@ export function parseUploadOptions({ settings }: Context, flags: UploaderFlags):
   return { chunkBytes, idleTimeoutMs, duplicates, force, checksum, requireChecksum };
 }
 
-/** Parses `--limit-rate` to bytes per second. @throws MediactlError `usage` (exit 2) */
+/** Parses `--limit-rate` to bytes per second. @throws CodedError `usage` (exit 2) */
 export function parseLimitRate(typed: string | undefined): number | undefined {
   if (typed === undefined) return undefined;
   const bytesPerSecond = parseSize('--limit-rate', typed.replace(/\/s$/, ''));
@@ -38,11 +38,11 @@ export function parseLimitRate(typed: string | undefined): number | undefined {
   throw usageError(`--limit-rate does not accept '${typed}'`, 'use a rate of at least 1 byte per second');
 }
 
-/** Parses an optional integer of at least `min`. @throws MediactlError `usage` (exit 2) */
+/** Parses an optional integer of at least `min`. @throws CodedError `usage` (exit 2) */
 export const parseOptionalCount = (flag: string, typed: string | undefined, min: number) =>
   typed === undefined ? undefined : parseCount(flag, typed, min);
 
-/** Parses `--shard`, such as 3/10. @throws MediactlError `usage` (exit 2) */
+/** Parses `--shard`, such as 3/10. @throws CodedError `usage` (exit 2) */
 export function parseShard(typed: string | undefined): Shard | undefined {
   if (typed === undefined) return undefined;
   const [, number = 0, total = 0] = (/^(\d{1,6})\/(\d{1,6})$/.exec(typed) ?? []).map(Number);
@@ -53,7 +53,7 @@ export function parseShard(typed: string | undefined): Shard | undefined {
   );
 }
 
-/** Parses `--timeout` to ms; undefined without `--wait`. @throws MediactlError `usage` (exit 2) */
+/** Parses `--timeout` to ms; undefined without `--wait`. @throws CodedError `usage` (exit 2) */
 export const parseWaitTimeout = (wait: boolean | undefined, timeout: string) => {
   const timeoutMs = parseDuration('--timeout', timeout);
   return wait ? timeoutMs : undefined;

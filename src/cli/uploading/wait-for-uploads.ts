@@ -1,4 +1,4 @@
-import { combineFailures, MediactlError } from '../../client/errors.ts';
+import { CodedError, combineFailures } from '../../client/errors.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { ErrorRecord } from '../error-hints.ts';
@@ -17,9 +17,9 @@ export async function waitForUploads(context: Context, timeoutMs: number) {
   const pending = await receipts.pending(baseUrl.origin, workspace);
   const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
   const waited: WaitRow[] = [];
-  const failures: MediactlError[] = [];
+  const failures: CodedError[] = [];
   const recorded: Promise<void>[] = [];
-  let receiptError: MediactlError | undefined;
+  let receiptError: CodedError | undefined;
   await waitWithDisplay(context, [...paths.keys()], {
     collection: 'assets',
     lane: 'bulk',
@@ -27,7 +27,7 @@ export async function waitForUploads(context: Context, timeoutMs: number) {
     nameOf: ({ uid }) => paths.get(uid) ?? uid,
     onResult: (uid, found) => {
       const path = paths.get(uid) ?? '';
-      const error = found instanceof MediactlError ? found : undefined;
+      const error = found instanceof CodedError ? found : undefined;
       recorded.push(
         receipts.saveProcessingResult(uid, found).catch((thrown) => {
           receiptError ??= thrown;

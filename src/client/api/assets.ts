@@ -4,9 +4,9 @@ import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts
 import { asObject, type JsonObject } from '../../contract/json-values.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
 import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
-import type { Asset, PageEnvelope, PlayerData } from '../../contract/types.ts';
+import type { AssetRecord, PageEnvelope, PlayerData } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
@@ -39,22 +39,22 @@ export class AssetsApi extends Resource {
     this.findParentWorkspace = findParentWorkspace;
   }
 
-  /** @throws MediactlError `filter_ignored` (exit 6) if a listed asset shows another workspace than that of `parent` */
-  async page(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<Asset>> {
+  /** @throws CodedError `filter_ignored` (exit 6) if a listed asset shows another workspace than that of `parent` */
+  async page(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<AssetRecord>> {
     const workspace = filters.parent === undefined ? undefined : await this.findParentWorkspace?.();
     const query = { ...filters, limit, offset };
-    const page = parsePage<Asset>(await this.read(paths.collection(this.#collection), this.#read, query));
+    const page = parsePage<AssetRecord>(await this.read(paths.collection(this.#collection), this.#read, query));
     if (workspace === undefined) return page;
-    const other = itemsOf<Asset>(page).find((asset) => !isSameUid(workspaceOf(asset) ?? workspace, workspace));
+    const other = itemsOf<AssetRecord>(page).find((asset) => !isSameUid(workspaceOf(asset) ?? workspace, workspace));
     if (!other) return page;
-    throw new MediactlError('the service lists a folder of another workspace', {
+    throw new CodedError('the service lists a folder of another workspace', {
       code: 'filter_ignored',
       reason: `asset ${other.uid} is in workspace ${workspaceOf(other)}`,
       remedy: ['use_uids'],
     });
   }
 
-  list(filters: AssetFilters, window: ListWindow): AsyncGenerator<Asset[]> {
+  list(filters: AssetFilters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
     return fetchPages(
       (limit, offset) => this.page(filters, limit, offset),
       window,
@@ -65,8 +65,8 @@ export class AssetsApi extends Resource {
     );
   }
 
-  async get(uid: string): Promise<Asset> {
-    return parseRecord<Asset>(await this.read(this.#path(uid), this.#read));
+  async get(uid: string): Promise<AssetRecord> {
+    return parseRecord<AssetRecord>(await this.read(this.#path(uid), this.#read));
   }
 
   async player(uid: string): Promise<PlayerData> {
@@ -86,12 +86,12 @@ export class AssetsApi extends Resource {
     return { [this.tagsField]: [...tags] };
   }
 
-  /** Builds the PATCH fields that add and remove tags. @throws MediactlError `tags_unknown` (exit 6) if it shows none */
-  tagEditFields(asset: Asset, edit: SlugEdit): JsonObject {
+  /** Builds the PATCH fields that add and remove tags. @throws CodedError `tags_unknown` (exit 6) if it shows none */
+  tagEditFields(asset: AssetRecord, edit: SlugEdit): JsonObject {
     const field = this.tagsField;
     const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
     if (before) return this.tagFields(applySlugEdit(before, edit));
-    throw new MediactlError(`the service does not show the tags of asset ${asset.uid}`, {
+    throw new CodedError(`the service does not show the tags of asset ${asset.uid}`, {
       code: 'tags_unknown',
       reason: 'adding and removing tags requires the current ones',
       details: { uid: asset.uid },
@@ -99,12 +99,12 @@ export class AssetsApi extends Resource {
   }
 
   /** Builds the PATCH fields that move an asset to a folder, given by uid, or to the top level (assumption A20). */
-  folderFields(asset: Asset, folder: string | null): JsonObject {
+  folderFields(asset: AssetRecord, folder: string | null): JsonObject {
     return { [this.folderFieldIn(asset)]: folder };
   }
 
   /** Returns the values of fields as a PATCH sets them. Leaves out those that the record does not show. */
-  valuesOf(asset: Asset, fields: readonly string[]): JsonObject {
+  valuesOf(asset: AssetRecord, fields: readonly string[]): JsonObject {
     const folderField = this.folderFieldIn(asset);
     const read = (field: string) => {
       const value = asset[this.fieldNameIn(field, asset)];
@@ -128,13 +128,13 @@ export class AssetsApi extends Resource {
   }
 
   /** Returns the name of an asset's folder field: declared in the profile, shown in the record, or assumed. */
-  protected folderFieldIn(asset: Asset): string {
+  protected folderFieldIn(asset: AssetRecord): string {
     const [assumed = 'parent'] = fieldNamesFor('asset_parent', this.names);
     return this.names.asset_parent ?? findParentField(asset) ?? assumed;
   }
 
   /** Returns the name under which a record shows a field. Tags can have one name in requests and another in records. */
-  protected fieldNameIn(field: string, record: Asset): string {
+  protected fieldNameIn(field: string, record: AssetRecord): string {
     return field === this.tagsField && !(field in record) ? 'tags' : field;
   }
 

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
-import { MediactlError, usageError } from '../errors.ts';
+import { CodedError, usageError } from '../errors.ts';
 
 /** Converts a host name to lower-case ASCII (IDNA) for comparison. Any other text is only lowercased. */
 const normalizeDomain = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
@@ -24,7 +24,7 @@ export class WorkspaceEmbedSettings {
     this.#isInverse = names.embed_enabled?.startsWith('!') === true;
   }
 
-  /** True if the embed restriction is on. @throws MediactlError `usage` (exit 2) if its flag is ambiguous */
+  /** True if the embed restriction is on. @throws CodedError `usage` (exit 2) if its flag is ambiguous */
   get enabled(): boolean {
     return this.record[this.#requireField('embed_enabled')] !== this.#isInverse;
   }
@@ -46,14 +46,14 @@ export class WorkspaceEmbedSettings {
   /**
    * Allowed domains, exactly as the service writes them.
    *
-   * @throws MediactlError `settings_unclear` (exit 6) if the list field is ambiguous, or an entry is not a domain
+   * @throws CodedError `settings_unclear` (exit 6) if the list field is ambiguous, or an entry is not a domain
    */
   get spellings(): string[] {
     return this.#entries.map((entry) => {
       const domain = this.#domainOf(entry);
       if (domain !== undefined) return domain;
       const reason = JSON.stringify(entry);
-      throw new MediactlError('the allow-list contains an entry that is not a domain', {
+      throw new CodedError('the allow-list contains an entry that is not a domain', {
         code: 'settings_unclear',
         reason,
         remedy: ['set_field_name', 'embed_domain', 'NAME'],

@@ -33,7 +33,7 @@ export class EmbedsApi extends Resource {
    * Reads the settings again and verifies that domains were added or removed.
    *
    * @returns the added domains that the service writes differently, each with the service's `spelling`
-   * @throws MediactlError `write_ignored` (exit 6) if an added domain is missing or a removed one is still listed
+   * @throws CodedError `write_ignored` (exit 6) if an added domain is missing or a removed one is still listed
    */
   async verifyDomains(workspace: string, before: WorkspaceEmbedSettings, added: string[], removed: string[]) {
     const { domains: current } = await this.settings(workspace);

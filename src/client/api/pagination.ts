@@ -1,7 +1,7 @@
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asNumber, asObject, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PageEnvelope } from '../../contract/types.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { parseRecord } from './resource.ts';
 
@@ -20,7 +20,7 @@ export function totalOf(page: PageEnvelope<unknown>, names: NameOverrides): numb
   return totals.length > 0 ? Math.max(...totals) : undefined;
 }
 
-/** Returns the items of a page or plain array. @throws MediactlError `invalid_response` (exit 10) if it is neither */
+/** Returns the items of a page or plain array. @throws CodedError `invalid_response` (exit 10) if it is neither */
 export function itemsOf<T extends JsonObject>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : asObject(answer).items;
   if (Array.isArray(items) && items.every(isJsonObject)) return items as T[];
@@ -69,7 +69,7 @@ type FetchedPage<T> = {
  * moved to offsets that were already read: a complete list is then read again.
  *
  * @param maxInFlight returns the maximum number of concurrent requests, and is called before new requests
- * @throws MediactlError `invalid_response` (exit 10) if the service ignores the offset; `list_changed` (exit 11) if the
+ * @throws CodedError `invalid_response` (exit 10) if the service ignores the offset; `list_changed` (exit 11) if the
  *   list shrinks each time it is read
  */
 export async function* fetchPages<T extends JsonObject>(
@@ -84,7 +84,7 @@ export async function* fetchPages<T extends JsonObject>(
     yield* readPages(list, { limit, offset, onTotal }, maxInFlight);
     if (!list.hasShrunk || limit !== Number.POSITIVE_INFINITY) return;
     if (readings === maxReadings)
-      throw new MediactlError('the list is incomplete, because others delete items while it is read', {
+      throw new CodedError('the list is incomplete, because others delete items while it is read', {
         code: 'list_changed',
         reason: `it was shorter at the end than at the beginning, ${maxReadings} times`,
         retryable: true,

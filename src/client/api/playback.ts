@@ -2,8 +2,8 @@ import { isJsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
 import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
-import { MediactlError } from '../errors.ts';
-import type { ApiResponse, Purpose } from '../http/api-request.ts';
+import { CodedError } from '../errors.ts';
+import type { Purpose, ReceivedResponse } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { Resource } from './resource.ts';
 
@@ -21,7 +21,7 @@ type SmallMediaLimits = { maxBytes: number; timeoutMs: number; interruption: Abo
 
 /** Client of the playback info endpoint (§4) and of signed media URLs. No request sends the API key. */
 export class PlaybackApi extends Resource {
-  /** Fetches playback info. @throws MediactlError for an error status, such as `token_expired` (exit 4) */
+  /** Fetches playback info. @throws CodedError for an error status, such as `token_expired` (exit 4) */
   async info(assetUid: string, playbackToken: string): Promise<PlaybackInfo> {
     const info = await this.transport.json({
       method: 'POST',
@@ -41,7 +41,7 @@ export class PlaybackApi extends Resource {
   /**
    * Fetches a small file from a signed URL into memory. Connects only to public addresses or to the service itself.
    *
-   * @throws MediactlError for an error status or network failure, `too_large` or `private_address` (exit 6), or
+   * @throws CodedError for an error status or network failure, `too_large` or `private_address` (exit 6), or
    *   `timeout` (exit 10)
    */
   async fetchSmall(url: URL, { maxBytes, timeoutMs, interruption }: SmallMediaLimits): Promise<Buffer> {
@@ -49,7 +49,7 @@ export class PlaybackApi extends Resource {
     const send = (signal: AbortSignal) => this.transport.send({ ...mediaRequest(url), ...limits, signal });
     const { bytes } = await withTimeout(timeoutMs, send, { signal: interruption }).catch((error) => {
       if (!(error instanceof TimeoutError)) throw error;
-      throw new MediactlError(`${url.host} is too slow`, {
+      throw new CodedError(`${url.host} is too slow`, {
         code: 'timeout',
         reason: `it did not send the media within ${timeoutMs / 1000} s`,
         hint: 'run it again',
@@ -57,11 +57,11 @@ export class PlaybackApi extends Resource {
     });
     if (bytes.length <= maxBytes) return Buffer.from(bytes);
     const reason = `it is larger than ${maxBytes} bytes`;
-    throw new MediactlError(`${url.host} sent a file that is too large to show`, { code: 'too_large', reason });
+    throw new CodedError(`${url.host} sent a file that is too large to show`, { code: 'too_large', reason });
   }
 
   /** Fetches a signed URL from any origin, either the whole file or only its first `firstBytes`. */
-  fetchMedia(url: URL, firstBytes?: number): Promise<ApiResponse> {
+  fetchMedia(url: URL, firstBytes?: number): Promise<ReceivedResponse> {
     return this.transport.exchange({
       ...mediaRequest(url),
       ...(firstBytes && { headers: { range: `bytes=0-${firstBytes - 1}` }, maxBodyBytes: firstBytes }),

@@ -46,7 +46,7 @@ const isIdentifier = (uid: unknown): uid is string => typeof uid === 'string' &&
  * Validates an identifier before it is used in a URL path ("Identifiers named uid are UUID strings.", §1). A
  * service might send any value, and with `..`, for example, a DELETE would hit another resource.
  *
- * @throws MediactlError `invalid_response` (exit 10) if the identifier is not safe
+ * @throws CodedError `invalid_response` (exit 10) if the identifier is not safe
  */
 export function parseIdentifier(uid: unknown): string {
   const text = asText(uid);
@@ -56,7 +56,7 @@ export function parseIdentifier(uid: unknown): string {
   });
 }
 
-/** Validates a record. @throws MediactlError `invalid_response` (exit 10) if it is no object or its uid is not safe */
+/** Validates a record. @throws CodedError `invalid_response` (exit 10) if it is no object or its uid is not safe */
 export function parseRecord<T extends JsonObject>(value: unknown): T & { uid: string } {
   if (!isJsonObject(value)) throw unexpectedResponse('the response is not an API record');
   parseIdentifier(value.uid);

@@ -1,8 +1,8 @@
 import { asNumber, asObject, asText, parseTimestamp } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../../contract/tus.ts';
-import { MediactlError } from '../errors.ts';
-import type { ApiResponse, Purpose } from '../http/api-request.ts';
+import { CodedError } from '../errors.ts';
+import type { Purpose, ReceivedResponse } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { parseJsonResponse } from '../http/json.ts';
 import { foreignOrigin } from '../http/network-error.ts';
@@ -39,7 +39,7 @@ export class UploadSessionsApi extends Resource {
    * Creates an upload session. The POST is not retried here after a lost response, because it might have created an
    * asset. It is retried after a 429, which guarantees that nothing was created.
    *
-   * @throws MediactlError for an error status, `origin_mismatch` (exit 13) if the session URL is on another origin,
+   * @throws CodedError for an error status, `origin_mismatch` (exit 13) if the session URL is on another origin,
    *   or `session_mismatch` (exit 13) if the session is for another number of bytes
    */
   async create(lengthBytes: number, metadata: UploadMetadata, signal?: AbortSignal): Promise<CreatedSession> {
@@ -60,7 +60,7 @@ export class UploadSessionsApi extends Resource {
     const assetUid = parseIdentifier(session.asset_uid);
     const totalBytes = asNumber(session.total_size) ?? lengthBytes;
     if (totalBytes !== lengthBytes)
-      throw new MediactlError('the service created an upload session of the wrong size', {
+      throw new CodedError('the service created an upload session of the wrong size', {
         code: 'session_mismatch',
         reason: `the file has ${lengthBytes} bytes, the session ${totalBytes}; nothing was uploaded`,
         remedy: ['show_asset', assetUid, 'to see the asset that it created'],
@@ -76,7 +76,7 @@ export class UploadSessionsApi extends Resource {
   }
 
   /** Returns the "session URL from the Location header" (§4), or else from `location` in the body (§2). */
-  #sessionUrl({ headers }: ApiResponse, bodyLocation: unknown, assetUid: string): string {
+  #sessionUrl({ headers }: ReceivedResponse, bodyLocation: unknown, assetUid: string): string {
     const { baseUrl } = this.transport;
     const location = [headers.location, asText(bodyLocation)].find(
       (each) => each !== undefined && URL.canParse(each, baseUrl.href),

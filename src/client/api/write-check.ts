@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
 import { asObject, type JsonObject } from '../../contract/json-values.ts';
-import { MediactlError, type Remedy } from '../errors.ts';
+import { CodedError, type Remedy } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
 
@@ -20,12 +20,12 @@ type WriteCheck = {
  * Asserts that a write was applied, by comparing the requested values with the actual values. A service might
  * return 200 but ignore a field whose name it does not know.
  *
- * @throws MediactlError `write_ignored` (exit 6) that names the ignored fields
+ * @throws CodedError `write_ignored` (exit 6) that names the ignored fields
  */
 export function assertApplied({ noun, requested, actual, remedy, unorderedFields = [] }: WriteCheck): void {
   const ignored = findDifferences(requested, actual, unorderedFields);
   if (ignored.length === 0) return;
-  throw new MediactlError(`the service did not apply ${ignored.join(', ')} to ${noun}`, {
+  throw new CodedError(`the service did not apply ${ignored.join(', ')} to ${noun}`, {
     code: 'write_ignored',
     reason: ignored
       .map((field) =>
@@ -72,7 +72,7 @@ export async function sendWithNameHint(transport: Transport, request: ApiRequest
   try {
     return await transport.send(request);
   } catch (error) {
-    if (!(error instanceof MediactlError) || error.explanation.status !== 422) throw error;
+    if (!(error instanceof CodedError) || error.explanation.status !== 422) throw error;
     const missingField = error.explanation.fields?.find((field) => !(field in asObject(request.json)));
     throw missingField === undefined
       ? error

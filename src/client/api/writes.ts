@@ -1,8 +1,8 @@
 import type { NameKey } from '../../contract/assumptions.ts';
 import { asText, type JsonObject } from '../../contract/json-values.ts';
-import type { ApiFolder, Asset } from '../../contract/types.ts';
+import type { ApiFolder, AssetRecord } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import { parseJsonResponse } from '../http/json.ts';
 import type { Api } from './api.ts';
 import { AssetsApi, searchFor } from './assets.ts';
@@ -23,12 +23,12 @@ class AssetWrites extends AssetsApi {
    *
    * @returns the updated record and, in `unverifiable`, the fields that cannot be verified because the record does
    *   not show them
-   * @throws MediactlError `write_ignored` (exit 6) if a field is unchanged, or if a field with a guessed name
+   * @throws CodedError `write_ignored` (exit 6) if a field is unchanged, or if a field with a guessed name
    *   (assumption A08) is not shown
    */
-  async update(uid: string, fields: JsonObject): Promise<{ asset: Asset; unverifiable: string[] }> {
-    const asset = parseRecord<Asset>(await this.transport.json(this.updateRequest(uid, fields)));
-    const isShown = (record: Asset) => (field: string) => this.fieldNameIn(field, record) in record;
+  async update(uid: string, fields: JsonObject): Promise<{ asset: AssetRecord; unverifiable: string[] }> {
+    const asset = parseRecord<AssetRecord>(await this.transport.json(this.updateRequest(uid, fields)));
+    const isShown = (record: AssetRecord) => (field: string) => this.fieldNameIn(field, record) in record;
     const all = Object.keys(fields);
     const now = all.every(isShown(asset)) ? asset : await this.get(uid);
     const shown = all.filter(isShown(now));
@@ -50,9 +50,9 @@ class AssetWrites extends AssetsApi {
   /**
    * Updates an asset as `update` does. If its record does not show the folder, verifies that in the list of the folder.
    *
-   * @throws MediactlError `write_ignored` (exit 6) if a field is unchanged, or the asset is in another folder
+   * @throws CodedError `write_ignored` (exit 6) if a field is unchanged, or the asset is in another folder
    */
-  async write(asset: Asset, fields: JsonObject): Promise<{ asset: Asset; unverifiable: string[] }> {
+  async write(asset: AssetRecord, fields: JsonObject): Promise<{ asset: AssetRecord; unverifiable: string[] }> {
     const folderField = this.folderFieldIn(asset);
     const isMove = folderField in fields;
     if (isMove && !(folderField in asset)) await this.findParentWorkspace?.(); // needed to verify the move
@@ -61,7 +61,7 @@ class AssetWrites extends AssetsApi {
     const folder = fields[folderField];
     if (others.length === unverifiable.length || (await this.#isListedIn(asText(folder) ?? null, asset)))
       return { asset: updated, unverifiable: others };
-    throw new MediactlError(`the service did not move ${asText(asset.name) ?? asset.uid}`, {
+    throw new CodedError(`the service did not move ${asText(asset.name) ?? asset.uid}`, {
       code: 'write_ignored',
       reason: 'it accepted the request, but does not list the asset in the new folder',
       remedy: ['set_field_names', 'asset_parent'],
@@ -71,7 +71,7 @@ class AssetWrites extends AssetsApi {
   async delete(uid: string): Promise<void> {
     const { status } = await this.transport.send(this.deleteRequest(uid));
     if (status === 204) return;
-    throw new MediactlError(`the service did not confirm that it deleted asset ${uid}`, {
+    throw new CodedError(`the service did not confirm that it deleted asset ${uid}`, {
       code: 'write_ignored',
       reason: `it responded ${status} instead of 204`,
       remedy: ['show_asset', uid, 'to see if it still exists'],
@@ -79,7 +79,7 @@ class AssetWrites extends AssetsApi {
     });
   }
 
-  async #isListedIn(folder: string | null, { uid, name }: Asset): Promise<boolean> {
+  async #isListedIn(folder: string | null, { uid, name }: AssetRecord): Promise<boolean> {
     const filters = { parent: folder ?? 'root', ...searchFor(asText(name) ?? '') };
     for await (const page of this.list(filters, {})) if (page.some((each) => isSameUid(each.uid, uid))) return true;
     return false;
@@ -110,7 +110,7 @@ class FolderWrites extends FoldersApi {
 }
 
 class EmbedWrites extends EmbedsApi {
-  /** Turns the restriction on or off. @throws MediactlError `write_ignored` (exit 6) if the setting did not change */
+  /** Turns the restriction on or off. @throws CodedError `write_ignored` (exit 6) if the setting did not change */
   async restrict(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean) {
     const request = this.restrictRequest(workspace, before, enabled);
     await sendWithNameHint(this.transport, request, () => 'embed_enabled');

@@ -1,17 +1,17 @@
 import { parentOf } from '../../contract/asset.ts';
 import { asText, type JsonObject } from '../../contract/json-values.ts';
 import { isSlug } from '../../contract/slug.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
-import { asMediactlError, endsTheRun, usageError } from '../errors.ts';
+import { asCodedError, endsTheRun, usageError } from '../errors.ts';
 import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
 import { byUid, type SelectedAsset } from '../library/select-assets.ts';
 import { describeReformatting } from '../table/guard.ts';
 import type { Table } from '../table/read-table.ts';
+import type { ChangeItem, StoredItem } from './change-history.ts';
 import { parseFolderPath } from './folder-creation.ts';
 import { assetItem } from './items.ts';
-import type { BulkItem, StoredItem } from './run-store.ts';
 import {
   advanceHashes,
   createFolderPaths,
@@ -72,8 +72,8 @@ export type ApplyDeps = {
   /** Returns the folder tree of the workspace. Called only if a folder was edited. */
   tree(): Promise<WorkspaceFolderTree>;
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
-  findFolder(asset: Asset): Promise<string | null | undefined>;
-  /** Returns the asset at a path such as `/Campaigns/clip.mp4`. @throws MediactlError if it is not exactly one */
+  findFolder(asset: AssetRecord): Promise<string | null | undefined>;
+  /** Returns the asset at a path such as `/Campaigns/clip.mp4`. @throws CodedError if it is not exactly one */
   findByPath(path: string): Promise<SelectedAsset>;
   /** Returns what earlier applies of this table wrote to an asset since a time (ms since the epoch), oldest first. */
   findWrites(uid: string, since: number): Promise<readonly StoredItem[]>;
@@ -83,7 +83,7 @@ export type ApplyPlan = {
   rowCount: number;
   changes: SheetChange[];
   /** Assets to change. A folder that does not exist yet is named by its path in `newFolders`. */
-  items: BulkItem[];
+  items: ChangeItem[];
   /** Paths of the folders to create. */
   newFolders: string[];
   ignoredColumns: string[];
@@ -93,7 +93,7 @@ export type ApplyPlan = {
  * Compares a table with the library, cell by cell: as it was exported, in the file, and now. Rows that equal their
  * hashes (`was`) need no request, others one each, or the whole list if that takes fewer.
  *
- * @throws MediactlError `usage` (exit 2) if the table has no column that can be changed or cannot be parsed
+ * @throws CodedError `usage` (exit 2) if the table has no column that can be changed or cannot be parsed
  */
 export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOptions): Promise<ApplyPlan> {
   const plan: ApplyPlan = { rowCount: 0, changes: [], items: [], newFolders: [], ignoredColumns: [] };
@@ -145,7 +145,7 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
   };
   const uids = [...edited.values()].flatMap(({ uid }) => uid || []);
   // A listed record is enough if it shows all columns.
-  const isComplete = (asset: Asset) =>
+  const isComplete = (asset: AssetRecord) =>
     Object.values(sheetValuesOf(asset, { pathOf: (uid) => uid })).every((value) => value !== undefined);
   const failures = await fetchAssets(deps.assets, uids, { isComplete, signal: options.signal }, async (asset) => {
     const row = edited.get(normalizeUid(asset.uid));
@@ -153,7 +153,7 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
   });
   for (const row of [...edited.values()]) {
     const fail = (thrown: unknown) => {
-      const error = asMediactlError(thrown);
+      const error = asCodedError(thrown);
       if (endsTheRun(error)) throw error;
       const outcome = error.kind === 'notFound' ? 'not_found' : 'invalid';
       add(row.line, { uid: row.uid || null, outcome, reason: error.message });
@@ -247,7 +247,7 @@ type Cell = { column: EditableColumn; before: string; after: string };
 function toFields(
   assets: AssetsApi,
   { tree, options, plan }: RowComparison,
-  asset: Asset,
+  asset: AssetRecord,
   { column, before, after }: Cell,
 ): JsonObject | string {
   if (column === 'tags') {
@@ -270,7 +270,7 @@ function toFields(
       if (!plan.newFolders.includes(path) && tree?.findByPath(path).length === 0) plan.newFolders.push(path);
     }
   } catch (error) {
-    return asMediactlError(error).message;
+    return asCodedError(error).message;
   }
   return assets.folderFields(asset, after);
 }

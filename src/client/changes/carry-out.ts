@@ -1,21 +1,21 @@
 import type { Clock } from '../../contract/clock.ts';
 import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { writesOf } from '../api/writes.ts';
-import { asMediactlError, endsTheRun, type MediactlError } from '../errors.ts';
+import { asCodedError, type CodedError, endsTheRun } from '../errors.ts';
 import type { FolderNode } from '../library/folder-tree.ts';
 import type { Library } from '../library/library.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
+import type { ChangeItem, ChangeLog, ItemState, StoredChange, StoredItem } from './change-history.ts';
 import { changeFolder, findRemainingFolders } from './folder-writes.ts';
-import type { BulkItem, BulkRun, ItemState, RunLog, StoredItem } from './run-store.ts';
 import { type FolderAccess, readUnwritten } from './undo.ts';
 
 /** Result of the write of an item: the asset or folder afterwards, and fields that the service does not show. */
 export type Written = {
-  asset?: Asset | undefined;
+  asset?: AssetRecord | undefined;
   folder?: FolderNode | undefined;
   unverifiable?: readonly string[];
 };
@@ -36,12 +36,12 @@ export type ChangeHooks = {
   /** Throws if an item must not be written any more. Called with the lock of the change held. @returns `skip` if it is done */
   beforeItem?(item: StoredItem): Promise<'skip' | undefined>;
   /** Converts the error of an item to one in the caller's words. It may end the run. */
-  toError?(error: MediactlError, item: StoredItem): MediactlError;
+  toError?(error: CodedError, item: StoredItem): CodedError;
 };
 
 /** What went wrong beside a change that was made. */
 export type ChangeNotice =
-  | { kind: 'cannot_undo' | 'results_not_recorded' | 'receipts_not_updated'; error: MediactlError }
+  | { kind: 'cannot_undo' | 'results_not_recorded' | 'receipts_not_updated'; error: CodedError }
   | { kind: 'unverifiable'; fields: readonly string[] };
 
 export type CarryOutDeps = {
@@ -58,16 +58,16 @@ type Results = ItemResult<StoredItem, Written>[];
 const maxAgeMs = 10_000;
 
 /**
- * Carries out items of a run, several at a time, with all that belongs to a write, and records the outcome of each. An
+ * Carries out items of a change, several at a time, with all that belongs to a write, and records the outcome of each. An
  * item whose outcome is unknown stays pending.
  *
  * @returns one result per item
- * @throws MediactlError `locked` (exit 6) if another process carries it out
+ * @throws CodedError `locked` (exit 6) if another process carries it out
  */
 export async function carryOut(
   deps: CarryOutDeps,
-  store: RunLog,
-  { run, items }: { run: BulkRun; items: readonly StoredItem[] },
+  store: ChangeLog,
+  { change, items }: { change: StoredChange; items: readonly StoredItem[] },
   options: WriteOptions,
   hooks: ChangeHooks = {},
 ): Promise<Results> {
@@ -78,8 +78,8 @@ export async function carryOut(
     if (!isReported) onNotice({ kind: 'results_not_recorded', error: stateErrorOf(thrown) });
     isReported = true;
   };
-  const record = (item: StoredItem, state: ItemState, error?: MediactlError) =>
-    store.setItemState(run.id, item, state, error?.message).catch(notRecorded);
+  const record = (item: StoredItem, state: ItemState, error?: CodedError) =>
+    store.setItemState(change.id, item, state, error?.message).catch(notRecorded);
   const carryOutItem = async (item: StoredItem): Promise<Written> => {
     try {
       const isDone = (await hooks.beforeItem?.(item)) === 'skip';
@@ -88,7 +88,7 @@ export async function carryOut(
       await record(item, 'done');
       return written;
     } catch (thrown) {
-      const failure = asMediactlError(thrown);
+      const failure = asCodedError(thrown);
       const error = hooks.toError?.(failure, item) ?? failure;
       if (!endsTheRun(error)) await record(item, isConflict(error) ? 'conflict' : 'failed', error);
       throw error;
@@ -96,9 +96,9 @@ export async function carryOut(
   };
   // Folders are changed one after the other, since one may be inside another.
   const hasFolders = items.some(({ kind }) => kind === 'folder');
-  const release = await store.lock(run.id);
+  const release = await store.lock(change.id);
   try {
-    await store.setState(run.id, 'running');
+    await store.setState(change.id, 'running');
     const lanes = hasFolders ? 1 : undefined;
     const written = await runEach(items, carryOutItem, { signal: library.signal, lanes });
     if (hasFolders) await library.foldersChanged();
@@ -107,7 +107,7 @@ export async function carryOut(
       if (error && !written[at]?.error) await record(item, 'failed', error);
     // Items after an error that ends the run were not attempted, and have that error, too.
     if (!results.some(({ error }) => error && endsTheRun(error)))
-      await store.setState(run.id, 'finished').catch(notRecorded);
+      await store.setState(change.id, 'finished').catch(notRecorded);
     const fields = [...new Set(results.flatMap(({ value }) => value?.unverifiable ?? []))];
     if (fields.length > 0) onNotice({ kind: 'unverifiable', fields });
     return results;
@@ -124,7 +124,7 @@ async function writeUnchanged(
 ): Promise<Written> {
   const write = (after: JsonObject | null) =>
     writeItem(deps, { ...item, after }, collection).catch((error): Written => {
-      if (!acceptsMissing || after !== null || asMediactlError(error).kind !== 'notFound') throw error;
+      if (!acceptsMissing || after !== null || asCodedError(error).kind !== 'notFound') throw error;
       return {};
     });
   if (deps.clock.now() - readAt <= maxAgeMs) return write(item.after);
@@ -137,7 +137,7 @@ async function writeUnchanged(
 /** Sends the request that writes an item, and verifies the result. */
 async function writeItem(
   { library: { api }, folders }: CarryOutDeps,
-  { kind, uid, name, before, after }: BulkItem,
+  { kind, uid, name, before, after }: ChangeItem,
   collection: Collection = 'assets',
 ): Promise<Written> {
   const { [collection]: assets, folders: folderWrites } = writesOf(api);
@@ -173,7 +173,7 @@ async function createReceiptUpdate(
   items: readonly StoredItem[],
 ): Promise<(item: StoredItem) => Promise<void>> {
   const { assets } = library.api;
-  const hasReceipt = ({ kind, after }: BulkItem) =>
+  const hasReceipt = ({ kind, after }: ChangeItem) =>
     kind === 'asset' && (after === null || assets.folderIn(after) !== undefined);
   let isReported = false;
   const failed = (thrown: unknown) => {
@@ -191,10 +191,10 @@ async function createReceiptUpdate(
 }
 
 /** Returns an error of the state folder. @throws any other error */
-export function stateErrorOf(thrown: unknown): MediactlError {
-  const error = asMediactlError(thrown);
+export function stateErrorOf(thrown: unknown): CodedError {
+  const error = asCodedError(thrown);
   if (error.kind !== 'state') throw thrown;
   return error;
 }
 
-const isConflict = ({ explanation }: MediactlError) => explanation.code === 'changed_meanwhile';
+const isConflict = ({ explanation }: CodedError) => explanation.code === 'changed_meanwhile';

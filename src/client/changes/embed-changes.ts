@@ -2,7 +2,7 @@ import type { Api } from '../api/api.ts';
 import type { WorkspaceEmbedSettings } from '../api/embed-settings.ts';
 import type { DomainMethod } from '../api/embeds.ts';
 import { writesOf } from '../api/writes.ts';
-import { asMediactlError, MediactlError } from '../errors.ts';
+import { asCodedError, CodedError } from '../errors.ts';
 
 /** Turns the embed restriction of a workspace on or off. @returns the settings afterwards */
 export const restrictEmbedding = (
@@ -14,7 +14,7 @@ export const restrictEmbedding = (
 
 export type DomainChanges = { added: readonly string[]; removed: readonly string[] };
 
-export type DomainOutcome = { domain: string; change: keyof DomainChanges; error: MediactlError | undefined };
+export type DomainOutcome = { domain: string; change: keyof DomainChanges; error: CodedError | undefined };
 
 export const domainMethods: Record<keyof DomainChanges, DomainMethod> = { added: 'POST', removed: 'DELETE' };
 
@@ -31,7 +31,7 @@ export async function changeDomains(
 ): Promise<{
   outcomes: DomainOutcome[];
   respelled: { domain: string; spelling: string }[];
-  unverified: MediactlError | undefined;
+  unverified: CodedError | undefined;
 }> {
   const { embeds } = writesOf(api);
   const outcomes: DomainOutcome[] = [];
@@ -43,16 +43,16 @@ export async function changeDomains(
         await embeds.changeDomain(domainMethods[change], workspace, settings, domain);
         outcomes.push({ domain, change, error: undefined });
       } catch (thrown) {
-        outcomes.push({ domain, change, error: asMediactlError(thrown) });
+        outcomes.push({ domain, change, error: asCodedError(thrown) });
       }
   const done = (which: keyof DomainChanges) =>
     outcomes.flatMap(({ domain, change, error }) => (change === which && !error ? [domain] : []));
   const verified = await embeds.verifyDomains(workspace, settings, done('added'), done('removed')).then(
     (respelled) => ({ respelled, unverified: undefined }),
-    (thrown) => ({ respelled: [], unverified: asMediactlError(thrown) }),
+    (thrown) => ({ respelled: [], unverified: asCodedError(thrown) }),
   );
   return { outcomes, ...verified };
 }
 
 const notRemoved = () =>
-  new MediactlError('not removed', { code: 'skipped', reason: 'a domain could not be added, so none are removed' });
+  new CodedError('not removed', { code: 'skipped', reason: 'a domain could not be added, so none are removed' });

@@ -1,13 +1,13 @@
 import { normalizeName } from '../../contract/json-values.ts';
 import type { FoldersApi } from '../api/folders.ts';
-import { asMediactlError, MediactlError, usageError } from '../errors.ts';
+import { asCodedError, CodedError, usageError } from '../errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../library/folder-tree.ts';
 import { fetchFolderTree } from '../library/folder-tree.ts';
 import type { Library } from '../library/library.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import { createFolder } from './folder-writes.ts';
 
-/** @throws MediactlError `usage` (exit 2) for `.` and `..`, which would be names of folders */
+/** @throws CodedError `usage` (exit 2) for `.` and `..`, which would be names of folders */
 function namesIn(path: string): string[] {
   const names = path.split('/').filter(Boolean);
   if (names.some((name) => name === '.' || name === '..'))
@@ -18,7 +18,7 @@ function namesIn(path: string): string[] {
   return names;
 }
 
-/** Splits a folder path into folder names. @throws MediactlError `usage` (exit 2) if the path contains no name */
+/** Splits a folder path into folder names. @throws CodedError `usage` (exit 2) if the path contains no name */
 export function parseFolderPath(path: string): string[] {
   const names = namesIn(path);
   if (names.length === 0) throw usageError(`no folder to create in '${path}'`, '/Campaigns/2026');
@@ -51,18 +51,18 @@ export const createFolderPath = (library: Library, names: readonly string[], wit
  * Returns the deepest existing folder of a path and the missing names below it. Without `withParents`, the parent
  * must exist, and the folder itself must not exist.
  *
- * @throws MediactlError `not_found` (exit 3) if the parent is missing, `already_exists` (exit 6) if the folder exists,
+ * @throws CodedError `not_found` (exit 3) if the parent is missing, `already_exists` (exit 6) if the folder exists,
  *   `usage` (exit 2) if two folders have the same path
  */
 function findMissingFolders(tree: WorkspaceFolderTree, names: readonly string[], withParents: boolean) {
   const { missing, above } = walkPath(tree, names);
   if (!withParents && missing.length === 0)
-    throw new MediactlError(`/${names.join('/')} already exists`, {
+    throw new CodedError(`/${names.join('/')} already exists`, {
       code: 'already_exists',
       reason: `its uid is ${above?.folder.uid}`,
     });
   if (!withParents && missing.length > 1)
-    throw new MediactlError(`folder /${names.slice(0, -1).join('/')} does not exist`, {
+    throw new CodedError(`folder /${names.slice(0, -1).join('/')} does not exist`, {
       code: 'not_found',
       remedy: ['create_parents', `/${names.join('/')}`],
     });
@@ -125,7 +125,7 @@ async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      const failure = asMediactlError(error);
+      const failure = asCodedError(error);
       const { kind, explanation } = failure;
       if (explanation.code === 'locked') attempts--;
       // This error ends the run, since every other folder would be misplaced too.
@@ -199,7 +199,7 @@ export async function createFolderPathResolver(library: Library, createdSince: S
     });
     // After a misplaced folder, all further creations fail with the same error.
     lastCreation = mine.catch((error) => {
-      if (asMediactlError(error).explanation.endsRun) throw error;
+      if (asCodedError(error).explanation.endsRun) throw error;
     });
     lastCreation.catch(() => {});
     return mine;

@@ -1,12 +1,12 @@
 import type { FolderChange } from '../api/folders.ts';
-import { MediactlError, usageError } from '../errors.ts';
+import { CodedError, usageError } from '../errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../library/folder-tree.ts';
 import { descendantsOf } from '../library/library-paths.ts';
 
 /**
  * Checks a change of a folder, since the service accepts changes that make paths unclear.
  *
- * @throws MediactlError `usage` (exit 2) for a name with a slash, `.` or `..`, and for a folder that is moved into
+ * @throws CodedError `usage` (exit 2) for a name with a slash, `.` or `..`, and for a folder that is moved into
  *   itself; `already_exists` (exit 6) if the parent already has a folder of that name
  */
 export function assertFolderChange(tree: WorkspaceFolderTree, node: FolderNode, change: FolderChange): void {
@@ -17,7 +17,7 @@ export function assertFolderChange(tree: WorkspaceFolderTree, node: FolderNode, 
   assertNoTwin(tree, node, change);
 }
 
-/** @throws MediactlError `usage` (exit 2) if the target is the folder itself or inside it */
+/** @throws CodedError `usage` (exit 2) if the target is the folder itself or inside it */
 export function assertMovable(moving: FolderNode, target: FolderNode): void {
   if (target !== moving && !descendantsOf(moving).includes(target)) return;
   throw usageError(
@@ -27,7 +27,7 @@ export function assertMovable(moving: FolderNode, target: FolderNode): void {
   );
 }
 
-/** @throws MediactlError `already_exists` (exit 6) if the parent already has a folder of that name */
+/** @throws CodedError `already_exists` (exit 6) if the parent already has a folder of that name */
 export function assertNoTwin(
   tree: WorkspaceFolderTree,
   node: FolderNode,
@@ -37,13 +37,13 @@ export function assertNoTwin(
   const siblings = above ? above.children : parent ? [] : tree.roots;
   const twin = siblings.find((each) => each !== node && each.name === name);
   if (twin)
-    throw new MediactlError(`${twin.path} already exists`, {
+    throw new CodedError(`${twin.path} already exists`, {
       code: 'already_exists',
       remedy: ['rename_folder', twin.path],
     });
 }
 
-/** @throws MediactlError `usage` (exit 2) if the name contains a slash, or is `.` or `..` */
+/** @throws CodedError `usage` (exit 2) if the name contains a slash, or is `.` or `..` */
 export function assertFolderName(name: string): void {
   if (name === '.' || name === '..') throw usageError(`a folder cannot be named ${name}`, 'choose another name');
   if (name.includes('/'))

@@ -4,7 +4,7 @@ import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { assertApplied } from '../api/write-check.ts';
 import { writesOf } from '../api/writes.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import {
   type FolderNode,
   fetchFolderTree,
@@ -20,7 +20,7 @@ type FolderWriteResult = { node: FolderNode; tree: WorkspaceFolderTree };
  * Creates a folder and verifies its name and parent in the folder tree.
  *
  * @param trustsResponse true to verify only if the response shows another name or parent than was sent
- * @throws MediactlError `write_ignored` (exit 6) if the folder has another name or parent
+ * @throws CodedError `write_ignored` (exit 6) if the folder has another name or parent
  */
 export async function createFolder(
   api: Api,
@@ -40,7 +40,7 @@ export async function createFolder(
   return { uid, ...(await verifyFolder(api, workspace, uid, { name, parent }, true)) };
 }
 
-/** Renames or moves a folder and verifies the change. @throws MediactlError `write_ignored` (exit 6) */
+/** Renames or moves a folder and verifies the change. @throws CodedError `write_ignored` (exit 6) */
 export async function changeFolder(
   api: Api,
   workspace: string,
@@ -63,7 +63,7 @@ async function verifyFolder(
   const tree = await fetchFolderTree(api, workspace);
   const node = tree.find(uid);
   if (!node)
-    throw new MediactlError('the workspace does not contain the folder', {
+    throw new CodedError('the workspace does not contain the folder', {
       code: 'write_ignored',
       reason: `the service accepted the change, but its folder tree has no ${uid}`,
       remedy: ['set_field_names', 'folder_children'],
@@ -88,13 +88,13 @@ export async function findRemainingFolders(
   api: Api,
   workspace: string,
   uids: readonly string[],
-): Promise<Map<string, MediactlError>> {
+): Promise<Map<string, CodedError>> {
   const tree = await fetchFolderTree(api, workspace);
   const remaining = uids.flatMap((uid) => tree.find(uid) ?? []);
   return new Map(
     remaining.map(({ folder: { uid }, path }) => [
       uid,
-      new MediactlError(`the service did not delete ${path}`, {
+      new CodedError(`the service did not delete ${path}`, {
         code: 'write_ignored',
         reason: 'it accepted the request, but still has the folder',
         hint: 'list the folders, to see it',

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { asText } from '../../contract/json-values.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
-import type { StoredItem } from './run-store.ts';
+import type { StoredItem } from './change-history.ts';
 
 /** Columns of an exported table that can be changed. */
 export const editableColumns = ['name', 'description', 'tags', 'folder'] as const;
@@ -29,8 +29,12 @@ export function createFolderPaths(tree: WorkspaceFolderTree | undefined): Folder
   return { pathOf: (uid) => paths.get(uid) };
 }
 
-/** @param folder uid of the asset's folder, null for the top level, undefined if it is not known */
-export function sheetValuesOf(asset: Asset, { pathOf }: FolderPaths, folder = parentOf(asset)): SheetValues {
+/**
+ * Returns the cells of an asset's row.
+ *
+ * @param folder uid of the asset's folder, null for the top level, undefined if it is not known
+ */
+export function sheetValuesOf(asset: AssetRecord, { pathOf }: FolderPaths, folder = parentOf(asset)): SheetValues {
   const tags = slugsOf(asset);
   return {
     name: 'name' in asset ? (asText(asset.name) ?? '') : undefined,
@@ -110,7 +114,7 @@ export function advanceHashes(
 }
 
 /** Returns the row of an exported table. @param exportedAt time before the asset was read, in ms since the epoch */
-export const sheetRow = (asset: Asset, values: SheetValues, exportedAt: number) => ({
+export const sheetRow = (asset: AssetRecord, values: SheetValues, exportedAt: number) => ({
   ...asset,
   ...values,
   was: formatHashes(asset.uid, values, exportedAt),

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../contract/json-values.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { maxPageSize } from '../api/pagination.ts';
-import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
+import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
 import { runEach } from '../run-each.ts';
 
 /** Fields grouped by decision: to write, already as wanted, or in conflict (neither the base nor the wanted value). */
@@ -27,7 +27,7 @@ export function compareFields(
 
 /** Creates the error for an item that others have changed since the change was planned. */
 export const changedMeanwhile = (what: string, conflicts: JsonObject = {}) =>
-  new MediactlError(`${what} was changed meanwhile`, {
+  new CodedError(`${what} was changed meanwhile`, {
     code: 'changed_meanwhile',
     reason: Object.entries(conflicts)
       .map(([field, value]) => `${field} is ${JSON.stringify(value)}`)
@@ -43,14 +43,14 @@ const maxSingles = 10;
  * @param isComplete returns true if a listed record has all fields that are needed; others are fetched by themselves
  * @param onAsset called for each asset that exists, in any order, so that not all are in memory at once
  * @returns the errors of single assets, by uid (`normalizeUid`)
- * @throws MediactlError if it would affect the other assets, too
+ * @throws CodedError if it would affect the other assets, too
  */
 export async function fetchAssets(
   assets: AssetsApi,
   uids: readonly string[],
-  { isComplete, signal }: { isComplete: (asset: Asset) => boolean; signal: AbortSignal },
-  onAsset: (asset: Asset) => void | Promise<void>,
-): Promise<Map<string, MediactlError>> {
+  { isComplete, signal }: { isComplete: (asset: AssetRecord) => boolean; signal: AbortSignal },
+  onAsset: (asset: AssetRecord) => void | Promise<void>,
+): Promise<Map<string, CodedError>> {
   const wanted = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
   if (wanted.size > maxSingles) {
     let pagesLeft = 0;
@@ -66,7 +66,7 @@ export async function fetchAssets(
     const asset = await getIfExists(assets, uid);
     if (asset) await onAsset(asset);
   };
-  const failures = new Map<string, MediactlError>();
+  const failures = new Map<string, CodedError>();
   for (const { item, error } of await runEach([...wanted.values()], fetchOne, { signal })) {
     if (error && endsTheRun(error)) throw error;
     if (error) failures.set(normalizeUid(item), error);
@@ -75,8 +75,8 @@ export async function fetchAssets(
 }
 
 /** Returns undefined for an asset that does not exist. */
-export const getIfExists = (assets: AssetsApi, uid: string): Promise<Asset | undefined> =>
+export const getIfExists = (assets: AssetsApi, uid: string): Promise<AssetRecord | undefined> =>
   assets.get(uid).catch((error) => {
-    if (asMediactlError(error).kind !== 'notFound') throw error;
+    if (asCodedError(error).kind !== 'notFound') throw error;
     return undefined;
   });

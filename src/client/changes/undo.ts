@@ -1,24 +1,24 @@
 import { asText, type JsonObject } from '../../contract/json-values.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { Api } from '../api/api.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
-import type { BulkItem, StoredItem } from './run-store.ts';
+import type { ChangeItem, StoredItem } from './change-history.ts';
 import { changedMeanwhile, compareFields, fetchAssets, getIfExists } from './three-way.ts';
 
-/** The workspace whose folders a run has changed. */
+/** The workspace whose folders a change concerns. */
 export type FolderAccess = {
   workspace(): Promise<string>;
   fetchTree(): Promise<WorkspaceFolderTree>;
   /** Returns the folders as they were last read, for the names of their fields. */
   latestTree(): Promise<WorkspaceFolderTree>;
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
-  findFolder(asset: Asset): Promise<string | null | undefined>;
+  findFolder(asset: AssetRecord): Promise<string | null | undefined>;
 };
 
 /** Returns the values of fields now, also of the folder if the record does not show it. */
-async function fetchValues({ assets }: Api, folders: FolderAccess, asset: Asset, fields: readonly string[]) {
+async function fetchValues({ assets }: Api, folders: FolderAccess, asset: AssetRecord, fields: readonly string[]) {
   const values = assets.valuesOf(asset, fields);
   const hidden = fields.find((field) => !(field in values) && assets.folderIn({ [field]: null }) === null);
   const folder = hidden === undefined ? undefined : await folders.findFolder(asset);
@@ -30,15 +30,15 @@ type Unwritten = {
   /** Fields that still have their old value; null to delete the item; undefined if nothing is to write. */
   after: JsonObject | null | undefined;
   /** The asset, if nothing is to write. */
-  present?: Asset | undefined;
+  present?: AssetRecord | undefined;
   /** The error `changed_meanwhile`, if others have changed other fields. */
-  conflict?: MediactlError | undefined;
+  conflict?: CodedError | undefined;
 };
 
 /**
  * Reads an item again, and returns what is still to write of it.
  *
- * @throws MediactlError `not_found` if it does not exist any more; `changed_meanwhile` if it is to be deleted and others
+ * @throws CodedError `not_found` if it does not exist any more; `changed_meanwhile` if it is to be deleted and others
  *   have changed it
  */
 export async function readUnwritten(
@@ -50,13 +50,13 @@ export async function readUnwritten(
   const asset = kind === 'asset' ? await getIfExists(api.assets, uid) : undefined;
   const folder = kind === 'folder' ? (await folders.fetchTree()).find(uid) : undefined;
   if (!asset && !folder) {
-    if (after) throw new MediactlError(`${label} does not exist any more`, { code: 'not_found' });
+    if (after) throw new CodedError(`${label} does not exist any more`, { code: 'not_found' });
     return { after: undefined };
   }
   if (before === null) return { after };
   const present = folder
     ? folderValuesOf(folder)
-    : await fetchValues(api, folders, asset as Asset, Object.keys(before));
+    : await fetchValues(api, folders, asset as AssetRecord, Object.keys(before));
   if (after === null) {
     const changed = api.assets.findDifferences(before, present);
     if (changed.length > 0) throw changedMeanwhile(label, present);
@@ -72,18 +72,18 @@ export async function readUnwritten(
 }
 
 /** Item that an undo does not write, and the reason. */
-export type SkippedItem = { item: BulkItem; reason: string };
+export type SkippedItem = { item: ChangeItem; reason: string };
 
 export type UndoPlan = {
-  /** Old values to write, in the opposite order of the run. */
-  items: BulkItem[];
-  /** Items whose value is neither the one that the run wrote nor the old one. */
+  /** Old values to write, in the opposite order of the change. */
+  items: ChangeItem[];
+  /** Items whose value is neither the one that the change wrote nor the old one. */
   conflicts: SkippedItem[];
   /** Items that the API cannot take back, or whose old value was not read. */
   irreversible: SkippedItem[];
 };
 
-/** Plans to write back the old values of a run, wherever the library still has those that the run wrote. */
+/** Plans to write back the old values of a change, wherever the library still has those that the change wrote. */
 export async function planUndo(
   api: Api,
   folders: FolderAccess,
@@ -92,14 +92,14 @@ export async function planUndo(
 ): Promise<UndoPlan> {
   const plan: UndoPlan = { items: [], conflicts: [], irreversible: [] };
   const written = mergeByUid(items.filter(({ state, after }) => after !== null || state === 'done'));
-  const isReversible = ({ before, after }: BulkItem) =>
+  const isReversible = ({ before, after }: ChangeItem) =>
     before !== null && after !== null && Object.keys(after).every((field) => field in before);
   const reversible = written.filter(isReversible).reverse();
   const uids = reversible.flatMap(({ kind, uid }) => (kind === 'asset' ? [uid] : []));
   const fields = [...new Set(reversible.flatMap(({ after }) => Object.keys(after ?? {})))];
-  const isComplete = (asset: Asset) => Object.keys(api.assets.valuesOf(asset, fields)).length === fields.length;
-  const found = new Map<string, Asset>();
-  const collect = (asset: Asset) => void found.set(normalizeUid(asset.uid), asset);
+  const isComplete = (asset: AssetRecord) => Object.keys(api.assets.valuesOf(asset, fields)).length === fields.length;
+  const found = new Map<string, AssetRecord>();
+  const collect = (asset: AssetRecord) => void found.set(normalizeUid(asset.uid), asset);
   const failures = await fetchAssets(api.assets, uids, { isComplete, signal }, collect);
   const hasFolders = reversible.some(({ kind }) => kind === 'folder');
   const tree = hasFolders ? await folders.fetchTree() : undefined;
@@ -109,7 +109,7 @@ export async function planUndo(
     plan.irreversible.push({ item, reason: item.after === null ? deleted : 'its old value is unknown' });
   }
   for (const item of reversible) {
-    const { uid, before, after } = item as BulkItem & { before: JsonObject; after: JsonObject };
+    const { uid, before, after } = item as ChangeItem & { before: JsonObject; after: JsonObject };
     const [asset, folder] = [found.get(normalizeUid(uid)), item.kind === 'folder' ? tree?.find(uid) : undefined];
     // A write that failed, or a conflict, has most likely changed nothing.
     const isWritten = item.state === 'done' || item.state === 'pending';
@@ -120,7 +120,7 @@ export async function planUndo(
     }
     const present = folder
       ? folderValuesOf(folder)
-      : await fetchValues(api, folders, asset as Asset, Object.keys(after));
+      : await fetchValues(api, folders, asset as AssetRecord, Object.keys(after));
     const wanted = Object.fromEntries(Object.keys(after).map((field) => [field, before[field]]));
     const { toWrite, conflicts } = compareFields(api.assets, present, after, wanted);
     const { reason } = changedMeanwhile('', conflicts).explanation;

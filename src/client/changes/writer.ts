@@ -1,5 +1,5 @@
 import type { Collection } from '../../contract/paths.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { type FolderNode, fetchFolderTree } from '../library/folder-tree.ts';
@@ -13,33 +13,33 @@ import {
   type WriteOptions,
   type Written,
 } from './carry-out.ts';
-import { assertFolderChange } from './folder-rules.ts';
-import { type AssetChange, assetItem, fieldsOf, folderItem, needsRecord } from './items.ts';
 import {
-  type BulkItem,
-  type BulkRun,
+  type ChangeHistory,
+  type ChangeItem,
+  type ChangeLog,
+  type ChangePlan,
   noHistory,
-  type RunLog,
-  type RunPlan,
-  type RunStore,
+  type StoredChange,
   type StoredItem,
-} from './run-store.ts';
+} from './change-history.ts';
+import { assertFolderChange } from './folder-rules.ts';
+import { assetItem, fieldsOf, folderItem, needsRecord, type WantedChange } from './items.ts';
 import type { FolderAccess } from './undo.ts';
 
 /** How the history describes a change. */
-export type ChangeLabel = Pick<RunPlan, 'command' | 'summary'>;
+export type ChangeLabel = Pick<ChangePlan, 'command' | 'summary'>;
 
 /** A planned change of assets or folders, as the history records it. */
 export type LibraryChange = ChangeLabel &
-  Pick<RunPlan, 'undoOf' | 'source'> &
+  Pick<ChangePlan, 'undoOf' | 'source'> &
   WriteOptions & {
-    items: readonly BulkItem[];
+    items: readonly ChangeItem[];
     /** Workspace of the folders in it. Default: the one in use. */
     workspace?: string | undefined;
   };
 
 export type ChangeOutcome = {
-  run: BulkRun;
+  change: StoredChange;
   /** True if the history has it, so that it can be resumed and undone. */
   isRecorded: boolean;
   /** One per item. */
@@ -49,8 +49,8 @@ export type ChangeOutcome = {
 export type WriterDeps = Omit<CarryOutDeps, 'folders'> & {
   /** Name of the profile, for the history. */
   profile: string | null;
-  /** @throws MediactlError `state_…` (exit 14) if the history cannot be opened */
-  history(): Promise<RunStore>;
+  /** @throws CodedError `state_…` (exit 14) if the history cannot be opened */
+  history(): Promise<ChangeHistory>;
   /** False to keep no history. */
   keepsHistory: boolean;
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
@@ -78,9 +78,9 @@ export class LibraryWriter {
    */
   async plan(
     assets: readonly SelectedAsset[],
-    change: AssetChange | null,
+    change: WantedChange | null,
     { collection = 'assets', keepsOldValues = false }: { collection?: Collection; keepsOldValues?: boolean } = {},
-  ): Promise<{ assets: SelectedAsset[]; items: BulkItem[] }> {
+  ): Promise<{ assets: SelectedAsset[]; items: ChangeItem[] }> {
     const { [collection]: api } = this.#deps.library.api;
     const isRead = keepsOldValues || (change !== null && needsRecord(change));
     const known: SelectedAsset[] = [];
@@ -102,17 +102,17 @@ export class LibraryWriter {
   }
 
   /** Continues a change of the history. Each item is read first, since its write may have happened. */
-  async resume(run: BulkRun, items: readonly StoredItem[]): Promise<ChangeOutcome> {
+  async resume(change: StoredChange, items: readonly StoredItem[]): Promise<ChangeOutcome> {
     const store = await this.#deps.history();
-    return this.#carryOut(store, { run, items }, { readAt: Number.NEGATIVE_INFINITY });
+    return this.#carryOut(store, { change, items }, { readAt: Number.NEGATIVE_INFINITY });
   }
 
   /** Plans and carries out a change of one asset. @throws the error of the write */
   async edit(
     asset: SelectedAsset,
-    change: AssetChange,
+    change: WantedChange,
     label: ChangeLabel,
-  ): Promise<{ asset: Asset; unverifiable: readonly string[] }> {
+  ): Promise<{ asset: AssetRecord; unverifiable: readonly string[] }> {
     const { items } = await this.plan([asset], change, { keepsOldValues: this.#deps.keepsHistory });
     const { asset: written = { uid: asset.uid }, unverifiable = [] } = await this.#changeOne({ ...label, items });
     return { asset: written, unverifiable };
@@ -145,12 +145,12 @@ export class LibraryWriter {
   }
 
   /** Returns access to the folders of a change, by default those of the workspace in use. */
-  folderAccess(run?: Pick<BulkRun, 'workspace'>): FolderAccess {
+  folderAccess(change?: Pick<StoredChange, 'workspace'>): FolderAccess {
     const { library, findFolder } = this.#deps;
-    const workspace = async () => run?.workspace ?? library.workspace();
+    const workspace = async () => change?.workspace ?? library.workspace();
     const fetchTree = async () => fetchFolderTree(library.api, await workspace());
     const latestTree = async () => {
-      const isOther = run?.workspace && !isSameUid(run.workspace, await library.workspace());
+      const isOther = change?.workspace && !isSameUid(change.workspace, await library.workspace());
       return isOther ? fetchTree() : (await library.folders()).tree;
     };
     return { workspace, fetchTree, latestTree, findFolder };
@@ -163,14 +163,14 @@ export class LibraryWriter {
   }
 
   async #carryOut(
-    store: RunLog,
-    saved: { run: BulkRun; items: readonly StoredItem[] },
+    store: ChangeLog,
+    saved: { change: StoredChange; items: readonly StoredItem[] },
     options: WriteOptions,
     hooks?: ChangeHooks,
   ): Promise<ChangeOutcome> {
-    const { run } = saved;
-    const deps = { ...this.#deps, folders: this.folderAccess(run) };
-    return { run, isRecorded: store.isPersistent, results: await carryOut(deps, store, saved, options, hooks) };
+    const { change } = saved;
+    const deps = { ...this.#deps, folders: this.folderAccess(change) };
+    return { change, isRecorded: store.isPersistent, results: await carryOut(deps, store, saved, options, hooks) };
   }
 
   /** Returns the uid of the workspace in use if that needs no request. */
@@ -180,11 +180,11 @@ export class LibraryWriter {
   }
 
   /** Saves a change. If the history cannot be written, it is made all the same. */
-  async #save(plan: RunPlan, items: readonly BulkItem[]) {
+  async #save(plan: ChangePlan, items: readonly ChangeItem[]) {
     const { clock, history, keepsHistory, onNotice } = this.#deps;
     if (keepsHistory)
       try {
-        const store: RunLog = await history();
+        const store: ChangeLog = await history();
         return { store, saved: await store.create(plan, items) };
       } catch (thrown) {
         onNotice({ kind: 'cannot_undo', error: stateErrorOf(thrown) });
@@ -194,10 +194,10 @@ export class LibraryWriter {
   }
 
   /** Adds the local file of each asset to delete, if this machine uploaded it, since its receipt is deleted, too. */
-  async #addLocalPaths(items: readonly BulkItem[]): Promise<BulkItem[]> {
-    const isDeleted = ({ kind, after }: BulkItem) => kind === 'asset' && after === null;
+  async #addLocalPaths(items: readonly ChangeItem[]): Promise<ChangeItem[]> {
+    const isDeleted = ({ kind, after }: ChangeItem) => kind === 'asset' && after === null;
     const receipts = items.some(isDeleted) ? await this.#deps.receipts().catch(() => undefined) : undefined;
-    const withPaths: BulkItem[] = [];
+    const withPaths: ChangeItem[] = [];
     for (const item of items) {
       const receipt = isDeleted(item) ? await receipts?.findByAsset(item.uid) : undefined;
       withPaths.push(receipt ? { ...item, localPath: receipt.path } : item);

@@ -48,7 +48,7 @@ export type ApiRequest = {
   mayFollowRedirect?: ((target: URL) => boolean) | undefined;
 };
 
-export type ApiResponse = {
+export type ReceivedResponse = {
   status: number;
   headers: ResponseHeaders;
   text: string;

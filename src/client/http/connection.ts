@@ -3,13 +3,13 @@ import type { Clock } from '../../contract/clock.ts';
 import type { Connections, WrapFirstRequest } from './dispatcher.lazy.ts';
 import type { ProxySettings } from './proxy.ts';
 import type { PublicAddresses } from './public-address.ts';
-import type { RateLimit } from './rate-limit-headers.ts';
+import type { RateWindow } from './rate-limit-headers.ts';
 import { ClientRateLimiter } from './rate-limiter.ts';
 
 /** State that all transports of one service share: connection pools, rate limit and wait budget. */
 export class Connection {
   /** Rate limit reported by the latest response. */
-  rateLimit: RateLimit | undefined;
+  rateLimit: RateWindow | undefined;
   requestCount = 0;
   /** True once the service, or a gateway in front of it, has responded. */
   hasConnected = false;

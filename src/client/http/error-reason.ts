@@ -6,7 +6,7 @@ import {
   type JsonObject,
   parseJsonOrUndefined,
 } from '../../contract/json-values.ts';
-import type { ApiResponse } from './api-request.ts';
+import type { ReceivedResponse } from './api-request.ts';
 
 /** Description of an error, as sent by the service. */
 export type ErrorReason = {
@@ -19,7 +19,7 @@ export type ErrorReason = {
 };
 
 /** Extracts the error description from a response in any format (assumption A13). */
-export function extractReason(response: ApiResponse): ErrorReason {
+export function extractReason(response: ReceivedResponse): ErrorReason {
   const text = response.text.trim();
   if (isHtml(response)) {
     const title = /<title[^>]*>([^<]*)</i.exec(text)?.[1] ?? text.replace(/<[^>]*>/g, ' ');
@@ -123,5 +123,5 @@ const truncate = (text: string) => {
   return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 };
 
-export const isHtml = (response: ApiResponse) =>
+export const isHtml = (response: ReceivedResponse) =>
   /html/i.test(response.headers['content-type'] ?? '') || /^\s*<(!doctype|html)/i.test(response.text);

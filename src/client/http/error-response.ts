@@ -1,5 +1,5 @@
-import { type Explanation, MediactlError } from '../errors.ts';
-import type { ApiResponse, Purpose, StatusMeaning } from './api-request.ts';
+import { CodedError, type Explanation } from '../errors.ts';
+import type { Purpose, ReceivedResponse, StatusMeaning } from './api-request.ts';
 import { extractReason, isHtml } from './error-reason.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 
@@ -68,7 +68,7 @@ function missingScope({ scope }: Purpose, message: string | undefined): string |
 }
 
 /** Converts an error response to the error that the user sees. `purpose` customizes the error for the request. */
-export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {
+export function errorFrom(response: ReceivedResponse, purpose: Purpose): CodedError {
   const { status, headers, text, receivedAt } = response;
   // Requested by a 429 (§7) or 503 (RFC 9110 §10.2.3).
   const delayMs = status === 429 || status === 503 ? retryAfterMs(headers, receivedAt) : undefined;
@@ -77,7 +77,7 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
   const forbidden = status === 403;
   const problem = forbidden && purpose.scope ? `this API key cannot ${purpose.action}` : row.problem;
   const scopeReason = forbidden ? missingScope(purpose, serviceReason.message) : undefined;
-  return new MediactlError(`${problem} (${status})`, {
+  return new CodedError(`${problem} (${status})`, {
     code: row.code,
     status,
     reason: scopeReason ?? serviceReason.message,
@@ -92,9 +92,9 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
 
 /** Creates the error for a response that does not match the API, which usually means that the base URL is wrong. */
 export const unexpectedResponse = (problem: string, explanation: Partial<Explanation> = {}) =>
-  new MediactlError(problem, { code: 'invalid_response', ...explanation });
-export const isGone = (error: unknown): error is MediactlError =>
-  error instanceof MediactlError && (error.explanation.status === 404 || error.explanation.status === 410);
+  new CodedError(problem, { code: 'invalid_response', ...explanation });
+export const isGone = (error: unknown): error is CodedError =>
+  error instanceof CodedError && (error.explanation.status === 404 || error.explanation.status === 410);
 
-export const isRetryable = (error: unknown): error is MediactlError =>
-  error instanceof MediactlError && error.explanation.retryable === true;
+export const isRetryable = (error: unknown): error is CodedError =>
+  error instanceof CodedError && error.explanation.retryable === true;

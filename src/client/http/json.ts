@@ -1,5 +1,5 @@
 import { parseJsonOrUndefined } from '../../contract/json-values.ts';
-import type { ApiResponse } from './api-request.ts';
+import type { ReceivedResponse } from './api-request.ts';
 import { isHtml } from './error-reason.ts';
 import { unexpectedResponse } from './error-response.ts';
 
@@ -9,9 +9,9 @@ const maxJsonDepth = 2_000;
 /**
  * Parses a JSON response, which must be an object or an array.
  *
- * @throws MediactlError `invalid_response` (exit 10) if the body is anything else or is nested too deeply
+ * @throws CodedError `invalid_response` (exit 10) if the body is anything else or is nested too deeply
  */
-export function parseJsonResponse(response: ApiResponse): object {
+export function parseJsonResponse(response: ReceivedResponse): object {
   const { text, url, headers, status } = response;
   const unreadable = (underlying: unknown, reason: string) =>
     unexpectedResponse('the response is not JSON from the API', {

@@ -1,8 +1,8 @@
-import { type Explanation, MediactlError } from '../errors.ts';
+import { CodedError, type Explanation } from '../errors.ts';
 
 /** Creates the error for a redirect or an upload session URL that points to another origin. */
 export const foreignOrigin = (what: string, target: URL) =>
-  new MediactlError(`the service pointed to another origin: ${target.origin}`, {
+  new CodedError(`the service pointed to another origin: ${target.origin}`, {
     code: 'origin_mismatch',
     reason: `${what} points away from the origin of your API key; following it would leak the key`,
   });
@@ -15,7 +15,7 @@ export const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 
 /** Converts an error of undici or the socket. Aborts, MediactlErrors and errors without a code stay unchanged. */
 export function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {
-  if (error instanceof MediactlError) return error;
+  if (error instanceof CodedError) return error;
   const { name, message } = error as Error;
   const code = name === 'HTTPParserError' ? 'no HTTP' : ((error as NodeJS.ErrnoException).code ?? '');
   // undici reports the refusal of a proxy as an abort with this message.
@@ -29,7 +29,7 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
       }
     : (describeTlsError(code, message, url) ?? describeSocketError(code, message, url, idleTimeoutMs));
   const retryable = explanation.code !== 'proxy_failed' && explanation.code !== 'tls_failed';
-  return new MediactlError(problem, { ...explanation, retryable, underlying: error });
+  return new CodedError(problem, { ...explanation, retryable, underlying: error });
 }
 
 type NetworkError = Pick<Explanation, 'code' | 'reason' | 'hint' | 'remedy'> & { problem: string };
@@ -63,7 +63,7 @@ function describeSocketError(code: string, message: string, url: URL, idleTimeou
 
 /** Returns true if the request was certainly not sent, because no connection was established. */
 export function wasNotSent(error: unknown): boolean {
-  if (!(error instanceof MediactlError)) return false;
+  if (!(error instanceof CodedError)) return false;
   return ['connection_refused', 'proxy_failed'].includes(error.explanation.code) || isBeforeSending(error.cause);
 }
 

@@ -8,7 +8,7 @@ export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?:
  * Reads the proxy settings from environment variables. Like curl, prefers lower-case names and accepts `host:port`
  * as an http proxy. Error messages show only the name of a variable, because its value might contain a password.
  *
- * @throws MediactlError `usage` (exit 2) if the address of a proxy is invalid
+ * @throws CodedError `usage` (exit 2) if the address of a proxy is invalid
  */
 export function readProxySettings(environment: Readonly<Record<string, string | undefined>>): ProxySettings {
   const read = (name: string) => [name.toLowerCase(), name].find((each) => environment[each]) ?? undefined;

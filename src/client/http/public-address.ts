@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns';
 import { lookup as resolve } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 
 function networks(all: readonly string[]): BlockList {
   const list = new BlockList();
@@ -31,7 +31,7 @@ export type PublicAddresses = {
   /**
    * Checks the host of a URL. A proxy resolves names itself, so that `lookup` never sees them.
    *
-   * @throws MediactlError `private_address` (exit 6)
+   * @throws CodedError `private_address` (exit 6)
    */
   assertAllowed(url: URL, throughProxy: boolean): Promise<void>;
   /** Resolves a host name, and rejects private addresses. The connection uses the result: no TOCTOU race with DNS. */
@@ -63,7 +63,7 @@ export async function publicAddressesFor({ hostname: service }: URL): Promise<Pu
 }
 
 const notPublic = (hostname: string) =>
-  new MediactlError(`${hostname} is a private address`, {
+  new CodedError(`${hostname} is a private address`, {
     code: 'private_address',
     reason: 'images are fetched only from public addresses and from the service itself',
   });

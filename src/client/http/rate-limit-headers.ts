@@ -1,5 +1,5 @@
 /** Rate limit window of the API key (§8), as reported by a response. */
-export type RateLimit = {
+export type RateWindow = {
   limit: number;
   remaining: number;
   /** Time at which the window resets, in milliseconds since the epoch. */
@@ -17,7 +17,7 @@ const minClockSkewMs = 5_000;
  * @param receivedAt time of the response in milliseconds since the epoch, compared with its `Date` header to
  *   correct for clock skew
  */
-export function readRateLimit(headers: ResponseHeaders, receivedAt?: number): RateLimit | undefined {
+export function readRateLimit(headers: ResponseHeaders, receivedAt?: number): RateWindow | undefined {
   const number = (name: string) => Number(headers[name]?.trim() || Number.NaN); // Number('') is 0
   const limit = number('x-ratelimit-limit');
   const remaining = number('x-ratelimit-remaining');

@@ -1,7 +1,7 @@
 import type { Clock } from '../../contract/clock.ts';
 import { backoff, pollUntil } from '../../contract/retry.ts';
-import { MediactlError } from '../errors.ts';
-import type { RateLimit } from './rate-limit-headers.ts';
+import { CodedError } from '../errors.ts';
+import type { RateWindow } from './rate-limit-headers.ts';
 
 /**
  * Priority of a request. `interactive` requests are sent at once, because the user is waiting. `bulk` requests
@@ -51,7 +51,7 @@ export class ClientRateLimiter {
   /** Number of requests per window that bulk work leaves unused. Undefined for the default, the larger of 10 and 5 %. */
   reserve: number | undefined;
   readonly #maxOutageMs: number;
-  #window: (RateLimit & { backgroundRequests: number }) | undefined;
+  #window: (RateWindow & { backgroundRequests: number }) | undefined;
   /** False after a response without rate limit headers, in which case requests need not be sent one at a time as probes. */
   #hasRateLimitHeaders = true;
   /** Requests per window, as last reported by the service. */
@@ -83,7 +83,7 @@ export class ClientRateLimiter {
    * Waits until a request can be sent. The caller must then call `onResponse` or `onAbandoned`.
    *
    * @param onNotice called when a wait of at least one second begins, and when it is over
-   * @throws the signal's reason if the signal aborts, or MediactlError `reserve_too_large` (exit 2) if the reserve leaves no
+   * @throws the signal's reason if the signal aborts, or CodedError `reserve_too_large` (exit 2) if the reserve leaves no
    *   requests
    */
   async acquire(lane: Lane, signal: AbortSignal, onNotice: (notice: TransportNotice) => void): Promise<void> {
@@ -120,7 +120,7 @@ export class ClientRateLimiter {
    * @param rateLimit rate limit reported by the response, with its reset time corrected to the local clock
    * @param isFromService false if a gateway responded because it cannot reach the service
    */
-  onResponse(rateLimit: RateLimit | undefined, isFromService: boolean): void {
+  onResponse(rateLimit: RateWindow | undefined, isFromService: boolean): void {
     this.#inFlight--;
     if (isFromService) this.#outage = undefined;
     this.#probedAt = Number.NEGATIVE_INFINITY;
@@ -186,15 +186,15 @@ export class ClientRateLimiter {
     return this.#inFlight < window.remaining - this.#reserveOf(window) ? undefined : end;
   }
 
-  /** Asserts that the reserve leaves requests for bulk work. @throws MediactlError `reserve_too_large` (exit 2) if not */
+  /** Asserts that the reserve leaves requests for bulk work. @throws CodedError `reserve_too_large` (exit 2) if not */
   #assertReserve(lane: Lane): void {
     const { reserve } = this;
     if (lane === 'interactive' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
     const problem = `a reserve of ${reserve} requests allows none: the rate limit is ${this.#limit}`;
-    throw new MediactlError(problem, { code: 'reserve_too_large' });
+    throw new CodedError(problem, { code: 'reserve_too_large' });
   }
 
-  #reserveOf({ limit }: RateLimit): number {
+  #reserveOf({ limit }: RateWindow): number {
     const defaultReserve = Math.max(minReserve, Math.ceil(limit * reserveShare));
     return this.reserve ?? Math.min(defaultReserve, Math.floor(limit / 2), limit - 1);
   }

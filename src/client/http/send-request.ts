@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../contract/clock.ts';
-import { MediactlError } from '../errors.ts';
-import type { ApiRequest, ApiResponse } from './api-request.ts';
+import { CodedError } from '../errors.ts';
+import type { ApiRequest, ReceivedResponse } from './api-request.ts';
 import type { Connection } from './connection.ts';
 import { unexpectedResponse } from './error-response.ts';
 import { networkError } from './network-error.ts';
@@ -29,8 +29,8 @@ type OutgoingRequest = {
   clock: Clock;
 };
 
-/** Sends a request once and reads the response. @throws MediactlError for a network failure */
-export async function sendRequest(connection: Connection, request: OutgoingRequest): Promise<ApiResponse> {
+/** Sends a request once and reads the response. @throws CodedError for a network failure */
+export async function sendRequest(connection: Connection, request: OutgoingRequest): Promise<ReceivedResponse> {
   const { call, url, headers, idleTimeoutMs, signal, clock } = request;
   // One controller with a listener, because `AbortSignal.any()` is slow.
   const controller = new AbortController();
@@ -142,7 +142,7 @@ async function readBody(body: AsyncIterable<Buffer>, maxBytes: number | undefine
  * Streams a body of any length into a sink without buffering it. Rejects a body that is too slow, which an idle
  * timeout misses if a byte arrives now and then. Only the wait for the service counts, not the time of the sink.
  *
- * @throws MediactlError `timeout` (exit 10) if the throughput is below the minimum
+ * @throws CodedError `timeout` (exit 10) if the throughput is below the minimum
  */
 export async function streamInto(
   body: AsyncIterable<Buffer>,
@@ -167,7 +167,7 @@ export async function streamInto(
 }
 
 const tooSlow = (origin: string, what: string, withinMs: number) =>
-  new MediactlError(`${origin} is too slow`, {
+  new CodedError(`${origin} is too slow`, {
     code: 'timeout',
     reason: `${what} within ${Math.round(withinMs / 1000)} s`,
     retryable: true,

@@ -1,8 +1,8 @@
 import type { Clock } from '../../contract/clock.ts';
 import { paths } from '../../contract/paths.ts';
 import { backoff, retryUntil } from '../../contract/retry.ts';
-import { MediactlError } from '../errors.ts';
-import type { ApiRequest, ApiResponse } from './api-request.ts';
+import { CodedError } from '../errors.ts';
+import type { ApiRequest, ReceivedResponse } from './api-request.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { errorFrom } from './error-response.ts';
 import { parseJsonResponse } from './json.ts';
@@ -62,8 +62,8 @@ export class Transport {
     return this.#options.clock;
   }
 
-  /** Sends a request. Throws any response other than 2xx as a MediactlError. */
-  async send(call: ApiRequest): Promise<ApiResponse> {
+  /** Sends a request. Throws any response other than 2xx as a CodedError. */
+  async send(call: ApiRequest): Promise<ReceivedResponse> {
     const response = await this.exchange(call);
     if (isSuccess(response.status)) return response;
     throw errorFrom(response, call.purpose);
@@ -75,7 +75,7 @@ export class Transport {
   }
 
   /** Sends a request and returns the final response, whatever its status, after rate limit waits and retries. */
-  async exchange(call: ApiRequest): Promise<ApiResponse> {
+  async exchange(call: ApiRequest): Promise<ReceivedResponse> {
     const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'rate-limit');
     const maxAttempts = retry === 'reads' ? maxReadAttempts : 1;
     /** Number of failed attempts. A 429 and a request that was not sent do not count. */
@@ -88,7 +88,7 @@ export class Transport {
       if (transientStatuses.has(status) && failures + 1 < maxAttempts) throw errorFrom(response, call.purpose);
       return response;
     };
-    const delayAfter = (error: MediactlError) => {
+    const delayAfter = (error: CodedError) => {
       if (error.explanation.status === 429) return this.#rateLimitDelayMs(error);
       if (this.#isBulk && this.connection.hasConnected && error.explanation.status === undefined) {
         if (this.connection.rateLimiter.onFailure() && wasNotSent(error)) return 0; // the rate limiter waits
@@ -109,15 +109,15 @@ export class Transport {
    */
   retry<T>(
     work: () => Promise<T>,
-    delayAfter: (error: MediactlError) => number | undefined,
+    delayAfter: (error: CodedError) => number | undefined,
     signal?: AbortSignal,
   ): Promise<T> {
-    let failure: MediactlError;
+    let failure: CodedError;
     return retryUntil(undefined, work, {
       clock: { sleep: (delayMs) => this.#wait(delayMs, failure, signal) },
       delayAfter: (error) => {
         if (this.connection.closeController.signal.aborted) return undefined;
-        if (!(error instanceof MediactlError) || !error.explanation.retryable) return undefined;
+        if (!(error instanceof CodedError) || !error.explanation.retryable) return undefined;
         failure = error;
         return delayAfter(error);
       },
@@ -125,21 +125,21 @@ export class Transport {
   }
 
   /** Waits before a retry, for a caller that yields between attempts. @throws `failure` if it cannot wait that long */
-  async waitBeforeRetry(failuresBefore: number, failure: MediactlError, signal?: AbortSignal): Promise<void> {
+  async waitBeforeRetry(failuresBefore: number, failure: CodedError, signal?: AbortSignal): Promise<void> {
     const delayMs = this.retryDelayMs(failuresBefore, failure);
     if (delayMs === undefined) throw failure;
     await this.#wait(delayMs, failure, signal);
   }
 
   /** Returns the delay that the service asks for, or else a backoff. Returns undefined if it would exceed the maximum wait. */
-  retryDelayMs(failuresBefore: number, { explanation }: MediactlError): number | undefined {
+  retryDelayMs(failuresBefore: number, { explanation }: CodedError): number | undefined {
     const { retryAfterSeconds } = explanation;
     const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoff(failuresBefore, {}, this.clock);
     return this.connection.trySpendWait(delayMs) ? delayMs : undefined;
   }
 
   /** Pauses the rate limiter after a 429, and returns the delay. Bulk requests wait in the rate limiter instead. */
-  #rateLimitDelayMs(error: MediactlError): number {
+  #rateLimitDelayMs(error: CodedError): number {
     const { retryAfterSeconds } = error.explanation;
     const requestedMs = retryAfterSeconds === undefined ? defaultRateLimitDelayMs : retryAfterSeconds * 1000;
     const delayMs = Math.max(requestedMs, minRateLimitDelayMs);
@@ -157,7 +157,7 @@ export class Transport {
   }
 
   /** Sleeps after a failure, and tells the observer so. */
-  async #wait(delayMs: number, { message, explanation }: MediactlError, signal: AbortSignal | undefined) {
+  async #wait(delayMs: number, { message, explanation }: CodedError, signal: AbortSignal | undefined) {
     if (delayMs === 0) return;
     const untilMs = this.clock.now() + delayMs;
     this.#options.onNotice?.(
@@ -168,7 +168,7 @@ export class Transport {
     this.#options.onNotice?.({ kind: 'resumed' });
   }
 
-  async #sendOnce(original: ApiRequest): Promise<ApiResponse> {
+  async #sendOnce(original: ApiRequest): Promise<ReceivedResponse> {
     let call = original;
     let url = new URL(call.url, this.baseUrl);
     for (const [name, value] of Object.entries(call.query ?? {}))
@@ -193,7 +193,7 @@ export class Transport {
   }
 
   /** Sends a request once the rate limiter allows it, and passes what the response reports to the limiter. */
-  async #sendLimited(call: ApiRequest, url: URL): Promise<ApiResponse> {
+  async #sendLimited(call: ApiRequest, url: URL): Promise<ReceivedResponse> {
     const { lane = 'interactive', requestTimeoutMs, trace, onNotice, onRequest, onWrite } = this.#options;
     const { rateLimiter, closeController } = this.connection;
     const headers = this.#headersOf(call, url);
@@ -201,7 +201,7 @@ export class Transport {
     const signal = call.signal ?? this.#options.signal;
     if (isCounted) await rateLimiter.acquire(lane, signal ?? closeController.signal, (notice) => onNotice?.(notice));
     const startedAt = this.clock.now();
-    let response: ApiResponse;
+    let response: ReceivedResponse;
     try {
       if (isCounted && !isRead(call.method)) onWrite?.();
       trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);

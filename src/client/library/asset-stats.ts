@@ -1,7 +1,7 @@
 import { parentOf } from '../../contract/asset.ts';
 import { classifyStatus } from '../../contract/assumptions.ts';
 import { asNumber, asText, normalizeName, parseTimestamp } from '../../contract/json-values.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 
 /** Totals of some assets. Null if the service shows the duration, or the size, of none. */
 export type AssetTotals = { asset_count: number; duration_seconds: number | null; size_bytes: number | null };
@@ -29,7 +29,7 @@ export class AssetStats {
   readonly #byName = new DuplicateGroups();
 
   /** @param folder uid of the asset's folder, null for the top level, undefined if it is not known */
-  add(asset: Asset, folder = parentOf(asset)): void {
+  add(asset: AssetRecord, folder = parentOf(asset)): void {
     const [duration_seconds = null, size_bytes = null] = [asNumber(asset.duration), asNumber(asset.size)];
     const name = asText(asset.name) ?? '';
     const counted = { uid: asset.uid, name, asset_count: 1, duration_seconds, size_bytes };

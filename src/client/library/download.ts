@@ -1,4 +1,4 @@
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import { isGenericType, isTextType } from '../http/content-types.ts';
 import { errorFrom } from '../http/error-response.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
@@ -42,19 +42,19 @@ const purpose = { action: 'fetch this media' };
  * that they are of the same file, and otherwise restarts. Ends when the length announced by the first response is
  * received.
  *
- * @throws MediactlError for an error status or network failure, or `download_changed` or `download_incomplete`
+ * @throws CodedError for an error status or network failure, or `download_changed` or `download_incomplete`
  *   (exit 13) if the received data is not the complete file
  */
 export async function download(transport: Transport, url: URL, sink: DownloadSink, expected: ExpectedFile = {}) {
   const transfer = new ResumableDownload(url, sink, expected);
   let maxReceived = 0;
   for (let failures = 0; ; failures++) {
-    let failure: MediactlError | undefined;
+    let failure: CodedError | undefined;
     try {
       if (await transfer.request(transport)) return transfer.finish();
       // The response was valid but shorter than requested, so request the rest next.
     } catch (error) {
-      if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
+      if (!(error instanceof CodedError) || !error.explanation.retryable) throw error;
       failure = error;
     }
     if (transfer.received > maxReceived) failures = 0;
@@ -124,7 +124,7 @@ class ResumableDownload {
     this.#file.sink.onProgress?.(this.received, this.#total);
   }
 
-  /** Validates each response once. @throws MediactlError `download_changed` (exit 13) if it is of another file */
+  /** Validates each response once. @throws CodedError `download_changed` (exit 13) if it is of another file */
   async #acceptHead({ status, headers }: ResponseHead): Promise<void> {
     if (this.#isHeadAccepted) return;
     this.#isHeadAccepted = true;
@@ -209,10 +209,10 @@ const isSameType = (one: string | undefined, other: string | undefined) => {
 };
 
 const changed = (url: URL, reason: string) =>
-  new MediactlError(`${url.host} sent a different file than requested`, { code: 'download_changed', reason });
+  new CodedError(`${url.host} sent a different file than requested`, { code: 'download_changed', reason });
 
 const incomplete = (url: URL, received: number) =>
-  new MediactlError(`${url.host} stops sending after ${received} bytes of the file`, {
+  new CodedError(`${url.host} stops sending after ${received} bytes of the file`, {
     code: 'download_incomplete',
     reason: 'its responses end before the file is complete',
   });

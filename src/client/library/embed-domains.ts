@@ -6,7 +6,7 @@ import { usageError } from '../errors.ts';
  * Normalizes a domain for the allow-list: lower case, in ASCII (IDNA). Also accepts any domain exactly as the
  * service lists it.
  *
- * @throws MediactlError `usage` (exit 2) for a URL, a port, or a path, with the correct domain in the hint
+ * @throws CodedError `usage` (exit 2) for a URL, a port, or a path, with the correct domain in the hint
  */
 export function parseDomain(text: string, known?: WorkspaceEmbedSettings): string {
   const at = known?.spellings.indexOf(text.trim()) ?? -1;

@@ -1,11 +1,11 @@
 import { parentOf } from '../../contract/asset.ts';
 import { type AssetFilters, activeFilters } from '../../contract/asset-filters.ts';
 import { asText } from '../../contract/json-values.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
 import { type AssetsApi, searchFor } from '../api/assets.ts';
 import { itemsOf } from '../api/pagination.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import type { FolderNode } from './folder-tree.ts';
 
 /**
@@ -13,12 +13,12 @@ import type { FolderNode } from './folder-tree.ts';
  * lists every asset. Each asset must match. If an asset's record does not contain a field, the service is queried
  * with a value that no asset matches.
  *
- * @throws MediactlError `filter_ignored` (exit 6) if the service ignored a filter
+ * @throws CodedError `filter_ignored` (exit 6) if the service ignored a filter
  */
 export async function assertFiltersApplied(
   assets: AssetsApi,
   filters: AssetFilters,
-  found: readonly Asset[],
+  found: readonly AssetRecord[],
   verb?: string,
 ): Promise<void> {
   if (found.length === 0) return;
@@ -32,7 +32,7 @@ export async function assertFiltersApplied(
 }
 
 /** Verifies the filters as far as the listed records show them, without a request. @throws the same error */
-export function assertShownFilters(filters: AssetFilters, found: readonly Asset[], verb?: string): void {
+export function assertShownFilters(filters: AssetFilters, found: readonly AssetRecord[], verb?: string): void {
   const wrong = findIgnoredFilter(filters, found);
   if (wrong) throw filterIgnored(wrong.filter, `it lists ${wrong.uid}, which does not match`, verb);
 }
@@ -41,13 +41,13 @@ export function assertShownFilters(filters: AssetFilters, found: readonly Asset[
  * Lists what is directly in folders, one folder after the other. The uid of the top level is `root`.
  *
  * @param filters other filters; `limit` is the maximum number of assets per folder
- * @throws MediactlError `filter_ignored` (exit 6) if the service lists assets of other folders
+ * @throws CodedError `filter_ignored` (exit 6) if the service lists assets of other folders
  */
 export async function* listFolders(
   assets: AssetsApi,
   parents: Iterable<string>,
   { filters = {}, limit, verb }: { filters?: AssetFilters; limit?: number | undefined; verb?: string } = {},
-): AsyncGenerator<{ parent: string; page: Asset[] }> {
+): AsyncGenerator<{ parent: string; page: AssetRecord[] }> {
   for (const parent of parents)
     for await (const page of assets.list({ ...filters, parent }, { limit })) {
       await assertFiltersApplied(assets, { parent }, page, verb);
@@ -56,7 +56,7 @@ export async function* listFolders(
 }
 
 /** Returns the first filter that a listed asset does not match, with the asset's uid; undefined if all match. */
-export function findIgnoredFilter(filters: AssetFilters, found: readonly Asset[]) {
+export function findIgnoredFilter(filters: AssetFilters, found: readonly AssetRecord[]) {
   for (const { name, value, matches } of activeFilters(filters)) {
     const other = found.find((asset) => matches(asset, value) === false);
     if (other) return { filter: name, uid: other.uid };
@@ -71,17 +71,17 @@ export function findIgnoredFilter(filters: AssetFilters, found: readonly Asset[]
  *
  * @param findBelow returns the folders in the folder, which may need a request
  * @param found assets that the service listed in the folder
- * @throws MediactlError `filter_ignored` (exit 6) if it lists what is below, too
+ * @throws CodedError `filter_ignored` (exit 6) if it lists what is below, too
  */
 export async function assertFolderIsFlat(
   assets: AssetsApi,
   { parent, findBelow }: { parent: string; findBelow: () => Promise<readonly FolderNode[]> },
-  found: readonly Asset[],
+  found: readonly AssetRecord[],
   verb?: string,
 ): Promise<void> {
   if (found.every((asset) => parentOf(asset) !== undefined)) return;
   for (const { folder } of (await findBelow()).slice(0, maxFoldersToProbe)) {
-    const [inside] = itemsOf<Asset>(await assets.page({ parent: folder.uid }, 1, 0));
+    const [inside] = itemsOf<AssetRecord>(await assets.page({ parent: folder.uid }, 1, 0));
     if (!inside) continue;
     const filters = { parent, ...searchFor(asText(inside.name) ?? '') };
     for await (const page of assets.list(filters, {}))
@@ -99,14 +99,14 @@ const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> 
   assets.page(filters, 1, 0).then(
     (page) => itemsOf(page).length > 0,
     (error) => {
-      const status = error instanceof MediactlError ? error.explanation.status : undefined;
+      const status = error instanceof CodedError ? error.explanation.status : undefined;
       if (status !== undefined && [400, 404, 422].includes(status)) return false;
       throw error;
     },
   );
 
 const filterIgnored = (filter: string, reason: string, verb?: string) =>
-  new MediactlError(`the service ignored a filter: ${filter}`, {
+  new CodedError(`the service ignored a filter: ${filter}`, {
     code: 'filter_ignored',
     reason: `${reason}; nothing was changed`,
     remedy: ['use_uids', verb],

@@ -1,6 +1,6 @@
 import type { AssetFilters } from '../../contract/asset-filters.ts';
 import { asText, normalizeName } from '../../contract/json-values.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { type AssetsApi, searchFor } from '../api/assets.ts';
 import { usageError } from '../errors.ts';
 import { assertFolderIsFlat, listFolders } from './filter-checks.ts';
@@ -26,24 +26,24 @@ export type PathSearch = {
  * that address matches, and `isExact` is true.
  *
  * @returns the assets, and for a glob the folders between its fixed part and each asset, such as `day 1/cam a`
- * @throws MediactlError `filter_ignored` (exit 6) if the service ignores the folder that it was asked for
+ * @throws CodedError `filter_ignored` (exit 6) if the service ignores the folder that it was asked for
  */
 export async function findAssetsByPath(
   assets: AssetsApi,
   typed: string,
   tree: WorkspaceFolderTree,
   { filters = {}, isLiteral = false, onFolderCount }: PathSearch = {},
-): Promise<{ found: Asset[]; isExact: boolean; relativeDirs: ReadonlyMap<Asset, string> }> {
+): Promise<{ found: AssetRecord[]; isExact: boolean; relativeDirs: ReadonlyMap<AssetRecord, string> }> {
   const pattern = namesIn(typed).join('/');
   const normalized = normalizeName(pattern);
   const hasGlob = isGlob(pattern) && !isLiteral;
   const matches = hasGlob ? await globMatcher(normalized) : () => false;
-  const found: Asset[] = [];
-  const relativeDirs = new Map<Asset, string>();
+  const found: AssetRecord[] = [];
+  const relativeDirs = new Map<AssetRecord, string>();
   const fixedLength = pattern.slice(0, pattern.search(/[^/]*[*?{]/)).length;
   /** Assets at this address, and those whose address differs in the Unicode form only. */
-  const [exact, similar]: [Asset[], Asset[]] = [[], []];
-  const collect = (folder: string, asset: Asset) => {
+  const [exact, similar]: [AssetRecord[], AssetRecord[]] = [[], []];
+  const collect = (folder: string, asset: AssetRecord) => {
     const path = `${folder}${asText(asset.name) ?? ''}`;
     if (path === pattern) exact.push(asset);
     else if (normalizeName(path) === normalized) similar.push(asset);
@@ -100,8 +100,8 @@ async function foldersMatching(tree: WorkspaceFolderTree, pattern: string, hasGl
 const maxSearchHits = 2_000;
 
 /** Returns all assets with exactly this name. A name without letters or digits cannot be searched for. */
-export async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
-  const found: Asset[] = [];
+export async function findByName(assets: AssetsApi, name: string): Promise<AssetRecord[]> {
+  const found: AssetRecord[] = [];
   let count = 0;
   for await (const page of assets.list(searchFor(name), { limit: maxSearchHits + 1 })) {
     count += page.length;

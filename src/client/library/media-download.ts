@@ -1,12 +1,12 @@
 import { asNumber, asText, parseTimestamp } from '../../contract/json-values.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import { isGenericType, isTextType } from '../http/content-types.ts';
 import type { Transport } from '../http/transport.ts';
 import { openChecksum } from '../upload/sources/checksum.ts';
 import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from './download.ts';
-import { type Playable, parsePlayables, sizesUnknownError } from './playables.ts';
+import { type PlayableUrl, parsePlayables, sizesUnknownError } from './playables.ts';
 import { assertNotBlocked, explainUnplayable, nothingToPlayError, type ResolvedPlayback } from './playback.ts';
 
 /** Media file to save, with its signed URL and the size and type in the asset's record. */
@@ -23,17 +23,17 @@ export type MediaDownload = {
 };
 
 /** Kinds of sources that are one complete file, unlike an HLS playlist or an embed page. */
-const downloadableKinds: readonly Playable['kind'][] = ['file', 'image', 'document'];
+const downloadableKinds: readonly PlayableUrl['kind'][] = ['file', 'image', 'document'];
 
 /**
  * Returns the media file to download for an asset.
  *
  * @param acceptsRendition true if a rendition may be saved in place of the original file
- * @throws MediactlError if it has none
+ * @throws CodedError if it has none
  */
 export async function resolveDownload(
   api: Api,
-  asset: Asset,
+  asset: AssetRecord,
   { playback, acceptsRendition }: { playback: ResolvedPlayback; acceptsRendition: boolean },
 ): Promise<MediaDownload> {
   const { uid } = asset;
@@ -53,7 +53,7 @@ export async function resolveDownload(
  * Returns the expected size and type of the file. For audio, images, and documents, the service might send a
  * rendition instead of the original file.
  */
-function expectedOf({ size, content_type }: Asset, { kind }: Playable, playbackType: unknown): ExpectedFile {
+function expectedOf({ size, content_type }: AssetRecord, { kind }: PlayableUrl, playbackType: unknown): ExpectedFile {
   const contentType = asText(content_type);
   const isTypeUnknown = contentType === undefined || isGenericType(contentType);
   return {
@@ -71,7 +71,7 @@ type MediaSink = DownloadSink & { setAside?: () => string };
  * Downloads a media file, and compares it by BLAKE3 with what this machine uploaded, if it is known.
  *
  * @returns `verified`: true if it is that file, null if that is not known
- * @throws MediactlError `download_changed` if the checksum differs and a rendition is not acceptable
+ * @throws CodedError `download_changed` if the checksum differs and a rendition is not acceptable
  */
 export async function downloadMedia(
   transport: Transport,
@@ -84,7 +84,7 @@ export async function downloadMedia(
   const found = hashed?.digest();
   if (found !== blake3 && !expected.mayBeRendition) {
     const kept = setAside?.();
-    throw new MediactlError(`the file of asset ${assetUid} is not the one that was uploaded`, {
+    throw new CodedError(`the file of asset ${assetUid} is not the one that was uploaded`, {
       code: 'download_changed',
       reason: `uploaded BLAKE3 ${blake3}, downloaded BLAKE3 ${found}${kept === undefined ? '' : `; it is kept as ${kept}`}`,
       remedy: ['accept_rendition'],

@@ -1,9 +1,9 @@
 import { parseHttpUrl } from '../../contract/http-url.ts';
 import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 
-export type Playable = {
+export type PlayableUrl = {
   kind: 'hls' | 'file' | 'image' | 'document' | 'embed';
   url: URL;
   /** Expiry time as the service reports it, in ISO 8601. */
@@ -17,7 +17,7 @@ type PixelSize = { width: number; height: number };
 
 export type Playables = {
   /** URLs with the best first ("hls_url … for video; source_url fallback", §2), and the largest image first. */
-  urls: Playable[];
+  urls: PlayableUrl[];
   /** True if the images are sorted by size; false if their sizes cannot be compared. */
   isSorted: boolean;
   unusable: string[];
@@ -25,7 +25,7 @@ export type Playables = {
 
 export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
   const unusable: string[] = [];
-  const parsePlayable = (kind: Playable['kind'], value: unknown, size?: PixelSize): Playable[] => {
+  const parsePlayable = (kind: PlayableUrl['kind'], value: unknown, size?: PixelSize): PlayableUrl[] => {
     const reference = isJsonObject(value) ? value.url : value; // assumptions A14 and A15
     if (reference === undefined || reference === null || reference === '') return [];
     const url = parseHttpUrl(reference, baseUrl);
@@ -66,7 +66,7 @@ function compareSizes(a: PixelSize | undefined, b: PixelSize | undefined): numbe
 }
 
 export const sizesUnknownError = (uid: string) =>
-  new MediactlError(`the service does not report the sizes of the images of asset ${uid}`, {
+  new CodedError(`the service does not report the sizes of the images of asset ${uid}`, {
     code: 'usage',
     reason: 'there are several, without known dimensions',
     remedy: ['show_urls', uid],

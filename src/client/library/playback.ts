@@ -2,7 +2,7 @@ import { classifyStatus, isAwaitingUpload } from '../../contract/assumptions.ts'
 import { asText } from '../../contract/json-values.ts';
 import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import { processingFailed } from './wait-for-assets.ts';
 
 /** An asset's playback info, and its player data unless the info was fetched with a playback token from a file. */
@@ -14,12 +14,12 @@ export async function resolvePlayback({ assets, playback }: Api, uid: string): P
   return { player, info: await playback.info(uid, player.playback_token) };
 }
 
-/** Asserts that playback is not blocked (§2). @throws MediactlError `nothing_to_play` (exit 12), or the processing error */
+/** Asserts that playback is not blocked (§2). @throws CodedError `nothing_to_play` (exit 12), or the processing error */
 export async function assertNotBlocked(api: Api, uid: string, playback: ResolvedPlayback): Promise<void> {
   const { blocked } = playback.info;
   // Any other truthy value also counts as blocked.
   if (!blocked || blocked === 'false') return;
-  const error = new MediactlError(`asset ${uid} cannot be played`, {
+  const error = new CodedError(`asset ${uid} cannot be played`, {
     code: 'nothing_to_play',
     reason: 'the service has blocked playback',
   });
@@ -31,8 +31,8 @@ export async function explainUnplayable(
   { assets }: Api,
   uid: string,
   { player }: ResolvedPlayback,
-  error: MediactlError,
-): Promise<MediactlError> {
+  error: CodedError,
+): Promise<CodedError> {
   if (!player) return error; // the asset cannot be fetched without an API key
   const asset = await assets.get(uid).catch(() => undefined);
   if (!asset) return error;
@@ -40,14 +40,14 @@ export async function explainUnplayable(
   if (state === 'failed') return processingFailed(asset);
   if (state === 'ready' || asText(asset.status) === undefined) return error;
   const isIncomplete = isAwaitingUpload(asset.status);
-  return new MediactlError(`asset ${uid} is ${isIncomplete ? 'not uploaded completely' : 'still processing'}`, {
+  return new CodedError(`asset ${uid} is ${isIncomplete ? 'not uploaded completely' : 'still processing'}`, {
     ...error.explanation,
     reason: `its status is ${asText(asset.status)}`,
   });
 }
 
 export const nothingToPlayError = (uid: string, { type }: PlaybackInfo, unusable: readonly string[], source?: string) =>
-  new MediactlError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
+  new CodedError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
     code: 'nothing_to_play',
     reason:
       unusable.length > 0

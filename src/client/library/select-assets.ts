@@ -1,9 +1,9 @@
 import { parentOf } from '../../contract/asset.ts';
 import type { AssetFilters } from '../../contract/asset-filters.ts';
 import type { Collection } from '../../contract/paths.ts';
-import type { Asset, Workspace } from '../../contract/types.ts';
+import type { AssetRecord, WorkspaceRecord } from '../../contract/types.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
-import { type MediactlError, usageError } from '../errors.ts';
+import { type CodedError, usageError } from '../errors.ts';
 import { assertFiltersApplied, assertFolderIsFlat } from './filter-checks.ts';
 import { findAssetsByPath, findByName } from './find-assets.ts';
 import type { WorkspaceFolderTree } from './folder-tree.ts';
@@ -19,14 +19,14 @@ declare const selected: unique symbol;
 export type SelectedAsset = {
   readonly uid: string;
   /** What the service shows of it, if it was read. */
-  readonly record?: Asset | undefined;
+  readonly record?: AssetRecord | undefined;
   /** Folders between the fixed part of a glob and the asset, such as `day 1/cam a`. */
   readonly relativeDir?: string | undefined;
   readonly [selected]: true;
 };
 
 /** Selects an asset by its uid, in any workspace. @param record what the service shows of it, if it was read */
-export const byUid = (uid: string, record?: Asset): SelectedAsset => select({ uid, record });
+export const byUid = (uid: string, record?: AssetRecord): SelectedAsset => select({ uid, record });
 
 const select = (asset: Omit<SelectedAsset, typeof selected>) => asset as SelectedAsset;
 
@@ -69,21 +69,21 @@ type FinderNotices = {
 export type SelectionPorts = FinderNotices & {
   /** Returns the uid that an abbreviation stands for, such as `@last`; undefined if an id is none. */
   expand(id: string): Promise<string | undefined>;
-  /** Chooses one of several assets. @throws MediactlError if it may not ask */
-  choose(id: string, matches: readonly Asset[]): Promise<Asset>;
-  /** Chooses any asset, since no id was given. @throws MediactlError if it may not ask */
-  chooseAny(): Promise<Asset>;
+  /** Chooses one of several assets. @throws CodedError if it may not ask */
+  choose(id: string, matches: readonly AssetRecord[]): Promise<AssetRecord>;
+  /** Chooses any asset, since no id was given. @throws CodedError if it may not ask */
+  chooseAny(): Promise<AssetRecord>;
   /** Reads the ids that `-` stands for. In these, `@last`, globs and abbreviations are taken as names. */
   readIds(): Promise<readonly string[]>;
   /** Returns the error for an id without an asset. */
-  missing(asset: MissingAsset): MediactlError;
+  missing(asset: MissingAsset): CodedError;
   /**
    * Asks whether assets may be changed whose workspace the service does not show. They may be in any of `workspaces`.
    *
-   * @throws MediactlError if the answer is no, or it may not ask
+   * @throws CodedError if the answer is no, or it may not ask
    */
-  acceptUnknown(count: number, workspaces: readonly Workspace[]): Promise<void>;
-  /** Called for a glob that is not the name of an asset. @throws MediactlError if one asset is needed */
+  acceptUnknown(count: number, workspaces: readonly WorkspaceRecord[]): Promise<void>;
+  /** Called for a glob that is not the name of an asset. @throws CodedError if one asset is needed */
   onGlob?(id: string): void;
   /** Called with the number of assets that were left out, since they are in other workspaces. */
   onLeftOut?(count: number): void;
@@ -93,7 +93,7 @@ export type SelectionPorts = FinderNotices & {
  * Selects assets for every command and interface, so that all of them apply the same rules. Assets that were not named
  * by uid are in the workspace in use.
  *
- * @throws MediactlError that `ports` words if an id stands for no asset; `filter_ignored` if a filter has no effect
+ * @throws CodedError that `ports` words if an id stands for no asset; `filter_ignored` if a filter has no effect
  */
 export async function selectAssets(
   library: Library,
@@ -128,7 +128,10 @@ export async function selectAsset(
  * Returns the assets with a name or path in the workspace in use, without a question, and how many of them may be in
  * another one. Fetches those whose workspace a list does not show, as for a change.
  */
-export async function findAssets(library: Library, id: string): Promise<{ found: Asset[]; unknownCount: number }> {
+export async function findAssets(
+  library: Library,
+  id: string,
+): Promise<{ found: AssetRecord[]; unknownCount: number }> {
   const finder = new Finder(library, { collection: 'assets', purpose: 'change', ids: [] }, {});
   const { found } = await finder.lookUp(id, false);
   return { found, unknownCount: finder.unknownCount };
@@ -137,7 +140,7 @@ export async function findAssets(library: Library, id: string): Promise<{ found:
 /** Selects assets that a list shows, to change them. */
 export async function selectFound(
   library: Library,
-  found: readonly Asset[],
+  found: readonly AssetRecord[],
   ports: SelectionPorts,
 ): Promise<SelectedAsset[]> {
   const selector = new Selector(library, { collection: 'assets', purpose: 'change', ids: [] }, ports);
@@ -180,7 +183,7 @@ class Finder {
     return this.#ownOf(found, { isExact, tree, relativeDirs: dirs });
   }
 
-  async #ownOf(all: readonly Asset[], rest: Pick<Found, 'isExact' | 'tree' | 'relativeDirs'>): Promise<Found> {
+  async #ownOf(all: readonly AssetRecord[], rest: Pick<Found, 'isExact' | 'tree' | 'relativeDirs'>): Promise<Found> {
     const found = await this.keep(all);
     const fetched = new Map(found.filter((asset) => !all.includes(asset)).map((asset) => [asset.uid, asset]));
     return { ...rest, found, fetched, isElsewhere: all.length > found.length };
@@ -192,7 +195,7 @@ class Finder {
   }
 
   /** Leaves out assets of other workspaces, and notes those of which the workspace is not known. */
-  protected async keep(found: readonly Asset[]): Promise<Asset[]> {
+  protected async keep(found: readonly AssetRecord[]): Promise<AssetRecord[]> {
     const { workspaceInUse, signal } = this.library;
     if (this.request.purpose === 'read') {
       const own = await workspaceInUse.keepShown(found);
@@ -212,7 +215,7 @@ class Finder {
   }
 
   /** Returns the folders of the workspace in use, if that saves requests: an asset in one of them is in the workspace. */
-  async #ownFolders(found: readonly Asset[]): Promise<ReadonlySet<string>> {
+  async #ownFolders(found: readonly AssetRecord[]): Promise<ReadonlySet<string>> {
     const inFolder = found.filter((asset) => parentOf(asset)).length;
     if (inFolder < 2) return new Set();
     const { tree } = await this.library.folders({ mayAsk: false });
@@ -232,7 +235,7 @@ class Selector extends Finder {
     const { collection, filters = {}, maxCount, verb } = this.request;
     const { [collection]: assets } = this.library.api;
     const list = async (limit?: number) => {
-      const found: Asset[] = [];
+      const found: AssetRecord[] = [];
       for await (const page of assets.list(filters, { limit })) found.push(...page);
       await assertFiltersApplied(assets, filters, found, verb);
       return found;
@@ -272,7 +275,7 @@ class Selector extends Finder {
     return { assets: [...chosen.values()], isNamed };
   }
 
-  async listed(found: readonly Asset[]): Promise<SelectedAsset[]> {
+  async listed(found: readonly AssetRecord[]): Promise<SelectedAsset[]> {
     return (await this.keep(found)).map((record) => select({ uid: record.uid, record }));
   }
 
@@ -312,10 +315,10 @@ class Selector extends Finder {
 }
 
 type Found = {
-  found: Asset[];
+  found: AssetRecord[];
   isExact: boolean;
   /** Records that were fetched by themselves, by uid. */
-  fetched: ReadonlyMap<string, Asset>;
+  fetched: ReadonlyMap<string, AssetRecord>;
   /** True if others were left out, since they are in other workspaces. */
   isElsewhere: boolean;
   tree?: WorkspaceFolderTree | undefined;

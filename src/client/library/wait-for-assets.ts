@@ -2,11 +2,11 @@ import { classifyStatus } from '../../contract/assumptions.ts';
 import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { backoff, pollUntil, TimeoutError, withTimeout } from '../../contract/retry.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { itemsOf, maxPageSize } from '../api/pagination.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import type { RateLimiterState } from '../http/rate-limiter.ts';
 
 export type WaitOptions = {
@@ -18,9 +18,9 @@ export type WaitOptions = {
   status?: string;
   signal?: AbortSignal | undefined;
   /** Called after each poll, once for each asset that the poll found. */
-  onStatus?: (asset: Asset, status: string) => void;
+  onStatus?: (asset: AssetRecord, status: string) => void;
   /** Called once per asset with its result. The wait for the other assets can still fail. */
-  onResult?: (uid: string, outcome: Asset | MediactlError) => void;
+  onResult?: (uid: string, outcome: AssetRecord | CodedError) => void;
 };
 
 /** Backoff between polls. It restarts once no more assets will be added. */
@@ -34,7 +34,7 @@ const maxPagesWithoutMatch = 3;
 /** Maximum number of consecutive failed polls, each of which includes retries. */
 const maxFailures = 10;
 
-type AssetOutcomes = Map<string, Asset | MediactlError>;
+type AssetOutcomes = Map<string, AssetRecord | CodedError>;
 
 /** Source of assets that are added while earlier assets are being waited for. */
 export type IncomingAssets = {
@@ -50,12 +50,12 @@ export type IncomingAssets = {
  *
  * @returns a map from each uid to the asset with the requested status, or to the error `processing_failed` (exit
  *   12), `still_processing` (exit 8), `not_found` (exit 3) or `usage` (exit 2)
- * @throws MediactlError (exit 10) if the service stays unreachable
+ * @throws CodedError (exit 10) if the service stays unreachable
  */
 export async function waitForAssets(assets: AssetsApi, uids: readonly string[], options: WaitOptions) {
   const settled: AssetOutcomes = new Map();
   const waiting = [...uids];
-  const onResult = (uid: string, outcome: Asset | MediactlError) => {
+  const onResult = (uid: string, outcome: AssetRecord | CodedError) => {
     settled.set(uid, outcome);
     options.onResult?.(uid, outcome);
   };
@@ -64,7 +64,7 @@ export async function waitForAssets(assets: AssetsApi, uids: readonly string[], 
   return settled;
 }
 
-/** Polls a growing set. The timeout starts when it is complete. @throws MediactlError (exit 10) after a long outage */
+/** Polls a growing set. The timeout starts when it is complete. @throws CodedError (exit 10) after a long outage */
 export async function waitForIncoming(assets: AssetsApi, incoming: IncomingAssets, options: WaitOptions) {
   const inputDone = new AbortController();
   incoming.done.then(() => inputDone.abort());
@@ -141,13 +141,13 @@ class AssetWait {
     try {
       const outcomes = await this.#readUntilDeadline(uids);
       if (!outcomes && rateLimiterState() === 'unreachable')
-        throw new MediactlError('the service cannot be reached', {
+        throw new CodedError('the service cannot be reached', {
           code: 'unreachable',
           reason: 'it did not respond during the wait for its assets',
           retryable: true,
         });
       for (const [uid, found] of outcomes ?? []) {
-        if (found instanceof MediactlError) {
+        if (found instanceof CodedError) {
           this.#settle(uid, found);
           continue;
         }
@@ -190,7 +190,7 @@ class AssetWait {
     return found;
   }
 
-  #get(uid: string): Promise<Asset> {
+  #get(uid: string): Promise<AssetRecord> {
     this.#requests++;
     return this.#options.assets.get(uid);
   }
@@ -202,7 +202,7 @@ class AssetWait {
     let pagesWithoutMatch = 0;
     this.#pagesNeeded = 0;
     while (pagesWithoutMatch < maxPagesWithoutMatch && found.size < uids.length) {
-      const items = itemsOf<Asset>(await this.#options.assets.page({}, maxPageSize, offset));
+      const items = itemsOf<AssetRecord>(await this.#options.assets.page({}, maxPageSize, offset));
       this.#requests++;
       this.#pagesNeeded++;
       if (items.length === 0) break;
@@ -216,7 +216,7 @@ class AssetWait {
     }
   }
 
-  #settle(uid: string, outcome: Asset | MediactlError): void {
+  #settle(uid: string, outcome: AssetRecord | CodedError): void {
     this.#pending.delete(uid);
     this.#options.onResult?.(uid, outcome);
   }
@@ -224,7 +224,7 @@ class AssetWait {
 
 /** Returns true for an error of an outage, which a refused connection is not. */
 const isOutage = (error: unknown) =>
-  error instanceof MediactlError &&
+  error instanceof CodedError &&
   error.kind === 'unreachable' &&
   error.explanation.retryable === true &&
   error.explanation.code !== 'connection_refused';
@@ -232,45 +232,45 @@ const isOutage = (error: unknown) =>
 /** Maximum number of failed assets per poll whose full record is fetched to find the reason. An error lists no more. */
 const maxReasonsRead = 10;
 
-const isUnexplained = (found: Asset | MediactlError) =>
-  !(found instanceof MediactlError) && classifyStatus(found.status) === 'failed' && failureReason(found) === undefined;
+const isUnexplained = (found: AssetRecord | CodedError) =>
+  !(found instanceof CodedError) && classifyStatus(found.status) === 'failed' && failureReason(found) === undefined;
 
 /** Returns the error of a missing asset, which must not end the wait for the other assets. Rethrows any other error. */
-function notFound(error: unknown): MediactlError {
-  if (error instanceof MediactlError && error.kind === 'notFound') return error;
+function notFound(error: unknown): CodedError {
+  if (error instanceof CodedError && error.kind === 'notFound') return error;
   throw error;
 }
 
 /** Returns the asset if it has the target status, an error if it never will, or undefined while it is in progress. */
-function classifyAsset(asset: Asset, targetStatus: string): Asset | MediactlError | undefined {
+function classifyAsset(asset: AssetRecord, targetStatus: string): AssetRecord | CodedError | undefined {
   if (asText(asset.status)?.toLowerCase() === targetStatus.toLowerCase()) return asset;
   const means = classifyStatus(asset.status);
   if (means === 'failed') return processingFailed(asset);
   if (means === 'in progress') return undefined;
   const problem = `asset ${asset.uid} is ready and will not become ${targetStatus}`;
-  return new MediactlError(problem, { code: 'usage', hint: 'wait for ready' });
+  return new CodedError(problem, { code: 'usage', hint: 'wait for ready' });
 }
 
-const statusOf = ({ status }: Asset) =>
+const statusOf = ({ status }: AssetRecord) =>
   classifyStatus(status) === 'ready' ? 'ready' : (asText(status) ?? 'in progress');
 
 /** Fields in which services explain why processing failed, as a string or as an object with a `message`. */
 const reasonFields = ['failure_reason', 'error', 'processing_error', 'error_message', 'status_message', 'reason'];
 
-export const failureReason = (asset: Asset) =>
+export const failureReason = (asset: AssetRecord) =>
   reasonFields
     .map((field) => asText(asset[field]) ?? asText(asObject(asset[field]).message))
     .find((reason) => reason !== undefined && reason !== '');
 
-export const processingFailed = (asset: Asset) =>
-  new MediactlError(`processing failed for asset ${asset.uid}`, {
+export const processingFailed = (asset: AssetRecord) =>
+  new CodedError(`processing failed for asset ${asset.uid}`, {
     code: 'processing_failed',
     reason: failureReason(asset) ?? `its status is ${statusOf(asset)}`,
     details: { asset_uid: asset.uid, status: asset.status },
   });
 
 const stillProcessing = (uid: string, status: string | undefined, timeoutMs: number) =>
-  new MediactlError(`asset ${uid} is still ${status ?? 'in progress'}`, {
+  new CodedError(`asset ${uid} is still ${status ?? 'in progress'}`, {
     code: 'still_processing',
     reason: `it was not ready within ${Math.round(timeoutMs / 1000)} s`,
     retryable: true,

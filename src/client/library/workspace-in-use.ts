@@ -1,8 +1,8 @@
 import { parentOf, workspaceOf } from '../../contract/asset.ts';
-import type { Asset, Workspace } from '../../contract/types.ts';
+import type { AssetRecord, WorkspaceRecord } from '../../contract/types.ts';
 import { isSameUid, isUid, normalizeUid } from '../../contract/uid.ts';
 import type { Api } from '../api/api.ts';
-import type { MediactlError } from '../errors.ts';
+import type { CodedError } from '../errors.ts';
 import { runEach } from '../run-each.ts';
 import { findPrimary, listWorkspaces } from './workspaces.ts';
 
@@ -17,22 +17,22 @@ export type WorkspaceChoice = {
   primary?: string | undefined;
   /** True if the configured workspace was the primary one when it was configured. */
   wasPrimary?: boolean;
-  /** Selects the workspace of a name. @throws MediactlError if there is not exactly one */
-  selectByName(all: readonly Workspace[], name: string): Promise<Workspace>;
-  /** Selects a workspace if none is configured and none is primary. @throws MediactlError if it may not ask */
-  selectAny(all: readonly Workspace[], mayAsk: boolean): Promise<Workspace>;
+  /** Selects the workspace of a name. @throws CodedError if there is not exactly one */
+  selectByName(all: readonly WorkspaceRecord[], name: string): Promise<WorkspaceRecord>;
+  /** Selects a workspace if none is configured and none is primary. @throws CodedError if it may not ask */
+  selectAny(all: readonly WorkspaceRecord[], mayAsk: boolean): Promise<WorkspaceRecord>;
   /** Returns the error for a request that reaches the primary workspace only. */
-  notPrimary(workspace: { uid: string; name?: unknown }, primary: Workspace | undefined): MediactlError;
+  notPrimary(workspace: { uid: string; name?: unknown }, primary: WorkspaceRecord | undefined): CodedError;
 };
 
 /** Assets by the answer to "is it in the workspace in use?". Records that were fetched replace those of a list. */
-export type Membership = { own: Asset[]; unknown: Asset[]; others: Asset[] };
+export type Membership = { own: AssetRecord[]; unknown: AssetRecord[]; others: AssetRecord[] };
 
 /** The workspace in use. Every interface resolves it here, and every selection of assets is limited to it. */
 export class WorkspaceInUse {
   readonly #api: () => Api;
   readonly #choice: () => Promise<WorkspaceChoice>;
-  #all: Promise<readonly Workspace[]> | undefined;
+  #all: Promise<readonly WorkspaceRecord[]> | undefined;
   /** Uid of the workspace of the configured name, or that the user has chosen. */
   #chosen: string | undefined;
   #trustsMemory = true;
@@ -68,7 +68,7 @@ export class WorkspaceInUse {
    * Returns its uid, for requests that reach the primary workspace only (assumption A26).
    *
    * @returns undefined if none is configured, so that the primary one is used
-   * @throws MediactlError (see `notPrimary`) if it is not known to be the primary one
+   * @throws CodedError (see `notPrimary`) if it is not known to be the primary one
    */
   async primary(): Promise<string | undefined> {
     const { configured, primary: stated, wasPrimary, selectByName, notPrimary } = await this.#choice();
@@ -92,7 +92,7 @@ export class WorkspaceInUse {
   }
 
   /** Returns the workspaces that the API key can see, fetched once. */
-  visible(): Promise<readonly Workspace[]> {
+  visible(): Promise<readonly WorkspaceRecord[]> {
     this.#all ??= listWorkspaces(this.#api());
     this.#all.catch(() => {
       this.#all = undefined; // the next call asks again
@@ -101,7 +101,7 @@ export class WorkspaceInUse {
   }
 
   /** Leaves out assets whose record shows another workspace, without a request for assets. */
-  async keepShown(assets: readonly Asset[]): Promise<Asset[]> {
+  async keepShown(assets: readonly AssetRecord[]): Promise<AssetRecord[]> {
     if ((await this.configured()) === undefined || assets.every((asset) => workspaceOf(asset) === undefined))
       return [...assets];
     const uid = await this.uid(false);
@@ -112,17 +112,20 @@ export class WorkspaceInUse {
    * Groups assets that are to be changed by whether they are in the workspace in use. An asset whose record shows neither
    * its workspace nor a folder of it is fetched, unless the API key can see one workspace only.
    */
-  async classify(assets: readonly Asset[], { signal, ownFolders, onFetch }: ClassifyOptions): Promise<Membership> {
+  async classify(
+    assets: readonly AssetRecord[],
+    { signal, ownFolders, onFetch }: ClassifyOptions,
+  ): Promise<Membership> {
     const inUse = await this.#uidIfAny();
-    const isHidden = (asset: Asset) => workspaceOf(asset) === undefined;
+    const isHidden = (asset: AssetRecord) => workspaceOf(asset) === undefined;
     if (inUse === undefined || (assets.some(isHidden) && (await this.visible()).length === 1))
       return { own: [...assets], unknown: [], others: [] };
     const folders = assets.some(isHidden) ? await ownFolders() : new Set();
-    const isInFolder = (asset: Asset) => folders.has(normalizeUid(parentOf(asset) ?? ''));
+    const isInFolder = (asset: AssetRecord) => folders.has(normalizeUid(parentOf(asset) ?? ''));
     const toFetch = assets.filter((asset) => isHidden(asset) && !isInFolder(asset));
     if (toFetch.length > 0) onFetch?.(toFetch.length);
-    const fetched = new Map<Asset, Asset>();
-    const gone = new Set<Asset>();
+    const fetched = new Map<AssetRecord, AssetRecord>();
+    const gone = new Set<AssetRecord>();
     const { assets: api } = this.#api();
     for (const { item, value, error } of await runEach(toFetch, ({ uid }) => api.get(uid), { signal })) {
       if (error && error.kind !== 'notFound') throw error;
@@ -159,7 +162,7 @@ export class ListScope {
     this.#inUse = inUse;
   }
 
-  async *keep(pages: AsyncIterable<Asset[]> | Iterable<Asset[]>): AsyncGenerator<Asset[]> {
+  async *keep(pages: AsyncIterable<AssetRecord[]> | Iterable<AssetRecord[]>): AsyncGenerator<AssetRecord[]> {
     const isChosen = (await this.#inUse.configured()) !== undefined;
     for await (const page of pages) {
       const own = await this.#inUse.keepShown(page);

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../contract/clock.ts';
-import type { RunStore } from '../changes/run-store.ts';
+import type { ChangeHistory } from '../changes/change-history.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { DatabaseUse, StateDatabase } from '../upload/store/state-database.ts';
 import type { LocalUploadStore } from '../upload/store/upload-store.ts';
@@ -34,7 +34,7 @@ export class LocalState {
     this.directory = options.directory === undefined ? undefined : resolve(options.directory);
   }
 
-  /** @throws MediactlError `state_…` (exit 14) if it cannot be opened */
+  /** @throws CodedError `state_…` (exit 14) if it cannot be opened */
   database(use = this.#options.use): Promise<StateDatabase> {
     const { directory } = this;
     const { clock, signal, warn, reopens } = this.#options;
@@ -55,7 +55,7 @@ export class LocalState {
     );
   }
 
-  /** Returns the store of unfinished uploads. @throws MediactlError `state_…` (exit 14) if it cannot be opened */
+  /** Returns the store of unfinished uploads. @throws CodedError `state_…` (exit 14) if it cannot be opened */
   async uploads(): Promise<LocalUploadStore> {
     const { LocalUploadStore: Opened } = await import('../upload/store/upload-store.ts');
     return new Opened(await this.database(), this.#options.pid);
@@ -66,7 +66,7 @@ export class LocalState {
     return (await this.#isUsed()) ? this.uploads() : undefined;
   }
 
-  /** Returns the receipts of finished uploads. @throws MediactlError `state_…` (exit 14) if they cannot be opened */
+  /** Returns the receipts of finished uploads. @throws CodedError `state_…` (exit 14) if they cannot be opened */
   async receipts(use?: DatabaseUse): Promise<Receipts> {
     const { Receipts: Opened } = await import('../upload/store/receipts.ts');
     return new Opened(await this.database(use));
@@ -80,14 +80,14 @@ export class LocalState {
     return (await this.#isUsed()) ? this.receipts(use) : undefined;
   }
 
-  /** Returns the history of changes. @throws MediactlError `state_…` (exit 14) if it cannot be opened */
-  async history(): Promise<RunStore> {
-    const { RunStore: Opened } = await import('../changes/run-store.ts');
+  /** Returns the history of changes. @throws CodedError `state_…` (exit 14) if it cannot be opened */
+  async history(): Promise<ChangeHistory> {
+    const { ChangeHistory: Opened } = await import('../changes/change-history.ts');
     return new Opened(await this.database(), this.#options.clock);
   }
 
   /** Returns the history, or undefined if there has never been a database. */
-  async historyIfAny(): Promise<RunStore | undefined> {
+  async historyIfAny(): Promise<ChangeHistory | undefined> {
     return (await this.#isUsed()) ? this.history() : undefined;
   }
 

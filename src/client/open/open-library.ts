@@ -1,15 +1,13 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import type { Clock } from '../../contract/clock.ts';
-import type { Asset } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { Api } from '../api/api.ts';
 import type { ChangeNotice } from '../changes/carry-out.ts';
 import type { LibraryWriter } from '../changes/writer.ts';
-import { Transport } from '../http/transport.ts';
+import { Transport, type TransportOptions } from '../http/transport.ts';
 import { Library } from '../library/library.ts';
 import { type WorkspaceChoice, WorkspaceInUse } from '../library/workspace-in-use.ts';
 import type { LocalState } from './local-state.ts';
-
-type TransportOptions = ConstructorParameters<typeof Transport>[0];
 
 /** A service and a key, which is absent for playback tokens and signed URLs. */
 export type ServiceKey = { baseUrl: URL; apiKey: string | undefined; names?: NameOverrides | undefined };
@@ -20,7 +18,7 @@ export type LibraryPorts = {
   /** Drops what is cached of the folders outside of this process. */
   onFoldersChanged?(): Promise<void>;
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
-  findFolder?(asset: Asset): Promise<string | null | undefined>;
+  findFolder?(asset: AssetRecord): Promise<string | null | undefined>;
   onChangeNotice(notice: ChangeNotice): void;
 };
 

@@ -25,7 +25,7 @@ export function createAttemptStore(
   /**
    * Writes one entry after the other, since a later write could overtake one that is retried.
    *
-   * @throws MediactlError `lease_lost` if another attempt has claimed the job; this attempt then ends
+   * @throws CodedError `lease_lost` if another attempt has claimed the job; this attempt then ends
    */
   const save = (id: string, json: string | undefined): Promise<void> => {
     const write = lastWrite.then(() => writeEntry(id, json));

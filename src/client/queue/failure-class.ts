@@ -2,7 +2,7 @@ import type { Clock } from '../../contract/clock.ts';
 import { asArray, asObject } from '../../contract/json-values.ts';
 import { backoff } from '../../contract/retry.ts';
 import type { ErrorKind } from '../error-table.ts';
-import { endsTheRun, type MediactlError } from '../errors.ts';
+import { type CodedError, endsTheRun } from '../errors.ts';
 import { isInterruption } from '../upload/session/upload-job.ts';
 import { workerNames } from './jobs.ts';
 import { type QueueClient, type QueueJob, rootOf } from './queue-client.ts';
@@ -33,7 +33,7 @@ const foreignCodes = ['outside_roots', 'queue_service_mismatch'];
  * - `retryElsewhere`: another worker might have the right file; a few workers try before the job fails.
  * - `permanent`: a retry cannot succeed; the job fails without one.
  */
-export function classifyFailure(error: MediactlError) {
+export function classifyFailure(error: CodedError) {
   const { kind, explanation } = error;
   const { code, retryable = false } = explanation;
   if (code === 'lease_lost') return 'leaseLost';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../contract/clock.ts';
 import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { pollUntil } from '../../contract/retry.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
 import { countUnfinished, parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './jobs.ts';
@@ -155,7 +155,7 @@ export class JobTracker {
     this.#finish(id, file, { requests, durationMs, uploaded });
   }
 
-  #onFailed(id: string, error: MediactlError): void {
+  #onFailed(id: string, error: CodedError): void {
     const file = this.#tracked.get(id);
     if (file) this.#finish(id, file, { requests: 0, durationMs: 0, error });
   }
@@ -209,4 +209,4 @@ function* inBatches<T>(items: readonly T[], size: number): Generator<T[]> {
 }
 
 const removedFromQueue = () =>
-  new MediactlError('it was removed from the queue', { code: 'not_found', hint: 'queue it again' });
+  new CodedError('it was removed from the queue', { code: 'not_found', hint: 'queue it again' });

@@ -1,5 +1,5 @@
 import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/upload-job.ts';
 import { type QueueClient, type QueueJob, type RootQueue, rootOf } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
@@ -151,11 +151,11 @@ export const parseReceipt = (text: string | undefined): TaskResult | undefined =
   text === undefined ? undefined : parseTaskResult(parseJsonOrUndefined(text));
 
 /** Converts the failure reason of a job, i.e. an ErrorRecord as JSON or a message from BullMQ, to an error. */
-export function parseFailure(reason: string): MediactlError {
+export function parseFailure(reason: string): CodedError {
   const record = asObject(parseJsonOrUndefined(reason));
-  if (typeof record.message === 'string' && typeof record.code === 'string') return MediactlError.from(record);
+  if (typeof record.message === 'string' && typeof record.code === 'string') return CodedError.from(record);
   const isStalled = /stalled more than/.test(reason);
-  return new MediactlError(isStalled ? 'it crashed too many workers' : 'the upload failed', {
+  return new CodedError(isStalled ? 'it crashed too many workers' : 'the upload failed', {
     code: isStalled ? 'attempts_exhausted' : 'unclassified',
     reason: isStalled ? 'every worker that uploaded it crashed, or lost the queue for too long' : reason || undefined,
   });

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import type { QueueAddress } from './queue-address.ts';
 import { QueueClient, type QueueClientDeps } from './queue-client.ts';
 import { parseServerInfo } from './server-info.ts';
@@ -14,7 +14,7 @@ const openRetryDelayMs = 1_000;
 /**
  * Connects to a queue on Redis or a compatible server, such as Valkey. ioredis reconnects by itself.
  *
- * @throws MediactlError `queue_unreachable` or `queue_tls` (exit 10); `queue_refused` (exit 4) for a wrong password
+ * @throws CodedError `queue_unreachable` or `queue_tls` (exit 10); `queue_refused` (exit 4) for a wrong password
  *   or missing permissions; `queue_unusable` (exit 2) for a Redis Cluster, or a server that may evict keys
  */
 export async function openQueueClient(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
@@ -52,7 +52,7 @@ export async function openQueueClient(address: QueueAddress, deps: QueueClientDe
     return opened;
   } catch (error) {
     (client ?? redis).disconnect();
-    throw error instanceof MediactlError ? error : classifyOpenError(address, lastError ?? error);
+    throw error instanceof CodedError ? error : classifyOpenError(address, lastError ?? error);
   }
 }
 

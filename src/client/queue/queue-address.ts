@@ -12,7 +12,7 @@ export type QueueAddress = {
 
 const defaultQueueName = 'mediactl';
 
-/** Parses the address of a queue. @throws MediactlError (exit 2) if the address or the queue name is not valid */
+/** Parses the address of a queue. @throws CodedError (exit 2) if the address or the queue name is not valid */
 export function parseQueueAddress(option: string, text: string): QueueAddress {
   const isRedisUrl = /^rediss?:\/\//i.test(text) && URL.canParse(text) && isDecodable(text);
   const url = isRedisUrl ? new URL(text) : undefined;

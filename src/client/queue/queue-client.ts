@@ -3,7 +3,7 @@ import type { Job, Processor, Queue, QueueBase, WorkerOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../contract/clock.ts';
 import { backoff, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import type { QueueAddress } from './queue-address.ts';
 import { assertNoEviction, runIdOf, type ServerInfo } from './server-info.ts';
 import { SharedStore, type WithRetry } from './shared-store.ts';
@@ -54,7 +54,7 @@ export class QueueClient {
   readonly store: SharedStore;
   /** Called after each reconnect. `isOther` is true after a failover; the new server might lack recent writes. */
   onReconnect: (isOther: Promise<boolean>) => void = () => {};
-  /** Aborts with a MediactlError when the store permanently rejects BullMQ, such as for missing permissions. */
+  /** Aborts with a CodedError when the store permanently rejects BullMQ, such as for missing permissions. */
   readonly fatal = new AbortController();
   /** False once the client is closed, after which no connection of BullMQ reconnects. */
   isOpen = true;
@@ -152,14 +152,14 @@ export class QueueClient {
   }
 
   /** Why the store is down, as far as it is known. */
-  get outage(): MediactlError | undefined {
+  get outage(): CodedError | undefined {
     const cause = this.#outageCause ?? new Error('it does not respond');
     return this.isDisconnected ? classifyOpenError(this.address, cause) : undefined;
   }
 
   readonly withRetry: WithRetry = (request) => this.#withGrace(this.retryOutages(request));
 
-  /** @throws MediactlError `queue_full` or `queue_read_only` (exit 10) if the store rejects writes; as `openQueueClient` */
+  /** @throws CodedError `queue_full` or `queue_read_only` (exit 10) if the store rejects writes; as `openQueueClient` */
   async checkWriteAccess(): Promise<void> {
     await this.#tryWriting().catch((error) => {
       throw classifyOpenError(this.address, error);
@@ -257,7 +257,7 @@ export class QueueClient {
     return this.#recovery;
   }
 
-  /** Awaits a request, after an abort for a few seconds more. @throws a MediactlError for known errors of the store */
+  /** Awaits a request, after an abort for a few seconds more. @throws a CodedError for known errors of the store */
   async #withGrace<T>(request: Promise<T>): Promise<T> {
     try {
       return await withGrace(request, { clock: this.#deps.clock, signal: this.#signal });
@@ -293,7 +293,7 @@ export class QueueClient {
   /** Handles a background error of BullMQ. Permanent failures abort `fatal`; unknown errors are reported once per kind. */
   #onEngineError(error: unknown): void {
     const { signal, onEngineError, checksWriteAccess } = this.#deps;
-    if (error instanceof MediactlError || signal.aborted) return;
+    if (error instanceof CodedError || signal.aborted) return;
     if (/^(?:could not renew|Missing) lock for job/.test((error as Error).message)) return; // the lease reports it
     const failure = classifyStoreError(this.address, error);
     const { message } = error as Error;

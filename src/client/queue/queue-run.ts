@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
+import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
 import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { type Candidates, emptyPlan, filesToUpload } from '../upload/batch/plan.ts';
@@ -51,7 +51,7 @@ export class QueueRun implements BatchRun {
   readonly #tracked = new Map<string, QueuedTask>();
   /** Names of roots that the store has recorded. */
   readonly #recordedRoots = new Set<string>();
-  #stopReason: MediactlError | undefined;
+  #stopReason: CodedError | undefined;
   #remaining = 0;
 
   /** @param options if `timeoutMs` is set, the run waits until the assets are ready */
@@ -108,7 +108,7 @@ export class QueueRun implements BatchRun {
       if (!signal.aborted) throw error;
       this.#remaining += tracker.size; // the workers continue with these files
       const { reason } = signal;
-      if (reason instanceof MediactlError) this.#stopReason ??= reason;
+      if (reason instanceof CodedError) this.#stopReason ??= reason;
     }
   }
 
@@ -189,7 +189,7 @@ export class QueueRun implements BatchRun {
       else
         await this.#createTask(file).then(
           (queued) => tasks.push(queued),
-          (thrown) => this.#reportFailure(file, asMediactlError(thrown)),
+          (thrown) => this.#reportFailure(file, asCodedError(thrown)),
         );
     }
     return tasks;
@@ -253,11 +253,11 @@ export class QueueRun implements BatchRun {
       );
   }
 
-  #stopIfFatal(error: MediactlError): void {
+  #stopIfFatal(error: CodedError): void {
     if (endsTheRun(error)) this.#stopReason ??= error;
   }
 
-  #reportFailure({ path }: UploadCandidate, error: MediactlError): void {
+  #reportFailure({ path }: UploadCandidate, error: CodedError): void {
     this.#stopIfFatal(error);
     const job = { path, workspace: this.#options.workspace };
     this.#outcomes.push({ job, path, requests: 0, durationMs: 0, error });

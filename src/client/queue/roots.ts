@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { MediactlError, usageError } from '../errors.ts';
+import { CodedError, usageError } from '../errors.ts';
 import type { OwnFiles } from '../upload/sources/own-files.ts';
 import { FileSource, type UploadSource } from '../upload/sources/source.ts';
 import { parseSourceUrl } from '../upload/sources/source-url.ts';
@@ -34,7 +34,7 @@ export class Roots {
     this.#owner = owner;
   }
 
-  /** Parses the values of `--root`. @throws MediactlError (exit 2) for a missing directory or a name given twice */
+  /** Parses the values of `--root`. @throws CodedError (exit 2) for a missing directory or a name given twice */
   static async open(typed: readonly string[], cwd: string, owner = ''): Promise<Roots> {
     const roots = new Roots(owner);
     for (const text of typed) {
@@ -82,7 +82,7 @@ export class Roots {
    *
    * @param openAddress opens an allowed URL; follows a redirect only if `mayFollow` allows its target
    * @param own files of mediactl itself, which are not opened
-   * @throws MediactlError `outside_roots` (exit 2) if the file is not below a root; `root_missing` (exit 2) if the
+   * @throws CodedError `outside_roots` (exit 2) if the file is not below a root; `root_missing` (exit 2) if the
    *   disk is not mounted; as `FileSource.open`
    */
   async open(source: TaskSource, openAddress: OpenUrl, own: OwnFiles): Promise<UploadSource> {
@@ -103,11 +103,11 @@ export class Roots {
     return FileSource.open(real, own, place);
   }
 
-  /** @throws MediactlError `outside_roots` (exit 2) if a file is not below a root once links are resolved */
+  /** @throws CodedError `outside_roots` (exit 2) if a file is not below a root once links are resolved */
   async assertContains(path: string): Promise<void> {
     const real = await realpath(path).catch(() => undefined); // reported when it is opened
     if (real === undefined || this.#directories.some((root) => isInsideDirectory(root.path, real))) return;
-    throw new MediactlError(`${path} is outside of the roots`, {
+    throw new CodedError(`${path} is outside of the roots`, {
       code: 'outside_roots',
       reason: `it is a link to ${real}`,
       hint: 'add another root, or give none',
@@ -117,7 +117,7 @@ export class Roots {
   /**
    * Checks a sample of the queued files, which should exist in the directories with the queued size.
    *
-   * @throws MediactlError `root_missing` (exit 2) if none exists and the directory is empty; `root_mismatch` (exit 2)
+   * @throws CodedError `root_missing` (exit 2) if none exists and the directory is empty; `root_mismatch` (exit 2)
    *   if less than half of the sample exists
    */
   async assertFilesExist(tasks: readonly UploadTask[]): Promise<void> {
@@ -132,7 +132,7 @@ export class Roots {
       const found = (await Promise.all(looks)).filter(Boolean).length;
       if (looks.length > 0 && found === 0) await assertNotEmpty(root);
       if (looks.length < minSample || found >= looks.length / 2) continue;
-      throw new MediactlError(`${root.path} contains only ${found} of ${looks.length} queued files`, {
+      throw new CodedError(`${root.path} contains only ${found} of ${looks.length} queued files`, {
         code: 'root_mismatch',
         reason: 'compared by path and size: its disk may not be mounted, or it is another directory or a copy',
       });
@@ -155,8 +155,8 @@ export class Roots {
       .find(({ root, place }) => isInsideDirectory(root.path, place));
   }
 
-  #outsideRootsError(path: string): MediactlError {
-    return new MediactlError(`${path} is outside the roots of ${this.#owner}`, {
+  #outsideRootsError(path: string): CodedError {
+    return new CodedError(`${path} is outside the roots of ${this.#owner}`, {
       code: 'outside_roots',
       reason: `its roots are ${this.label || 'empty'}`,
       retryable: true, // another worker might be able to read it
@@ -172,11 +172,11 @@ function isInsideDirectory(directory: string, path: string): boolean {
   );
 }
 
-/** @throws MediactlError `root_missing` (exit 2) if a directory is empty or missing, as when its disk is not mounted */
+/** @throws CodedError `root_missing` (exit 2) if a directory is empty or missing, as when its disk is not mounted */
 async function assertNotEmpty({ path }: ReadableDirectory): Promise<void> {
   const names = await readdir(path).catch(() => undefined);
   if (names && names.length > 0) return;
-  throw new MediactlError(`${path} ${names ? 'is empty' : 'does not exist'}`, {
+  throw new CodedError(`${path} ${names ? 'is empty' : 'does not exist'}`, {
     code: 'root_missing',
     reason: 'the queue has files from there, so its disk may not be mounted',
   });

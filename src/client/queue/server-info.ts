@@ -1,4 +1,4 @@
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import type { QueueAddress } from './queue-address.ts';
 import { classifyOpenError } from './store-errors.ts';
 
@@ -15,7 +15,7 @@ const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*)`, 'm')
 /**
  * Reads the text of `INFO`.
  *
- * @throws MediactlError `queue_unusable` (exit 2) for a Redis Cluster; as `assertNoEviction`
+ * @throws CodedError `queue_unusable` (exit 2) for a Redis Cluster; as `assertNoEviction`
  */
 export function parseServerInfo(info: string, address: QueueAddress): ServerInfo {
   if (fieldOf(info, 'cluster_enabled') === '1')
@@ -31,11 +31,11 @@ export function parseServerInfo(info: string, address: QueueAddress): ServerInfo
 /** Returns an id of the server process, which is another one after a failover or restart. */
 export const runIdOf = (info: string): string | undefined => fieldOf(info, 'run_id');
 
-/** Checks that the server keeps all data. @throws MediactlError `queue_unusable` (exit 2) if it may evict keys */
+/** Checks that the server keeps all data. @throws CodedError `queue_unusable` (exit 2) if it may evict keys */
 export function assertNoEviction(info: string, { label }: QueueAddress): void {
   const policy = fieldOf(info, 'maxmemory_policy') ?? 'noeviction';
   if (policy === 'noeviction') return;
-  throw new MediactlError(`${label} may evict queued uploads`, {
+  throw new CodedError(`${label} may evict queued uploads`, {
     code: 'queue_unusable',
     reason: `its maxmemory-policy is ${policy}`,
     hint: 'set maxmemory-policy noeviction in redis.conf, or use a separate Redis',

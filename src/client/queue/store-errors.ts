@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../error-table.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 import { tlsFailure } from '../http/network-error.ts';
 import type { QueueAddress } from './queue-address.ts';
 
@@ -59,26 +59,22 @@ const knownErrors: readonly StoreErrorPattern[] = [
 /** Pattern of all other errors when a store is opened. */
 const otherError: StoreErrorPattern = [/^/, 'queue_unreachable', 'cannot reach the queue LABEL'];
 
-/** Converts a known store error to a MediactlError. Returns undefined for other errors. */
-export function classifyStoreError(address: QueueAddress, error: unknown): MediactlError | undefined {
+/** Converts a known store error to a CodedError. Returns undefined for other errors. */
+export function classifyStoreError(address: QueueAddress, error: unknown): CodedError | undefined {
   const { text } = errorText(error);
   const known = knownErrors.find(([failure]) => failure.test(text));
   return known && toStoreError(known, address, error);
 }
 
-/** Converts any error that occurs when a store is opened to a MediactlError. */
-export const classifyOpenError = (address: QueueAddress, error: unknown): MediactlError =>
-  error instanceof MediactlError
+/** Converts any error that occurs when a store is opened to a CodedError. */
+export const classifyOpenError = (address: QueueAddress, error: unknown): CodedError =>
+  error instanceof CodedError
     ? error
     : (classifyStoreError(address, error) ?? toStoreError(otherError, address, error));
 
-function toStoreError(
-  [, code, problem, hint]: StoreErrorPattern,
-  { label }: QueueAddress,
-  error: unknown,
-): MediactlError {
+function toStoreError([, code, problem, hint]: StoreErrorPattern, { label }: QueueAddress, error: unknown): CodedError {
   const { message, code: cause } = errorText(error);
-  return new MediactlError(problem.replace('LABEL', label), {
+  return new CodedError(problem.replace('LABEL', label), {
     code,
     reason: message || cause,
     hint,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { maxChunkBytes } from '../../contract/tus.ts';
-import { MediactlError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 
 /** Location of a file that is valid on every worker. */
 export type TaskSource = {
@@ -79,7 +79,7 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as num
 /**
  * Validates a job's data, because anyone with access to the store can write it.
  *
- * @throws MediactlError `unsupported_job` (exit 2) if a newer version queued the job; `invalid_job` (exit 2) if the
+ * @throws CodedError `unsupported_job` (exit 2) if a newer version queued the job; `invalid_job` (exit 2) if the
  *   data is not valid
  */
 export function parseTask(data: unknown): UploadTask {
@@ -97,12 +97,12 @@ export function parseTask(data: unknown): UploadTask {
     (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isString)));
   if (isTask) return task;
   if (isCount(task.version) && task.version > 1)
-    throw new MediactlError('a newer version queued files that this version cannot read', {
+    throw new CodedError('a newer version queued files that this version cannot read', {
       code: 'unsupported_job',
       reason: `they use version ${task.version} of the job format, and this program supports version 1`,
       retryable: true,
     });
-  throw new MediactlError('the queue contains a job that is not an upload', {
+  throw new CodedError('the queue contains a job that is not an upload', {
     code: 'invalid_job',
     reason: 'another program added it',
   });
@@ -110,7 +110,7 @@ export function parseTask(data: unknown): UploadTask {
 
 /** Creates the error of files that are queued for another service than that of this worker's account. */
 export const serviceMismatch = (subject: string, service: string, own: string) =>
-  new MediactlError(`${subject} for ${service}`, {
+  new CodedError(`${subject} for ${service}`, {
     code: 'queue_service_mismatch',
     reason: `this worker's account is on ${own}`,
   });

@@ -88,7 +88,7 @@ export class UploadAttempt {
       {
         api: this.#api,
         store: this.#store,
-        maxReceiptId: 0,
+        mark: 0,
         throttle,
         profile,
         signal: AbortSignal.any([signal, lease.signal]),

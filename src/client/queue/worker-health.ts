@@ -1,6 +1,6 @@
 import type { Clock } from '../../contract/clock.ts';
 import { pollUntil, withGrace } from '../../contract/retry.ts';
-import { asMediactlError, MediactlError } from '../errors.ts';
+import { asCodedError, CodedError } from '../errors.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { parseTask, serviceMismatch, type UploadTask } from './task.ts';
@@ -15,7 +15,7 @@ const sampleOffsets = [0, 0.25, 0.5, 0.75];
 const samplePageSize = 5;
 
 /** Abort reason of attempts when their worker pauses or stops itself. */
-export const pausedError = new MediactlError('this worker paused', { code: 'worker_paused' });
+export const pausedError = new CodedError('this worker paused', { code: 'worker_paused' });
 
 type WorkerHealthDeps = {
   roots: Roots;
@@ -24,7 +24,7 @@ type WorkerHealthDeps = {
   clock: Clock;
   leaseMs: number;
   warn(text: string): void;
-  describe(error: MediactlError): string;
+  describe(error: CodedError): string;
 };
 
 /** Circuit breaker that pauses a worker, with a warning, if a self-check fails or too many files fail in succession. */
@@ -35,11 +35,11 @@ export class WorkerHealth {
   /** Aborts when the worker pauses; replaced when it continues. */
   #active = new AbortController();
   /** Reason of the current pause. */
-  #pauseReason: MediactlError | undefined;
+  #pauseReason: CodedError | undefined;
   /** Number of consecutive failures, and their common code. */
   #failureStreak = { code: '', count: 0 };
   /** Why the worker processes no files at present, if so. */
-  pausedBy: MediactlError | undefined;
+  pausedBy: CodedError | undefined;
   /** True after a pause, when the worker processes one file at a time until a file succeeds. */
   isHalfOpen = false;
 
@@ -80,8 +80,8 @@ export class WorkerHealth {
   }
 
   /** Runs the self-check. @returns its error, or undefined if it succeeds */
-  #check(): Promise<MediactlError | undefined> {
-    return runSelfCheck(this.#client, this.#deps).then(() => undefined, asMediactlError);
+  #check(): Promise<CodedError | undefined> {
+    return runSelfCheck(this.#client, this.#deps).then(() => undefined, asCodedError);
   }
 
   /** Runs the self-check at intervals until the signal aborts, and pauses the worker if the check fails. */
@@ -99,7 +99,7 @@ export class WorkerHealth {
   }
 
   /** Pauses the worker, which requeues its jobs and fetches no others until a self-check succeeds. */
-  pause(reason: MediactlError): void {
+  pause(reason: CodedError): void {
     this.#pauseReason ??= reason;
     this.pausedBy ??= reason;
     this.#active.abort(pausedError);
@@ -111,7 +111,7 @@ export class WorkerHealth {
   }
 
   /** Counts a failure that might be this worker's fault. Pauses the worker after too many with the same code. */
-  onFailure(error: MediactlError): void {
+  onFailure(error: CodedError): void {
     const { code } = error.explanation;
     const { code: previousCode, count } = this.#failureStreak;
     this.#failureStreak = { code, count: previousCode === code ? count + 1 : 1 };
@@ -119,12 +119,12 @@ export class WorkerHealth {
     const problem = this.isHalfOpen
       ? `the file that this worker tried after its pause failed with ${code}`
       : `${maxConsecutiveFailures} files in a row failed with ${code}`;
-    this.pause(new MediactlError(problem, { code, reason: error.message, failures: [error] }));
+    this.pause(new CodedError(problem, { code, reason: error.message, failures: [error] }));
   }
 }
 
 /**
- * @throws MediactlError `unsupported_job` or `queue_service_mismatch` (exit 2); as `Roots.assertFilesExist` and
+ * @throws CodedError `unsupported_job` or `queue_service_mismatch` (exit 2); as `Roots.assertFilesExist` and
  *   `QueueClient.assertSettings`; errors of the store
  */
 async function runSelfCheck(client: QueueClient, { roots, service }: WorkerHealthDeps): Promise<void> {
@@ -136,7 +136,7 @@ async function runSelfCheck(client: QueueClient, { roots, service }: WorkerHealt
   await roots.assertFilesExist(tasks);
 }
 
-/** @throws MediactlError `queue_service_mismatch` (exit 2) if all sampled files are for another service */
+/** @throws CodedError `queue_service_mismatch` (exit 2) if all sampled files are for another service */
 function assertService(tasks: readonly UploadTask[], own: string): void {
   const [first] = tasks;
   if (!first || tasks.some(({ service }) => service === own)) return;
@@ -146,7 +146,7 @@ function assertService(tasks: readonly UploadTask[], own: string): void {
 /**
  * Samples jobs of this worker's roots that were never started.
  *
- * @throws MediactlError `unsupported_job` (exit 2) if a newer version queued one
+ * @throws CodedError `unsupported_job` (exit 2) if a newer version queued one
  */
 async function sampleTasks(client: QueueClient, roots: Roots): Promise<UploadTask[]> {
   const tasks: UploadTask[] = [];
@@ -163,13 +163,13 @@ async function sampleTasks(client: QueueClient, roots: Roots): Promise<UploadTas
   return tasks;
 }
 
-/** @throws MediactlError `unsupported_job` (exit 2) if a newer version queued the job */
+/** @throws CodedError `unsupported_job` (exit 2) if a newer version queued the job */
 function newTaskOf(job: QueueJob | undefined): UploadTask | undefined {
   try {
     const task = parseTask(job?.data);
     return job?.attemptsStarted === 0 ? task : undefined;
   } catch (error) {
-    if ((error as MediactlError).explanation.code === 'unsupported_job') throw error;
+    if ((error as CodedError).explanation.code === 'unsupported_job') throw error;
     return undefined;
   }
 }

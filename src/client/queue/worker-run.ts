@@ -3,7 +3,7 @@ import type { Clock } from '../../contract/clock.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { pollUntil, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
 import type { ErrorCode } from '../error-table.ts';
-import { asMediactlError, type MediactlError, type Remedy, type StoredError } from '../errors.ts';
+import { asCodedError, type CodedError, type Remedy, type StoredError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/upload-job.ts';
@@ -34,7 +34,7 @@ type WorkerRunDeps = AttemptDeps & {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
   warn(text: string): void;
   /** Returns the error with its cause and next step, for a log. */
-  describe(error: MediactlError): string;
+  describe(error: CodedError): string;
   /** Called for each failed attempt, whether it will be retried or not, with the code of its error. */
   onFailure(code: ErrorCode): void;
   /** Redacts keys and tokens from an error before the error is written to the queue. */
@@ -67,7 +67,7 @@ export class WorkerRun {
   /** Aborts when this worker pauses or stops. */
   #activeSignal = this.#stopped.signal;
   /** Error that stopped this worker, such as a rejected key. */
-  failure: MediactlError | undefined;
+  failure: CodedError | undefined;
   requeuedFiles = 0;
 
   constructor(client: QueueClient, options: WorkerRunOptions, deps: WorkerRunDeps) {
@@ -83,7 +83,7 @@ export class WorkerRun {
   }
 
   /** Why this worker processes no files at present, if so. */
-  get pausedBy(): MediactlError | undefined {
+  get pausedBy(): CodedError | undefined {
     return this.#health.pausedBy;
   }
 
@@ -104,7 +104,7 @@ export class WorkerRun {
     fatal.addEventListener('abort', () => this.#stopWith(fatal.reason));
     if (fatal.aborted) this.#stopWith(fatal.reason);
     this.#client.onReconnect = (isOther) =>
-      this.#recentResults.onReconnect(isOther, stopSignal, (error) => this.#stopWith(asMediactlError(error)));
+      this.#recentResults.onReconnect(isOther, stopSignal, (error) => this.#stopWith(asCodedError(error)));
     while (!stopSignal.aborted) {
       this.#activeSignal = await this.#health.waitUntilHealthy(stopSignal);
       if (!stopSignal.aborted) await this.#processJobs(this.#activeSignal);
@@ -195,7 +195,7 @@ export class WorkerRun {
     for (const lease of this.#leases.values()) if (!lease.isHeld) lease.revoke();
   }
 
-  #stopWith(failure: MediactlError): void {
+  #stopWith(failure: CodedError): void {
     this.failure ??= failure;
     this.#stopped.abort(pausedError);
   }
@@ -220,7 +220,7 @@ export class WorkerRun {
       return result;
     } catch (thrown) {
       const outcome = { ...outcomeOf(job), durationMs: clock.now() - startedAt };
-      throw await this.#handleFailure(job, token, outcome, asMediactlError(thrown));
+      throw await this.#handleFailure(job, token, outcome, asCodedError(thrown));
     } finally {
       if (lease && this.#leases.get(id) === lease) this.#leases.delete(id);
     }
@@ -265,7 +265,7 @@ export class WorkerRun {
   }
 
   /** Retries, requeues or fails a job, depending on its error's class. @returns the error for the job processor to throw */
-  async #handleFailure(job: QueueJob, token: string | undefined, outcome: FileOutcome, error: MediactlError) {
+  async #handleFailure(job: QueueJob, token: string | undefined, outcome: FileOutcome, error: CodedError) {
     const record = this.#deps.redact(error.toJSON());
     const recordJson = JSON.stringify(record);
     let failureClass = classifyFailure(error);
@@ -303,7 +303,7 @@ export class WorkerRun {
   }
 
   /** Leaves a file to workers with other roots or another account. Reports the first one of each kind. */
-  async #leave(job: QueueJob, token: string | undefined, error: MediactlError, progress: TaskProgress): Promise<Error> {
+  async #leave(job: QueueJob, token: string | undefined, error: CodedError, progress: TaskProgress): Promise<Error> {
     const { code } = error.explanation;
     if (!this.#foreignCodes.has(code))
       this.#notice({ path: displayPathOf(job) }, `${error.message}; such files are left to other workers`);

@@ -13,7 +13,7 @@ export type Table = {
   columns: readonly string[] | undefined;
   /** Tells that letters may be wrong, because the file is not Unicode. */
   warning: string | undefined;
-  /** Reads the rows, one at a time. @throws MediactlError `usage` (exit 2) with the line that cannot be parsed */
+  /** Reads the rows, one at a time. @throws CodedError `usage` (exit 2) with the line that cannot be parsed */
   rows: AsyncIterable<TableRow>;
 };
 
@@ -31,7 +31,7 @@ const zipMark = Buffer.from('PK\x03\x04', 'latin1');
  * or UTF-16, with or without a byte order mark, or else Windows-1252.
  *
  * @param name name of the file, for errors
- * @throws MediactlError `usage` (exit 2) if the header cannot be parsed
+ * @throws CodedError `usage` (exit 2) if the header cannot be parsed
  */
 export async function readTable(bytes: Buffer, name: string): Promise<Table> {
   if (bytes.subarray(0, 4).equals(zipMark))

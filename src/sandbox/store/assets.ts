@@ -37,7 +37,7 @@ export type NewAsset = Pick<
 >;
 
 /** Filters, ordering and pagination for an asset list (§4). */
-export type AssetQuery = AssetFilters & { ordering: string; limit: number; offset: number };
+export type AssetListQuery = AssetFilters & { ordering: string; limit: number; offset: number };
 
 /** Fields that PATCH can change. The API specification does not name them (assumption A08). */
 type EditableFields = Pick<AssetRow, 'name' | 'description' | 'parent_uid'> & { tags: string[] };
@@ -72,7 +72,7 @@ export class Assets extends StoreTable {
     return this.store.uids(sql, JSON.stringify(uids));
   }
 
-  page(query: AssetQuery): { items: AssetRow[]; count: number } {
+  page(query: AssetListQuery): { items: AssetRow[]; count: number } {
     const { where, values } = conditions(query);
     const field = query.ordering.replace(/^-/, '');
     const direction = query.ordering.startsWith('-') ? 'DESC' : 'ASC';
@@ -179,7 +179,7 @@ const conditionsByFilter: Record<AssetFilterName, (value: string) => [condition:
   ],
 };
 
-function conditions(query: AssetQuery): { where: string; values: string[] } {
+function conditions(query: AssetListQuery): { where: string; values: string[] } {
   const parts = activeFilters(query).map(({ name, value }) => conditionsByFilter[name](value));
   return {
     where: ['deleted_at IS NULL', ...parts.map(([condition]) => condition)].join(' AND '),

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { apiPath } from '../../../client/api/api-path.ts';
 import { fetchPages } from '../../../client/api/pagination.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
 import { asText, type JsonObject } from '../../../contract/json-values.ts';
 import { apiPrefix } from '../../../contract/paths.ts';
@@ -83,7 +83,7 @@ async function runApi(context: Context, { path, request, paginate, include }: Ap
 
 /** Returns the error, with a hint if it is a 404 for a path that lacks the trailing slash. */
 function withSlashHint(error: unknown, path: string): unknown {
-  const missing = error instanceof MediactlError && error.explanation.status === 404;
+  const missing = error instanceof CodedError && error.explanation.status === 404;
   return missing && !/[/?]/.test(path.slice(-1)) && !path.includes('?')
     ? error.with({ hint: `mediactl api ${path}/ (API paths end with a slash)` })
     : error;

@@ -9,15 +9,15 @@ import {
   type SheetChange,
   type SheetOutcome,
 } from '../../../client/changes/apply-plan.ts';
+import type { ChangeItem } from '../../../client/changes/change-history.ts';
 import { createFolderPath, parseFolderPath } from '../../../client/changes/folder-creation.ts';
-import type { BulkItem } from '../../../client/changes/run-store.ts';
-import { endsTheRun, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
+import { CodedError, endsTheRun, partialFailure, usageError } from '../../../client/errors.ts';
 import { type SelectionPorts, selectAsset } from '../../../client/library/select-assets.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';
 import { readTable } from '../../../client/table/read-table.ts';
 import { formatCount, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import type { Asset, Workspace } from '../../../contract/types.ts';
+import type { AssetRecord, WorkspaceRecord } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions, selectionPorts } from '../../library/asset-ids.ts';
@@ -67,7 +67,7 @@ type ApplyRequest = Pick<IdOptions, 'anyWorkspace'> & {
   options: ApplyOptions;
 };
 
-/** @throws MediactlError `usage` (exit 2) if options conflict */
+/** @throws CodedError `usage` (exit 2) if options conflict */
 function parseApplyRequest(
   { signal }: Context,
   file: string,
@@ -101,7 +101,7 @@ async function runApply(
     terminal.warn(escapeControls(`columns that are ignored: ${plan.ignoredColumns.join(', ')}`));
   terminal.info(await describePlan(context, plan));
   if (settings.dryRun) return planResult(context, withoutUnchanged(plan.changes));
-  const failures = new Map<string, MediactlError>();
+  const failures = new Map<string, CodedError>();
   const makeChanges = async (): Promise<ApplyRecord[]> => {
     if (plan.items.length > 0) {
       await confirmPlan(context, plan);
@@ -140,7 +140,7 @@ function planResult(context: Context, records: readonly ApplyRecord[]): Result {
 const withoutUnchanged = <T extends ApplyRecord>(records: readonly T[]) =>
   records.filter(({ outcome }) => outcome !== 'unchanged');
 
-/** @throws MediactlError `usage` (exit 2) if the report would replace the table */
+/** @throws CodedError `usage` (exit 2) if the report would replace the table */
 async function assertOtherFile(report: string, table: string): Promise<void> {
   const [one, other] = await Promise.all([report, table].map((path) => stat(path).catch(() => undefined)));
   if (one && other && one.dev === other.dev && one.ino === other.ino)
@@ -171,15 +171,15 @@ type PathLookup = { ports: SelectionPorts; confirm(): Promise<void> };
 function createPathLookup(context: Context, options: IdOptions): PathLookup {
   const ports = selectionPorts(context, 'assets', options);
   let unknown = 0;
-  let workspaces: readonly Workspace[] = [];
+  let workspaces: readonly WorkspaceRecord[] = [];
   return {
     ports: {
       ...ports,
       choose: async (path, found) => {
         if (found.length > 1) throw usageError(`${found.length} assets are at ${path}`);
-        return found[0] as Asset;
+        return found[0] as AssetRecord;
       },
-      missing: ({ id }) => new MediactlError(`there is no asset at ${id}`, { code: 'not_found' }),
+      missing: ({ id }) => new CodedError(`there is no asset at ${id}`, { code: 'not_found' }),
       acceptUnknown: async (count, visible) => {
         unknown += count;
         workspaces = visible;
@@ -247,7 +247,7 @@ function linesOf(changes: readonly ApplyRecord[]): string[] {
 }
 
 /** Creates the folders of a plan. @returns its items, with the uids of the folders in place of their paths */
-async function createFolders(context: Context, { items, newFolders }: ApplyPlan): Promise<BulkItem[]> {
+async function createFolders(context: Context, { items, newFolders }: ApplyPlan): Promise<ChangeItem[]> {
   if (newFolders.length === 0) return items;
   const { assets } = await context.api();
   const library = await context.library();
@@ -265,7 +265,7 @@ async function createFolders(context: Context, { items, newFolders }: ApplyPlan)
   }));
 }
 
-function toRecord(change: SheetChange, failures: ReadonlyMap<string, MediactlError>): ApplyRecord {
+function toRecord(change: SheetChange, failures: ReadonlyMap<string, CodedError>): ApplyRecord {
   if (change.outcome !== 'planned') return change;
   const error = failures.get(change.uid ?? '');
   if (!error) return { ...change, outcome: 'updated' };
@@ -286,9 +286,9 @@ function withReport(context: Context, path: string, work: () => Promise<ApplyRec
 function failureOf(
   { signal }: Context,
   records: readonly ApplyRecord[],
-  failures: ReadonlyMap<string, MediactlError>,
-): MediactlError | undefined {
-  if (signal.aborted) return signal.reason as MediactlError;
+  failures: ReadonlyMap<string, CodedError>,
+): CodedError | undefined {
+  if (signal.aborted) return signal.reason as CodedError;
   const left = records.filter(({ outcome }) => outcome !== 'updated' && outcome !== 'kept');
   if (left.length === 0) return undefined;
   const errors = left.map(({ line, column, outcome, reason, uid }) => {
@@ -296,7 +296,7 @@ function failureOf(
     const where = `line ${line}${column ? `, ${column}` : ''}`;
     return (
       failed?.withSubject(where) ??
-      new MediactlError(`${where}: ${outcome}`, { code: 'skipped', reason: reason ?? undefined })
+      new CodedError(`${where}: ${outcome}`, { code: 'skipped', reason: reason ?? undefined })
     );
   });
   return partialFailure(`${left.length} of ${records.length} cells were not changed`, errors);

@@ -1,5 +1,5 @@
 import type { Written } from '../../../client/changes/carry-out.ts';
-import type { StoredItem } from '../../../client/changes/run-store.ts';
+import type { StoredItem } from '../../../client/changes/change-history.ts';
 import { usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
 import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
@@ -29,7 +29,7 @@ export type TargetRequest = IdOptions & {
  * Returns the selected assets. If neither ids nor filters are given, the user picks an asset. `byFilter` is true if
  * the user did not name each asset, but gave filters or a glob.
  *
- * @throws MediactlError `usage` (exit 2) if there are more assets than the limit allows, or if neither is given and
+ * @throws CodedError `usage` (exit 2) if there are more assets than the limit allows, or if neither is given and
  *   there is no terminal to pick on
  */
 export async function resolveTargets(

@@ -3,7 +3,7 @@ import { classifyStatus } from '../../../contract/assumptions.ts';
 import { formatBytes, formatDuration } from '../../../contract/figures.ts';
 import { asNumber } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import {
@@ -17,26 +17,26 @@ import {
   record,
 } from '../../output/result.ts';
 
-const status = ({ status: value }: Asset, { colors }: RenderContext) => {
+const status = ({ status: value }: AssetRecord, { colors }: RenderContext) => {
   const color = { ready: colors.green, failed: colors.red, 'in progress': colors.yellow };
   return color[classifyStatus(value)](displayText(value));
 };
 
-const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
+const created = ({ created_at }: AssetRecord, { isTerminal, now }: RenderContext) =>
   isTerminal ? relativeTime(created_at, now) : displayText(created_at);
 
 /** Formats a duration as minutes and seconds on a terminal. A pipe gets the service's value. */
-function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
+function length({ duration: value }: AssetRecord, { isTerminal }: RenderContext): string {
   const seconds = asNumber(value);
   return seconds === undefined || !isTerminal ? displayText(value) : formatDuration(seconds);
 }
 
-function sizeText({ size }: Asset, { isTerminal }: RenderContext): string {
+function sizeText({ size }: AssetRecord, { isTerminal }: RenderContext): string {
   const count = asNumber(size);
   return count === undefined || !isTerminal ? displayText(size) : formatBytes(count);
 }
 
-const assetColumns: Column<Asset>[] = [
+const assetColumns: Column<AssetRecord>[] = [
   { header: 'UID', field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
   { header: 'NAME', field: 'name', value: ({ name }) => displayText(name), minWidth: 18, isFirst: true },
   { header: 'TYPE', field: 'type', value: ({ type }) => displayText(type), minWidth: 8, dropPriority: 2 },
@@ -68,7 +68,7 @@ const minColumnsForFolder = 120;
 /** Returns assets as a table, with their folder paths if the terminal is wide enough. */
 export function assetList(
   context: Context,
-  pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
+  pages: AsyncIterable<AssetRecord[]> | Iterable<AssetRecord[]>,
   empty: string,
 ): ListResult {
   if (!context.isHumanOutput || context.terminal.columns < minColumnsForFolder)
@@ -80,12 +80,12 @@ export function assetList(
       yield page;
     }
   }
-  const value = (asset: Asset) => folderText(asset, places);
-  const folder: Column<Asset> = { header: 'FOLDER', value, dropPriority: 6, terminalOnly: true };
+  const value = (asset: AssetRecord) => folderText(asset, places);
+  const folder: Column<AssetRecord> = { header: 'FOLDER', value, dropPriority: 6, terminalOnly: true };
   return list(withFolderPaths(), [...assetColumns, folder], empty) as ListResult;
 }
 
-function folderText(asset: Asset, places: LocationNames): string {
+function folderText(asset: AssetRecord, places: LocationNames): string {
   const parent = parentOf(asset);
   return parent === null ? '/' : places.displayName(parent);
 }
@@ -95,7 +95,7 @@ const workspaceFields = ['workspace', 'workspace_uid'];
 /** Formats an asset as rows, the main fields first, then all others that the service sent. */
 const assetRows =
   (places: LocationNames) =>
-  (asset: Asset, render: RenderContext): DetailRow[] => {
+  (asset: AssetRecord, render: RenderContext): DetailRow[] => {
     const { uid, name, type, status: _, duration: __, size: ___, created_at: ____, ...rest } = asset;
     const { isTerminal } = render;
     const folder = folderText(asset, places);
@@ -119,7 +119,7 @@ const assetRows =
   };
 
 /** Returns one asset as a record. On a terminal, its folder and workspace are shown by name. */
-export async function assetRecord(context: Context, asset: Asset): Promise<Result> {
+export async function assetRecord(context: Context, asset: AssetRecord): Promise<Result> {
   const places = new LocationNames(context);
   if (context.isHumanOutput) {
     await places.load('folders', [parentOf(asset)]);
@@ -129,7 +129,7 @@ export async function assetRecord(context: Context, asset: Asset): Promise<Resul
 }
 
 /** Returns a list of assets. Without a machine-readable format, a single requested asset is shown with all its fields. */
-export async function recordOrList(context: Context, assets: readonly Asset[], requestedCount: number) {
+export async function recordOrList(context: Context, assets: readonly AssetRecord[], requestedCount: number) {
   const [only] = assets;
   if (requestedCount !== 1 || context.isMachineReadable) return assetList(context, [[...assets]], '');
   return only ? assetRecord(context, only) : noResult;

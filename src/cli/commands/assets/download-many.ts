@@ -9,7 +9,7 @@ import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import type { ErrorRecord } from '../../error-hints.ts';
 import { findDownload } from '../../library/media-download.ts';
@@ -20,7 +20,7 @@ import { failureOf } from '../bulk-result.ts';
 import { uniqueFilePaths } from './file-name.ts';
 import { isUnchangedDownload, save } from './save.ts';
 
-export type DownloadOptions = {
+export type DownloadManyOptions = {
   filters: AssetFilters;
   newest: boolean | undefined;
   /** Path for a single asset; `-` for stdout. */
@@ -34,7 +34,7 @@ export type DownloadOptions = {
 };
 
 /** Assets to download: those with the given ids, or all that match the filters. */
-export type DownloadRequest = DownloadOptions & { collection: Collection; ids: readonly string[] };
+export type DownloadRequest = DownloadManyOptions & { collection: Collection; ids: readonly string[] };
 
 /** Result for one file. `path` is null if the asset could not be read, because its file name is then unknown. */
 export type DownloadRecord = OutputRecord<'downloads'>;
@@ -50,7 +50,7 @@ export async function downloadMany(
 ) {
   if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`)) return noResult;
   const { [collection]: assets } = await context.api();
-  const assetsByUid = new Map<string, Asset>();
+  const assetsByUid = new Map<string, AssetRecord>();
   const lookUp = async ({ uid, record }: SelectedAsset) => {
     const found = record ?? (await assets.get(uid));
     assetsByUid.set(uid, found);
@@ -90,12 +90,12 @@ export async function downloadMany(
   return { result: downloadList(records), failure: failureOf(context, outcomes, collection) };
 }
 
-type DownloadTarget = { asset: Asset; path: string };
+type DownloadTarget = { asset: AssetRecord; path: string };
 type DownloadResult = Pick<DownloadRecord, 'size_bytes' | 'verified'> & { outcome: 'downloaded' | 'skipped' };
 
 /** Maps each asset's uid to the asset and to a unique path in the directory, with the folders that a glob has matched. */
 function assignPaths(
-  assets: ReadonlyMap<string, Asset>,
+  assets: ReadonlyMap<string, AssetRecord>,
   targets: readonly SelectedAsset[],
   directory: string,
 ): Map<string, DownloadTarget> {
@@ -105,7 +105,7 @@ function assignPaths(
 }
 
 /** Returns the sum of all sizes in bytes, or 0 if any size is unknown. */
-function totalBytes(assets: ReadonlyMap<string, Asset>): number {
+function totalBytes(assets: ReadonlyMap<string, AssetRecord>): number {
   const sizes = [...assets.values()].map(({ size }) => asNumber(size) ?? Number.NaN);
   return sizes.reduce((sum, size) => sum + size, 0) || 0;
 }

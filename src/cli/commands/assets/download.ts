@@ -15,7 +15,7 @@ import { createProgress, type ProgressMode, progressModes } from '../../progress
 import { parseCount } from '../../settings/units.ts';
 import { type FilterOptions, parseFilters, withFilters } from '../filters.ts';
 import { resolveTargets } from './bulk.ts';
-import { type DownloadOptions, type DownloadRequest, downloadList, downloadMany } from './download-many.ts';
+import { type DownloadManyOptions, type DownloadRequest, downloadList, downloadMany } from './download-many.ts';
 import { assetFileName } from './file-name.ts';
 import { save, savedRecord } from './save.ts';
 
@@ -55,7 +55,7 @@ type DownloadFlags = FilterOptions & {
   progress: ProgressMode;
 };
 
-async function parseDownloadOptions(context: Context, flags: DownloadFlags): Promise<DownloadOptions> {
+async function parseDownloadOptions(context: Context, flags: DownloadFlags): Promise<DownloadManyOptions> {
   const { output, directory = '', newest, progress } = flags;
   const lanes = parseCount('--transfers', flags.transfers, 1);
   const filters = await parseFilters(context, flags);

@@ -47,7 +47,7 @@ function addExportOptions(command: Command) {
 
 type ExportRequest = { list: ListRequest; output: string | undefined; format: TableFormat };
 
-/** @throws MediactlError `usage` (exit 2) if options conflict or the file has another extension */
+/** @throws CodedError `usage` (exit 2) if options conflict or the file has another extension */
 async function parseExportRequest(
   context: Context,
   words: readonly string[],

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { asText } from '../../../contract/json-values.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 
 const maxNameBytes = 200;
 
@@ -10,7 +10,7 @@ const maxNameBytes = 200;
  *
  * @param files assets and their folders, such as `day 1/cam a`; empty for none
  */
-export function uniqueFilePaths(files: readonly { asset: Asset; folder: string }[]): string[] {
+export function uniqueFilePaths(files: readonly { asset: AssetRecord; folder: string }[]): string[] {
   const folders = files.map(({ folder }) => folder.split('/').map((name) => sanitizeFileName(name, '', null)));
   const pathOf = (at: number, name: string) => join(...(folders[at] ?? []), name);
   const paths = files.map(({ asset }, at) => pathOf(at, assetFileName(asset)));
@@ -44,7 +44,7 @@ function withUid(name: string, uid: string): string {
 }
 
 /** Returns an asset's name as a file name. If the name has no extension, appends that of the original file. */
-export function assetFileName({ uid, name, filename }: Asset): string {
+export function assetFileName({ uid, name, filename }: AssetRecord): string {
   const own = sanitizeFileName(name, uid, null);
   return extensionOf(own) === '' ? own + extensionOf(asText(filename) ?? '') : own;
 }

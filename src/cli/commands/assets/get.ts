@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { asMediactlError, endsTheRun, partialFailure } from '../../../client/errors.ts';
+import { asCodedError, endsTheRun, partialFailure } from '../../../client/errors.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { runEach } from '../../../client/run-each.ts';
 import { asArray, asObject, asText } from '../../../contract/json-values.ts';
@@ -31,7 +31,7 @@ export async function runGet(context: Context, { collection, ids, newest }: GetR
   const fetchOne = async ({ uid, record: fetched }: SelectedAsset) =>
     fetched ??
     assets.get(uid).catch((thrown) => {
-      const error = asMediactlError(thrown);
+      const error = asCodedError(thrown);
       throw error.kind === 'notFound' && selected.length > 1 ? error : error.with({ endsRun: true });
     });
   const results = await runEach(selected, fetchOne, context);

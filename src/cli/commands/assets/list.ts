@@ -10,7 +10,7 @@ import { formatCount } from '../../../contract/figures.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
@@ -74,7 +74,7 @@ export type ListRequest = {
   words: readonly string[];
 };
 
-/** @throws MediactlError `usage` (exit 2) if options conflict or are invalid, `not_found` (exit 3) for the folder */
+/** @throws CodedError `usage` (exit 2) if options conflict or are invalid, `not_found` (exit 3) for the folder */
 export async function parseListRequest(
   context: Context,
   { collection, words: typed }: { collection: Collection; words: readonly string[] },
@@ -171,7 +171,7 @@ async function fetchListing(
   }
   if (limit !== 'page') return { pages: assets.list(filters, { limit, offset }), footer: undefined };
   const page = await assets.page(filters, pageSize, offset);
-  const items = itemsOf<Asset>(page).slice(0, pageSize);
+  const items = itemsOf<AssetRecord>(page).slice(0, pageSize);
   const total = totalOf(page, (await context.account()).names);
   const hasMore = total !== undefined && total > offset + items.length;
   // Tells that there are more, so that the user does not mistake the page for the whole list.
@@ -184,7 +184,7 @@ async function* withIgnoredFilterWarning(
   { terminal }: Context,
   filters: AssetFilters,
   pages: AssetListing['pages'],
-): AsyncGenerator<Asset[]> {
+): AsyncGenerator<AssetRecord[]> {
   let wrong: ReturnType<typeof findIgnoredFilter>;
   for await (const page of pages) {
     const isFirst = !wrong;
@@ -229,8 +229,8 @@ function searchText(words: readonly string[]): string {
   return option ? `${search}; did you mean ${option} ${word}?` : search;
 }
 
-/** Returns the assets at an address or that match a glob, sorted. @throws MediactlError `not_found` for an address */
-async function listMatches(context: Context, pattern: string, filters: AssetFilters): Promise<Asset[]> {
+/** Returns the assets at an address or that match a glob, sorted. @throws CodedError `not_found` for an address */
+async function listMatches(context: Context, pattern: string, filters: AssetFilters): Promise<AssetRecord[]> {
   const { findAssetsByPath } = await import('../../../client/library/find-assets.ts');
   const { noAssetAt, noticeFolderCount } = await import('../../library/asset-paths.ts');
   const { tree } = await fetchFolderTree(context);
@@ -257,17 +257,17 @@ async function listAssetsInFolders(
   filters: AssetFilters,
   folders: readonly string[],
   maxPerFolder: number | undefined,
-): Promise<Asset[]> {
-  const found: Asset[] = [];
+): Promise<AssetRecord[]> {
+  const found: AssetRecord[] = [];
   for await (const { page } of listFolders(assets, folders, { filters, limit: maxPerFolder })) found.push(...page);
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }
 
 /** Returns a function that compares assets by an ordering, `created_at`, `name` or `duration` (§4). */
-function comparatorFor(ordering: string): (one: Asset, other: Asset) => number {
+function comparatorFor(ordering: string): (one: AssetRecord, other: AssetRecord) => number {
   const sign = ordering.startsWith('-') ? -1 : 1;
   const field = ordering.replace(/^-/, '');
-  const numberOf = (asset: Asset) =>
+  const numberOf = (asset: AssetRecord) =>
     (field === 'duration' ? asNumber(asset.duration) : parseTimestamp(asset.created_at)) ?? 0;
   if (field !== 'name') return (one, other) => sign * (numberOf(one) - numberOf(other));
   return ({ name: one }, { name: other }) => sign * (asText(one) ?? '').localeCompare(asText(other) ?? '');

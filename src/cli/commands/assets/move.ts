@@ -1,10 +1,10 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderChange } from '../../../client/api/folders.ts';
+import type { StoredItem } from '../../../client/changes/change-history.ts';
 import { createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
 import { assertMovable, assertNoTwin } from '../../../client/changes/folder-rules.ts';
 import { requestsOf } from '../../../client/changes/items.ts';
-import type { StoredItem } from '../../../client/changes/run-store.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import {
   isGlob,
@@ -68,7 +68,7 @@ type MoveRequest = TargetRequest & {
   mayCreate: boolean;
 };
 
-/** @throws MediactlError `usage` (exit 2) if there is no folder to move to */
+/** @throws CodedError `usage` (exit 2) if there is no folder to move to */
 async function parseMoveRequest(
   context: Context,
   words: readonly string[],
@@ -148,7 +148,7 @@ async function moveAssets(
   const target = isMissing ? await ensureFolder(context, to, mayCreate) : folder;
   const { items } = await writer.plan(targets, { folder: target?.folder.uid ?? null });
   const change = { command: 'mv', summary: `move to ${to}`, items, readAt };
-  const toError = (error: MediactlError, { name, uid }: StoredItem) => explainRefusal(error, displayText(name) || uid);
+  const toError = (error: CodedError, { name, uid }: StoredItem) => explainRefusal(error, displayText(name) || uid);
   const results = await runChange(context, change, { toError });
   if (singleTarget(context, { targets, byFilter })) {
     const record = await singleRecord(context, results);
@@ -158,7 +158,7 @@ async function moveAssets(
   return bulkResult(context, toOutcomes(results), { outcome: 'moved', label: `moved to ${to}`, noun: 'assets' });
 }
 
-/** @throws MediactlError `usage` (exit 2) if an asset is in another workspace than the folder to move to */
+/** @throws CodedError `usage` (exit 2) if an asset is in another workspace than the folder to move to */
 async function assertInWorkspace(context: Context, targets: readonly SelectedAsset[]): Promise<void> {
   const records = targets.flatMap(({ record }) => record ?? []);
   const own = await (await context.library()).workspaceInUse.keepShown(records);
@@ -171,7 +171,7 @@ async function assertInWorkspace(context: Context, targets: readonly SelectedAss
   );
 }
 
-/** @throws MediactlError `usage` (exit 2) if the path of a folder to create is a glob, or looks like that of an asset */
+/** @throws CodedError `usage` (exit 2) if the path of a folder to create is a glob, or looks like that of an asset */
 function assertNewFolder(to: string): void {
   parseFolderPath(withoutFolderPrefix(to));
   if (isMarkedFolder(to) || !(isGlob(to) || looksLikeFile(to))) return;
@@ -182,12 +182,12 @@ function assertNewFolder(to: string): void {
 }
 
 /** Converts the service's refusal to move an asset to an error that says so, and that ends the run. */
-function explainRefusal(error: MediactlError, name: string): MediactlError {
+function explainRefusal(error: CodedError, name: string): CodedError {
   if (error.kind !== 'rejected') return error;
   const { code, status } = error.explanation;
   if (code === 'write_ignored') return error.with({ endsRun: true });
   if (status !== 400 && status !== 422) return error; // only this asset, such as a conflict
-  return new MediactlError(`the service refused to move ${name}`, {
+  return new CodedError(`the service refused to move ${name}`, {
     ...error.explanation,
     hint: 'if it has another name for the folder of an asset: mediactl config set field_names.asset_parent NAME',
     endsRun: true,

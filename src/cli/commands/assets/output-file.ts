@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, link, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { NamedLocks } from '../../../client/lock.ts';
 import { replaceFile, syncFolder } from '../../../client/state-files.ts';
 import type { Context } from '../../context.ts';
@@ -113,7 +113,7 @@ async function renameWithoutReplacing(part: string, target: string, output: Outp
  * Locks the target and returns the path of its temporary file, without what a crashed run left of it. Continues
  * without a lock if the state folder cannot be written, with a temporary file of its own.
  *
- * @throws MediactlError `locked` (exit 6) if another process is writing the target
+ * @throws CodedError `locked` (exit 6) if another process is writing the target
  */
 async function lockTarget(context: Context, target: string, output: OutputFile) {
   const locks = new NamedLocks(join(context.stateDir, 'downloads'), (message) => context.terminal.warn(message));
@@ -126,7 +126,7 @@ async function lockTarget(context: Context, target: string, output: OutputFile) 
     return { part: `${part}${randomBytes(4).toString('hex')}.part`, release: async () => {} };
   }
   if (!release)
-    throw new MediactlError(`another process is writing ${target}`, {
+    throw new CodedError(`another process is writing ${target}`, {
       code: 'locked',
       reason: 'another mediactl process has locked this file',
       hint: `wait for it to finish, or use another path with ${output.option}`,
@@ -188,5 +188,5 @@ const throwCannotReplace = ({ path }: OutputFile) =>
 const throwOutputError =
   (message: string, hint: string) =>
   (error: Error): never => {
-    throw new MediactlError(message, { code: 'write_failed', reason: error.message, hint, underlying: error });
+    throw new CodedError(message, { code: 'write_failed', reason: error.message, hint, underlying: error });
   };

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { itemsOf } from '../../../client/api/pagination.ts';
 import type { ChangeHooks } from '../../../client/changes/carry-out.ts';
 import { folderItem } from '../../../client/changes/items.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import {
@@ -16,7 +16,7 @@ import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption, selectListed } from '../../library/asset-ids.ts';
@@ -65,7 +65,7 @@ type RemoveRequest = TargetRequest & {
   folders: readonly string[];
 };
 
-/** @throws MediactlError `usage` (exit 2) if a folder is given without --recursive */
+/** @throws CodedError `usage` (exit 2) if a folder is given without --recursive */
 async function parseRemoveRequest(
   context: Context,
   { collection, ids: typed }: Pick<TargetRequest, 'collection' | 'ids'>,
@@ -206,7 +206,7 @@ async function deleteEmptied(
 }
 
 const notDeleted = (path: string, reason: string) =>
-  new MediactlError(`${path} was not deleted`, {
+  new CodedError(`${path} was not deleted`, {
     code: 'conflict',
     reason,
     hint: `mediactl ls ${quoteForShell(path)}`,
@@ -218,7 +218,7 @@ async function listContents(
   nodes: Iterable<FolderNode>,
 ): Promise<SelectedAsset[]> {
   const { assets } = await context.api();
-  const found: Asset[] = [];
+  const found: AssetRecord[] = [];
   const parents = [...nodes].map(({ folder }) => folder.uid);
   for await (const { page } of listFolders(assets, parents, { verb: 'rm' })) found.push(...page);
   return selectListed(context, found, request);

@@ -1,4 +1,4 @@
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { slugsOf } from '../../../contract/asset.ts';
 import { type AssetFilters, activeFilters } from '../../../contract/asset-filters.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
@@ -6,7 +6,7 @@ import { formatBytes, formatCount, formatDuration, pluralize } from '../../../co
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import { asNumber, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { type ContactSheetCard, renderContactSheet, type Thumbnail } from '../../../web/contact-sheet.ts';
 import { detectImageType } from '../../../web/shared/image-type.ts';
 import type { Context } from '../../context.ts';
@@ -15,7 +15,7 @@ import type { OutputRecord } from '../../reference/schemas.ts';
 import { writeOutput } from './output-file.ts';
 
 export type AssetListing = {
-  pages: AsyncIterable<Asset[]> | Iterable<Asset[]>;
+  pages: AsyncIterable<AssetRecord[]> | Iterable<AssetRecord[]>;
   footer: string | undefined;
   isEmpty?: boolean;
 };
@@ -66,7 +66,7 @@ export async function writeSheet(
 /** Number of assets above which a notice is printed, because fetching thumbnails takes a while. */
 const maxAssetsWithoutNotice = 50;
 
-function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset): ContactSheetCard {
+function cardOf({ uid, name, type, duration: length, size, status, tags }: AssetRecord): ContactSheetCard {
   const [seconds, count] = [asNumber(length), asNumber(size)];
   const details = [seconds === undefined ? '' : formatDuration(seconds), count === undefined ? '' : formatBytes(count)];
   return {
@@ -131,4 +131,4 @@ async function* fetchThumbnails(context: Context, urls: readonly unknown[]): Asy
   context.signal.throwIfAborted();
 }
 
-const isUnreachable = (error: unknown) => error instanceof MediactlError && error.kind === 'unreachable';
+const isUnreachable = (error: unknown) => error instanceof CodedError && error.kind === 'unreachable';

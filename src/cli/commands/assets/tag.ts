@@ -45,7 +45,7 @@ async function parseTagRequest(context: Context, ids: readonly string[], flags: 
   return { verb: 'tag', collection: 'assets', ids, filters, limit, newest, anyWorkspace, change: { fields: {}, tags } };
 }
 
-/** @throws MediactlError `usage` (exit 2) if there is no change, if options conflict, or if a tag is not a slug */
+/** @throws CodedError `usage` (exit 2) if there is no change, if options conflict, or if a tag is not a slug */
 function parseTagChange({ add, remove, set }: TagFlags): TagChange {
   const isEdit = add.length + remove.length > 0;
   if (isEdit === (set !== undefined))

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { MediactlError } from '../../../client/errors.ts';
+import { CodedError } from '../../../client/errors.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
@@ -35,7 +35,7 @@ async function runThumb(context: Context, { collection, id, output, newest }: Th
   const { name, thumbnail_url } = record ?? (await api[collection].get(uid));
   const url = parseHttpUrl(thumbnail_url);
   if (!url)
-    throw new MediactlError(`asset ${uid} has no thumbnail`, {
+    throw new CodedError(`asset ${uid} has no thumbnail`, {
       code: 'not_found',
       reason: 'its record has no usable thumbnail_url',
       hint: `mediactl get ${uid}`,

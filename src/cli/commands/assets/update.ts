@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { type AssetChange, requestsOf, type TagChange } from '../../../client/changes/items.ts';
+import { requestsOf, type TagChange, type WantedChange } from '../../../client/changes/items.ts';
 import { usageError } from '../../../client/errors.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { slugsOf } from '../../../contract/asset.ts';
@@ -49,9 +49,9 @@ function addUpdateOptions(command: Command, collection: Collection) {
 
 type UpdateFlags = FlagsOf<typeof addUpdateOptions>;
 
-export type UpdateRequest = TargetRequest & { change: AssetChange };
+export type UpdateRequest = TargetRequest & { change: WantedChange };
 
-/** @throws MediactlError `usage` (exit 2) if options conflict or are invalid, or if there is no change */
+/** @throws CodedError `usage` (exit 2) if options conflict or are invalid, or if there is no change */
 export async function parseUpdateRequest(
   context: Context,
   { collection, ids }: Pick<UpdateRequest, 'collection' | 'ids'>,
@@ -64,7 +64,7 @@ export async function parseUpdateRequest(
   return { verb: 'update', collection, ids, filters: {}, limit, change, newest, anyWorkspace };
 }
 
-async function parseChange(context: Context, flags: UpdateFlags): Promise<AssetChange> {
+async function parseChange(context: Context, flags: UpdateFlags): Promise<WantedChange> {
   const { name, description, body, addTag, removeTag } = flags;
   const hasTags = addTag.length + removeTag.length > 0;
   const tags = hasTags ? parseTagEdit(['--add-tag', '--remove-tag'], addTag, removeTag) : undefined;
@@ -107,7 +107,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
 }
 
 /** Describes a change for the history, such as `set name, add tag sea`. */
-function describeChange({ fields = {}, tags }: AssetChange): string {
+function describeChange({ fields = {}, tags }: WantedChange): string {
   const edits = !tags
     ? []
     : 'set' in tags
@@ -117,7 +117,7 @@ function describeChange({ fields = {}, tags }: AssetChange): string {
   return [...(names.length > 0 ? [`set ${names.join(', ')}`] : []), ...edits].join(', ');
 }
 
-/** Checks tags to add and remove. @throws MediactlError `usage` (exit 2) if they conflict or one is not a slug */
+/** Checks tags to add and remove. @throws CodedError `usage` (exit 2) if they conflict or one is not a slug */
 export function parseTagEdit(
   [addFlag, removeFlag]: readonly [string, string],
   add: readonly string[],

@@ -1,9 +1,9 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, combineFailures, usageError } from '../../../client/errors.ts';
 import { suggestedStatuses } from '../../../contract/asset-values.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption, select } from '../../library/asset-ids.ts';
@@ -50,8 +50,8 @@ async function runWait(context: Context, request: WaitRequest) {
     nameOf: ({ uid, name }) => asText(name) ?? uid,
   });
   const outcomes = [...settled.values()];
-  const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
-  const found = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
+  const failures = outcomes.filter((outcome) => outcome instanceof CodedError);
+  const found = outcomes.filter((outcome): outcome is AssetRecord => !(outcome instanceof CodedError));
   const problem = `${failures.length} of ${outcomes.length} assets did not become ${status}`;
   return {
     result: await recordOrList(context, found, settled.size),

@@ -1,5 +1,5 @@
 import { Argument } from '@commander-js/extra-typings';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { noSuchProfile } from '../../account/account.ts';
 import { deleteFromKeychain } from '../../account/keychain.ts';
@@ -53,7 +53,7 @@ async function runSwitch(context: Context, given: string | undefined): Promise<R
   return profileResult(updated, name);
 }
 
-/** @throws MediactlError `usage` (exit 2) if there is no terminal or no profile */
+/** @throws CodedError `usage` (exit 2) if there is no terminal or no profile */
 async function promptForProfile({ terminal }: Context, config: ProfileConfig): Promise<string> {
   const names = Object.keys(config.profiles);
   if (!terminal.isInteractive || names.length === 0)
@@ -82,7 +82,7 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
   const one = name ?? settings.profile ?? before.current;
   const namesToForget = all ? Object.keys(before.profiles) : one ? [one] : [];
   if (namesToForget.length === 0)
-    throw new MediactlError('no profile to log out from', { code: 'no_profile', hint: 'mediactl auth ls' });
+    throw new CodedError('no profile to log out from', { code: 'no_profile', hint: 'mediactl auth ls' });
   for (const each of namesToForget) if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
   if (context.isDryRun(`remove ${namesToForget.join(', ')}`)) return noResult;
   if (all)

@@ -1,10 +1,10 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { findPrimary, listWorkspaces } from '../../../client/library/workspaces.ts';
 import { decodeText } from '../../../client/read-file.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import type { Workspace } from '../../../contract/types.ts';
+import type { WorkspaceRecord } from '../../../contract/types.ts';
 import { isSameUid, isUid } from '../../../contract/uid.ts';
 import {
   type Account,
@@ -105,7 +105,7 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
 
 type ChosenWorkspace = Pick<Profile, 'workspace' | 'workspaceName' | 'workspaceIsPrimary'>;
 
-function defaultWorkspace(known: Profile | undefined, workspaces: readonly Workspace[]): ChosenWorkspace {
+function defaultWorkspace(known: Profile | undefined, workspaces: readonly WorkspaceRecord[]): ChosenWorkspace {
   const { workspace, workspaceName } = known ?? {};
   const found = workspaces.find(({ uid }) => workspace !== undefined && isSameUid(uid, workspace));
   if (found) return toProfileFields(found);
@@ -129,7 +129,7 @@ async function readVerifiedKey(
   context: Context,
   { withKey = false, skipVerify = false }: LoginRequest,
   { baseUrl, names }: Pick<Account, 'baseUrl' | 'names'>,
-): Promise<{ key: string; api: Api; workspaces: Workspace[] }> {
+): Promise<{ key: string; api: Api; workspaces: WorkspaceRecord[] }> {
   const { terminal } = context;
   for (let attempt = 1; ; attempt++) {
     let api: Api | undefined;
@@ -140,7 +140,7 @@ async function readVerifiedKey(
       return { key, api, workspaces: skipVerify ? [] : await verifyKey(api) };
     } catch (error) {
       await api?.transport.close();
-      const isKeyRejected = error instanceof MediactlError && error.kind === 'unauthenticated';
+      const isKeyRejected = error instanceof CodedError && error.kind === 'unauthenticated';
       if (!isKeyRejected || withKey || !terminal.isInteractive || attempt >= maxAttempts) throw error;
       terminal.info(`${error.message}; try again, or press Ctrl-C to quit`);
     }
@@ -155,9 +155,9 @@ const keyHints: Record<number, string> = {
 };
 
 /** Verifies the key with one API request, which also returns the workspaces. */
-async function verifyKey(api: Api): Promise<Workspace[]> {
+async function verifyKey(api: Api): Promise<WorkspaceRecord[]> {
   return listWorkspaces(api).catch((error) => {
-    const hint = error instanceof MediactlError && keyHints[error.explanation.status ?? 0];
+    const hint = error instanceof CodedError && keyHints[error.explanation.status ?? 0];
     throw hint ? error.with({ hint }) : error;
   });
 }
@@ -197,7 +197,7 @@ async function saveProfile(
   const failure = requestedStore === 'keychain' ? await storeInKeychain(entry, key) : undefined;
   if (failure && keyStore === 'keychain') {
     const hint = failure.kind === 'locked' ? 'unlock it, or use --key-store file' : 'use --key-store file';
-    throw new MediactlError('cannot use the keychain', { code: 'keychain_unavailable', ...failure, hint });
+    throw new CodedError('cannot use the keychain', { code: 'keychain_unavailable', ...failure, hint });
   }
   const inKeychain = requestedStore === 'keychain' && !failure;
   const config = await profiles.update((current) => {

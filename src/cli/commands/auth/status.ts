@@ -1,10 +1,10 @@
-import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
-import type { RateLimit } from '../../../client/http/rate-limit-headers.ts';
+import { asCodedError, type CodedError } from '../../../client/errors.ts';
+import type { RateWindow } from '../../../client/http/rate-limit-headers.ts';
 import { listWorkspaces } from '../../../client/library/workspaces.ts';
 import { formatCount } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
-import type { Workspace } from '../../../contract/types.ts';
+import type { WorkspaceRecord } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 import { type Account, parseBaseUrl, readApiKey } from '../../account/account.ts';
 import { addExamples, type Define } from '../../command.ts';
@@ -40,7 +40,7 @@ async function checkProfile(context: Context, name: string, profile: Profile): P
     context.terminal.redactor.add(apiKey);
     return (await checkAccount(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
   } catch (error) {
-    const failure = asMediactlError(error);
+    const failure = asCodedError(error);
     return toStatus(context.terminal, { profile: name, baseUrl, workspace }, { failure });
   }
 }
@@ -48,9 +48,9 @@ async function checkProfile(context: Context, name: string, profile: Profile): P
 /** Checks a key with one API request, which also returns the rate limit and the workspace names. */
 async function checkAccount(context: Context, account: Account) {
   const api = context.apiFor(account);
-  let failure: MediactlError | undefined;
-  const workspaces = await listWorkspaces(api).catch((error): Workspace[] => {
-    failure = asMediactlError(error);
+  let failure: CodedError | undefined;
+  const workspaces = await listWorkspaces(api).catch((error): WorkspaceRecord[] => {
+    failure = asCodedError(error);
     return [];
   });
   await api.transport.close();
@@ -59,9 +59,9 @@ async function checkAccount(context: Context, account: Account) {
 }
 
 type KeyCheck = {
-  rateLimit?: RateLimit | undefined;
-  workspaces?: readonly Workspace[];
-  failure: MediactlError | undefined;
+  rateLimit?: RateWindow | undefined;
+  workspaces?: readonly WorkspaceRecord[];
+  failure: CodedError | undefined;
 };
 
 function toStatus(
@@ -85,7 +85,7 @@ function toStatus(
 type AuthStatus = ReturnType<typeof toStatus>;
 
 /** Returns true if the key was accepted, or null if that is unknown. A missing scope (403) counts as accepted. */
-function isKeyAccepted(failure: MediactlError | undefined): boolean | null {
+function isKeyAccepted(failure: CodedError | undefined): boolean | null {
   const { status } = failure?.explanation ?? {};
   if (failure === undefined || status === 403) return true;
   return status === 401 || failure.kind === 'unauthenticated' ? false : null;

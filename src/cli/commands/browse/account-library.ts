@@ -1,13 +1,13 @@
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import type { LibraryWriter } from '../../../client/changes/writer.ts';
 import type { ErrorKind } from '../../../client/error-table.ts';
-import { asMediactlError, MediactlError, usageError } from '../../../client/errors.ts';
+import { asCodedError, CodedError, usageError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { type SelectedAsset, type SelectionPorts, selectFound } from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { displayText } from '../../../contract/sanitize.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import type { FolderView, PageEvent } from '../../../web/browse/protocol.ts';
 import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/server/backend.ts';
 import type { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
@@ -24,7 +24,11 @@ export type AccountLibrary = BrowseBackend & {
 
 const mediaTimeoutMs = 15_000;
 
-/** Sends events to the page while a request waits for the service. @throws MediactlError if there is no account to use */
+/**
+ * Opens the library of the account for the page, which is told by events while a request waits for the service.
+ *
+ * @throws CodedError if there is no account to use
+ */
 export async function openAccountLibrary(
   context: Context,
   broadcaster: EventBroadcaster,
@@ -60,7 +64,7 @@ export async function openAccountLibrary(
       const lane = isBackground ? 'background' : 'interactive';
       const pageApi = plain.withObserver({ lane, signal, onNotice });
       const page = await pageApi.assets.page(query, limit, offset);
-      const items = itemsOf<Asset>(page);
+      const items = itemsOf<AssetRecord>(page);
       for await (const _ of scope.keep([items]));
       if (!hasToldScope && (scope.isAll || scope.leftOut > 0)) context.terminal.info('the page shows all workspaces');
       hasToldScope ||= scope.isAll || scope.leftOut > 0;
@@ -83,17 +87,17 @@ export async function openAccountLibrary(
   };
 }
 
-/** Changes an asset. @throws MediactlError `write_ignored` if the service does not show whether it applied the change */
+/** Changes an asset. @throws CodedError `write_ignored` if the service does not show whether it applied the change */
 async function editAsset(
   writer: LibraryWriter,
   asset: SelectedAsset,
   { folder, tags, ...fields }: AssetEdit,
-): Promise<Asset> {
+): Promise<AssetRecord> {
   const changed = [...Object.keys(fields), ...(tags ? ['tags'] : []), ...(folder !== undefined ? ['folder'] : [])];
   const label = { command: 'browse', summary: `set ${changed.join(', ')}` };
   const { asset: written, unverifiable } = await writer.edit(asset, { fields, tags, folder }, label);
   if (unverifiable.length === 0) return written;
-  throw new MediactlError('cannot tell whether the service applied the change', {
+  throw new CodedError('cannot tell whether the service applied the change', {
     code: 'write_ignored',
     reason: `the asset’s record does not show ${unverifiable.join(', ')}`,
   });
@@ -134,7 +138,7 @@ const pageHints: { [Kind in ErrorKind]?: string } = {
 
 /** Converts an error for the web page, with a next step in the page's own words. */
 function toProblem({ terminal }: Context, thrown: unknown): Problem {
-  const { message, kind, explanation } = asMediactlError(thrown);
+  const { message, kind, explanation } = asCodedError(thrown);
   const { status, reason } = explanation;
   const redacted = (text: string) => terminal.redactor.redact(text);
   const defaultStatus = kind === 'usage' ? 400 : kind === 'notFound' ? 404 : 502;

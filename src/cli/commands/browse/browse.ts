@@ -111,7 +111,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
   throw context.signal.reason;
 }
 
-/** Returns the query string of the address of a page, which was copied from any session. @throws MediactlError `usage` */
+/** Returns the query string of the address of a page, which was copied from any session. @throws CodedError `usage` */
 function queryOfAddress([word = '', ...others]: readonly string[]): string | undefined {
   if (others.length > 0 || !/^http:\/\/127\.0\.0\.1:\d+\/b\//.test(word)) return undefined;
   const query = new URL(word).searchParams;

@@ -47,7 +47,6 @@ export async function openDropUploader(
   const workspace = await resolveWorkspaceUid(context, false);
   const receipts = await openReceipts(context, false);
   const { profile, baseUrl } = await context.account();
-  const runId = `browse ${crypto.randomUUID()}`;
   const resolveFolder = createDropFolderResolver(context, () => createdFoldersOf(receipts, baseUrl.origin, workspace));
   const options = { ...parseUploadOptions(context, {}), workspace, transfers: 1, lane: 'bulk' as const, about: {} };
   const deps: Omit<BatchDeps, 'folders' | 'stdin' | 'onEvent'> = {
@@ -57,7 +56,7 @@ export async function openDropUploader(
     signal,
     store: await context.state.uploads(),
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),
-    maxReceiptId: await receipts.startRun(runId),
+    mark: Number.MAX_SAFE_INTEGER, // a run of one file has no earlier receipts of its own
     openSource: (path) => FileSource.open(path, context.ownFiles),
     onUploaded: (uid) => saveLastUpload(context, uid),
     confirmNewAsset: (refusal) => Promise.reject(refusal),
@@ -81,7 +80,6 @@ export async function openDropUploader(
       }),
     close: async () => {
       await mutexes.allReleased();
-      await receipts.finishRun(runId);
       return unfinishedCount;
     },
   };

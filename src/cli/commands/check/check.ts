@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../../client/api/assets.ts';
-import { asMediactlError, endsTheRun, MediactlError, usageError } from '../../../client/errors.ts';
+import { asCodedError, CodedError, endsTheRun, usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
@@ -16,7 +16,7 @@ import { pluralize } from '../../../contract/figures.ts';
 import { asText, normalizeName } from '../../../contract/json-values.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { possibleNames } from '../../../contract/tus.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome, collect } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -113,7 +113,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
     result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
     failure:
       differences.length + walk.failures.length > 0
-        ? new MediactlError(problem, { code: 'check_failed', hint: nextStep(request, differences) })
+        ? new CodedError(problem, { code: 'check_failed', hint: nextStep(request, differences) })
         : undefined,
   };
 }
@@ -132,7 +132,7 @@ function nextStep({ directory, folder, download }: CheckRequest, differences: re
 }
 
 /** Assets by uid, and folder uids, by path relative to the compared folder. Matched assets are removed. */
-type AssetIndex = { byFolder: Map<string, Map<string, Asset>>; uids: Map<string, string> };
+type AssetIndex = { byFolder: Map<string, Map<string, AssetRecord>>; uids: Map<string, string> };
 
 /** @param top folder to compare; undefined for the top level, whose folders are `roots` */
 async function indexAssets(
@@ -144,7 +144,7 @@ async function indexAssets(
   const waiting = [{ path: '', uid: top?.folder.uid ?? '', children: top?.children ?? roots }];
   for (let place = waiting.pop(); place; place = waiting.pop()) {
     const { path, uid } = place;
-    const held = new Map<string, Asset>();
+    const held = new Map<string, AssetRecord>();
     for await (const { page } of listFolders(assets, [uid === '' ? 'root' : uid]))
       for (const asset of page) held.set(normalizeUid(asset.uid), asset);
     library.byFolder.set(path, held);
@@ -201,7 +201,7 @@ type Comparison = {
  * a receipt of equal files, so that they count as uploaded and verified, and the checksum of a different asset, so that
  * the next upload does not take it for the file.
  */
-type ByteComparison = (file: UploadCandidate, asset: Asset, key?: ReceiptKey) => Promise<boolean | undefined>;
+type ByteComparison = (file: UploadCandidate, asset: AssetRecord, key?: ReceiptKey) => Promise<boolean | undefined>;
 
 function createByteComparison(context: Context, progress: ProgressDisplay): ByteComparison {
   return async (file, asset, key) => {
@@ -210,7 +210,7 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
     try {
       downloaded = await digestOfDownload(context, asset, progress);
     } catch (thrown) {
-      const error = asMediactlError(thrown);
+      const error = asCodedError(thrown);
       if (endsTheRun(error)) throw error;
       context.terminal.warn(`${escapeControls(path)} was not compared: ${error.message}`);
       return undefined;

@@ -1,4 +1,4 @@
-import { asMediactlError, combineFailures, type MediactlError } from '../../../client/errors.ts';
+import { asCodedError, type CodedError, combineFailures } from '../../../client/errors.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -37,7 +37,7 @@ export const doctor: CommandDefinition = (command, run) =>
 
 async function runChecks(context: Context) {
   const findings: Finding[] = [];
-  const errors: MediactlError[] = [];
+  const errors: CodedError[] = [];
   const facts = {};
   for (const [check, perform] of Object.entries(checks)) {
     const prerequisite = findings.find((each) => each.check === dependsOn[check]);
@@ -48,7 +48,7 @@ async function runChecks(context: Context) {
     try {
       findings.push({ check, status: 'passed', detail: await perform(context, facts), error: null });
     } catch (thrown) {
-      const error = asMediactlError(thrown);
+      const error = asCodedError(thrown);
       errors.push(error);
       findings.push({ check, status: 'failed', detail: null, error: context.terminal.redactor.errorRecord(error) });
     }

@@ -1,7 +1,7 @@
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ErrorCode } from '../../../client/error-table.ts';
-import { MediactlError } from '../../../client/errors.ts';
+import { CodedError } from '../../../client/errors.ts';
 import { loadPackage, openSqlite } from '../../../client/lock.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
@@ -18,7 +18,7 @@ type Facts = { serviceSkewMs?: number; storeSkewMs?: number };
 export type Check = (context: Context, facts: Facts) => Promise<string>;
 
 export const failure = (problem: string, code: ErrorCode, hint: string, reason?: string) =>
-  new MediactlError(problem, { code, hint, reason });
+  new CodedError(problem, { code, hint, reason });
 
 const minFreeBytes = 64 * 1024 * 1024;
 

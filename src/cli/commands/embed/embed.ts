@@ -6,7 +6,7 @@ import {
   domainMethods,
   restrictEmbedding,
 } from '../../../client/changes/embed-changes.ts';
-import { asMediactlError, combineFailures, usageError } from '../../../client/errors.ts';
+import { asCodedError, combineFailures, usageError } from '../../../client/errors.ts';
 import { parseDomain } from '../../../client/library/embed-domains.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
@@ -204,7 +204,7 @@ const columns: Column<DomainRecord>[] = [
   },
 ];
 
-/** Parses domains, one a line, with # comments. @throws MediactlError `usage` (exit 2) with the line number */
+/** Parses domains, one a line, with # comments. @throws CodedError `usage` (exit 2) with the line number */
 function parseDomains(text: string, path: string, known: WorkspaceEmbedSettings): string[] {
   const domains = text.split(/\r?\n/).flatMap((line, at) => {
     const word = line.replace(/#.*$/, '').trim();
@@ -212,7 +212,7 @@ function parseDomains(text: string, path: string, known: WorkspaceEmbedSettings)
     try {
       return [parseDomain(word, known)];
     } catch (error) {
-      const { message, explanation } = asMediactlError(error);
+      const { message, explanation } = asCodedError(error);
       throw usageError(`${path}, line ${at + 1}: ${message}`, explanation.hint);
     }
   });

@@ -1,5 +1,5 @@
-import type { CountedRun, StoredItem } from '../../../client/changes/run-store.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import type { CountedChange, StoredItem } from '../../../client/changes/change-history.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import type { JsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { isSameUid, isUid } from '../../../contract/uid.ts';
@@ -10,7 +10,7 @@ import { type Column, listBy, noResult, type Result } from '../../output/result.
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 
-type RunRecord = OutputRecord<'history'>;
+type HistoryRecord = OutputRecord<'history'>;
 type ItemRecord = OutputRecord<'history-items'>;
 
 export const history: CommandDefinition = (command, run) => {
@@ -19,74 +19,75 @@ export const history: CommandDefinition = (command, run) => {
     .description(
       'Lists the changes that this machine made to the library in the last 90 days, or the items of one of them. A change that was interrupted can be resumed; undo reverts one.',
     )
-    .argument('[run]', 'id of a change, or its first characters')
+    .argument('[change]', 'id of a change, or its first characters')
     .option('--resume', 'continue a change: write pending and failed items, unless others have changed them')
     .action(run((context, id, { resume: isResumed = false }) => runHistory(context, id, isResumed)));
 };
 
 async function runHistory(context: Context, id: string | undefined, isResumed: boolean): Promise<CommandOutcome> {
-  if (isResumed && id === undefined) throw usageError('--resume needs a run', 'mediactl history lists the runs');
+  if (isResumed && id === undefined) throw usageError('--resume needs a change', 'mediactl history lists the changes');
   const store = await context.state.historyIfAny();
-  const runs = (await store?.list()) ?? [];
-  if (id === undefined) return listBy(({ run_id }) => run_id, runs.map(toRunRecord), runColumns, 'no changes');
-  const run = await findRun(context, id);
-  if (!isResumed) return itemList((await store?.items(run.id)) ?? []);
-  const isUndone = runs.some(({ undoOf, undoneBy }) => undoOf === run.id && undoneBy === null);
-  if (isUndone || (run.state === 'finished' && run.failed === 0))
-    throw usageError(`run ${run.id} is ${isUndone ? 'undone' : 'finished'}`, `mediactl history ${run.id}`);
-  return resume(context, run);
+  const changes = (await store?.list()) ?? [];
+  if (id === undefined)
+    return listBy(({ change_id }) => change_id, changes.map(toHistoryRecord), changeColumns, 'no changes');
+  const change = await findChange(context, id);
+  if (!isResumed) return itemList((await store?.items(change.id)) ?? []);
+  const isUndone = changes.some(({ undoOf, undoneBy }) => undoOf === change.id && undoneBy === null);
+  if (isUndone || (change.state === 'finished' && change.failed === 0))
+    throw usageError(`change ${change.id} is ${isUndone ? 'undone' : 'finished'}`, `mediactl history ${change.id}`);
+  return resume(context, change);
 }
 
-/** Finds a run by its id or the beginning of it. @throws MediactlError `not_found` (exit 3) */
-export async function findRun(context: Context, id: string): Promise<CountedRun> {
+/** Finds a change by its id or the beginning of it. @throws CodedError `not_found` (exit 3) */
+export async function findChange(context: Context, id: string): Promise<CountedChange> {
   const store = await context.state.historyIfAny();
   if (store) return store.find(id);
-  throw new MediactlError(`there is no change ${id}`, { code: 'not_found', reason: 'this machine has made none' });
+  throw new CodedError(`there is no change ${id}`, { code: 'not_found', reason: 'this machine has made none' });
 }
 
-async function resume(context: Context, run: CountedRun): Promise<CommandOutcome> {
-  await assertSameService(context, run);
-  if (context.isDryRun(`carry out ${run.pending + run.failed} items of run ${run.id}`)) return noResult;
+async function resume(context: Context, change: CountedChange): Promise<CommandOutcome> {
+  await assertSameService(context, change);
+  if (context.isDryRun(`carry out ${change.pending + change.failed} items of change ${change.id}`)) return noResult;
   const store = await context.state.history();
-  const items = (await store.items(run.id)).filter(({ state }) => state === 'pending' || state === 'failed');
-  const results = await resumeChange(context, run, items);
+  const items = (await store.items(change.id)).filter(({ state }) => state === 'pending' || state === 'failed');
+  const results = await resumeChange(context, change, items);
   return bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'done', noun: 'items' });
 }
 
-/** @throws MediactlError `usage` (exit 2) if a run has changed another service or workspace than the one in use */
-export async function assertSameService(context: Context, run: CountedRun): Promise<void> {
-  const { id, service, profile, workspace } = run;
+/** @throws CodedError `usage` (exit 2) if a change was made in another service or workspace than the one in use */
+export async function assertSameService(context: Context, change: CountedChange): Promise<void> {
+  const { id, service, profile, workspace } = change;
   const {
     baseUrl: { origin },
     workspace: current,
   } = await context.account();
   const isOther = workspace !== null && current !== undefined && isUid(current) && !isSameUid(workspace, current);
-  if (isOther) throw usageError(`run ${id} changed workspace ${workspace}`, `--workspace ${workspace}`);
+  if (isOther) throw usageError(`change ${id} was made in workspace ${workspace}`, `--workspace ${workspace}`);
   if (origin === service) return;
   const hint = profile ? `--profile ${profile}` : 'use the profile of that service';
-  throw usageError(`run ${id} changed ${service}, and this account is at ${origin}`, hint);
+  throw usageError(`change ${id} was made at ${service}, and this account is at ${origin}`, hint);
 }
 
-const toRunRecord = (run: CountedRun): RunRecord => ({
-  run_id: run.id,
-  command: run.command,
-  summary: run.summary,
-  base_url: run.service,
-  workspace_uid: run.workspace,
-  profile: run.profile,
-  state: run.isRunning ? 'running' : run.state === 'finished' ? 'finished' : 'interrupted',
-  item_count: run.pending + run.done + run.failed + run.conflict,
-  done_count: run.done,
-  failed_count: run.failed,
-  conflict_count: run.conflict,
-  request_count: run.requestCount,
-  started_at: run.startedAt,
-  undo_of: run.undoOf,
-  undone_by: run.undoneBy,
+const toHistoryRecord = (change: CountedChange): HistoryRecord => ({
+  change_id: change.id,
+  command: change.command,
+  summary: change.summary,
+  base_url: change.service,
+  workspace_uid: change.workspace,
+  profile: change.profile,
+  state: change.isRunning ? 'running' : change.state === 'finished' ? 'finished' : 'interrupted',
+  item_count: change.pending + change.done + change.failed + change.conflict,
+  done_count: change.done,
+  failed_count: change.failed,
+  conflict_count: change.conflict,
+  request_count: change.requestCount,
+  started_at: change.startedAt,
+  undo_of: change.undoOf,
+  undone_by: change.undoneBy,
 });
 
-const runColumns: Column<RunRecord>[] = [
-  { header: 'RUN', value: ({ run_id }) => run_id, noTruncate: true },
+const changeColumns: Column<HistoryRecord>[] = [
+  { header: 'ID', value: ({ change_id }) => change_id, noTruncate: true },
   {
     header: 'STARTED',
     value: ({ started_at }, { isTerminal, now }) => (isTerminal ? relativeTime(started_at, now) : started_at),

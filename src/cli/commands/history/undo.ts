@@ -1,7 +1,7 @@
-import type { CountedRun } from '../../../client/changes/run-store.ts';
+import type { CountedChange } from '../../../client/changes/change-history.ts';
 import { planUndo, type SkippedItem, type UndoPlan } from '../../../client/changes/undo.ts';
 import type { ErrorCode } from '../../../client/error-table.ts';
-import { MediactlError } from '../../../client/errors.ts';
+import { CodedError } from '../../../client/errors.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
@@ -10,7 +10,7 @@ import { runChange } from '../../library/run-change.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { truncateLines } from '../confirm-many.ts';
-import { assertSameService, describeItem, findRun } from './history.ts';
+import { assertSameService, describeItem, findChange } from './history.ts';
 
 export const undo: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl undo --dry-run', 'mediactl undo', 'mediactl undo 3f2a9c1d --yes');
@@ -18,25 +18,25 @@ export const undo: CommandDefinition = (command, run) => {
     .description(
       'Reverts a change by writing the old values back. Values that have changed again are left alone and listed as conflicts. Also lists what the API cannot revert, such as a move to the trash.',
     )
-    .argument('[run]', 'id of a change, or its first characters (default: the last one); see mediactl history')
+    .argument('[change]', 'id of a change, or its first characters (default: the last one); see mediactl history')
     .action(run(runUndo));
 };
 
 async function runUndo(context: Context, id: string | undefined): Promise<CommandOutcome> {
   const { terminal, settings, signal } = context;
-  const run = id === undefined ? await findLast(context) : await findRun(context, id);
-  await assertSameService(context, run);
-  if (run.isRunning) throw new MediactlError(`run ${run.id} is being carried out`, { code: 'locked' });
+  const change = id === undefined ? await findLast(context) : await findChange(context, id);
+  await assertSameService(context, change);
+  if (change.isRunning) throw new CodedError(`change ${change.id} is being carried out`, { code: 'locked' });
   const store = await context.state.history();
   const api = await context.api();
   const readAt = context.clock.now();
-  const folders = (await context.writer()).folderAccess(run);
-  const plan = await planUndo(api, folders, await store.items(run.id), signal);
-  const what = `undo ${run.id}: ${run.summary}`;
+  const folders = (await context.writer()).folderAccess(change);
+  const plan = await planUndo(api, folders, await store.items(change.id), signal);
+  const what = `undo ${change.id}: ${change.summary}`;
   terminal.info(`${escapeControls(what)}; ${describePlan(plan)}`);
   const { items } = plan;
   const leftovers = skippedOf(plan);
-  // With nothing left at all, an empty run records that the change is undone.
+  // With nothing left at all, an undo without items records that the change is undone.
   if (settings.dryRun || (items.length === 0 && leftovers.length > 0)) return undoResult(context, leftovers, plan);
   const lines = items.map((item) => {
     const label = 'name' in (item.after ?? {}) ? '' : `${displayText(item.name) || item.uid}  `;
@@ -46,21 +46,23 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   const question = `Write the old values of ${pluralize(items.length, 'item')}?`;
   if (items.length > 0)
     await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
-  const workspace = run.workspace ?? undefined;
-  const change = { command: 'undo', summary: what, undoOf: run.id, items, workspace, readAt };
-  if (run.state !== 'finished') await store.setState(run.id, 'finished'); // what is left of it must not be resumed
-  const results = await runChange(context, change);
+  const workspace = change.workspace ?? undefined;
+  const undoing = { command: 'undo', summary: what, undoOf: change.id, items, workspace, readAt };
+  if (change.state !== 'finished') await store.setState(change.id, 'finished'); // what is left of it must not be resumed
+  const results = await runChange(context, undoing);
   return undoResult(context, [...toOutcomes(results), ...leftovers], plan);
 }
 
-/** Returns the last change that was neither undone nor an undo. @throws MediactlError `not_found` (exit 3) */
-async function findLast(context: Context): Promise<CountedRun> {
+/** Returns the last change that was neither undone nor an undo. @throws CodedError `not_found` (exit 3) */
+async function findLast(context: Context): Promise<CountedChange> {
   const { origin } = (await context.account()).baseUrl;
-  const runs = (await (await context.state.historyIfAny())?.list()) ?? [];
-  const last = runs.find(({ service, undoOf, undoneBy }) => service === origin && undoOf === null && undoneBy === null);
+  const changes = (await (await context.state.historyIfAny())?.list()) ?? [];
+  const last = changes.find(
+    ({ service, undoOf, undoneBy }) => service === origin && undoOf === null && undoneBy === null,
+  );
   if (last) return last;
   const hint = context.settings.history ? 'mediactl history lists all changes' : 'the setting history is off';
-  throw new MediactlError('there is no change to undo', { code: 'not_found', hint });
+  throw new CodedError('there is no change to undo', { code: 'not_found', hint });
 }
 
 const describePlan = ({ items, conflicts, irreversible }: UndoPlan) =>
@@ -74,7 +76,7 @@ const skippedOutcomes = (skipped: readonly SkippedItem[], code: ErrorCode): Writ
   skipped.map(({ item: { uid, name }, reason }) => ({
     uid,
     name,
-    error: new MediactlError(`not reverted: ${reason}`, { code }),
+    error: new CodedError(`not reverted: ${reason}`, { code }),
   }));
 
 const skippedOf = ({ conflicts, irreversible }: UndoPlan) => [

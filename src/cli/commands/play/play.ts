@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
-import { type Playable, parsePlayables } from '../../../client/library/playables.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
+import { type PlayableUrl, parsePlayables } from '../../../client/library/playables.ts';
 import {
   assertNotBlocked,
   explainUnplayable,
@@ -14,7 +14,7 @@ import {
 import { failureReason } from '../../../client/library/wait-for-assets.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import { asText } from '../../../contract/json-values.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { renderWatchPage } from '../../../web/watch/server/page.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -62,7 +62,7 @@ export const play: CommandDefinition = (command, run) => {
     .action(run((context, id, flags) => runPlay(context, parsePlayRequest(id, flags))));
 };
 
-/** @throws MediactlError `usage` (exit 2) if flags exclude each other */
+/** @throws CodedError `usage` (exit 2) if flags exclude each other */
 function parsePlayRequest(id: string | undefined, flags: PlayFlags): PlayRequest {
   const [mode, other] = outputModes.filter((each) => flags[each] !== undefined);
   if (other) throw usageError(`--${mode} and --${other} cannot be used together`);
@@ -86,13 +86,13 @@ async function runPlay(context: Context, request: PlayRequest) {
   return text(await openAsPage(context, uid, playback));
 }
 
-/** Returns the URLs that fit the request, the best first. @throws MediactlError `nothing_to_play` without any */
+/** Returns the URLs that fit the request, the best first. @throws CodedError `nothing_to_play` without any */
 async function choosePlayables(
   context: Context,
   api: Api,
   { mode, stream }: PlayRequest,
   { uid, ...playback }: ResolvedPlayback & { uid: string },
-): Promise<[Playable, ...Playable[]]> {
+): Promise<[PlayableUrl, ...PlayableUrl[]]> {
   const { urls, isSorted, unusable } = parsePlayables(playback.info, api.transport.baseUrl);
   const [best, ...others] = urls.filter(({ kind }) => [kind, undefined].includes(stream));
   if (!best) {
@@ -117,7 +117,7 @@ async function resolveSource(
   return { uid, ...(await fetchPlayback(context, uid)) };
 }
 
-async function probeResult(context: Context, uid: string, playable: Playable) {
+async function probeResult(context: Context, uid: string, playable: PlayableUrl) {
   const { playback } = await context.mediaApi();
   const report = { asset_uid: uid, ...(await probePlayback(playback, playable)) };
   const broken = report.steps.find(({ ok }) => !ok);
@@ -125,7 +125,7 @@ async function probeResult(context: Context, uid: string, playable: Playable) {
     result: record(report, uid, probeRows),
     failure:
       broken &&
-      new MediactlError(`asset ${uid} cannot be played: the ${broken.step.replaceAll('_', ' ')} is broken`, {
+      new CodedError(`asset ${uid} cannot be played: the ${broken.step.replaceAll('_', ' ')} is broken`, {
         code: 'playback_broken',
         reason: broken.error ?? undefined,
         hint: `mediactl get ${uid}, to see its status`,
@@ -140,7 +140,7 @@ const pageRetentionMs = 24 * 60 * 60 * 1000;
 /** Opens a page that plays the asset. Its file has mode 0600, because it contains signed URLs. */
 async function openAsPage(context: Context, uid: string, { info, player }: ResolvedPlayback): Promise<string> {
   // Without a player response there is only a playback token, which cannot read the asset.
-  const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
+  const asset: AssetRecord = player ? await (await context.api()).assets.get(uid) : { uid };
   const { html } = renderWatchPage({
     title: asText(asset.name) ?? uid,
     info,

@@ -1,4 +1,4 @@
-import type { Playable } from '../../../client/library/playables.ts';
+import type { PlayableUrl } from '../../../client/library/playables.ts';
 import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
 import { formatBytes, formatDuration } from '../../../contract/figures.ts';
 import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/json-values.ts';
@@ -10,7 +10,7 @@ import type { ProbeReport, ProbeStep } from './probe.ts';
 const urlText = (url: string, { isTerminal }: RenderContext) =>
   isTerminal ? shortenUrl(escapeControls(url)) : escapeControls(url);
 
-function urlRow({ kind, size, url, expiresAt }: Playable, render: RenderContext): DetailRow {
+function urlRow({ kind, size, url, expiresAt }: PlayableUrl, render: RenderContext): DetailRow {
   const { isTerminal, now } = render;
   const dimensions = size ? ` ${size.width}${size.height ? `x${size.height}` : ' wide'}` : '';
   const expiry =
@@ -65,7 +65,7 @@ const views: Record<AssetType, (info: PlaybackInfo, render: RenderContext) => De
   generic: () => [],
 };
 
-export function playbackRows(info: PlaybackInfo, found: readonly Playable[], render: RenderContext): DetailRow[] {
+export function playbackRows(info: PlaybackInfo, found: readonly PlayableUrl[], render: RenderContext): DetailRow[] {
   const rows = found.map((each) => urlRow(each, render));
   const details = entryForType(views, info.type)?.(info, render) ?? [];
   const next: DetailRow = ['next', '--url prints the full URL; --web plays it in the browser'];

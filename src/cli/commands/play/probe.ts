@@ -1,6 +1,6 @@
 import type { PlaybackApi } from '../../../client/api/playback.ts';
-import { asMediactlError } from '../../../client/errors.ts';
-import type { Playable } from '../../../client/library/playables.ts';
+import { asCodedError } from '../../../client/errors.ts';
+import type { PlayableUrl } from '../../../client/library/playables.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 
 /** Step in the chain of requests from playback info to media bytes. */
@@ -14,7 +14,7 @@ export type ProbeStep = {
   error: string | null;
 };
 
-export type ProbeReport = { kind: Playable['kind']; playable: boolean; steps: ProbeStep[] };
+export type ProbeReport = { kind: PlayableUrl['kind']; playable: boolean; steps: ProbeStep[] };
 
 const sampleBytes = 64 * 1024;
 
@@ -22,7 +22,7 @@ const sampleBytes = 64 * 1024;
 type FetchStep = (step: ProbeStep['step'], at: URL) => Promise<string | undefined>;
 
 /** Requests the chain step by step, until it reaches media bytes or a step fails. */
-export async function probePlayback(playback: PlaybackApi, { kind, url }: Playable): Promise<ProbeReport> {
+export async function probePlayback(playback: PlaybackApi, { kind, url }: PlayableUrl): Promise<ProbeReport> {
   const steps: ProbeStep[] = [];
   const follow: FetchStep = async (step, at) => {
     const { text, ...fetched } = await fetchStep(playback, step, at);
@@ -87,7 +87,7 @@ async function fetchStep(playback: PlaybackApi, step: ProbeStep['step'], url: UR
     const content_type = headers['content-type'] ?? null;
     return { ok: problem === null, http_status, content_type, size_bytes: bytes.length, error: problem, text };
   } catch (error) {
-    const { message, explanation } = asMediactlError(error);
+    const { message, explanation } = asCodedError(error);
     const problem = [message, explanation.reason].filter(Boolean).join(': ');
     return { ok: false, http_status: null, content_type: null, size_bytes: null, error: problem, text: '' };
   }

@@ -39,7 +39,7 @@ async function openQueue(context: Context, address: QueueAddress, roots: readonl
   return { client, roots: namedRoots };
 }
 
-/** Asks before URLs with a query or credentials are queued. @throws MediactlError if the user declines */
+/** Asks before URLs with a query or credentials are queued. @throws CodedError if the user declines */
 async function confirmSecrets({ terminal, settings }: Context, named: readonly string[]): Promise<void> {
   const secret = named.filter((path) => isHttpUrl(path) && hasCredentials(path));
   const [first] = secret;

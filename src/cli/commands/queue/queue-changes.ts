@@ -1,5 +1,5 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
+import { asCodedError, CodedError, combineFailures, usageError } from '../../../client/errors.ts';
 import { displayPathOf, type JobState, listJobs, retryFailed } from '../../../client/queue/jobs.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
@@ -48,7 +48,7 @@ type SelectionFlags = {
   olderThan?: string | undefined;
 };
 
-/** @throws MediactlError `usage` (exit 2) */
+/** @throws CodedError `usage` (exit 2) */
 function parseRetryRequest(
   context: Context,
   typed: readonly string[],
@@ -67,7 +67,7 @@ async function runRetry(context: Context, request: ChangeRequest) {
   const changes = await changeEach(ids, async (id) => {
     const job = await getJob(client, id);
     if (await retryFailed(job)) return toQueuedUpload(job, 'waiting');
-    throw new MediactlError('the upload has not failed', { code: 'conflict' });
+    throw new CodedError('the upload has not failed', { code: 'conflict' });
   });
   if (await client.isPaused()) {
     await client.setPaused(false);
@@ -76,7 +76,7 @@ async function runRetry(context: Context, request: ChangeRequest) {
   return presentChanges(context, 'retried', changes);
 }
 
-/** @throws MediactlError `usage` (exit 2) */
+/** @throws CodedError `usage` (exit 2) */
 export function parseForgetRequest(
   context: Context,
   typed: string | boolean,
@@ -117,7 +117,7 @@ async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload 
   });
   const isActive = await job?.isActive();
   if (isActive)
-    throw new MediactlError('a worker is uploading it', {
+    throw new CodedError('a worker is uploading it', {
       code: 'upload_in_progress',
       hint: 'stop that worker, then run the same command again',
       retryable: true,
@@ -139,7 +139,7 @@ function assertSelection(ids: readonly string[], all: boolean | undefined): void
     throw usageError('specify upload ids or --all', 'mediactl uploads ls --queue lists the ids');
 }
 
-/** Resolves a selection to job ids. @throws MediactlError (exit 2) if an id prefix or path is ambiguous */
+/** Resolves a selection to job ids. @throws CodedError (exit 2) if an id prefix or path is ambiguous */
 async function findJobIds(
   client: QueueClient,
   { ids, all, states, finishedBefore = Infinity }: ChangeRequest,
@@ -167,13 +167,13 @@ async function findJobIds(
 async function getJob(client: QueueClient, id: string): Promise<QueueJob> {
   const job = await client.findJob(id);
   if (job) return job;
-  throw new MediactlError(`upload ${id} is not in the queue`, {
+  throw new CodedError(`upload ${id} is not in the queue`, {
     code: 'not_found',
     hint: 'mediactl uploads ls --queue',
   });
 }
 
-type Changes = { total: number; rows: QueuedUpload[]; failures: MediactlError[] };
+type Changes = { total: number; rows: QueuedUpload[]; failures: CodedError[] };
 
 /** Changes each job, and continues with the next job after a failure. */
 async function changeEach(ids: readonly string[], change: (id: string) => Promise<QueuedUpload | undefined>) {
@@ -181,7 +181,7 @@ async function changeEach(ids: readonly string[], change: (id: string) => Promis
   for (const id of ids)
     await change(id).then(
       (row) => row && changes.rows.push(row),
-      (error) => changes.failures.push(asMediactlError(error).withSubject(id)),
+      (error) => changes.failures.push(asCodedError(error).withSubject(id)),
     );
   return changes;
 }

@@ -88,7 +88,7 @@ type WatchRequest = { address: QueueAddress; mode: ProgressMode; verbose: boolea
 
 type WatchFlags = { queue?: string | true | undefined; progress: ProgressMode; verbose?: boolean | undefined };
 
-/** @throws MediactlError `usage` (exit 2) if no queue is configured */
+/** @throws CodedError `usage` (exit 2) if no queue is configured */
 const parseWatchRequest = (context: Context, { queue, progress, verbose = false }: WatchFlags): WatchRequest => ({
   address: resolveQueue(context, queue).address,
   mode: progress,

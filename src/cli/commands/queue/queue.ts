@@ -9,7 +9,7 @@ export const maxStoreSkewMs = 5_000;
 /** Help text for --queue in commands that act on uploads of this machine by default. */
 export const queueFlagHelp = 'use a queue instead of this machine';
 
-/** Rejects a password in argv, which other users can read. @throws MediactlError `usage` (exit 2) */
+/** Rejects a password in argv, which other users can read. @throws CodedError `usage` (exit 2) */
 export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
   if (!hasPassword) return;
   throw usageError(
@@ -25,7 +25,7 @@ export function assertNoPassword(where: string, { hasPassword }: QueueAddress): 
  *
  * @param typed value of `--queue`, or true if it has none
  * @param given entered arguments; undefined if the command takes none
- * @throws MediactlError `usage` (exit 2) if no queue is configured
+ * @throws CodedError `usage` (exit 2) if no queue is configured
  */
 export function resolveQueue({ settings }: Context, typed: string | boolean | undefined, given?: readonly string[]) {
   const isAddress = typeof typed === 'string' && (!given || /^[a-z]+:\/\//i.test(typed));

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { isLoopback, noSuchProfile, parseBaseUrl } from '../../account/account.ts';
 import type { Context } from '../../context.ts';
 import { assertProfileName, type Profile } from '../../settings/profile-file.ts';
@@ -16,7 +16,7 @@ export const dataOption = ['--data-dir <dir>', 'data directory (that of the curr
  * Returns the sandbox that a command acts on: the one in the `--data-dir` folder, otherwise that of the current
  * profile, otherwise the default sandbox.
  *
- * @throws MediactlError `usage` (exit 2) if --profile names a profile that is not for a sandbox
+ * @throws CodedError `usage` (exit 2) if --profile names a profile that is not for a sandbox
  */
 export async function findSandbox(context: Context, data: string | undefined): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
@@ -52,14 +52,14 @@ export async function locateSandbox(context: Context, data: string | undefined):
   return { dataDir, profile: known.find((name) => profiles[name]?.key === keys.all) ?? defaultProfile };
 }
 
-/** Checks the profiles before a start. @throws MediactlError if one is for a remote service */
+/** Checks the profiles before a start. @throws CodedError if one is for a remote service */
 export async function assertNotRemote({ profiles }: Context, names: readonly string[]): Promise<void> {
   const { profiles: stored } = await profiles.read();
   for (const name of names) {
     assertProfileName(name);
     const existing = stored[name];
     if (existing && !isLoopback(parseBaseUrl(existing.baseUrl)))
-      throw new MediactlError(`profile ${name} already exists, for ${existing.baseUrl}`, {
+      throw new CodedError(`profile ${name} already exists, for ${existing.baseUrl}`, {
         code: 'usage',
         reason: 'the sandbox would overwrite its key',
         hint: 'mediactl sandbox start --profile OTHER',

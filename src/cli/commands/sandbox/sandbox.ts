@@ -1,6 +1,6 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MediactlError } from '../../../client/errors.ts';
+import { CodedError } from '../../../client/errors.ts';
 import { pollUntil } from '../../../contract/retry.ts';
 import { escapeControls, escapeControlsInLines } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
@@ -134,7 +134,7 @@ type LogsRequest = DataFlags & { count: number; follow?: true | undefined };
 async function runLogs(context: Context, { dataDir: typed, count, follow }: LogsRequest): Promise<Result> {
   const { dataDir } = await findSandbox(context, typed);
   const log = await LogReader.open(logPath(dataDir)).catch((error) => {
-    throw new MediactlError('the sandbox has no log', {
+    throw new CodedError('the sandbox has no log', {
       code: 'not_running',
       reason: error.code === 'ENOENT' ? `it has never been started in ${dataDir}` : error.message,
     });
@@ -180,7 +180,7 @@ async function runWatch(
 ): Promise<Result> {
   const { dataDir, profile } = await findSandbox(context, typed);
   const running = await findRunning(context, dataDir);
-  if (!running) throw new MediactlError('no sandbox is running', { code: 'not_running' });
+  if (!running) throw new CodedError('no sandbox is running', { code: 'not_running' });
   const { all } = await readKeys(dataDir);
   context.terminal.redactor.add(all);
   const account = { profile, baseUrl: new URL(running.url), apiKey: all, workspace: undefined, names: {} };

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MediactlError } from '../../../client/errors.ts';
+import { CodedError } from '../../../client/errors.ts';
 import { isRunning } from '../../../client/processes.ts';
 import { readTextFileOrEmpty } from '../../../client/read-file.ts';
 import { asObject, type JsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
@@ -41,7 +41,7 @@ async function readServerFile(dataDir: string): Promise<RunningSandbox | undefin
   return { notes: [], ...running, options: asObject(running.options) } as unknown as RunningSandbox; // older sandboxes lack both
 }
 
-/** Checks that no server process still uses the data folder. @throws MediactlError if one does */
+/** Checks that no server process still uses the data folder. @throws CodedError if one does */
 export async function assertNotRunning(context: Context, dataDir: string): Promise<void> {
   const running = await readServerFile(dataDir);
   if (running && (await isRunning(context.host.processes, running.pid))) throw doesNotStop(running.pid);
@@ -60,7 +60,7 @@ async function fetchHealth(context: Context, url: string): Promise<SandboxHealth
     });
     return health as SandboxHealth; // trusted: the caller compares the pid
   } catch (error) {
-    if (error instanceof MediactlError) return undefined;
+    if (error instanceof CodedError) return undefined;
     throw error;
   } finally {
     await transport.close();
@@ -69,7 +69,7 @@ async function fetchHealth(context: Context, url: string): Promise<SandboxHealth
 
 const shutdownTimeoutMs = 15_000;
 
-/** Sends SIGTERM and polls until the process has exited. @throws MediactlError after a timeout */
+/** Sends SIGTERM and polls until the process has exited. @throws CodedError after a timeout */
 export async function shutDown({ host, clock, signal }: Context, { pid }: RunningSandbox): Promise<void> {
   const { processes } = host;
   processes.signal(pid, 'SIGTERM');
@@ -81,7 +81,7 @@ export async function shutDown({ host, clock, signal }: Context, { pid }: Runnin
 }
 
 const doesNotStop = (pid: number) =>
-  new MediactlError(`the sandbox (pid ${pid}) did not stop`, {
+  new CodedError(`the sandbox (pid ${pid}) did not stop`, {
     code: 'sandbox_failed',
     hint: `kill -9 ${pid}, if that process is the sandbox; acknowledged uploads are kept`,
   });

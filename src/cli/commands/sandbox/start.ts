@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { withoutSecrets } from '../../../client/processes.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import { asArray, isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
@@ -143,9 +143,9 @@ async function waitUntilRunning(
   return running;
 }
 
-function notStarted(reason: string, childExit: number | null, location: SandboxLocation): MediactlError {
+function notStarted(reason: string, childExit: number | null, location: SandboxLocation): CodedError {
   const [, hint] = nextSteps(location).find(([words]) => words.test(reason)) ?? [];
-  return new MediactlError('the sandbox did not start', {
+  return new CodedError('the sandbox did not start', {
     // The sandbox exits with 2 for invalid options.
     code: childExit === exitCodes.usage ? 'usage' : 'sandbox_failed',
     reason: reason.split('\n').at(-1),
@@ -165,7 +165,7 @@ const nextSteps = (location: SandboxLocation): [RegExp, string][] => [
   [/^--/, 'mediactl sandbox start --help'],
 ];
 
-/** Compares a running sandbox's options. @throws MediactlError `usage` (exit 2) if they differ */
+/** Compares a running sandbox's options. @throws CodedError `usage` (exit 2) if they differ */
 async function assertSameOptions(
   location: SandboxLocation,
   existing: RunningSandbox,
@@ -208,7 +208,7 @@ async function waitForExit({ signal }: Context, child: ChildProcess): Promise<vo
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   signal.removeEventListener('abort', stop);
   if (child.exitCode !== 0 && !signal.aborted)
-    throw new MediactlError('the sandbox exited', {
+    throw new CodedError('the sandbox exited', {
       code: 'sandbox_failed',
       reason: `exit code ${child.exitCode ?? child.signalCode}`,
     });

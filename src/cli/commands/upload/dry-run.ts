@@ -7,7 +7,7 @@ import {
   type FileToUpload,
   type FoundUpload,
   filesToUpload,
-  runIdOf,
+  markIdOf,
   totalToSend,
 } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose, matchContent, type ReceiptMatch } from '../../../client/upload/session/receipt-lookup.ts';
@@ -151,8 +151,9 @@ async function compareFiles(
   const { sources, options, receipts, singleFileOption, rateLimit } = request;
   const { baseUrl } = await context.account();
   const startMark =
-    (await receipts?.runMark(runIdOf(baseUrl, { workspace: request.options.workspace, identity: request.identity }))) ??
-    Number.MAX_SAFE_INTEGER;
+    (await receipts?.findMark(
+      markIdOf(baseUrl, { workspace: request.options.workspace, identity: request.identity }),
+    )) ?? Number.MAX_SAFE_INTEGER;
   const tools = { ...request, api: await context.api(), signal: context.signal };
   const moved = new Set<string>();
   const plan = emptyPlan();

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { searchFor } from '../../../client/api/assets.ts';
 import { itemsOf, maxPageSize } from '../../../client/api/pagination.ts';
-import { asMediactlError, type MediactlError } from '../../../client/errors.ts';
+import { asCodedError, type CodedError } from '../../../client/errors.ts';
 import type { WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import type { FindUploaded, FoundUpload } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
@@ -15,7 +15,7 @@ import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.
 import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { possibleNames } from '../../../contract/tus.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
@@ -70,10 +70,10 @@ export function createExistingAssetFinder(
     );
     const byFolder = groupBy(comparable, (file) => options.folders.find(file) ?? '');
     const comparison = new FolderComparison(context, api, options, receipts);
-    let refusal: MediactlError | undefined;
+    let refusal: CodedError | undefined;
     for (const [folder, inFolder] of byFolder)
       await comparison.compare(folder, inFolder).catch((thrown) => {
-        const error = asMediactlError(thrown);
+        const error = asCodedError(thrown);
         if (!isListRefused(error) || options.ignoresExisting) throw thrown;
         refusal ??= error;
       });
@@ -89,7 +89,7 @@ export function createExistingAssetFinder(
 }
 
 /** Returns true if the service, or the workspace, does not allow to list the folder. */
-const isListRefused = ({ kind }: MediactlError) => ['usage', 'forbidden', 'rejected', 'notFound'].includes(kind);
+const isListRefused = ({ kind }: CodedError) => ['usage', 'forbidden', 'rejected', 'notFound'].includes(kind);
 
 function formatSameName(files: readonly UploadCandidate[]): string {
   const names = files.slice(0, maxNamesInWarning).map(({ path }) => escapeControls(path));
@@ -114,7 +114,7 @@ class FolderComparison {
   readonly #receipts: Receipts | undefined;
   readonly #service: string;
   /** Records that this run has fetched, by uid. */
-  readonly #records = new Map<string, Asset>();
+  readonly #records = new Map<string, AssetRecord>();
   /** Uids of assets that are already the match of a file. */
   readonly #matched = new Set<string>();
   #tree: WorkspaceFolderTree | undefined;
@@ -205,7 +205,7 @@ class FolderComparison {
   }
 
   /** Returns true for the name of the file, and without its extension only if the record shows no other file name. */
-  #isNamedLike({ name, filename }: Asset, file: UploadCandidate): boolean {
+  #isNamedLike({ name, filename }: AssetRecord, file: UploadCandidate): boolean {
     const shown = normalizeName(asText(name) ?? '');
     const [first] = this.#namesOf(file);
     const original = asText(filename);
@@ -214,7 +214,7 @@ class FolderComparison {
   }
 
   /** Returns an asset's record, which a cached listing does not have. */
-  async #fetch(uid: string): Promise<Asset | undefined> {
+  async #fetch(uid: string): Promise<AssetRecord | undefined> {
     const asset = this.#records.get(uid) ?? (await this.#api.assets.get(uid).catch(ignoreNotFound));
     if (asset) this.#records.set(uid, asset);
     else if (!this.#options.isDryRun) await this.#receipts?.forgetAsset(uid);
@@ -246,7 +246,7 @@ class FolderComparison {
     const cached = await this.#receipts?.findListing(key);
     const searched = !cached && files.length === 1 ? await this.#search(parent, files) : undefined;
     if (searched) return searched;
-    const listed: Asset[] = [];
+    const listed: AssetRecord[] = [];
     let pages = 0;
     const onTotal = (total = 0) => {
       pages = Math.ceil(total / maxPageSize);
@@ -274,15 +274,15 @@ class FolderComparison {
    */
   async #search(parent: string, files: readonly UploadCandidate[]): Promise<ListedAsset[] | undefined> {
     const names = new Set(files.flatMap((file) => [...this.#namesOf(file)]));
-    const isNamed = ({ name }: Asset) => names.has(normalizeName(asText(name) ?? ''));
+    const isNamed = ({ name }: AssetRecord) => names.has(normalizeName(asText(name) ?? ''));
     const searches = files.map((file) => this.#searchesFor(file));
     const queue = searches.flat();
     if (searches.some(({ length }) => length === 0)) return undefined;
-    const found: Asset[] = [];
+    const found: AssetRecord[] = [];
     let isComplete = true;
     const searchNext = async () => {
       for (let filters = queue.pop(); filters; filters = queue.pop()) {
-        const items = itemsOf<Asset>(await this.#api.assets.page({ parent, ...filters }, maxPageSize, 0));
+        const items = itemsOf<AssetRecord>(await this.#api.assets.page({ parent, ...filters }, maxPageSize, 0));
         const named = items.filter(isNamed);
         found.push(...named);
         if (items.length === maxPageSize && named.length === 0) isComplete = false;
@@ -302,9 +302,9 @@ class FolderComparison {
   /**
    * Keeps the records of listed assets.
    *
-   * @throws MediactlError `filter_ignored` (exit 6) if the service lists assets of other folders too
+   * @throws CodedError `filter_ignored` (exit 6) if the service lists assets of other folders too
    */
-  async #checked(parent: string, assets: readonly Asset[]): Promise<ListedAsset[]> {
+  async #checked(parent: string, assets: readonly AssetRecord[]): Promise<ListedAsset[]> {
     if (assets.length > 0 && !this.#isFlat) {
       const { assertFiltersApplied, assertFolderIsFlat } = await import('../../../client/library/filter-checks.ts');
       const showsFolders = assets.every((asset) => parentOf(asset) !== undefined);
@@ -337,13 +337,13 @@ const isStored = (status: unknown) =>
   classifyStatus(status) === 'ready' || asText(status)?.toLowerCase() === 'processing';
 
 /** Returns the BLAKE3 checksum that a record shows (assumption A28). */
-const digestIn = (asset: Asset): string | undefined =>
+const digestIn = (asset: AssetRecord): string | undefined =>
   Object.entries(asset).flatMap(([field, value]) =>
     /blake3/i.test(field) ? (parseDigest(asText(value)) ?? []) : [],
   )[0];
 
 /** Returns the day before the newest asset was created; undefined if one does not show when. */
-function sinceDay(assets: readonly Asset[], now: number): string | undefined {
+function sinceDay(assets: readonly AssetRecord[], now: number): string | undefined {
   let newest = Number.NEGATIVE_INFINITY;
   for (const { created_at } of assets) {
     const time = parseTimestamp(created_at);

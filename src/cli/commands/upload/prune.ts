@@ -1,7 +1,7 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
-import { asMediactlError, MediactlError, partialFailure, usageError } from '../../../client/errors.ts';
+import { asCodedError, CodedError, partialFailure, usageError } from '../../../client/errors.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { toSlashes } from '../../../client/local-path.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
@@ -37,7 +37,7 @@ export type PrunePlan = {
   /** Number of assets that are kept because the filters leave out their missing or replaced files. */
   leftOut: number;
   /** Error if a disk is probably not mounted. Then --yes alone is not enough. */
-  safetyError: MediactlError | undefined;
+  safetyError: CodedError | undefined;
   /** Returns true if a folder is the pruned folder or below it. */
   isInPrunedFolder(folder: string | null): boolean;
 };
@@ -143,7 +143,7 @@ async function findSafetyError(
   counts: ReadonlyMap<string, DirectoryCounts>,
   count: number,
   displayPath: (path: string) => string,
-): Promise<MediactlError | undefined> {
+): Promise<CodedError | undefined> {
   const found: string[] = [];
   for (const [path, { known, missing }] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (found.some((above) => path.startsWith(above + sep))) continue;
@@ -233,8 +233,8 @@ export async function pruneMissing(
   const { failures, stop } = await trashAssets(context, gone, question, async () => {
     moved++;
   }).catch((error) => {
-    if (asMediactlError(error).explanation.code !== 'declined') throw error;
-    throw new MediactlError('nothing was moved to the trash', { code: 'declined' });
+    if (asCodedError(error).explanation.code !== 'declined') throw error;
+    throw new CodedError('nothing was moved to the trash', { code: 'declined' });
   });
   for (const { assetUid } of elsewhere) await receipts.forgetAsset(assetUid);
   if (moved > 0) terminal.info(`moved ${pluralize(moved, 'asset')} to the trash`);
@@ -248,7 +248,7 @@ async function listSubfolderUids(context: Context, top: string): Promise<Set<str
   const { tree } = await fetchFolderTree(context, { isFresh: true });
   const node = await resolveFolder(context, tree, top).catch((error) => {
     // In a dry run, the folder might not exist yet.
-    if (error instanceof MediactlError && error.kind === 'notFound') return undefined;
+    if (error instanceof CodedError && error.kind === 'notFound') return undefined;
     throw error;
   });
   return new Set((node ? [node, ...descendantsOf(node)] : []).map(({ folder }) => normalizeUid(folder.uid)));

@@ -119,7 +119,7 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | '
   preview: 'totals' | 'files' | undefined;
 };
 
-/** Parses arguments and options of `upload`. @throws MediactlError `usage` (exit 2) if they are wrong */
+/** Parses arguments and options of `upload`. @throws CodedError `usage` (exit 2) if they are wrong */
 export async function parseUploadRequest(
   context: Context,
   args: readonly string[],
@@ -253,7 +253,7 @@ function assertQueueOptions(flags: UploadFlags): void {
     );
 }
 
-/** Checks that workers can read the inputs. @throws MediactlError `usage` (exit 2) */
+/** Checks that workers can read the inputs. @throws CodedError `usage` (exit 2) */
 export function assertQueueable(inputs: readonly string[]): void {
   const unreachable = inputs.find((path) => path === '-' || isRclone(path));
   if (unreachable !== undefined)

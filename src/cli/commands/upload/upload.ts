@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { createdFoldersOf } from '../../../client/changes/folder-creation.ts';
-import { MediactlError } from '../../../client/errors.ts';
+import { CodedError } from '../../../client/errors.ts';
 import { isLibraryPath, isRootPath } from '../../../client/library/library-paths.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import { targetPathOf } from '../../../client/upload/sources/upload-candidate.ts';
@@ -117,7 +117,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
  * Creates the resolver for the folders of the files. `confirmFolders` asks, once all files are known, whether to create
  * the folders that are missing.
  *
- * @throws MediactlError `not_found` (exit 3) if a folder is missing and there is no terminal to ask on
+ * @throws CodedError `not_found` (exit 3) if a folder is missing and there is no terminal to ask on
  */
 async function resolveTargetFolders(
   context: Context,
@@ -190,7 +190,7 @@ function missingPrefixes(path: string, find: (path: string) => string | undefine
 const createHint = '--create-folders creates it; mediactl folders tree lists the folders';
 
 const noSuchFolder = (path: string) =>
-  new MediactlError(`folder ${path} does not exist`, { code: 'not_found', hint: createHint });
+  new CodedError(`folder ${path} does not exist`, { code: 'not_found', hint: createHint });
 
 /** Returns the folder's uid, and its path unless it was given by uid. Null if it does not exist and can be created. */
 async function findFolder(context: Context, typed: string, canCreate: boolean) {
@@ -199,7 +199,7 @@ async function findFolder(context: Context, typed: string, canCreate: boolean) {
     const { folder, path } = await resolveFolder(context, (await fetchFolderTree(context)).tree, typed);
     return { uid: folder.uid, path };
   } catch (error) {
-    if (!(error instanceof MediactlError) || error.kind !== 'notFound') throw error;
+    if (!(error instanceof CodedError) || error.kind !== 'notFound') throw error;
     if (canCreate) return null;
     throw error.with({ hint: createHint });
   }

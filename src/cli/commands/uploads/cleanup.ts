@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { asMediactlError, type MediactlError, partialFailure } from '../../../client/errors.ts';
+import { asCodedError, type CodedError, partialFailure } from '../../../client/errors.ts';
 import { listWorkspaces } from '../../../client/library/workspaces.ts';
 import { findEmptyAssets, listLostCreations } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
@@ -54,7 +54,7 @@ export async function runCleanup(context: Context, { trash, limit }: CleanupRequ
   const api = await context.api();
   const receipts = await context.state.receiptsIfAny();
   const orphans = receipts ? await findIncompleteOrphans(context, api, receipts) : [];
-  let failures: MediactlError[] = [];
+  let failures: CodedError[] = [];
   if (receipts && trash && !context.isDryRun(`move ${orphans.length} assets to the trash`)) {
     const unused = orphans.filter(({ protected_until }) => protected_until === null);
     const assets = unused.map((row) => ({ assetUid: row.asset_uid, label: row.asset_name, row }));
@@ -117,7 +117,7 @@ async function searchLostCreations(context: Context, api: Api, receipts: Receipt
 
 /** Returns undefined for a key that may not list workspaces, so that the creations of any are searched. */
 function ignoreRefusal(error: unknown): undefined {
-  if (!['notFound', 'forbidden'].includes(asMediactlError(error).kind)) throw error;
+  if (!['notFound', 'forbidden'].includes(asCodedError(error).kind)) throw error;
 }
 
 const columns: Column<OrphanRow>[] = [

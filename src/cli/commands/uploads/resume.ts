@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
-import type { UploadOptions } from '../../../client/upload/session/upload-job.ts';
+import type { UploadSettings } from '../../../client/upload/session/upload-job.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
@@ -48,7 +48,7 @@ const whichHint = 'give an id from mediactl uploads ls, or --all';
 export type ResumeRequest = {
   id: string | undefined;
   all: boolean;
-  options: UploadOptions;
+  options: UploadSettings;
   timeoutMs: number | undefined;
   progress: ProgressMode;
 };

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { asMediactlError, combineFailures, MediactlError, usageError } from '../../../client/errors.ts';
+import { asCodedError, CodedError, combineFailures, usageError } from '../../../client/errors.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import { orphanOf } from '../../../client/upload/store/upload-entry.ts';
 import type { UploadStore } from '../../../client/upload/store/upload-store.ts';
@@ -56,7 +56,7 @@ function list(command: Command, run: ActionWrapper): void {
 /** Uploads to list: unfinished or finished ones, of this machine or, if `queue` is set, of a queue. */
 export type UploadListRequest = Partial<QueueListRequest> & { finished: boolean };
 
-/** @throws MediactlError `usage` (exit 2) */
+/** @throws CodedError `usage` (exit 2) */
 function parseListRequest({ finished = false, queue, limit }: UploadListFlags): UploadListRequest {
   if (limit !== undefined && queue === undefined) throw usageError('--limit works only with --queue');
   return { finished, queue, limit: parseOptionalCount('--limit', limit, 1) };
@@ -139,7 +139,7 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
     );
   const store = await context.state.uploads();
   const forgotten: PendingUpload[] = [];
-  const failures: MediactlError[] = [];
+  const failures: CodedError[] = [];
   for (const { shown } of selected)
     await withUploadLock(store, shown.id, async () => {
       const entry = await store.read(shown.id); // might have changed while the question was open
@@ -149,7 +149,7 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
       await spool.forget(shown.id);
       forgotten.push(shown);
       if (shown.asset_uid) terminal.info(`forgotten; asset ${shown.asset_uid} was not deleted`);
-    }).catch((error) => failures.push(asMediactlError(error).withSubject(shown.path)));
+    }).catch((error) => failures.push(asCodedError(error).withSubject(shown.path)));
   const result = listBy(({ id: each }) => each, forgotten, pendingColumns, 'nothing to forget');
   const problem = `${failures.length} of ${selected.length} uploads could not be forgotten`;
   return { result, failure: combineFailures(selected.length, problem, failures) };
@@ -158,7 +158,7 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
 /** Locks the upload, because a process that is uploading the file would write its entry again. */
 async function withUploadLock(store: UploadStore, id: string, work: () => Promise<void>): Promise<void> {
   const release = await store.lock(id).catch((error) => {
-    throw error instanceof MediactlError
+    throw error instanceof CodedError
       ? error.with({ hint: 'wait for it to finish or stop it, then try again' })
       : error;
   });

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ErrorCode } from '../../../client/error-table.ts';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import type { ClientRateLimiter } from '../../../client/http/rate-limiter.ts';
 import { queueStatus } from '../../../client/queue/jobs.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
@@ -25,7 +25,7 @@ const minTokenLength = 16;
  * Parses the address of --metrics.
  *
  * @param token token for requests from other machines, from MEDIACTL_METRICS_TOKEN
- * @throws MediactlError `usage` (exit 2) if other machines can reach the address, and there is no token
+ * @throws CodedError `usage` (exit 2) if other machines can reach the address, and there is no token
  */
 export function parseMetricsAddress(address: string, token: string | undefined): MetricsAddress {
   const [, typedHost = 'localhost', port = ''] = /^(?:(.*):)?([^:]*)$/.exec(address) ?? [];
@@ -50,7 +50,7 @@ export type WorkerMetrics = {
   onOutcome(outcome: FileOutcome): void;
   /** Counts a failed attempt. */
   onFailure(code: ErrorCode): void;
-  /** Serves `/metrics` and `/healthz`. @throws MediactlError `usage` if the port is not available */
+  /** Serves `/metrics` and `/healthz`. @throws CodedError `usage` if the port is not available */
   serve(address: MetricsAddress, sources: MetricsSources): Promise<{ close(): Promise<void> }>;
 };
 
@@ -160,13 +160,13 @@ async function healthOf({ client, run, rateLimiter }: MetricsSources) {
   return isQueuePaused ? { status: 'queue_paused', ...describe(queuePaused) } : { status: 'ok' };
 }
 
-const serviceUnreachable = new MediactlError('the service cannot be reached', { code: 'unreachable' });
-const queuePaused = new MediactlError('the queue is paused for all workers', {
+const serviceUnreachable = new CodedError('the service cannot be reached', { code: 'unreachable' });
+const queuePaused = new CodedError('the queue is paused for all workers', {
   code: 'queue_paused',
   reason: 'credits or storage ran out, or another program paused it',
 });
 
-const describe = (error: MediactlError) => ({
+const describe = (error: CodedError) => ({
   code: error.explanation.code,
   reason: [error.message, error.explanation.reason].filter(Boolean).join('; '),
   hint: hintOf(error),

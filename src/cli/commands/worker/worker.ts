@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { type MediactlError, usageError } from '../../../client/errors.ts';
+import { type CodedError, usageError } from '../../../client/errors.ts';
 import { queueStatus } from '../../../client/queue/jobs.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
@@ -84,7 +84,7 @@ export type WorkerRequest = {
   metrics: MetricsAddress | undefined;
 };
 
-/** @throws MediactlError `usage` (exit 2) */
+/** @throws CodedError `usage` (exit 2) */
 export const parseWorkerRequest = (context: Context, flags: WorkerFlags): WorkerRequest => ({
   address: resolveQueue(context, flags.queue).address,
   options: {
@@ -244,12 +244,12 @@ function displayRun(context: Context, work: WorkerRun, { onOutcome, close, print
   };
 }
 
-/** Checks the API key before the first job. @throws MediactlError (exit 4) if it is rejected */
+/** Checks the API key before the first job. @throws CodedError (exit 4) if it is rejected */
 async function assertKeyAccepted(api: Api): Promise<void> {
   await api
     .withObserver({ lane: 'bulk' })
     .assets.page({}, 1, 0)
-    .catch((error: MediactlError) => {
+    .catch((error: CodedError) => {
       // Start even if the key has no read permission, or the service is down.
       if (error.kind === 'unauthenticated') throw error;
     });

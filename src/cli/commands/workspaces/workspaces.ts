@@ -1,6 +1,6 @@
 import { usageError } from '../../../client/errors.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import type { Workspace } from '../../../contract/types.ts';
+import type { WorkspaceRecord } from '../../../contract/types.ts';
 import { addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { promptForWorkspace, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
@@ -47,14 +47,14 @@ async function runUse(context: Context, uidOrName: string | undefined): Promise<
   return workspaceRecord(workspace);
 }
 
-const workspaceColumns: Column<Workspace>[] = [
+const workspaceColumns: Column<WorkspaceRecord>[] = [
   { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'workspace', field: 'uid' },
   { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
   { header: 'PRIMARY', value: ({ is_primary }) => (is_primary ? 'yes' : '') },
 ];
 
-const workspaceRecord = (workspace: Workspace): Result =>
+const workspaceRecord = (workspace: WorkspaceRecord): Result =>
   record(workspace, workspace.uid, workspaceRows, { uid: 'workspace' });
 
-const workspaceRows = (workspace: Workspace): DetailRow[] =>
+const workspaceRows = (workspace: WorkspaceRecord): DetailRow[] =>
   Object.entries(workspace).map(([field, value]) => [field.replaceAll('_', ' '), displayText(value)]);

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Argument } from '@commander-js/extra-typings';
-import { MediactlError, usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { readTextFileOrEmpty } from '../../../client/read-file.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
@@ -42,7 +42,7 @@ async function scriptOf(shell: ShellName): Promise<string> {
   return shells[shell].script;
 }
 
-/** Returns the user's shell. @throws MediactlError `usage` (exit 2) if it is not a known one */
+/** Returns the user's shell. @throws CodedError `usage` (exit 2) if it is not a known one */
 function shellInUse({ host }: Context): ShellName {
   const name = basename(host.environment.SHELL ?? '');
   const shell = shellNames.find((each) => each === name);
@@ -98,7 +98,7 @@ async function runInstall(context: Context, { shell }: { shell: ShellName }): Pr
   await makeFolder(dirname(path));
   // Only this user may change a script that the shell runs.
   await writeFile(path, script, { mode: 0o644 }).catch((error: Error) => {
-    throw new MediactlError(`cannot write ${path}`, { code: 'write_failed', reason: error.message, underlying: error });
+    throw new CodedError(`cannot write ${path}`, { code: 'write_failed', reason: error.message, underlying: error });
   });
   context.terminal.info(next ?? `open a new ${shell} to use it`);
   return record({ shell, path, next: next ?? null }, path, () => [

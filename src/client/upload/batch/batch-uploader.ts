@@ -1,4 +1,4 @@
-import { asMediactlError, endsTheRun, type MediactlError, usageError } from '../../errors.ts';
+import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
@@ -9,7 +9,7 @@ import {
   outcomeOf,
   type RunDeps,
   type UploadJob,
-  type UploadOptions,
+  type UploadSettings,
 } from '../session/upload-job.ts';
 import { uploadIdOf } from '../session/upload-run.ts';
 import {
@@ -24,7 +24,7 @@ import { Channel } from './channel.ts';
 import { type Candidates, countFiles, emptyPlan, type FindUploaded, filesToUpload, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
 
-export type RunOptions = UploadOptions & {
+export type RunOptions = UploadSettings & {
   workspace: string;
   transfers: number;
   /** Priority of the run's requests. Default: interactive for one file, bulk for several. */
@@ -37,6 +37,8 @@ export type RunOptions = UploadOptions & {
 
 export type BatchDeps = RunDeps & {
   folders: FolderResolver;
+  /** Called when the run has ended, even if its outcomes are not read to the end. */
+  onEnd?: (() => void) | undefined;
   /** Called with the plan before the first byte is sent. A run that queues files calls it for each batch, and at the end. */
   onPlan?(plan: Plan, isComplete: boolean): Promise<void>;
   findUploaded?: readonly FindUploaded[];
@@ -53,7 +55,7 @@ export type BatchRun = {
 export type RunResult = {
   plan: Plan;
   /** The error that aborted the run early, if any. */
-  stopReason: MediactlError | undefined;
+  stopReason: CodedError | undefined;
   /** Number of files that were not attempted. */
   remaining: number;
 };
@@ -71,7 +73,7 @@ export class BatchUploader implements BatchRun {
   #watch: ReadyWatch | undefined;
   /** True if the run has several files. */
   #isBatch = false;
-  #stopReason: MediactlError | undefined;
+  #stopReason: CodedError | undefined;
   readonly #persisting = new Set<Promise<void>>();
   #contentType: (path: string) => string | undefined = () => undefined;
   #remaining = 0;
@@ -82,20 +84,20 @@ export class BatchUploader implements BatchRun {
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
-    return this.#outcomes.streamWhile(() => this.#run(candidates));
+    return this.#outcomes.streamWhile(() => this.#run(candidates).finally(() => this.#deps.onEnd?.()));
   }
 
   get result(): RunResult {
     const { signal } = this.#deps;
     // No file reports the abort if it happened while none was being uploaded.
-    const abortReason = signal?.aborted && this.#remaining > 0 ? asMediactlError(signal.reason) : undefined;
+    const abortReason = signal?.aborted && this.#remaining > 0 ? asCodedError(signal.reason) : undefined;
     return { plan: this.#plan, stopReason: this.#stopReason ?? abortReason, remaining: this.#remaining };
   }
 
   async #run(candidates: Candidates): Promise<void> {
     const send = () =>
       this.#planAndUpload(candidates).catch((thrown) => {
-        const error = asMediactlError(thrown);
+        const error = asCodedError(thrown);
         if (error.kind !== 'state') throw thrown;
         this.#stopReason ??= error; // outcomes collected so far are still reported
       });
@@ -125,7 +127,7 @@ export class BatchUploader implements BatchRun {
     return this.#stopReason !== undefined || this.#deps.signal?.aborted === true;
   }
 
-  #stopIfFatal(error: MediactlError | undefined): void {
+  #stopIfFatal(error: CodedError | undefined): void {
     if (error && endsTheRun(error)) this.#stopReason ??= error;
   }
 
@@ -142,7 +144,7 @@ export class BatchUploader implements BatchRun {
     if (!this.#isOver) {
       const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts }, workspaces);
       const found = await search.catch((error) => {
-        if (asMediactlError(error).kind === 'state') throw error;
+        if (asCodedError(error).kind === 'state') throw error;
         return []; // the files themselves are uploaded; `uploads cleanup` searches again, and reports the error
       });
       for (const { path, assetUid } of found)
@@ -196,7 +198,7 @@ export class BatchUploader implements BatchRun {
     try {
       ({ persisted } = await this.#upload(file, outcome));
     } catch (thrown) {
-      outcome.error = asMediactlError(thrown);
+      outcome.error = asCodedError(thrown);
     }
     outcome.durationMs = clock.now() - startedAt;
     await this.#finish(outcome, persisted);
@@ -266,7 +268,7 @@ export class BatchUploader implements BatchRun {
     }
     if (source.identity !== undefined)
       persisted = persisted.then(
-        (error) => error ?? stdin?.spool.remove(source.path).then(() => undefined, asMediactlError),
+        (error) => error ?? stdin?.spool.remove(source.path).then(() => undefined, asCodedError),
       );
     if (previousReceipt && outcome.uploaded.how === 'uploaded')
       notice(`previously uploaded as asset ${previousReceipt.assetUid}, which is kept`);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Api } from '../../api/api.ts';
 import { isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
-import { createOutcome, type FileOutcome, type UploadOptions } from '../session/upload-job.ts';
+import { createOutcome, type FileOutcome, type UploadSettings } from '../session/upload-job.ts';
 import { unverifiedError } from '../session/verify.ts';
 import {
   type FolderResolver,
@@ -105,7 +105,7 @@ export type FindUploaded = (
   files: readonly UploadCandidate[],
 ) => Promise<{ found: ReadonlyMap<UploadCandidate, FoundUpload>; requests: number; adopted: Receipt[] }>;
 
-type PlanContext = Pick<UploadOptions, 'force' | 'checksum' | 'chunkBytes' | 'requireChecksum'> & {
+type PlanContext = Pick<UploadSettings, 'force' | 'checksum' | 'chunkBytes' | 'requireChecksum'> & {
   api: Api;
   workspace: string;
   folders: FolderResolver;
@@ -158,8 +158,8 @@ export async function filesToUpload(
   return files;
 }
 
-/** Returns the id of a run, which is the same each time the same files are uploaded in the same way. */
-export const runIdOf = (baseUrl: URL, { workspace, identity }: { workspace: string; identity: readonly string[] }) =>
+/** Returns the id of a run's mark, which is the same each time the same files are uploaded in the same way. */
+export const markIdOf = (baseUrl: URL, { workspace, identity }: { workspace: string; identity: readonly string[] }) =>
   createHash('sha256')
     .update(JSON.stringify([baseUrl.origin, workspace, identity]))
     .digest('hex');

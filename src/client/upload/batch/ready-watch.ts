@@ -1,6 +1,6 @@
 import { asText } from '../../../contract/json-values.ts';
-import type { Asset } from '../../../contract/types.ts';
-import { asMediactlError, MediactlError } from '../../errors.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
+import { asCodedError, CodedError } from '../../errors.ts';
 import type { TransportNotice } from '../../http/rate-limiter.ts';
 import { waitForIncoming } from '../../library/wait-for-assets.ts';
 import { toWaitingEvent } from '../session/events.ts';
@@ -10,7 +10,7 @@ type ReadyListeners = {
   /** Called with each file once its asset is ready, has failed, or timed out. */
   onResult(outcome: FileOutcome): void;
   /** Called with an error of polling, or of writing a receipt. */
-  onFailed(error: MediactlError): void;
+  onFailed(error: CodedError): void;
 };
 
 /** Polls the assets of finished uploads while other files are still being sent. */
@@ -53,7 +53,7 @@ export class ReadyWatch {
     await this.#poll(closed, signal ? AbortSignal.any([signal, failed.signal]) : failed.signal).catch(
       async (thrown) => {
         if (failed.signal.aborted) return;
-        const error = asMediactlError(thrown);
+        const error = asCodedError(thrown);
         this.#listeners.onFailed(error);
         await closed;
         for (const outcome of [...this.#waiting.values()].flat())
@@ -85,11 +85,11 @@ export class ReadyWatch {
     });
   }
 
-  #settle(uid: string, found: Asset | MediactlError): void {
+  #settle(uid: string, found: AssetRecord | CodedError): void {
     const { onResult, onFailed } = this.#listeners;
     const saved = this.#deps.receipts?.saveProcessingResult(uid, found);
-    if (saved) this.#receiptWrites.push(saved.catch((error) => onFailed(asMediactlError(error))));
-    const result = found instanceof MediactlError ? { error: found } : { status: asText(found.status) };
+    if (saved) this.#receiptWrites.push(saved.catch((error) => onFailed(asCodedError(error))));
+    const result = found instanceof CodedError ? { error: found } : { status: asText(found.status) };
     for (const outcome of this.#waiting.get(uid) ?? []) onResult({ ...outcome, ...result });
     this.#waiting.delete(uid);
   }

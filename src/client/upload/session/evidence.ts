@@ -1,7 +1,7 @@
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { asNumber } from '../../../contract/json-values.ts';
-import type { Asset } from '../../../contract/types.ts';
-import { MediactlError } from '../../errors.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
+import { CodedError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
 import { waitForAssets } from '../../library/wait-for-assets.ts';
 import type { UploadRun } from './upload-run.ts';
@@ -27,13 +27,13 @@ export async function readEvidence(
   { mayBeWhole, isAcknowledged }: { mayBeWhole: boolean; isAcknowledged: boolean },
 ): Promise<Evidence> {
   const { assets, transport } = run.deps.api;
-  let asset: Asset;
+  let asset: AssetRecord;
   try {
     asset = await assets.get(assetUid);
   } catch (error) {
     if (isGone(error)) return 'none';
     // 403: the API key can write but not read, so the asset's state is unknown.
-    if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
+    if (!(error instanceof CodedError) || error.explanation.status !== 403) throw error;
     return mayBeWhole ? 'unclear' : 'part';
   }
   const { status, size } = asset;
@@ -46,5 +46,5 @@ export async function readEvidence(
   run.notice(`the upload session no longer exists; waiting until asset ${assetUid} is ready`);
   const options = { clock: transport.clock, timeoutMs: maxWaitMs, signal: run.deps.signal };
   const settled = await waitForAssets(assets, [assetUid], options);
-  return settled.get(assetUid) instanceof MediactlError ? 'unclear' : 'whole';
+  return settled.get(assetUid) instanceof CodedError ? 'unclear' : 'whole';
 }

@@ -1,7 +1,7 @@
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
 import { possibleNames } from '../../../contract/tus.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
 import type { Receipts } from '../store/receipts.ts';
 import { assetOf, type Orphan } from '../store/upload-entry.ts';
@@ -57,7 +57,7 @@ export async function findEmptyAssets(
 }
 
 /** Returns true if a creation might have made an asset: they have the same name, and the asset has no bytes yet. */
-function isFrom({ name: filename, sizeBytes }: Orphan, { name, size, status }: Asset): boolean {
+function isFrom({ name: filename, sizeBytes }: Orphan, { name, size, status }: AssetRecord): boolean {
   // An empty file is complete at once. Some services report the bytes received so far as `size`.
   const isPossible = classifyStatus(status) === 'in progress' || sizeBytes === 0;
   const isOfSize = [undefined, 0, sizeBytes].includes(asNumber(size));
@@ -68,9 +68,9 @@ function isFrom({ name: filename, sizeBytes }: Orphan, { name, size, status }: A
  * @param since milliseconds since the epoch
  * @property scannedBackTo time from which on all assets were scanned
  */
-async function scanNewestAssets(api: Api, since: number): Promise<{ assets: Asset[]; scannedBackTo: number }> {
-  const assets: Asset[] = [];
-  const timeOf = ({ created_at }: Asset) => parseTimestamp(created_at);
+async function scanNewestAssets(api: Api, since: number): Promise<{ assets: AssetRecord[]; scannedBackTo: number }> {
+  const assets: AssetRecord[] = [];
+  const timeOf = ({ created_at }: AssetRecord) => parseTimestamp(created_at);
   for await (const page of api.assets.list({ ordering: '-created_at' }, { limit: maxScannedAssets })) {
     assets.push(...page);
     const isOlder = page.every((asset) => (timeOf(asset) ?? since) < since);
@@ -81,6 +81,6 @@ async function scanNewestAssets(api: Api, since: number): Promise<{ assets: Asse
     if (isSorted && times.at(0) !== times.at(-1)) return { assets, scannedBackTo: since };
   }
   if (assets.length < maxScannedAssets) return { assets, scannedBackTo: since };
-  const oldest = Math.max(since, timeOf(assets.at(-1) as Asset) ?? Number.POSITIVE_INFINITY);
+  const oldest = Math.max(since, timeOf(assets.at(-1) as AssetRecord) ?? Number.POSITIVE_INFINITY);
   return { assets, scannedBackTo: oldest };
 }

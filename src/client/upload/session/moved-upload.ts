@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { asMediactlError } from '../../errors.ts';
+import { asCodedError } from '../../errors.ts';
 import { PrefixDigest } from '../sources/checksum.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { OpenEntry, UploadEntry } from '../store/upload-entry.ts';
@@ -57,7 +57,7 @@ async function findMatching(source: UploadSource, entries: readonly OpenEntry[])
 }
 
 function ignoreAlreadyUploading(error: unknown): undefined {
-  if (asMediactlError(error).explanation.code !== 'upload_in_progress') throw error;
+  if (asCodedError(error).explanation.code !== 'upload_in_progress') throw error;
 }
 
 const isFile = ({ realPath, identity }: UploadEntry) => isAbsolute(realPath) && !identity;

@@ -1,5 +1,5 @@
-import type { MediactlError } from '../../errors.ts';
-import type { FileOutcome, RunDeps, UploadOptions } from './upload-job.ts';
+import type { CodedError } from '../../errors.ts';
+import type { FileOutcome, RunDeps, UploadSettings } from './upload-job.ts';
 
 /** Errors after which the same command would fail again until the user has followed their own hint. */
 const codesWithOwnHint = new Set<string>(['upload_in_progress', 'session_broken', 'file_missing']);
@@ -7,10 +7,10 @@ const codesWithOwnHint = new Set<string>(['upload_in_progress', 'session_broken'
 /** Adds to the error of a failed upload how it is resumed or restarted. */
 export async function withNextStep(
   { job, id, path, uploaded }: FileOutcome,
-  error: MediactlError,
-  { force: isFromScratch }: UploadOptions,
+  error: CodedError,
+  { force: isFromScratch }: UploadSettings,
   { store, stdin }: RunDeps,
-): Promise<MediactlError> {
+): Promise<CodedError> {
   const isState = error.kind === 'state' && job.identity === undefined; // its own hint is better
   if (error.kind === 'integrity' || isState || id === undefined) return error;
   const entry = store.isInMemory ? undefined : await store.read(id); // no other process finds it

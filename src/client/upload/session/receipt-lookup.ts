@@ -1,11 +1,11 @@
 import { parentOf } from '../../../contract/asset.ts';
 import type { Api } from '../../api/api.ts';
-import { asMediactlError } from '../../errors.ts';
+import { asCodedError } from '../../errors.ts';
 import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { ReceiptKey } from '../sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../store/receipts.ts';
-import type { SuccessOutcome, Uploaded, UploadOptions } from './upload-job.ts';
+import type { SuccessOutcome, Uploaded, UploadSettings } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Returns the strong ETag of a file if it has one, else its modification time. */
@@ -45,7 +45,7 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   if (!receipts) return undefined;
   const { sizeBytes, identity } = source;
   const content = { sizeBytes, digest: () => digestOf(source) };
-  const dedupe = { duplicates: options.duplicates, mark: deps.maxReceiptId };
+  const dedupe = { duplicates: options.duplicates, mark: deps.mark };
   const { match, deleted } = await matchContent({ api, receipts }, receiptKey, content, dedupe);
   if (deleted) await receipts.forgetAsset(deleted.assetUid);
   if (match?.kind === 'skipped')
@@ -68,7 +68,7 @@ export async function matchContent(
   { api, receipts }: { api: Api; receipts: Receipts },
   key: ReceiptKey,
   { sizeBytes, digest }: { sizeBytes: number; digest: () => Promise<string> },
-  { duplicates, mark }: { duplicates: UploadOptions['duplicates']; mark: number },
+  { duplicates, mark }: { duplicates: UploadSettings['duplicates']; mark: number },
 ): Promise<{ match?: ReceiptMatch; deleted?: Receipt }> {
   if (sizeBytes === 0 || !(await receipts.hasSize(key, sizeBytes))) return {};
   const blake3 = await digest();
@@ -87,7 +87,7 @@ export async function matchContent(
 /** Returns the folder that an asset is in now, '' for the top level; undefined if the asset no longer exists. */
 async function findFolder({ assets }: Api, { assetUid, folder }: Receipt): Promise<string | undefined> {
   const asset = await assets.get(assetUid).catch((error) => {
-    if (asMediactlError(error).kind === 'notFound') return undefined;
+    if (asCodedError(error).kind === 'notFound') return undefined;
     throw error;
   });
   const parent = asset && parentOf(asset);

@@ -3,8 +3,8 @@ import { retryUntil } from '../../../contract/retry.ts';
 import { parseUploadOffset } from '../../../contract/tus.ts';
 import { transferPurpose } from '../../api/upload-sessions.ts';
 import type { ErrorCode } from '../../error-table.ts';
-import { MediactlError } from '../../errors.ts';
-import type { ApiRequest, ApiResponse } from '../../http/api-request.ts';
+import { CodedError } from '../../errors.ts';
+import type { ApiRequest, ReceivedResponse } from '../../http/api-request.ts';
 import { errorFrom, isGone, isRetryable } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { PrefixDigest } from '../sources/checksum.ts';
@@ -22,13 +22,13 @@ const progressIntervalMs = 1_000;
 
 /** Error for an upload whose session the service does not know. */
 export class SessionGoneError extends Error {
-  readonly underlying: MediactlError;
+  readonly underlying: CodedError;
   /** True if the session responded earlier in this run. */
   readonly hasResponded: boolean;
   /** True if every byte of the file might have arrived, since no response proves the contrary. */
   readonly mayBeWhole: boolean;
 
-  constructor(underlying: MediactlError, { acknowledged, mayBeWhole }: Sender) {
+  constructor(underlying: CodedError, { acknowledged, mayBeWhole }: Sender) {
     super('the upload session is gone');
     this.underlying = underlying;
     this.hasResponded = acknowledged >= 0;
@@ -40,7 +40,7 @@ export class SessionGoneError extends Error {
  * Sends bytes to a session until all are acknowledged. Retries with backoff after dropped connections and 5xx.
  *
  * @throws SessionGoneError if the service does not know the session
- * @throws MediactlError if retries cannot help or are used up, and the session can be resumed later; `file_changed`
+ * @throws CodedError if retries cannot help or are used up, and the session can be resumed later; `file_changed`
  *   (exit 13) if the file changed since the upload started
  */
 export async function send(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
@@ -188,7 +188,7 @@ class Sender implements HttpStack {
     const noteAllSent = () => {
       this.mayBeWhole ||= this.readTo === source.sizeBytes;
     };
-    let response: ApiResponse;
+    let response: ReceivedResponse;
     try {
       response = await deps.api.transport.exchange({ method: 'PATCH', ...request, body, idleTimeoutMs });
     } catch (error) {
@@ -218,8 +218,8 @@ class Sender implements HttpStack {
       }
   }
 
-  /** Records an offset that the service confirms. @throws MediactlError if the entry could not be written */
-  async #acknowledge(response: ApiResponse, chunk?: Chunk): Promise<HttpResponse> {
+  /** Records an offset that the service confirms. @throws CodedError if the entry could not be written */
+  async #acknowledge(response: ReceivedResponse, chunk?: Chunk): Promise<HttpResponse> {
     const { source, options, store } = this.#run;
     const { sizeBytes } = source;
     const entry = this.#entry;
@@ -253,7 +253,7 @@ class Sender implements HttpStack {
     return this.#toResponse(response.headers);
   }
 
-  #parseOffset(response: ApiResponse, chunk: Chunk | undefined): number {
+  #parseOffset(response: ReceivedResponse, chunk: Chunk | undefined): number {
     const { sizeBytes } = this.#run.source;
     const offset = parseUploadOffset(response.headers['upload-offset']);
     if (offset === undefined)
@@ -271,8 +271,8 @@ class Sender implements HttpStack {
     return offset;
   }
 
-  /** Counts responses without progress. @throws MediactlError `session_broken` (exit 10) after too many */
-  #countStalls(offset: number, response: ApiResponse, chunk: Chunk | undefined): void {
+  /** Counts responses without progress. @throws CodedError `session_broken` (exit 10) after too many */
+  #countStalls(offset: number, response: ReceivedResponse, chunk: Chunk | undefined): void {
     // If the offset went back, reaching the same offset again does not count as progress.
     const minBytes = Math.min(minProgressBytes, chunk?.size ?? 1);
     if (offset >= Math.max(0, this.acknowledged) + minBytes) this.#stalls = 0;
@@ -309,9 +309,9 @@ class Sender implements HttpStack {
     this.#run.emit({ event: 'progress', offset_bytes: offset, bytes_sent: Math.max(at, offset), size_bytes });
   }
 
-  #brokenSession(problem: string, { status }: ApiResponse, code: ErrorCode = 'session_broken'): MediactlError {
+  #brokenSession(problem: string, { status }: ReceivedResponse, code: ErrorCode = 'session_broken'): CodedError {
     const reason = `the upload session of asset ${this.#entry.session.assetUid} violates the protocol`;
-    return new MediactlError(problem, { code, status, reason });
+    return new CodedError(problem, { code, status, reason });
   }
 
   #toResponse(headers: ResponseHeaders): HttpResponse {

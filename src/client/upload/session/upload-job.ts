@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
-import type { MediactlError, Remedy } from '../../errors.ts';
+import type { CodedError, Remedy } from '../../errors.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { Spool } from '../sources/spool.ts';
 import type { FileNames, UserMetadata } from '../sources/upload-candidate.ts';
@@ -24,7 +24,7 @@ export type UploadJob = FileNames &
 /** Returns the name of a file for events. The path of a spool file means nothing to the user. */
 export const labelOf = ({ path, label }: UploadJob) => label ?? (path === '-' ? 'stdin' : path);
 
-export type UploadOptions = {
+export type UploadSettings = {
   chunkBytes: number;
   idleTimeoutMs: number;
   /** True to ignore receipts and unfinished uploads and create a new asset (`--force`). */
@@ -42,23 +42,23 @@ export type UploadDeps = {
   /** Receipts of earlier uploads; undefined for a queue worker, whose uploads are recorded in the queue. */
   receipts?: Receipts | undefined;
   /** Highest receipt id that counts for dedupe by content, so that receipts of this run are excluded. */
-  maxReceiptId: number;
+  mark: number;
   throttle?: Throttle | undefined;
   /** Name of the profile, recorded for the user. */
   profile: string;
   signal?: AbortSignal | undefined;
   onEvent: OnUploadEvent;
-  /** Opens a source for reading. @throws MediactlError if nothing at that path can be uploaded */
+  /** Opens a source for reading. @throws CodedError if nothing at that path can be uploaded */
   openSource(path: string, sourceId?: string): Promise<UploadSource>;
-  /** Asks the user to confirm a possible duplicate. @throws MediactlError `declined`; `refusal` without a terminal */
-  confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
+  /** Asks the user to confirm a possible duplicate. @throws CodedError `declined`; `refusal` without a terminal */
+  confirmNewAsset(refusal: CodedError, assetUids: readonly string[]): Promise<void>;
   /** Records incomplete assets for `uploads cleanup`; undefined if they cannot be recorded. */
   orphans: Pick<Receipts, 'saveOrphan'> | undefined;
   /** Finds the unfinished upload of a file that was moved since; absent if moved files are not looked for. */
-  findResumable?(file: PlannedEntry, source: UploadSource, notice: Notice): Promise<OpenEntry | undefined>;
+  findResumable?(file: PlannedEntry, source: UploadSource, notice: NoticeCallback): Promise<OpenEntry | undefined>;
 };
 
-type Notice = (message: string, remedy?: Remedy) => void;
+type NoticeCallback = (message: string, remedy?: Remedy) => void;
 
 /** Outcome of a successful upload (see `UploadOutcome`). */
 export type SuccessOutcome = 'uploaded' | 'skipped' | 'duplicate' | 'same_name_and_size' | 'exists';
@@ -114,7 +114,7 @@ export type FileOutcome = {
   durationMs: number;
   /** Processing status of the asset, if the run waited for it. */
   status?: string | undefined;
-  error?: MediactlError;
+  error?: CodedError;
 };
 
 /** Creates the outcome of a file, to be completed later unless `result` has everything. */
@@ -134,6 +134,6 @@ export function outcomeOf({ uploaded, isBusy, queueId, error }: FileOutcome): Up
 }
 
 /** Returns true if the error means that a signal or `--stop-at` stopped the run. */
-export const isInterruption = ({ explanation: { code } }: MediactlError) => isInterruptionCode(code);
+export const isInterruption = ({ explanation: { code } }: CodedError) => isInterruptionCode(code);
 
 export const isInterruptionCode = (code: string) => ['stopped_at_limit', 'interrupted', 'terminated'].includes(code);

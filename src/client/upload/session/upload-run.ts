@@ -6,13 +6,13 @@ import type { ReceiptKey } from '../sources/upload-candidate.ts';
 import { orphanOf, type PlannedEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
 import type { FileEvent } from './events.ts';
-import { metadataOf, type UploadDeps, type UploadJob, type UploadOptions } from './upload-job.ts';
+import { metadataOf, type UploadDeps, type UploadJob, type UploadSettings } from './upload-job.ts';
 
 /** State of one file's upload in this process: the source, its entry in the upload store, and the counters. */
 export class UploadRun {
   readonly source: UploadSource;
   readonly job: UploadJob;
-  readonly options: UploadOptions;
+  readonly options: UploadSettings;
   readonly deps: UploadDeps;
   readonly store: UploadStore;
   readonly metadata: UploadMetadata;
@@ -27,7 +27,7 @@ export class UploadRun {
   /** Number of creations of this run whose response was lost. */
   lostCreations = 0;
 
-  constructor(source: UploadSource, job: UploadJob, options: UploadOptions, deps: UploadDeps) {
+  constructor(source: UploadSource, job: UploadJob, options: UploadSettings, deps: UploadDeps) {
     this.source = source;
     this.job = job;
     this.options = options;

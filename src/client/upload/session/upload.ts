@@ -1,7 +1,7 @@
 import { retryUntil } from '../../../contract/retry.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import { writesOf } from '../../api/writes.ts';
-import { asMediactlError, MediactlError } from '../../errors.ts';
+import { asCodedError, CodedError } from '../../errors.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
 import { digestOf } from '../sources/checksum.ts';
@@ -10,7 +10,7 @@ import type { CompleteEntry, IntendedEntry, OpenEntry, UploadEntry } from '../st
 import { type Evidence, readEvidence } from './evidence.ts';
 import { fileTimesOf, findReceiptByContent, findReceiptByPath } from './receipt-lookup.ts';
 import { SessionGoneError, send } from './send.ts';
-import type { UploadDeps, Uploaded, UploadJob, UploadOptions } from './upload-job.ts';
+import type { UploadDeps, Uploaded, UploadJob, UploadSettings } from './upload-job.ts';
 import { UploadRun } from './upload-run.ts';
 import { checksumMismatch, completeEntry, unverifiedError } from './verify.ts';
 
@@ -37,7 +37,7 @@ export const recovery: Record<Loss, Record<Evidence, RecoveryStep>> = {
 /** Upload of one opened file, which resumes where an earlier run stopped. */
 export type OpenedUpload = {
   id: string;
-  /** @throws MediactlError if the upload fails; a later run can resume it */
+  /** @throws CodedError if the upload fails; a later run can resume it */
   run(): Promise<SendResult>;
   /** Bytes that were sent so far. */
   readonly bytesSent: number;
@@ -47,11 +47,11 @@ export type OpenedUpload = {
 };
 
 /** Resolves once the receipt is on disk, or with the error of writing it. The next upload does not wait for it. */
-export type PersistResult = Promise<MediactlError | undefined>;
+export type PersistResult = Promise<CodedError | undefined>;
 type SendResult = { uploaded: Uploaded; persisted: PersistResult };
 
-/** Opens a file for upload. @throws MediactlError if the file does not exist or cannot be read */
-export async function openUpload(job: UploadJob, options: UploadOptions, deps: UploadDeps): Promise<OpenedUpload> {
+/** Opens a file for upload. @throws CodedError if the file does not exist or cannot be read */
+export async function openUpload(job: UploadJob, options: UploadSettings, deps: UploadDeps): Promise<OpenedUpload> {
   const source = await deps.openSource(job.path, job.sourceId);
   const run = new UploadRun(source, job, options, deps);
   return {
@@ -102,7 +102,7 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   return { uploaded, persisted: saveReceipt(run, uploaded, entry) };
 }
 
-/** Continues from the state that an earlier run left. @throws MediactlError `file_changed` (exit 13), by its size */
+/** Continues from the state that an earlier run left. @throws CodedError `file_changed` (exit 13), by its size */
 async function resumeFrom(run: UploadRun, entry: UploadEntry): Promise<OpenEntry | CompleteEntry> {
   if (entry.state === 'intended') await run.recordLostCreation(entry.begunAt);
   if (entry.state === 'planned' || entry.state === 'intended') return create(run);
@@ -178,7 +178,7 @@ async function create(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEn
           run.lostCreations++;
           await run.recordLostCreation(intended.begunAt);
         }
-        return api.transport.waitBeforeRetry(attempt, error as MediactlError, signal).then(() => 0);
+        return api.transport.waitBeforeRetry(attempt, error as CodedError, signal).then(() => 0);
       },
     });
     const { uid, sessionUrl: url, assetUid } = created;
@@ -204,8 +204,8 @@ async function create(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEn
 }
 
 /** Matches "503 storage not configured or temporarily unavailable, text/plain" (§4), which no gateway sends. */
-const isStorageUnavailable = (error: unknown): error is MediactlError =>
-  error instanceof MediactlError && error.explanation.status === 503 && error.explanation.isPlainText === true;
+const isStorageUnavailable = (error: unknown): error is CodedError =>
+  error instanceof CodedError && error.explanation.status === 503 && error.explanation.isPlainText === true;
 
 /** Status codes with which a service or gateway rejects a request without acting on it. */
 const rejectionStatuses = new Set([
@@ -215,7 +215,7 @@ const rejectionStatuses = new Set([
 
 /** Returns true if a failed creation certainly made no asset, so that its intent can be removed. */
 function hasCreatedNothing(error: unknown): boolean {
-  if (!(error instanceof MediactlError)) return false;
+  if (!(error instanceof CodedError)) return false;
   const { status } = error.explanation;
   return wasNotSent(error) || isStorageUnavailable(error) || (status !== undefined && rejectionStatuses.has(status));
 }
@@ -233,7 +233,7 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
  * Recovers from a session that the service no longer knows, or never knew. Ignores the expiry time because clocks might
  * be wrong.
  *
- * @throws MediactlError `session_unknown` (exit 3); `file_changed` (exit 13); each names the asset
+ * @throws CodedError `session_unknown` (exit 3); `file_changed` (exit 13); each names the asset
  */
 async function recoverFromGoneSession(
   run: UploadRun,
@@ -282,7 +282,7 @@ const lossReasons = {
 };
 
 const sessionGone = ({ session }: OpenEntry, loss: keyof typeof lossReasons, underlying: unknown) =>
-  new MediactlError(`the upload session of asset ${session.assetUid} no longer exists`, {
+  new CodedError(`the upload session of asset ${session.assetUid} no longer exists`, {
     code: 'session_unknown',
     reason: lossReasons[loss],
     underlying,
@@ -314,6 +314,6 @@ async function saveReceipt(run: UploadRun, uploaded: Uploaded, entry: CompleteEn
     await run.store.finish(entry, { ...run.receiptKey, ...uploaded, ...times, reason: null, at });
     return undefined;
   } catch (error) {
-    return asMediactlError(error); // the next run finds the entry, or the receipt if only its sync failed
+    return asCodedError(error); // the next run finds the entry, or the receipt if only its sync failed
   }
 }

@@ -1,6 +1,6 @@
 import { asText } from '../../../contract/json-values.ts';
 import { parseUploadOffset } from '../../../contract/tus.ts';
-import { MediactlError, type Remedy } from '../../errors.ts';
+import { CodedError, type Remedy } from '../../errors.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { openChecksum, parseDigest } from '../sources/checksum.ts';
 import type { UploadSource } from '../sources/source.ts';
@@ -18,7 +18,7 @@ type SentFile = {
  * Converts the entry of an upload whose bytes are all acknowledged. If the service has sent no checksum yet, asks it
  * for one. Writes the entry unless a receipt replaces it at once.
  *
- * @throws MediactlError `session_broken` (exit 10) if the session has fewer bytes than it acknowledged
+ * @throws CodedError `session_broken` (exit 10) if the session has fewer bytes than it acknowledged
  */
 export async function completeEntry(run: UploadRun, entry: OpenEntry, sent: SentFile): Promise<CompleteEntry> {
   const { blake3, verdict: first, lastChunkStart } = sent;
@@ -71,7 +71,7 @@ export async function compareChecksum(
  * Looks for a checksum in the session's HEAD response and the asset's fields, though the API specification promises
  * neither. A field that differs is ignored, since it might be a checksum of something else.
  *
- * @throws MediactlError `session_broken` (exit 10) if the session has fewer bytes than it acknowledged
+ * @throws CodedError `session_broken` (exit 10) if the session has fewer bytes than it acknowledged
  */
 async function verifyAgain(
   { source, deps }: UploadRun,
@@ -83,7 +83,7 @@ async function verifyAgain(
   const headers = await ignoreRefusal(uploadSessions.fetchHeaders(url, deps.signal));
   const offset = parseUploadOffset(headers?.['upload-offset']);
   if (offset !== undefined && offset < source.sizeBytes)
-    throw new MediactlError(`the service lost bytes of asset ${assetUid}`, {
+    throw new CodedError(`the service lost bytes of asset ${assetUid}`, {
       code: 'session_broken',
       hint: 'run the same command again',
       retryable: true,
@@ -102,14 +102,14 @@ async function verifyAgain(
 /** Returns undefined if the request fails, so that the file stays unverified. Rethrows aborts. */
 const ignoreRefusal = <T>(request: Promise<T>): Promise<T | undefined> =>
   request.catch((error) => {
-    if (error instanceof MediactlError && !['interrupted', 'terminated'].includes(error.kind)) return undefined;
+    if (error instanceof CodedError && !['interrupted', 'terminated'].includes(error.kind)) return undefined;
     throw error;
   });
 
 /** Returns the error for an asset whose checksum differs. @param remedy how to upload it again, if not from `path` */
-export function checksumMismatch(path: string, remedy: Remedy | undefined, entry: CompleteEntry): MediactlError {
+export function checksumMismatch(path: string, remedy: Remedy | undefined, entry: CompleteEntry): CodedError {
   const { session, blake3, serviceBlake3 } = entry;
-  return new MediactlError(`asset ${session.assetUid} does not match ${path}`, {
+  return new CodedError(`asset ${session.assetUid} does not match ${path}`, {
     code: 'checksum_mismatch',
     reason: `local BLAKE3 ${blake3}, remote BLAKE3 ${serviceBlake3}`,
     remedy,
@@ -119,7 +119,7 @@ export function checksumMismatch(path: string, remedy: Remedy | undefined, entry
 
 /** @param isByReceipt true if a receipt of an earlier upload is not verified, such as that of another machine's asset */
 export const unverifiedError = (assetUid: string, isByReceipt = false) =>
-  new MediactlError(`asset ${assetUid} is uploaded but unverified`, {
+  new CodedError(`asset ${assetUid} is uploaded but unverified`, {
     code: 'unverified',
     details: { asset_uid: assetUid },
     reason: isByReceipt

@@ -84,7 +84,7 @@ export class PrefixDigest {
     this.#offset = start + bytes.length;
   }
 
-  /** Hashes the source up to `offset`. @throws MediactlError `file_changed` (exit 13) if the expected prefix differs */
+  /** Hashes the source up to `offset`. @throws CodedError `file_changed` (exit 13) if the expected prefix differs */
   async catchUp(offset: number): Promise<void> {
     const expected = this.#expected;
     if (expected) {
@@ -96,7 +96,7 @@ export class PrefixDigest {
     await this.#readUpTo(offset);
   }
 
-  /** @throws MediactlError `file_changed` (exit 13), `file_missing` (exit 1), if the file changed since it was opened */
+  /** @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1), if the file changed since it was opened */
   assertUnchanged(): Promise<void> {
     const source = this.#source;
     return source.assertUnchanged(async () => {

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isWindows } from '../../../contract/platform.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { MediactlError, usageError } from '../../errors.ts';
+import { CodedError, usageError } from '../../errors.ts';
 import { toSlashes } from '../../local-path.ts';
 import { isProjectFile, type OwnFiles } from './own-files.ts';
 import { describeFile, notAFile, toCandidate, type UploadCandidate, unreadableFile } from './upload-candidate.ts';
@@ -23,7 +23,7 @@ export type WalkOptions = {
   onDuplicate?: (file: UploadCandidate) => void;
 };
 
-type WalkFailure = { path: string; error: MediactlError };
+type WalkFailure = { path: string; error: CodedError };
 type DirectoryToWalk = { directory: string; named: string; glob?: string };
 type WalkRoot = { file: UploadCandidate } | DirectoryToWalk;
 
@@ -160,7 +160,7 @@ export class FileWalker {
    * Checks that every given path can be uploaded, before anything is sent.
    *
    * @param mayBeGlob returns true if a path that does not exist might be a glob that no shell has expanded
-   * @throws MediactlError (exit 2) that names each path that cannot be uploaded
+   * @throws CodedError (exit 2) that names each path that cannot be uploaded
    */
   async checkPaths(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false): Promise<void> {
     const roots: PromiseSettledResult<WalkRoot | undefined>[] = [];
@@ -225,7 +225,7 @@ export class FileWalker {
   }
 
   async #entriesOf(folder: string, { isExcluded, isOwn }: Selection): Promise<Dirent[]> {
-    const fail = (path: string, error: MediactlError) => {
+    const fail = (path: string, error: CodedError) => {
       if (!isOwn && !isExcluded(path)) this.failures.push({ path, error });
     };
     try {
@@ -240,7 +240,7 @@ export class FileWalker {
     } catch (error) {
       const problem = `cannot read the directory ${escapeControls(folder)}`;
       const hint = 'fix its permissions, or exclude it';
-      fail(folder, new MediactlError(problem, { code: 'unreadable_file', reason: (error as Error).message, hint }));
+      fail(folder, new CodedError(problem, { code: 'unreadable_file', reason: (error as Error).message, hint }));
       return [];
     }
   }
@@ -287,7 +287,7 @@ const systemFilePattern =
   /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
 
 const notUtf8 = () =>
-  new MediactlError('its name is not valid UTF-8', {
+  new CodedError('its name is not valid UTF-8', {
     code: 'unreadable_file',
     hint: 'rename it; convmv renames many files at once',
   });

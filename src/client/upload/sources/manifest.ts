@@ -1,6 +1,6 @@
 import { asText } from '../../../contract/json-values.ts';
 import { isSlug } from '../../../contract/slug.ts';
-import { asMediactlError } from '../../errors.ts';
+import { asCodedError } from '../../errors.ts';
 import { readTable, type TableRow, tableError } from '../../table/read-table.ts';
 import type { UserMetadata } from './upload-candidate.ts';
 
@@ -9,7 +9,7 @@ const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'
 /**
  * Parses CSV or TSV with a header, or JSON lines (`readTable`).
  *
- * @throws MediactlError `usage` (exit 2) with the number of the wrong line
+ * @throws CodedError `usage` (exit 2) with the number of the wrong line
  */
 export async function parseManifest(bytes: Buffer, warn: (message: string) => void) {
   const { columns: header, rows, warning } = await readTable(bytes, 'the manifest').catch(addHint);
@@ -28,7 +28,7 @@ export async function parseManifest(bytes: Buffer, warn: (message: string) => vo
 }
 
 function addHint(error: unknown): never {
-  throw asMediactlError(error).with({ hint: manifestHint });
+  throw asCodedError(error).with({ hint: manifestHint });
 }
 
 function parseRow({ line, cells }: TableRow): { path: string; about: UserMetadata } {

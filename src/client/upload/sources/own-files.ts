@@ -70,7 +70,7 @@ export class OwnFiles {
   /**
    * Checks a file before it is opened. Copies of stdin may be opened, since they are meant to be uploaded.
    *
-   * @throws MediactlError `usage` (exit 2) if it is a file of mediactl
+   * @throws CodedError `usage` (exit 2) if it is a file of mediactl
    */
   assertForeign(path: string): void {
     if (!this.includes(path) || this.#isSpooled(path)) return;

@@ -1,5 +1,5 @@
-import { MediactlError, usageError } from '../../errors.ts';
-import type { ApiRequest, ApiResponse, Purpose } from '../../http/api-request.ts';
+import { CodedError, usageError } from '../../errors.ts';
+import type { ApiRequest, Purpose, ReceivedResponse } from '../../http/api-request.ts';
 import { isGenericType } from '../../http/content-types.ts';
 import { errorFrom } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
@@ -32,7 +32,7 @@ export async function requestRange(
   start: number,
   end: number,
   more: Pick<ApiRequest, 'headers' | 'retry' | 'signal' | 'sink' | 'maxBodyBytes'>,
-): Promise<ApiResponse> {
+): Promise<ReceivedResponse> {
   const range = { 'accept-encoding': 'identity', range: `bytes=${start}-${end - 1}` };
   try {
     return await transport.exchange({
@@ -47,7 +47,7 @@ export async function requestRange(
     });
   } catch (error) {
     signal?.throwIfAborted(); // an error of its own, such as the end of rclone's server
-    if (!(error instanceof MediactlError) || error.kind !== 'unreachable') throw error;
+    if (!(error instanceof CodedError) || error.kind !== 'unreachable') throw error;
     const isBusy = error.explanation.code === 'source_busy';
     throw error.with({ status: undefined, ...(!isBusy && { hint: networkHint }) });
   }
@@ -68,7 +68,7 @@ export function parseVersion({ etag, 'last-modified': modified }: ResponseHeader
  * Returns the file size in bytes from the response to a request for the first byte. Returns the reason as a string
  * if the response does not show the size, and undefined for an error status.
  */
-export function parseSize({ status, headers, bytes }: ApiResponse): number | string | undefined {
+export function parseSize({ status, headers, bytes }: ReceivedResponse): number | string | undefined {
   const range = headers['content-range'] ?? '';
   if (status === 416) return range === 'bytes */0' ? 0 : 'its server does not return its first byte';
   if (status > 299) return undefined;
@@ -89,20 +89,20 @@ export function parseMediaType(header = ''): string | undefined {
 }
 
 /** Returns an error without `status`, because a 404 from this server must not be mistaken for a lost session. */
-export function toSourceError({ url, path }: RemoteFile, response: ApiResponse): MediactlError {
+export function toSourceError({ url, path }: RemoteFile, response: ReceivedResponse): CodedError {
   const { status } = response;
   const reason = `its server returned ${status}`;
   if (status === 404 || status === 410)
-    return new MediactlError(`no such file: ${path}`, { code: 'file_not_found', reason, hint: 'check the URL' });
+    return new CodedError(`no such file: ${path}`, { code: 'file_not_found', reason, hint: 'check the URL' });
   if (status === 401 || status === 403)
-    return new MediactlError(`access to ${path} is denied`, { code: 'source_forbidden', reason });
+    return new CodedError(`access to ${path} is denied`, { code: 'source_forbidden', reason });
   const { retryable, retryAfterSeconds } = errorFrom(response, purpose).explanation;
   const failure = sourceFailed(`${url.host} did not return ${path}`, `it returned ${status}`, networkHint);
   return failure.with({ retryable, retryAfterSeconds });
 }
 
 const sourceFailed = (problem: string, reason: string, hint?: string) =>
-  new MediactlError(problem, { code: 'source_failed', reason, hint });
+  new CodedError(problem, { code: 'source_failed', reason, hint });
 
 export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
   usageError(`cannot upload ${path} from its URL`, undefined, reason).with({ remedy: ['pipe_download'] });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import type { MediactlError } from '../../errors.ts';
-import type { ApiResponse } from '../../http/api-request.ts';
+import type { CodedError } from '../../errors.ts';
+import type { ReceivedResponse } from '../../http/api-request.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
@@ -70,7 +70,7 @@ export class RangeSource implements UploadSource {
 
   /**
    * @param transport transport without an API key; none is sent in any case
-   * @throws MediactlError `usage` (exit 2) if the URL is invalid, or if the server does not support ranges or sends
+   * @throws CodedError `usage` (exit 2) if the URL is invalid, or if the server does not support ranges or sends
    *   no length or version; `file_not_found`, `source_forbidden` (exit 2); network errors
    */
   static async open(address: string, transport: Transport, options: RangeOptions = {}): Promise<RangeSource> {
@@ -104,7 +104,7 @@ export class RangeSource implements UploadSource {
    * Yields the bytes [start, end) as they arrive, and resumes after a dropped connection. Before the last buffer it
    * checks the version, so a changed file never completes a chunk.
    *
-   * @throws MediactlError `file_changed` (exit 13), `file_missing` (exit 1), `source_forbidden` (exit 2); a network
+   * @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1), `source_forbidden` (exit 2); a network
    *   error after a few retries without progress
    */
   async *read(
@@ -178,7 +178,7 @@ export class RangeSource implements UploadSource {
     }
   }
 
-  /** Checks the version with a new request. @throws MediactlError `file_changed` (exit 13), `file_missing` (exit 1) */
+  /** Checks the version with a new request. @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1) */
   async assertUnchanged(): Promise<void> {
     if (this.#checkOriginal) return this.#checkOriginal();
     const answer = await requestFirstByte(this.#remote, this.#conditionalHeaders);
@@ -199,7 +199,7 @@ export class RangeSource implements UploadSource {
   }
 
   /** Checks the version and range of a response, because not every server evaluates conditional headers. */
-  #assertPart({ status, headers }: Pick<ApiResponse, 'status' | 'headers'>, at: number, end: number): void {
+  #assertPart({ status, headers }: Pick<ReceivedResponse, 'status' | 'headers'>, at: number, end: number): void {
     if (status !== 206) throw fileChanged(this.path, 'the server returned the whole file instead of the rest');
     const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (total !== '*' && total !== undefined && Number(total) !== this.sizeBytes)
@@ -210,7 +210,7 @@ export class RangeSource implements UploadSource {
     if (isEncoded(headers) || Number(first) !== at || !(Number(last) < end)) throw rangeMismatch(this.#remote);
   }
 
-  #errorOf(answer: ApiResponse): MediactlError {
+  #errorOf(answer: ReceivedResponse): CodedError {
     const { status } = answer;
     if (status === 404 || status === 410) return fileGone(this.path);
     if (status === 412) return fileChanged(this.path, 'the server has a different version of it');

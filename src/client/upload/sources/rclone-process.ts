@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { withTimeout } from '../../../contract/retry.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { MediactlError, usageError } from '../../errors.ts';
+import { CodedError, usageError } from '../../errors.ts';
 import { withoutSecrets } from '../../processes.ts';
 import { basicAuth } from './source-url.ts';
 
@@ -19,7 +19,7 @@ export type RcloneDeps = {
 export type RcloneServer = {
   url: URL;
   headers: { authorization: string };
-  /** Aborts with a MediactlError when the server exits. */
+  /** Aborts with a CodedError when the server exits. */
   ended: AbortSignal;
   close(): Promise<void>;
 };
@@ -35,7 +35,7 @@ const killDelayMs = 2_000;
 /**
  * Runs an rclone command and yields its output line by line.
  *
- * @throws MediactlError if rclone fails; the signal's reason if it aborts
+ * @throws CodedError if rclone fails; the signal's reason if it aborts
  */
 export async function* rcloneLines(
   command: readonly string[],
@@ -62,7 +62,7 @@ export async function* rcloneLines(
  * left-over process, reachable only on loopback with a random password.
  *
  * @param remote `REMOTE:PATH`
- * @throws MediactlError if rclone fails; the signal's reason if it aborts
+ * @throws CodedError if rclone fails; the signal's reason if it aborts
  */
 export async function serveRemote(remote: string, deps: RcloneDeps): Promise<RcloneServer> {
   const [user, password] = [randomBytes(12).toString('hex'), randomBytes(24).toString('hex')];
@@ -86,7 +86,7 @@ export async function serveRemote(remote: string, deps: RcloneDeps): Promise<Rcl
 
 class RcloneProcess {
   readonly child: ChildProcess;
-  /** Exit code; null if it was killed by a signal. Rejects with a MediactlError if rclone is not installed. */
+  /** Exit code; null if it was killed by a signal. Rejects with a CodedError if rclone is not installed. */
   readonly ended: Promise<number | null>;
   /** Promise for the server's URL, resolved once it accepts connections. */
   readonly address: Promise<string>;
@@ -135,12 +135,12 @@ class RcloneProcess {
     });
   }
 
-  toError(code: number | null): MediactlError {
+  toError(code: number | null): CodedError {
     const words = this.#lastErrorLine.replace(/^[\d/]+ [\d:.]+ +(?:[A-Z]+ *: )?/, '').trim();
     const reason = escapeControls(words) || `it exited with ${code ?? 'a signal'}`;
     // "3: directory not found, 4: file not found" (rclone's own exit codes).
     if (code === 3 || code === 4)
-      return new MediactlError(`no such file: rclone:${this.#remote}`, {
+      return new CodedError(`no such file: rclone:${this.#remote}`, {
         code: 'file_not_found',
         reason,
         hint: 'check the path: rclone lsf REMOTE:',
@@ -148,7 +148,7 @@ class RcloneProcess {
     if (/didn't find section in config file/.test(words))
       return usageError(`no such remote: rclone:${this.#remote}`, 'rclone listremotes lists them', reason);
     const hint = 'test the remote with rclone: rclone lsf REMOTE:';
-    return new MediactlError(`rclone cannot read rclone:${this.#remote}`, { code: 'source_failed', reason, hint });
+    return new CodedError(`rclone cannot read rclone:${this.#remote}`, { code: 'source_failed', reason, hint });
   }
 
   /** Sends SIGTERM, and later SIGKILL. Then closes the pipes, which children of rclone might hold open. */

@@ -1,4 +1,4 @@
-import { MediactlError, usageError } from '../../errors.ts';
+import { CodedError, usageError } from '../../errors.ts';
 import type { Transport } from '../../http/transport.ts';
 import { RangeSource } from './range-source.ts';
 import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
@@ -22,7 +22,7 @@ export type RcloneFiles = {
   files: RcloneFile[];
   /** Returns `rclone:REMOTE:PATH`. */
   addressOf(file: RcloneFile): string;
-  /** Opens a file. The first call starts the shared server. @throws MediactlError as `RangeSource.open` does */
+  /** Opens a file. The first call starts the shared server. @throws CodedError as `RangeSource.open` does */
   sourceOf(file: RcloneFile): Promise<RangeSource>;
   close(): Promise<void>;
 };
@@ -30,7 +30,7 @@ export type RcloneFiles = {
 /**
  * Lists the file at `rclone:REMOTE:PATH`, or the files in it if it is a directory. Runs the installed rclone.
  *
- * @throws MediactlError `usage` (exit 2) if the remote is invalid or rclone is not installed; `file_not_found`,
+ * @throws CodedError `usage` (exit 2) if the remote is invalid or rclone is not installed; `file_not_found`,
  *   (exit 2) if nothing is there; `source_failed` (exit 10) with rclone's own message; the signal's reason if it
  *   aborts
  */
@@ -90,13 +90,13 @@ async function openSource(
   return source;
 }
 
-/** Returns the file's current listing entry. @throws MediactlError `file_missing` (exit 1) if it no longer exists */
+/** Returns the file's current listing entry. @throws CodedError `file_missing` (exit 1) if it no longer exists */
 async function statAgain(address: string, deps: RcloneDeps): Promise<RcloneFile> {
   try {
     const found = await statRemote(parseRemote(address), deps);
     if (!found.isDirectory) return found.file; // object stores report a missing path as a directory
   } catch (error) {
-    if (!(error instanceof MediactlError) || error.explanation.code !== 'file_not_found') throw error;
+    if (!(error instanceof CodedError) || error.explanation.code !== 'file_not_found') throw error;
   }
   throw fileGone(address);
 }
@@ -125,7 +125,7 @@ async function listFiles(remote: string, deps: RcloneDeps): Promise<RcloneFile[]
   return files;
 }
 
-/** Parses one entry of `rclone lsjson`. @throws MediactlError `source_failed` (exit 10) if it is malformed */
+/** Parses one entry of `rclone lsjson`. @throws CodedError `source_failed` (exit 10) if it is malformed */
 function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean } {
   try {
     const { Path, Size, ModTime, IsDir } = JSON.parse(text);
@@ -133,7 +133,7 @@ function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean 
       throw new TypeError('no entry');
     return { file: { path: Path, sizeBytes: Size, modTime: ModTime }, isDirectory: IsDir === true };
   } catch (underlying) {
-    throw new MediactlError('cannot parse the output of rclone', {
+    throw new CodedError('cannot parse the output of rclone', {
       code: 'source_failed',
       reason: 'it is not a list entry',
       hint: 'check the version of rclone: 1.60 or later is required',

@@ -22,7 +22,7 @@ const azureSasParams = new Set(
   'se sp sr sv ss st si srt sip spr sdd skoid sktid skt ske sks skv saoid suoid scid'.split(' '),
 );
 
-/** Parses a URL and separates its secrets. @throws MediactlError `usage` (exit 2) if it is not http or https */
+/** Parses a URL and separates its secrets. @throws CodedError `usage` (exit 2) if it is not http or https */
 export function parseSourceUrl(text: string): SourceUrl {
   const url = parseHttpUrl(text);
   if (!url) throw usageError('not an http or https URL');

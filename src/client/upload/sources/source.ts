@@ -1,7 +1,7 @@
 import { type BigIntStats, closeSync, constants, fstatSync, open, read, readSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { MediactlError } from '../../errors.ts';
+import { CodedError } from '../../errors.ts';
 import type { FileWalker, WalkOptions } from './file-walker.ts';
 import type { OwnFiles } from './own-files.ts';
 import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-candidate.ts';
@@ -79,7 +79,7 @@ export class FileSource {
   /**
    * @param own files of mediactl itself, which are not opened
    * @param sourceId real path of the file, if already resolved
-   * @throws MediactlError (exit 2) if the file does not exist, is unreadable, is in `own`, or is a directory, pipe or
+   * @throws CodedError (exit 2) if the file does not exist, is unreadable, is in `own`, or is a directory, pipe or
    *   device
    */
   static async open(path: string, own: OwnFiles, sourceId?: string): Promise<FileSource> {
@@ -98,7 +98,7 @@ export class FileSource {
         throw error;
       }
     } catch (error) {
-      throw error instanceof MediactlError ? error : unreadableFile(path, error);
+      throw error instanceof CodedError ? error : unreadableFile(path, error);
     }
   }
 
@@ -110,7 +110,7 @@ export class FileSource {
    * Yields the bytes [start, end) in buffers of 2 MiB and prefetches the next buffer. Before the last buffer it
    * checks that the file is unchanged, so a changed file never completes a chunk.
    *
-   * @throws MediactlError `file_changed` (exit 13), `file_missing` (exit 1)
+   * @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1)
    */
   async *read(
     start: number,
@@ -164,7 +164,7 @@ export class FileSource {
    *
    * @param assertSameContent called if only the inode change time differs: the mode or name changed, or the file was
    *   written to and its modification time restored. By default such a file counts as unchanged.
-   * @throws MediactlError `file_changed` (exit 13), `file_missing` (exit 1)
+   * @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1)
    */
   async assertUnchanged(assertSameContent = async () => {}): Promise<void> {
     // Synchronous, because the inode of a file just read is cached and the thread pool would be slower.
@@ -205,7 +205,7 @@ export type ReadOptions = {
   assertUnchanged?: () => Promise<void>;
 };
 
-/** @throws MediactlError `file_missing` (exit 1) if the path does not exist */
+/** @throws CodedError `file_missing` (exit 1) if the path does not exist */
 function statPath(path: string): BigIntStats {
   try {
     return statSync(path, { bigint: true });
@@ -229,13 +229,13 @@ function assertEmpty(path: string, fd: number): void {
 }
 
 export const fileChanged = (path: string, reason: string, since = 'its upload began') =>
-  new MediactlError(`${path} changed since ${since}`, {
+  new CodedError(`${path} changed since ${since}`, {
     code: 'file_changed',
     reason,
   });
 
 export const fileGone = (path: string) =>
-  new MediactlError(`${path} no longer exists`, {
+  new CodedError(`${path} no longer exists`, {
     code: 'file_missing',
     reason: 'it was deleted or renamed during the upload',
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { MediactlError, usageError } from '../../errors.ts';
+import { CodedError, usageError } from '../../errors.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
 import { spoolFolderOf } from './own-files.ts';
@@ -23,7 +23,7 @@ export class Spool {
   /**
    * @param lock locks the file to be written. If this process is killed, the file is removed.
    * @returns its size, its checksum, and a function that moves it to its final name
-   * @throws MediactlError `usage` (exit 2) if stdin is empty, `write_failed` (exit 1) if it cannot be written
+   * @throws CodedError `usage` (exit 2) if stdin is empty, `write_failed` (exit 1) if it cannot be written
    */
   async write(input: AsyncIterable<Buffer | string>, lock: LockSpoolFile, signal?: AbortSignal) {
     await makeStateFolder(this.#directory);
@@ -75,7 +75,7 @@ async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, 
   const fail = (underlying: Error): never => {
     const reason = `${path}: ${underlying.message}`;
     const hint = 'free some disk space, use another state folder, or upload a file instead';
-    throw new MediactlError('cannot spool stdin to disk', { code: 'write_failed', reason, hint, underlying });
+    throw new CodedError('cannot spool stdin to disk', { code: 'write_failed', reason, hint, underlying });
   };
   const handle = await open(path, 'wx', 0o600).catch(fail);
   try {

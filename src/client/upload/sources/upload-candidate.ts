@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { MediactlError, usageError } from '../../errors.ts';
+import { CodedError, usageError } from '../../errors.ts';
 import type { OwnFiles } from './own-files.ts';
 
 export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
@@ -55,7 +55,7 @@ export type UserMetadata = {
 
 const placeholders = ['stem', 'date', 'parent'] as const;
 
-/** Returns the placeholders of a name (`expandName`). @throws MediactlError `usage` (exit 2) for another word in braces */
+/** Returns the placeholders of a name (`expandName`). @throws CodedError `usage` (exit 2) for another word in braces */
 export function placeholdersIn(name: string): string[] {
   const words = [...name.matchAll(/\{(\w+)\}/g)].map(([, word = '']) => word);
   const unknown = words.find((word) => !(placeholders as readonly string[]).includes(word));
@@ -141,7 +141,7 @@ export function isInShard({ number, total }: Shard, { relativeDir, filename, pat
 /** Returns the path with the real path of its directory. A link at the path itself is not followed. */
 export const realPathOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
 
-/** Describes a file that the user has named. @throws MediactlError (exit 2) if it cannot be read, or is in `own` */
+/** Describes a file that the user has named. @throws CodedError (exit 2) if it cannot be read, or is in `own` */
 export async function describeFile(path: string, found: BigIntStats, own: OwnFiles): Promise<UploadCandidate> {
   own.assertForeign(path);
   const handle = await open(path, 'r').catch((error) => {
@@ -165,7 +165,7 @@ export function toCandidate(path: string, sourceId: string, found: BigIntStats):
 
 export const notAFile = (path: string, isDirectory: boolean) =>
   isDirectory
-    ? new MediactlError(`${path} is a directory`, {
+    ? new CodedError(`${path} is a directory`, {
         code: 'not_a_file',
         reason: 'only files are uploaded',
         remedy: ['upload_directory', path],
@@ -173,7 +173,7 @@ export const notAFile = (path: string, isDirectory: boolean) =>
     : unknownLength(path, `${path} is not a regular file`);
 
 export const unknownLength = (_path: string, problem: string) =>
-  new MediactlError(problem, {
+  new CodedError(problem, {
     code: 'not_a_file',
     reason: 'the size must be known before the upload starts',
   });
@@ -186,15 +186,15 @@ const hintForMissing = (path: string) =>
       ? `check the path; a folder begins with a slash: /${path}`
       : undefined;
 
-export function unreadableFile(path: string, error: unknown): MediactlError {
+export function unreadableFile(path: string, error: unknown): CodedError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')
-    return new MediactlError(`no such file: ${path}`, {
+    return new CodedError(`no such file: ${path}`, {
       code: 'file_not_found',
       hint: hintForMissing(path),
       underlying: error,
     });
-  return new MediactlError(`cannot read ${path}`, {
+  return new CodedError(`cannot read ${path}`, {
     code: 'unreadable_file',
     reason: code === 'EACCES' ? 'permission denied' : message,
     hint: code === 'EACCES' ? `chmod u+r ${path}, or run as its owner` : undefined,

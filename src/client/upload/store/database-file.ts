@@ -16,7 +16,7 @@ export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');
 const maxCheckedBytes = 256 * 1024 * 1024;
 
 /** SQL for a trial write. It changes nothing but commits, because a rollback would never reach the disk. */
-export const trialWrite = "BEGIN IMMEDIATE; INSERT INTO runs VALUES ('', 0); DELETE FROM runs WHERE id = ''; COMMIT";
+export const trialWrite = "BEGIN IMMEDIATE; INSERT INTO marks VALUES ('', 0); DELETE FROM marks WHERE id = ''; COMMIT";
 
 /** Returns the path of the id file, which shows that a missing database was deleted rather than never created. */
 const idPathOf = (path: string) => path.replace(/\.db$/, '.id');
@@ -25,7 +25,7 @@ const moveAside = 'move it out of the way, then run the same command again';
 
 const statIfExists = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-/** Returns true if uploads were recorded here, now or in the past. @throws MediactlError `state_…` (exit 14) */
+/** Returns true if uploads were recorded here, now or in the past. @throws CodedError `state_…` (exit 14) */
 export function hasEverExisted(stateDir: string): boolean {
   const path = databasePath(stateDir);
   try {
@@ -47,7 +47,7 @@ export function isOnNetworkMount(folder: string, mounts: string): boolean {
   return /^(smbfs|nfs|afpfs|webdav)$/.test(nearest?.type ?? '');
 }
 
-/** @throws MediactlError `state_file_system` (exit 14) on a network file system, where SQLite's WAL is unsafe */
+/** @throws CodedError `state_file_system` (exit 14) on a network file system, where SQLite's WAL is unsafe */
 export function assertLocalFileSystem(stateDir: string, { type } = statfsSync(stateDir)): void {
   const listMounts = () => spawnSync('/sbin/mount', { encoding: 'utf8', timeout: 2_000 }).stdout ?? '';
   const isMac = platform() === 'darwin';
@@ -59,7 +59,7 @@ export function assertLocalFileSystem(stateDir: string, { type } = statfsSync(st
  * Creates the database if it never existed. It is created under a temporary name first, so that it appears
  * atomically.
  *
- * @throws MediactlError `state_unusable`, `state_missing` (exit 14); system errors
+ * @throws CodedError `state_unusable`, `state_missing` (exit 14); system errors
  */
 export async function ensureDatabaseFile(path: string): Promise<void> {
   const idPath = idPathOf(path);
@@ -99,7 +99,7 @@ const pragma = (database: SqlDatabase, name: string) =>
  * Checks the version, id and schema of an open database. Creates the id file if it is missing, as for a new database.
  *
  * @param hasIntegrityCheck true to run SQLite's integrity check too
- * @throws MediactlError `state_newer`, `state_missing`, `state_damaged` (exit 14); SQLite and system errors
+ * @throws CodedError `state_newer`, `state_missing`, `state_damaged` (exit 14); SQLite and system errors
  */
 export async function assertDatabase(path: string, database: SqlDatabase, hasIntegrityCheck: boolean): Promise<void> {
   const foundVersion = Number(pragma(database, 'user_version'));

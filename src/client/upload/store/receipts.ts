@@ -1,5 +1,5 @@
 import type { ListedAsset } from '../../../contract/asset.ts';
-import { MediactlError } from '../../errors.ts';
+import { CodedError } from '../../errors.ts';
 import { rangeBelow } from '../../local-path.ts';
 import type { SqlValue } from '../../sqlite-database.ts';
 import type { ReceiptKey } from '../sources/upload-candidate.ts';
@@ -211,7 +211,7 @@ export class Receipts {
 
   /** @param result the ready asset, or the error of waiting for it; `not_found` deletes its receipts */
   async saveProcessingResult(assetUid: string, result: unknown): Promise<void> {
-    const { code, reason = null } = result instanceof MediactlError ? result.explanation : { code: 'ready' };
+    const { code, reason = null } = result instanceof CodedError ? result.explanation : { code: 'ready' };
     const sql = `UPDATE uploads SET processing = ?, reason = ? WHERE asset = ? AND ${isDone}`;
     if (code === 'ready') await this.#database.execute(sql, 'ready', null, assetUid);
     if (code === 'processing_failed') await this.#database.execute(sql, 'failed', reason, assetUid);
@@ -249,7 +249,7 @@ export class Receipts {
 
   /**
    * Yields the receipts of files under a directory that this machine uploaded itself. An empty directory means all
-   * local files. Ids increase with time (see `startRun`).
+   * local files. Ids increase with time (see `startMark`).
    */
   listBelow(service: string, workspace: string, directory: string): AsyncGenerator<Receipt & { id: number }> {
     const condition = '+service = ? AND +workspace = ? AND path >= ? AND path < ? AND imported = 0';
@@ -275,26 +275,26 @@ export class Receipts {
   }
 
   /**
-   * Starts a run and returns its mark, which is the highest receipt id at that time. A rerun after a kill gets the
-   * mark of the first start. Dedupe by content ignores later receipts, so two files with the same content in one
-   * command are both uploaded.
+   * Returns the mark of a run, which is the highest receipt id at its start. A rerun after a kill gets the mark of the
+   * first start. Dedupe by content ignores later receipts, so two files with the same content in one command are both
+   * uploaded.
    */
-  async startRun(id: string): Promise<number> {
-    await this.#database.execute('INSERT OR IGNORE INTO runs SELECT ?, coalesce(max(seq), 0) FROM uploads', id);
-    return (await this.runMark(id)) ?? 0;
+  async startMark(id: string): Promise<number> {
+    await this.#database.execute('INSERT OR IGNORE INTO marks SELECT ?, coalesce(max(seq), 0) FROM uploads', id);
+    return (await this.findMark(id)) ?? 0;
   }
 
   /** Returns the mark of a run that has started and not finished; undefined for any other run. */
-  async runMark(id: string): Promise<number | undefined> {
-    return (await this.#database.selectFirst<{ since: number }>('SELECT since FROM runs WHERE id = ?', id))?.since;
+  async findMark(id: string): Promise<number | undefined> {
+    return (await this.#database.selectFirst<{ since: number }>('SELECT since FROM marks WHERE id = ?', id))?.since;
   }
 
   /**
-   * Deletes the mark of a finished run (see `startRun`). Never throws: if the mark remains, a later run with the
+   * Deletes the mark of a finished run (see `startMark`). Never throws: if the mark remains, a later run with the
    * same id merely counts as a rerun of this one, so its dedupe by content ignores this run's receipts.
    */
-  async finishRun(id: string): Promise<void> {
-    await this.#database.execute('DELETE FROM runs WHERE id = ?', id).catch(() => {});
+  async deleteMark(id: string): Promise<void> {
+    await this.#database.execute('DELETE FROM marks WHERE id = ?', id).catch(() => {});
   }
 
   async saveOrphan(service: string, { isGuessed, ...orphan }: Orphan): Promise<void> {
@@ -339,7 +339,7 @@ const saveListed = `INSERT INTO listed_assets VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET name = excluded.name, size = excluded.size, blake3 = coalesce(excluded.blake3, blake3)`;
 
 /** Number of the next receipt, higher than the mark of each unfinished run, even if the newest rows are gone. */
-const nextSeq = `1 + max((SELECT coalesce(max(seq), 0) FROM uploads), (SELECT coalesce(max(since), 0) FROM runs))`;
+const nextSeq = `1 + max((SELECT coalesce(max(seq), 0) FROM uploads), (SELECT coalesce(max(since), 0) FROM marks))`;
 
 /**
  * Saves a receipt within a change of the database. An earlier receipt with the same key becomes `replaced` if it is
@@ -353,7 +353,7 @@ export function saveReceipt(database: StateDatabase, receipt: Receipt, id?: stri
   database.run(replace, ...keyOf(receipt), receipt.assetUid);
   const values = valuesOf(receipt);
   const finish = `UPDATE OR REPLACE uploads SET seq = ${nextSeq}, state = 'done',
-      (${columns}) = (${placeholders}), entry = NULL, run = NULL, pid = NULL WHERE id = ? AND ${isUnfinished}`;
+      (${columns}) = (${placeholders}), entry = NULL, process = NULL, pid = NULL WHERE id = ? AND ${isUnfinished}`;
   if (id !== undefined && database.run(finish, ...values, id) > 0) return;
   const insert = `INSERT OR REPLACE INTO uploads (seq, state, ${columns}) VALUES (${nextSeq}, 'done', ${placeholders})`;
   database.run(insert, ...values);

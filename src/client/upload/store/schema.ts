@@ -12,33 +12,33 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  * whose path has a newer one. `failed` is an upload that was given up, whose asset may still be there (an orphan);
  * `asset` is null if the response to its creation was lost.
  * `seq` is renewed when an upload is done, so that receipts are numbered in the order in which they were written.
- * `entry` is JSON (`UploadEntry`). `run` and `pid` name the process that locks the row, and
+ * `entry` is JSON (`UploadEntry`). `process` and `pid` name the process that locks the row, and
  * `sent` is the offset up to which it has sent bytes, updated about once a second. `processing` is the state of
  * the asset, as last seen. `imported` marks receipts of assets that this machine did not upload.
  *
  * `listed_assets` caches the assets of target folders, so that a later comparison of local files with a folder lists
  * only the assets created `since` the last one (`listings`). `blake3` is that of a download (`check --download`).
  *
- * `bulk_runs` and `bulk_items` are the history of changes to the library (`bulk/run-store.ts`).
+ * `changes` and `change_items` are the history of changes to the library (`changes/change-history.ts`).
  */
 export const tables = {
   uploads: `seq INTEGER PRIMARY KEY, id TEXT, state TEXT NOT NULL,
     service TEXT, workspace TEXT, folder TEXT, path TEXT, size INTEGER, source_version TEXT, ctime_ns TEXT,
     blake3 TEXT, verified INTEGER, asset TEXT, session TEXT, name TEXT, processing TEXT, reason TEXT, at TEXT,
-    imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, run TEXT, pid INTEGER, sent INTEGER,
+    imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, process TEXT, pid INTEGER, sent INTEGER,
     entry TEXT`,
-  runs: 'id TEXT PRIMARY KEY, since INTEGER NOT NULL',
+  marks: 'id TEXT PRIMARY KEY, since INTEGER NOT NULL',
   folders: `id INTEGER PRIMARY KEY AUTOINCREMENT,
     service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL`,
   listings: `service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, since TEXT NOT NULL,
     PRIMARY KEY (service, workspace, folder)`,
   listed_assets: `service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, asset TEXT NOT NULL,
     name TEXT NOT NULL, size INTEGER, blake3 TEXT, PRIMARY KEY (service, workspace, folder, asset)`,
-  bulk_runs: `seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, summary TEXT NOT NULL,
+  changes: `seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, summary TEXT NOT NULL,
     service TEXT NOT NULL, workspace TEXT, profile TEXT, request_count INTEGER NOT NULL, started_at TEXT NOT NULL,
     state TEXT NOT NULL, undo_of TEXT, source TEXT`,
-  bulk_items: `run TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, uid TEXT NOT NULL, name TEXT,
-    old_values TEXT, new_values TEXT, local_path TEXT, state TEXT NOT NULL, error TEXT, PRIMARY KEY (run, seq)`,
+  change_items: `change_id TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, uid TEXT NOT NULL, name TEXT,
+    old_values TEXT, new_values TEXT, local_path TEXT, state TEXT NOT NULL, error TEXT, PRIMARY KEY (change_id, seq)`,
 };
 
 const createIndexes = `
@@ -49,7 +49,7 @@ CREATE INDEX replaced ON uploads (service, workspace, path) WHERE state = 'repla
 CREATE INDEX by_content ON uploads (workspace, size, blake3) WHERE state = 'done';
 CREATE INDEX by_asset ON uploads (asset) WHERE asset IS NOT NULL;
 CREATE INDEX listed_by_asset ON listed_assets (asset);
-CREATE INDEX bulk_by_uid ON bulk_items (uid);
+CREATE INDEX change_items_by_uid ON change_items (uid);
 `;
 
 /** SQL that creates the tables in an empty database. */

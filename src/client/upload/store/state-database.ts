@@ -43,7 +43,7 @@ export class StateDatabase extends SqliteDatabase {
     this.processLocks = processLocks;
   }
 
-  /** Opens the database, and creates it if it never existed. @throws MediactlError `state_…` (exit 14) */
+  /** Opens the database, and creates it if it never existed. @throws CodedError `state_…` (exit 14) */
   static async open(
     stateDir: string,
     options: DatabaseOptions = {},

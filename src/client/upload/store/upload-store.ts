@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { MediactlError } from '../../errors.ts';
+import { CodedError } from '../../errors.ts';
 import { stateFailure } from '../../state-error.ts';
 import { type Receipt, saveReceipt } from './receipts.ts';
 import { isUnfinished } from './schema.ts';
@@ -23,7 +23,7 @@ export type UploadStore = {
    *
    * @param path temporary file to remove if this process is killed before it unlocks
    * @returns a function that unlocks it
-   * @throws MediactlError `upload_in_progress` (exit 6)
+   * @throws CodedError `upload_in_progress` (exit 6)
    */
   lock(id: string, path?: string): Promise<() => Promise<void>>;
   read(id: string): Promise<UploadEntry | undefined>;
@@ -41,7 +41,7 @@ export type UploadStore = {
 export type ListableUploadStore = UploadStore & { list(): Promise<UploadEntry[]> };
 
 /** @property pid id of the process that is sending the file; null if none is */
-export type UploadProgress = { sentBytes: number; pid: number | null };
+export type SendProgress = { sentBytes: number; pid: number | null };
 
 type EntryRow = { entry: string };
 
@@ -65,21 +65,21 @@ export class LocalUploadStore implements ListableUploadStore {
   async lock(id: string, path: string | null = null): Promise<() => Promise<void>> {
     const database = this.#database;
     const { processId, processLocks } = database;
-    const releaseAll = (run: string) => this.#releaseAll(run);
+    const releaseAll = (processId: string) => this.#releaseAll(processId);
     await database.registerProcess(releaseAll);
     for (;;) {
       const holder = await this.#holderOf(id);
       const isKilled =
         holder !== undefined &&
-        holder.run !== processId &&
-        (await processLocks?.ifStale(holder.run, () => releaseAll(holder.run)));
+        holder.process !== processId &&
+        (await processLocks?.ifStale(holder.process, () => releaseAll(holder.process)));
       if (holder && !isKilled) throw alreadyUploading(holder.pid);
       const isLocked = await database.change(
         () =>
           database.run(
-            `INSERT INTO uploads (id, state, path, run, pid) VALUES (?, 'planned', ?, ?, ?)
+            `INSERT INTO uploads (id, state, path, process, pid) VALUES (?, 'planned', ?, ?, ?)
               ON CONFLICT (id) WHERE ${isUnfinished}
-              DO UPDATE SET run = excluded.run, pid = excluded.pid WHERE run IS NULL`,
+              DO UPDATE SET process = excluded.process, pid = excluded.pid WHERE process IS NULL`,
             ...[id, path, processId, this.#pid],
           ) > 0,
       );
@@ -90,30 +90,30 @@ export class LocalUploadStore implements ListableUploadStore {
     }
   }
 
-  async #holderOf(id: string): Promise<{ run: string; pid: number | null } | undefined> {
-    const sql = `SELECT run, pid FROM uploads WHERE id = ? AND ${isUnfinished} AND run IS NOT NULL`;
+  async #holderOf(id: string): Promise<{ process: string; pid: number | null } | undefined> {
+    const sql = `SELECT process, pid FROM uploads WHERE id = ? AND ${isUnfinished} AND process IS NOT NULL`;
     return this.#database.selectFirst(sql, id);
   }
 
   /** Unlocks an upload. Errors are ignored, because the lock ends with the process at the latest. */
   async #release(id: string, lock: symbol): Promise<void> {
     if (this.#locked.get(id) === lock && this.#locked.delete(id))
-      await this.#unlock(`id = ? AND ${isUnfinished} AND run = ?`, id, this.#database.processId).catch(() => {});
+      await this.#unlock(`id = ? AND ${isUnfinished} AND process = ?`, id, this.#database.processId).catch(() => {});
   }
 
   /** Unlocks what a killed process has locked, and removes its temporary files. */
-  async #releaseAll(run: string): Promise<void> {
-    const sql = `SELECT path FROM uploads WHERE run = ? AND ${isUnfinished} AND entry IS NULL AND path IS NOT NULL`;
-    const files = await this.#database.select<{ path: string }>(sql, run);
+  async #releaseAll(processId: string): Promise<void> {
+    const sql = `SELECT path FROM uploads WHERE process = ? AND ${isUnfinished} AND entry IS NULL AND path IS NOT NULL`;
+    const files = await this.#database.select<{ path: string }>(sql, processId);
     for (const { path } of files) await rm(path, { force: true });
-    await this.#unlock(`run = ? AND ${isUnfinished}`, run);
+    await this.#unlock(`process = ? AND ${isUnfinished}`, processId);
   }
 
   async #unlock(condition: string, ...values: string[]): Promise<void> {
     const database = this.#database;
     await database.change(() => {
       database.run(`DELETE FROM uploads WHERE ${condition} AND entry IS NULL`, ...values);
-      database.run(`UPDATE uploads SET run = NULL, pid = NULL WHERE ${condition}`, ...values);
+      database.run(`UPDATE uploads SET process = NULL, pid = NULL WHERE ${condition}`, ...values);
     });
   }
 
@@ -152,13 +152,13 @@ export class LocalUploadStore implements ListableUploadStore {
   }
 
   /** Returns how far each unfinished upload was sent, and the id of the process that is sending it, if any. */
-  async listProgress(): Promise<Map<string, UploadProgress>> {
-    type Row = { id: string; sent: number | null; run: string | null; pid: number | null };
-    const sql = `SELECT id, sent, run, pid FROM uploads WHERE ${isUnfinished} AND (run IS NOT NULL OR sent IS NOT NULL)`;
+  async listProgress(): Promise<Map<string, SendProgress>> {
+    type Row = { id: string; sent: number | null; process: string | null; pid: number | null };
+    const sql = `SELECT id, sent, process, pid FROM uploads WHERE ${isUnfinished} AND (process IS NOT NULL OR sent IS NOT NULL)`;
     const { processLocks } = this.#database;
-    const progress = new Map<string, UploadProgress>();
-    for (const { id, sent, run, pid } of await this.#database.select<Row>(sql)) {
-      const isKilled = run !== null && (await processLocks?.ifStale(run, () => this.#releaseAll(run)));
+    const progress = new Map<string, SendProgress>();
+    for (const { id, sent, process, pid } of await this.#database.select<Row>(sql)) {
+      const isKilled = process !== null && (await processLocks?.ifStale(process, () => this.#releaseAll(process)));
       progress.set(id, { sentBytes: sent ?? 0, pid: isKilled ? null : pid });
     }
     return progress;
@@ -173,16 +173,16 @@ export class LocalUploadStore implements ListableUploadStore {
   async remove(id: string): Promise<void> {
     const database = this.#database;
     await database.change(() => {
-      database.run(`DELETE FROM uploads WHERE id = ? AND ${isUnfinished} AND run IS NULL`, id);
+      database.run(`DELETE FROM uploads WHERE id = ? AND ${isUnfinished} AND process IS NULL`, id);
       const reset = `UPDATE uploads SET state = 'planned', asset = NULL, entry = NULL
-        WHERE id = ? AND ${isUnfinished} AND run = ?`;
+        WHERE id = ? AND ${isUnfinished} AND process = ?`;
       database.run(reset, id, database.processId);
     });
   }
 }
 
 export const alreadyUploading = (pid: number | null = null) =>
-  new MediactlError(pid === null ? 'already uploading' : `already uploading (pid ${pid})`, {
+  new CodedError(pid === null ? 'already uploading' : `already uploading (pid ${pid})`, {
     code: 'upload_in_progress',
     reason: 'another process is uploading this file',
     retryable: true,

@@ -1,5 +1,5 @@
 import type { SlugEdit } from '../../../contract/slug.ts';
-import type { Asset, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
+import type { AssetRecord, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
 import type { DroppedFileInfo, FolderView, Query, RequestBudget } from '../protocol.ts';
 
 /** Changes to an asset. Absent fields stay unchanged; a `folder` of null means the top level. */
@@ -13,7 +13,7 @@ export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number
  *
  * @property isNew true if the file was sent; false if the service already had it
  */
-type UploadResult = { assetUid: string; isNew: boolean };
+type DropResult = { assetUid: string; isNew: boolean };
 
 /** Error as the page shows it. `status` is an HTTP status. The error contains no secrets. */
 export type Problem = { status: number; problem: string; reason?: string; hint?: string };
@@ -46,9 +46,9 @@ export type BrowseBackend = {
     limit: number,
     offset: number,
     options: { isBackground: boolean; signal: AbortSignal },
-  ): Promise<{ items: readonly Asset[]; total: number | undefined }>;
-  get(uid: string): Promise<Asset>;
-  update(uid: string, change: AssetEdit): Promise<Asset>;
+  ): Promise<{ items: readonly AssetRecord[]; total: number | undefined }>;
+  get(uid: string): Promise<AssetRecord>;
+  update(uid: string, change: AssetEdit): Promise<AssetRecord>;
   trash(uid: string): Promise<void>;
   fetchFolders(): Promise<readonly FolderView[]>;
   fetchPlayback(uid: string): Promise<AssetPlayback>;
@@ -59,7 +59,7 @@ export type BrowseBackend = {
     file: DroppedFileInfo,
     bytes: AsyncIterable<Uint8Array>,
     onProgress: (sending: TransferProgress) => void,
-  ): Promise<UploadResult>;
+  ): Promise<DropResult>;
   /** Returns the rate limit and its remaining requests; undefined until the service has reported them. */
   budget(): RequestBudget | undefined;
   toProblem(error: unknown): Problem;

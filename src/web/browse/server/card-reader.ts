@@ -1,5 +1,5 @@
 import { systemClock } from '../../../contract/clock.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { type Card, type CardPage, findUnknownField, type Query, queryFields } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
 import { fetchCached, TtlCache } from './caches.ts';
@@ -18,7 +18,7 @@ const [maxListDescriptionChars, maxDescriptionChars] = [300, 1_000_000];
 export class CardReader {
   readonly #library: BrowseBackend;
   readonly #media: MediaProxy;
-  readonly #records = new TtlCache<Promise<Asset>>(maxCacheEntries);
+  readonly #records = new TtlCache<Promise<AssetRecord>>(maxCacheEntries);
   #lists = new TtlCache<CardPage>(maxCacheEntries);
 
   constructor(library: BrowseBackend, media: MediaProxy) {
@@ -44,13 +44,13 @@ export class CardReader {
     return page;
   }
 
-  fetchRecord(uid: string): Promise<Asset> {
+  fetchRecord(uid: string): Promise<AssetRecord> {
     const expiresAt = systemClock.now() + recordTtlMs;
     const fetchValue = () => this.#library.get(uid);
     return fetchCached(this.#records, uid, fetchValue, () => expiresAt);
   }
 
-  toFullCard(asset: Asset): Card {
+  toFullCard(asset: AssetRecord): Card {
     this.#media.cacheThumbnails([asset]);
     return toCard(asset, this.#library.baseUrl, maxDescriptionChars);
   }

@@ -3,13 +3,13 @@ import { parentOf, slugsOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
-import type { Asset } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import type { Card } from '../protocol.ts';
 
 const maxFieldChars = 2_000;
 
 /** Converts an asset's API record to a card. Validates every field, because the service might send anything. */
-export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number): Card {
+export function toCard(asset: AssetRecord, baseUrl: URL, maxDescriptionChars: number): Card {
   const createdAt = parseTimestamp(asset.created_at);
   const picture = thumbnailUrlOf(asset, baseUrl);
   return {
@@ -29,7 +29,7 @@ export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number):
   };
 }
 
-export const thumbnailUrlOf = (asset: Asset, baseUrl: URL) => parseHttpUrl(asset.thumbnail_url, baseUrl);
+export const thumbnailUrlOf = (asset: AssetRecord, baseUrl: URL) => parseHttpUrl(asset.thumbnail_url, baseUrl);
 
 /** Returns a cache key for the thumbnail. Ignores the query, which differs between signed URLs of the same image. */
 const thumbnailVersion = ({ origin, pathname }: URL) =>

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../contract/clock.ts';
 import { asObject, parseTimestamp } from '../../../contract/json-values.ts';
-import type { Asset, PlaybackInfo } from '../../../contract/types.ts';
+import type { AssetRecord, PlaybackInfo } from '../../../contract/types.ts';
 import { detectImageType } from '../../shared/image-type.ts';
 import { parseMediaUrl } from '../../shared/media-url.ts';
 import { parseSprites } from '../../shared/sprites.ts';
@@ -33,7 +33,7 @@ export class MediaProxy {
     this.#library = library;
   }
 
-  cacheThumbnails(assets: readonly Asset[]): void {
+  cacheThumbnails(assets: readonly AssetRecord[]): void {
     for (const asset of assets) {
       const url = thumbnailUrlOf(asset, this.#library.baseUrl);
       if (url) this.#thumbnails.set(asset.uid, { url, since: systemClock.now() });

@@ -5,14 +5,10 @@ import type { Context } from './context.ts';
 
 /** Returns the questions, words and caches of the command line for a library. Their code is loaded when it is needed. */
 export function libraryPorts(context: Context): LibraryPorts {
-  let findFolder: LibraryPorts['findFolder'];
   return {
     workspaceChoice: async () => (await import('./library/workspaces.ts')).workspaceChoice(context),
     onFoldersChanged: async () => (await import('./library/name-cache.ts')).cachedFolders(context).invalidate(),
-    findFolder: async (asset) => {
-      findFolder ??= (await import('./library/folder-lookup.ts')).createFolderLookup(context);
-      return findFolder(asset);
-    },
+    createFolderLookup: async () => (await import('./library/folder-lookup.ts')).createFolderLookup(context),
     onChangeNotice: (notice) => context.terminal.warn(describeNotice(notice)),
   };
 }

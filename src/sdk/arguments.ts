@@ -8,7 +8,7 @@ import { isUid } from '../contract/uid.ts';
 
 /* The arguments of the package, checked when a function is called, since a program may have no compiler. */
 
-z.config(english());
+const { localeError } = english();
 
 export const text = z.string().check(z.minLength(1));
 const texts = z.array(text);
@@ -119,7 +119,7 @@ export type ArgumentSchema = z.ZodMiniType;
 
 /** @throws CodedError `usage` that names the first field that is wrong */
 export function assertArgument(name: string, schema: ArgumentSchema, value: unknown): void {
-  const issue = schema.safeParse(value).error?.issues[0];
+  const issue = schema.safeParse(value, { error: localeError }).error?.issues[0];
   if (!issue) return;
   const field = [name, ...issue.path].map(String).join('.');
   throw usageError(`${field}: ${issue.message}`);

@@ -33,12 +33,13 @@ export type ClientParts = {
   ): AsyncIterableIterator<T>;
 };
 
-/** Creates `run` and `iterate` of a client. */
+/** Creates `run` and `iterate` of a client, and `ended`, which resolves when no call is under way. */
 export function createRunner(
   errors: ErrorConverter,
   signalOf: ClientParts['signalOf'],
   openFor: ClientParts['openFor'],
-): Pick<ClientParts, 'run' | 'iterate'> {
+): Pick<ClientParts, 'run' | 'iterate'> & { ended(): Promise<unknown> } {
+  const running = new Set<Promise<unknown>>();
   const assertCall = (call: unknown, schema: ArgumentSchema = callOptions) => {
     try {
       if (call !== undefined) assertArgument('options', schema, call);
@@ -50,14 +51,19 @@ export function createRunner(
     const signal = signalOf(call);
     signal.throwIfAborted();
     opened.api.transport.connection.renewWaitBudget();
+    const result = work();
+    running.add(result);
     try {
-      return await work();
+      return await result;
     } catch (error) {
       signal.throwIfAborted();
       throw errors.callbackError(error) ?? errors.toPublic(error);
+    } finally {
+      running.delete(result);
     }
   };
   return {
+    ended: () => Promise.allSettled(running),
     run: async (call, work, schema) => {
       assertCall(call, schema);
       const opened = openFor(call);

@@ -48,7 +48,8 @@ export const createClient: typeof Public.createClient = (options) => {
       requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
       maxWaitMs: options.maxWaitMs ?? 60_000,
       proxy: options.proxy,
-      signal: closing.signal,
+      signal: signalOf(),
+      onNotice: (notice) => onNotice(toNotice(notice)),
       state,
       keepsHistory: options.history === true && options.stateDir !== undefined,
       profile: 'library',
@@ -64,15 +65,8 @@ export const createClient: typeof Public.createClient = (options) => {
       onNotice: (notice) => notify(call)(toNotice(notice)),
       onChangeNotice: (notice) => notify(call)({ kind: 'warning', message: describeNotice(notice) }),
     });
-  const parts: ClientParts = {
-    options,
-    state,
-    errors,
-    signalOf,
-    notify,
-    openFor,
-    ...createRunner(errors, signalOf, openFor),
-  };
+  const { ended, ...runner } = createRunner(errors, signalOf, openFor);
+  const parts: ClientParts = { options, state, errors, signalOf, notify, openFor, ...runner };
   const uploader = createUploader(parts);
   let closed: Promise<void> | undefined;
   return {
@@ -90,7 +84,7 @@ export const createClient: typeof Public.createClient = (options) => {
     close: () => {
       closed ??= (async () => {
         closing.abort(errors.toPublic(new CodedError('the client was closed', { code: 'interrupted' })));
-        await uploader.ended();
+        await Promise.all([ended(), uploader.ended()]);
         await state.close();
         await opened.api.transport.close();
       })();

@@ -214,6 +214,18 @@ describe('undo', () => {
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(`was made at ${setup.sandbox.url}`) });
   });
 
+  it('a deleted folder whose deletion cannot be verified is a finished change, not an interrupted one', async () => {
+    await run('folders', 'create', `/${tag}`);
+    let isDeleted = false;
+    const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) => {
+      isDeleted ||= method === 'DELETE';
+      return isDeleted && method === 'GET' ? respondWith(403) : undefined;
+    });
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
+    expect((await setup.cli.run(['folders', 'rm', `/${tag}`, '--yes'], { environment })).code).toBe(5);
+    expect(await history()).toMatchObject([{ command: 'folders rm', state: 'finished', done_count: 1 }]);
+  });
+
   it.skipIf(isStrict)('undo moves assets and folders back, and renames them back', async () => {
     const [uid = ''] = await createAssets(1);
     await run('folders', 'create', '-p', `/${tag}/a`);

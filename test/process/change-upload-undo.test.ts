@@ -11,6 +11,7 @@ import { type BrowseClient, environmentOf, signIn } from '../support/browse.ts';
 import { Cli } from '../support/cli.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
 import { has } from '../support/has.ts';
+import { respond, startServer } from '../support/http-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { mediactl, type StartedProcess } from '../support/spawn.ts';
@@ -240,4 +241,31 @@ describe('with one state directory', { tags: 'undocumented-fields' }, () => {
       expect(await uploadByCommandLine(path, '/')).toEqual({ outcome: 'skipped', uid });
     },
   );
+
+  it('an edit on the page is undone if the key can see one workspace only', async () => {
+    const { uid } = await createUploadedFile();
+    const before = await fetchFields(uid);
+    const proxy = await startServer(async (request, response) => {
+      const bytes = Buffer.concat(await request.toArray());
+      const answer = await fetch(sandbox.url + request.url, {
+        method: request.method ?? 'GET',
+        headers: { authorization: `${request.headers.authorization}`, 'content-type': 'application/json' },
+        ...(bytes.length > 0 && { body: bytes }),
+      });
+      const body = (await answer.json()) as { items: object[]; count: number };
+      if (/\/workspaces\/(?:\?|$)/.test(request.url ?? ''))
+        Object.assign(body, { items: body.items.slice(0, 1), count: 1 });
+      respond(response, answer.status, body);
+    });
+    const user = new Cli({ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: proxy });
+    const browse = start(['browse', '--no-open'], environmentOf({ ...sandbox, url: proxy }, user.home));
+    const [address] = await once(browse.lines, 'line');
+    const otherPage = await signIn(address);
+    const change = { name: 'New name', tags: { add: ['sea'], remove: [] } };
+    const edit = { method: 'PATCH', body: JSON.stringify(change) };
+    expect(await otherPage.fetchPage(`assets/${uid}`, edit)).toMatchObject({ status: 200 });
+    expect(await fetchFields(uid)).not.toEqual(before);
+    await user.json(['undo', '--yes']);
+    expect(await fetchFields(uid)).toEqual(before);
+  });
 });

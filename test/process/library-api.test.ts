@@ -154,6 +154,12 @@ it('an upload by the library changes nothing of its process and writes only to i
   expect(readdirSync(cwd).sort()).toEqual(['clip.bin', 'result.json', 'state']);
 });
 
+it('the package leaves the settings of a zod that the program uses alone', async () => {
+  const code = `import 'mediactl';\nconsole.log(JSON.stringify(globalThis.__zod_globalConfig ?? {}));`;
+  const { stdout, stderr } = await runProgram(code, temporaryFolder()).finished;
+  expect([stdout, stderr]).toEqual(['{}\n', '']);
+});
+
 it('an aborted call rejects with the reason of its signal, and a client without a state directory writes no file', async () => {
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'clip.bin'), pseudoRandomBytes(8 * MiB, 'abort'));

@@ -4,10 +4,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient, MediactlError } from '../../src/sdk/index.ts';
 import type { Client, ClientOptions, DirectoryResult, Notice } from '../../src/sdk/public-types.ts';
 import { Cli } from '../support/cli.ts';
+import { FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox } from '../support/sandbox.ts';
+import { queryState } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const account = { baseUrl: 'http://127.0.0.1:9', apiKey: 'a-key-of-this-test' };
@@ -370,4 +372,74 @@ it('a client without a state directory uploads a file again after it moved the a
   await client.assets.trash(uid);
   const again = await client.upload(path);
   expect([again.outcome, again.uid === uid]).toEqual(['uploaded', false]);
+});
+
+describe('a client that is aborted or closed', () => {
+  it('an aborted call does not wait for the lock that another client holds while it creates folders', async () => {
+    const stateDir = temporaryFolder();
+    const sandbox = await startSandbox();
+    onTestFinished(() => sandbox.end());
+    const options = { apiKey: sandbox.key, stateDir };
+    let onHeld = () => {};
+    const held = new Promise<void>((resolve) => {
+      onHeld = resolve;
+    });
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const isCreation = ({ method, path }: ProxiedRequest) => method === 'POST' && path.includes('/folders/');
+    const slow = await FaultProxy.start(sandbox.url, (seen) => {
+      if (!isCreation(seen)) return undefined;
+      onHeld();
+      return { beforeResponse: () => released };
+    });
+    const holder = openClient({ ...options, baseUrl: slow.url });
+    const holding = holder.folders.ensure('/Spring');
+    await held;
+    const abort = new AbortController();
+    const waiting = openClient({ ...options, baseUrl: sandbox.url }).folders.ensure('/Summer', {
+      signal: abort.signal,
+    });
+    setTimeout(() => abort.abort(new Error('of the caller')), 50);
+    await expect(waiting).rejects.toThrow('of the caller');
+    release();
+    expect(await holding).toMatchObject({ path: '/Spring' });
+  });
+
+  it('the signal of the client ends its look-up of workspaces, whose waits are notices', async () => {
+    const abort = new AbortController();
+    const notices: Notice[] = [];
+    const baseUrl = await startServer((_request, response) => respond(response, 429, {}, { 'retry-after': '30' }));
+    const onNotice = (notice: Notice) => {
+      notices.push(notice);
+      abort.abort(new Error('of the caller'));
+    };
+    const client = openClient({ baseUrl, signal: abort.signal, onNotice });
+    await expect(client.assets.find('clip.mp4')).rejects.toThrow('of the caller');
+    expect(notices).toEqual([{ kind: 'rate_limited', untilMs: expect.any(Number) }]);
+  });
+
+  it('close waits until a change that was sent is recorded', async () => {
+    const sandbox = await startSandbox();
+    onTestFinished(() => sandbox.end());
+    let onSent = () => {};
+    const sent = new Promise<void>((resolve) => {
+      onSent = resolve;
+    });
+    const proxy = await FaultProxy.start(sandbox.url, ({ method, path }) =>
+      method === 'PATCH' && path.includes('/assets/') ? { beforeResponse: () => onSent() } : undefined,
+    );
+    const [stateDir, notices] = [temporaryFolder(), [] as Notice[]];
+    const onNotice = (notice: Notice) => void notices.push(notice);
+    const client = openClient({ baseUrl: proxy.url, apiKey: sandbox.key, stateDir, history: true, onNotice });
+    const path = join(temporaryFolder(), 'notes.md');
+    writeFileSync(path, 'notes');
+    const { uid } = await client.upload(path);
+    const updated = client.assets.update(uid, { name: 'Renamed' }).catch(() => {});
+    await sent;
+    await client.close();
+    expect([notices, queryState(stateDir, 'SELECT state FROM change_items')]).toEqual([[], [{ state: 'done' }]]);
+    await updated;
+  });
 });

@@ -94,8 +94,8 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
   const { items } = await (await context.writer()).plan(targets, null);
   const named = items.map((item, at) => ({ ...item, name: assets[at]?.label ?? null }));
   const change = { command, summary: what, items: named, acceptsMissing: true };
-  const results = count === 0 ? [] : await runChange(context, change);
-  for (const { item, error } of results) if (!error) await onTrashed(assets[item.seq] as T);
+  const afterItem = ({ seq }: { seq: number }) => onTrashed(assets[seq] as T);
+  const results = count === 0 ? [] : await runChange(context, change, { afterItem });
   const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.name ?? '')] : []));
   return { failures, stop: failures.find(endsTheRun) };
 }

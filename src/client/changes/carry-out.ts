@@ -35,6 +35,8 @@ export type WriteOptions = {
 export type ChangeHooks = {
   /** Throws if an item must not be written any more. Called with the lock of the change held. @returns `skip` if it is done */
   beforeItem?(item: StoredItem): Promise<'skip' | undefined>;
+  /** Called for each item that was written, before its outcome is recorded. */
+  afterItem?(item: StoredItem): Promise<unknown>;
   /** Converts the error of an item to one in the caller's words. It may end the run. */
   toError?(error: CodedError, item: StoredItem): CodedError;
 };
@@ -85,6 +87,7 @@ export async function carryOut(
       const isDone = (await hooks.beforeItem?.(item)) === 'skip';
       const written = isDone ? {} : await writeUnchanged(deps, options, item);
       await updateReceipts(item);
+      await hooks.afterItem?.(item);
       await record(item, 'done');
       return written;
     } catch (thrown) {
@@ -102,12 +105,12 @@ export async function carryOut(
     const lanes = hasFolders ? 1 : undefined;
     const written = await runEach(items, carryOutItem, { signal: library.signal, lanes });
     if (hasFolders) await library.foldersChanged();
+    // Items after an error that ends the run were not attempted, and have that error, too.
+    if (!written.some(({ error }) => error && endsTheRun(error)))
+      await store.setState(change.id, 'finished').catch(notRecorded);
     const results = await checkDeletedFolders(deps, written);
     for (const [at, { item, error }] of results.entries())
       if (error && !written[at]?.error) await record(item, 'failed', error);
-    // Items after an error that ends the run were not attempted, and have that error, too.
-    if (!results.some(({ error }) => error && endsTheRun(error)))
-      await store.setState(change.id, 'finished').catch(notRecorded);
     const fields = [...new Set(results.flatMap(({ value }) => value?.unverifiable ?? []))];
     if (fields.length > 0) onNotice({ kind: 'unverifiable', fields });
     return results;

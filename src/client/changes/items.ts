@@ -19,10 +19,11 @@ export type WantedChange = {
 };
 
 /**
- * Returns true if the fields to write depend on the asset's record: tags are replaced as a whole (assumption A08), and
+ * Returns true if the fields to write depend on the asset's record: tags are written as a whole (assumption A08), and
  * the folder field has the name that the record shows (A09, A20).
  */
-export const needsRecord = ({ tags, folder }: WantedChange): boolean => tags !== undefined || folder !== undefined;
+export const needsRecord = ({ tags, folder }: WantedChange): boolean =>
+  (tags !== undefined && !('set' in tags)) || folder !== undefined;
 
 /** Returns the PATCH fields of a change. @throws CodedError `tags_unknown` if they depend on tags that are not shown */
 export function fieldsOf(

@@ -7,6 +7,9 @@ import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../li
 import type { ChangeItem, StoredItem } from './change-history.ts';
 import { changedMeanwhile, compareFields, fetchAssets, getIfExists } from './three-way.ts';
 
+/** Returns the folder of an asset whose record does not show it: its uid, null at the top level, undefined if unknown. */
+export type FolderLookup = (asset: AssetRecord) => Promise<string | null | undefined>;
+
 /** The workspace whose folders a change concerns. */
 export type FolderAccess = {
   workspace(): Promise<string>;
@@ -14,7 +17,7 @@ export type FolderAccess = {
   /** Returns the folders as they were last read, for the names of their fields. */
   latestTree(): Promise<WorkspaceFolderTree>;
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
-  findFolder(asset: AssetRecord): Promise<string | null | undefined>;
+  findFolder: FolderLookup;
 };
 
 /** Returns the values of fields now, also of the folder if the record does not show it. */

@@ -24,7 +24,7 @@ import {
 } from './change-history.ts';
 import { assertFolderChange } from './folder-rules.ts';
 import { assetItem, fieldsOf, folderItem, needsRecord, type WantedChange } from './items.ts';
-import type { FolderAccess } from './undo.ts';
+import type { FolderAccess, FolderLookup } from './undo.ts';
 
 /** How the history describes a change. */
 export type ChangeLabel = Pick<ChangePlan, 'command' | 'summary'>;
@@ -53,8 +53,8 @@ export type WriterDeps = Omit<CarryOutDeps, 'folders'> & {
   history(): Promise<ChangeHistory>;
   /** False to keep no history. */
   keepsHistory: boolean;
-  /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
-  findFolder: FolderAccess['findFolder'];
+  /** Returns a function that finds the folders of assets whose records do not show them, as they are from now on. */
+  createFolderLookup(): Promise<FolderLookup>;
 };
 
 /**
@@ -146,7 +146,12 @@ export class LibraryWriter {
 
   /** Returns access to the folders of a change, by default those of the workspace in use. */
   folderAccess(change?: Pick<StoredChange, 'workspace'>): FolderAccess {
-    const { library, findFolder } = this.#deps;
+    const { library, createFolderLookup } = this.#deps;
+    let lookup: Promise<FolderLookup> | undefined;
+    const findFolder: FolderLookup = async (asset) => {
+      lookup ??= createFolderLookup();
+      return (await lookup)(asset);
+    };
     const workspace = async () => change?.workspace ?? library.workspace();
     const fetchTree = async () => fetchFolderTree(library.api, await workspace());
     const latestTree = async () => {
@@ -181,12 +186,13 @@ export class LibraryWriter {
 
   /** Saves a change. If the history cannot be written, it is made all the same. */
   async #save(plan: ChangePlan, items: readonly ChangeItem[]) {
-    const { clock, history, keepsHistory, onNotice } = this.#deps;
+    const { library, clock, history, keepsHistory, onNotice } = this.#deps;
     if (keepsHistory)
       try {
         const store: ChangeLog = await history();
         return { store, saved: await store.create(plan, items) };
       } catch (thrown) {
+        library.signal.throwIfAborted();
         onNotice({ kind: 'cannot_undo', error: stateErrorOf(thrown) });
       }
     const store = noHistory(clock);

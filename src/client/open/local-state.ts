@@ -92,9 +92,9 @@ export class LocalState {
   }
 
   /** Runs `work` under a named mutex, a lock file that all processes with this directory share. */
-  withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+  withLock<T>(name: string, work: () => Promise<T>, signal = this.#options.signal): Promise<T> {
     const { directory } = this;
-    const { clock, signal, warn } = this.#options;
+    const { clock, warn } = this.#options;
     const locked = async () => {
       if (directory === undefined) return work();
       const { lockTimeoutError, withLock } = await import('../lock.ts');
@@ -102,8 +102,9 @@ export class LocalState {
       const busy = () => lockTimeoutError(path);
       return withLock({ path, waitMs: maxLockWaitMs, clock, signal, busy, onWait: warn }, work);
     };
-    const mine = this.#lastWork.then(locked);
-    this.#lastWork = mine.catch(() => {});
+    const previous = this.#lastWork;
+    const mine = untilAborted(previous, signal).then(locked);
+    this.#lastWork = Promise.allSettled([previous, mine]);
     return mine;
   }
 
@@ -116,4 +117,14 @@ export class LocalState {
     const { hasEverExisted } = await import('../upload/store/database-file.ts');
     return hasEverExisted(this.directory);
   }
+}
+
+/** Returns what `work` returns, or rejects when the signal aborts: the state may be locked by another process. */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }

@@ -1,13 +1,13 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import type { Clock } from '../../contract/clock.ts';
-import type { AssetRecord } from '../../contract/types.ts';
 import { Api } from '../api/api.ts';
 import type { ChangeNotice } from '../changes/carry-out.ts';
+import type { FolderLookup } from '../changes/undo.ts';
 import type { LibraryWriter } from '../changes/writer.ts';
 import { Transport, type TransportOptions } from '../http/transport.ts';
 import { Library } from '../library/library.ts';
 import { type WorkspaceChoice, WorkspaceInUse } from '../library/workspace-in-use.ts';
-import type { LocalState } from './local-state.ts';
+import { type LocalState, untilAborted } from './local-state.ts';
 
 /** A service and a key, which is absent for playback tokens and signed URLs. */
 export type ServiceKey = { baseUrl: URL; apiKey: string | undefined; names?: NameOverrides | undefined };
@@ -17,8 +17,8 @@ export type LibraryPorts = {
   workspaceChoice(): Promise<WorkspaceChoice>;
   /** Drops what is cached of the folders outside of this process. */
   onFoldersChanged?(): Promise<void>;
-  /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
-  findFolder?(asset: AssetRecord): Promise<string | null | undefined>;
+  /** Returns a function that finds the folders of assets whose records do not show them, as they are from now on. */
+  createFolderLookup?(): Promise<FolderLookup>;
   onChangeNotice(notice: ChangeNotice): void;
 };
 
@@ -69,7 +69,7 @@ export function openLibrary(
       api,
       signal,
       workspaceInUse,
-      withLock: (work) => state.withLock('folders', work),
+      withLock: (work) => state.withLock('folders', work, signal),
       onFoldersChanged: async () => ports.onFoldersChanged?.(),
     });
     let writer: Promise<LibraryWriter> | undefined;
@@ -77,9 +77,9 @@ export function openLibrary(
       const { LibraryWriter: Writer } = await import('../changes/writer.ts');
       return new Writer({
         ...{ library, clock, profile, keepsHistory, onNotice },
-        findFolder: async (asset) => ports.findFolder?.(asset),
-        history: () => state.history(),
-        receipts: () => state.receiptsIfAny(),
+        createFolderLookup: async () => (await ports.createFolderLookup?.()) ?? (async () => undefined),
+        history: () => untilAborted(state.history(), signal),
+        receipts: () => untilAborted(state.receiptsIfAny(), signal),
       });
     };
     return {

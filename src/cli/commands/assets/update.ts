@@ -93,7 +93,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const readAt = context.clock.now();
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { [collection]: assets } = await context.api();
-  const options = { collection, keepsOldValues: context.isHumanOutput };
+  const options = { collection, keepsOldValues: context.isHumanOutput || change.tags !== undefined };
   const { assets: targets, items } = await (await context.writer()).plan(found, change, options);
   if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requestsOf(assets, items));
   const notes = change.tags ? describeLostTags(change.tags, targets) : [];

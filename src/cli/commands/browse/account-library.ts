@@ -4,7 +4,7 @@ import type { ErrorKind } from '../../../client/error-table.ts';
 import { asCodedError, CodedError, usageError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
-import { type SelectedAsset, type SelectionPorts, selectFound } from '../../../client/library/select-assets.ts';
+import { byUid, type SelectedAsset, type SelectionPorts, selectFound } from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
@@ -51,8 +51,9 @@ export async function openAccountLibrary(
   };
   const ports = pagePorts(context, anyWorkspace);
   const select = async (uid: string) => {
-    const [asset] = await selectFound(library, [{ uid }], ports);
-    if (asset) return asset;
+    const unread = { uid };
+    const [asset] = await selectFound(library, [unread], ports);
+    if (asset) return asset.record === unread ? byUid(uid) : asset;
     throw usageError('this asset is in another workspace', undefined, 'the page changes the workspace in use only');
   };
   const scope = new ListScope(library.workspaceInUse);
@@ -94,6 +95,7 @@ async function editAsset(
   { folder, tags, ...fields }: AssetEdit,
 ): Promise<AssetRecord> {
   const changed = [...Object.keys(fields), ...(tags ? ['tags'] : []), ...(folder !== undefined ? ['folder'] : [])];
+  if (changed.length === 0) throw usageError('nothing to change');
   const label = { command: 'browse', summary: `set ${changed.join(', ')}` };
   const { asset: written, unverifiable } = await writer.edit(asset, { fields, tags, folder }, label);
   if (unverifiable.length === 0) return written;

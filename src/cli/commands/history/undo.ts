@@ -53,12 +53,13 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   return undoResult(context, [...toOutcomes(results), ...leftovers], plan);
 }
 
-/** Returns the last change that was neither undone nor an undo. @throws CodedError `not_found` (exit 3) */
+/** Returns the last change that wrote something, was not undone and is no undo. @throws CodedError `not_found` (exit 3) */
 async function findLast(context: Context): Promise<CountedChange> {
   const { origin } = (await context.account()).baseUrl;
   const changes = (await (await context.state.historyIfAny())?.list()) ?? [];
   const last = changes.find(
-    ({ service, undoOf, undoneBy }) => service === origin && undoOf === null && undoneBy === null,
+    ({ service, undoOf, undoneBy, done, pending }) =>
+      service === origin && undoOf === null && undoneBy === null && done + pending > 0,
   );
   if (last) return last;
   const hint = context.settings.history ? 'mediactl history lists all changes' : 'the setting history is off';

@@ -21,7 +21,9 @@ it('CHANGELOG.md names under "Breaking" each public name that was removed or cha
   const breaking = [...read('CHANGELOG.md').matchAll(/^### Breaking\n(.*?)(?=^##|(?![\s\S]))/gms)]
     .map(([, text]) => text)
     .join('');
-  const removed = pages.flatMap(([, names]) => names.split('\n').filter((name) => name.startsWith(removedMark)));
+  const removed = pages.flatMap(([, names]) =>
+    names.split('\n').flatMap((line) => (line.startsWith(removedMark) ? line.slice(removedMark.length) : [])),
+  );
   const isSpelledOut = (name: string) => {
     const option = /--[\w-]+/.exec(name)?.[0];
     const value = /"(.+)"$/.exec(name)?.[1];

@@ -242,11 +242,6 @@ export class Context {
     return this.settings.dryRun;
   }
 
-  /** Runs `work` under a named mutex, which is a lock file shared by all of this user's processes on this machine. */
-  withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.state.withLock(name, work);
-  }
-
   /** Closes connections, queues and the database. */
   async close(): Promise<void> {
     const api = (await this.#opened?.catch(() => undefined))?.api;

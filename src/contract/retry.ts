@@ -106,3 +106,14 @@ export async function withGrace<T>(
   });
   return Promise.race([work, aborted]).finally(() => done.abort());
 }
+
+/** Awaits `work`, and leaves it behind at an abort. @throws the abort reason of the signal */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

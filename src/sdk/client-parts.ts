@@ -8,7 +8,7 @@ import { type ArgumentSchema, assertArgument, callOptions, clientOptions } from 
 import type { CallOptions, ClientOptions, Notice } from './public-types.ts';
 import { MediactlError } from './public-types.ts';
 
-/** What the modules of a client share. */
+/** Parts of a client that its modules share. */
 export type ClientParts = {
   options: ClientOptions;
   state: LocalState;

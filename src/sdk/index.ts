@@ -51,7 +51,7 @@ export const createClient: typeof Public.createClient = (options) => {
       signal: signalOf(),
       onNotice: (notice) => onNotice(toNotice(notice)),
       state,
-      keepsHistory: options.history === true && options.stateDir !== undefined,
+      keepsHistory: options.history ?? false,
       profile: 'library',
       ports: {
         workspaceChoice: async () => workspaceChoice(options),

@@ -1,4 +1,4 @@
-import { apiPath } from '../client/api/api-path.ts';
+import { resolveApiPath } from '../client/api/api-path.ts';
 import { parseJsonOrUndefined } from '../contract/json-values.ts';
 import { assertArgument, method as methodSchema, requestOptions, text as textSchema } from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
@@ -16,7 +16,7 @@ export const createRequest =
         const { json, query } = options ?? {};
         const { status, text } = await transport.send({
           method: method.toUpperCase(),
-          url: apiPath(path, transport.baseUrl),
+          url: resolveApiPath(path, transport.baseUrl),
           purpose: { action: `${method} ${path}` },
           ...(json !== undefined && { json }),
           ...(query && { query }),

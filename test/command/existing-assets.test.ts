@@ -63,7 +63,7 @@ describe('files that another machine uploaded', () => {
     const openState = (machine: string) => StateDatabase.open(join(cli.home, machine));
     await uploadFromMachine('a');
     const [first, second] = [await openState('a'), await openState('b')];
-    // As `check --download` does.
+    // `check --download` adopts receipts in this way.
     for await (const receipt of new Receipts(first).all()) await new Receipts(second).adopt([receipt]);
     await Promise.all([first.close(), second.close()]);
     renameSync(directory, join(cli.home, 'copy'));

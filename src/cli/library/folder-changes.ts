@@ -1,8 +1,6 @@
-import type { FolderChange } from '../../client/api/folders.ts';
 import type { StoredItem } from '../../client/changes/change-history.ts';
 import { createFolderPath, parseFolderPath } from '../../client/changes/folder-creation.ts';
 import { CodedError, usageError } from '../../client/errors.ts';
-import type { ApiRequest } from '../../client/http/api-request.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
 import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
@@ -12,21 +10,6 @@ import { fetchFolderTree } from './folders.ts';
 
 /** A folder, and the workspace and tree that it is in. */
 export type PlacedFolder = { workspace: string; tree: WorkspaceFolderTree; placed: FolderNode };
-
-/** Returns the request that renames or moves a folder. */
-export async function folderChangeRequest(
-  context: Context,
-  { workspace, tree, placed }: PlacedFolder,
-  change: FolderChange,
-): Promise<ApiRequest> {
-  return (await context.api()).folders.changeRequest(workspace, placed.folder.uid, tree, change);
-}
-
-/** Renames or moves a folder, and verifies the change. @returns the folder after the change */
-export async function changeFolder(context: Context, { placed }: PlacedFolder, change: FolderChange) {
-  const summary = change.parent === undefined ? `rename ${placed.path}` : `move ${placed.path}`;
-  return (await context.writer()).changeFolder(placed, change, { command: 'mv', summary });
-}
 
 /** Adds how to delete a folder that is not empty to the service's refusal. */
 export function explainRefusal(error: CodedError, { name }: Pick<StoredItem, 'name'>): CodedError {

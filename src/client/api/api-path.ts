@@ -2,7 +2,7 @@ import { apiPrefix } from '../../contract/paths.ts';
 import { usageError } from '../errors.ts';
 
 /** Converts a path such as `/assets/`, or a URL with the account's origin, to a URL path with the API's prefix. */
-export function apiPath(path: string, baseUrl: URL): string {
+export function resolveApiPath(path: string, baseUrl: URL): string {
   if (/^[a-z]+:\/\//i.test(path)) {
     if (!URL.canParse(path)) throw usageError(`${path} is not a valid URL`, 'use a path such as /assets/');
     const url = new URL(path);

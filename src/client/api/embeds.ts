@@ -59,5 +59,5 @@ export class EmbedsApi extends Resource {
 /** Strips `*.` and `www.` from a domain, because some services add or remove these prefixes. */
 const stripDomainPrefix = (domain: string) => domain.replace(/^(?:\*\.|www\.)+/, '');
 
-/** What error messages call the settings. */
+/** Name of the settings in error messages. */
 export const embedNoun = 'the embed settings';

@@ -31,7 +31,7 @@ export type WriteOptions = {
   acceptsMissing?: boolean | undefined;
 };
 
-/** What a caller adds to the write of each item. */
+/** Functions that a caller adds to the write of each item. */
 export type ChangeHooks = {
   /** Throws if an item must not be written any more. Called with the lock of the change held. @returns `skip` if it is done */
   beforeItem?(item: StoredItem): Promise<'skip' | undefined>;
@@ -41,7 +41,7 @@ export type ChangeHooks = {
   toError?(error: CodedError, item: StoredItem): CodedError;
 };
 
-/** What went wrong beside a change that was made. */
+/** A problem that did not stop a change. */
 export type ChangeNotice =
   | { kind: 'cannot_undo' | 'results_not_recorded' | 'receipts_not_updated'; error: CodedError }
   | { kind: 'unverifiable'; fields: readonly string[] };

@@ -30,7 +30,7 @@ export type StoredItem = ChangeItem & { seq: number; state: ItemState; error: st
 /** A `running` change whose lock is free was interrupted. */
 type ChangeState = 'running' | 'finished';
 
-/** What a change is, and where it is made. */
+/** Description of a change, and the service and workspace of it. */
 export type ChangePlan = {
   command: string;
   /** Describes the change, such as `add tag sea`. */
@@ -68,7 +68,7 @@ type ItemRow = Omit<StoredItem, 'before' | 'after'> & { before: string | null; a
 const itemColumns = `seq, kind, uid, name, old_values AS "before", new_values AS "after", local_path AS localPath,
   state, error`;
 
-/** What carrying out a change needs of a history. */
+/** The part of a history that records one change. */
 export type ChangeLog = Pick<ChangeHistory, 'isPersistent' | 'create' | 'lock' | 'setState' | 'setItemState'>;
 
 /** Records nothing: for a change that can neither be resumed nor undone. */

@@ -28,11 +28,7 @@ export function assertMovable(moving: FolderNode, target: FolderNode): void {
 }
 
 /** @throws CodedError `already_exists` (exit 6) if the parent already has a folder of that name */
-export function assertNoTwin(
-  tree: WorkspaceFolderTree,
-  node: FolderNode,
-  { parent, name = node.name }: FolderChange,
-): void {
+function assertNoTwin(tree: WorkspaceFolderTree, node: FolderNode, { parent, name = node.name }: FolderChange): void {
   const above = parent === undefined ? node.parent : parent === null ? undefined : tree.find(parent);
   const siblings = above ? above.children : parent ? [] : tree.roots;
   const twin = siblings.find((each) => each !== node && each.name === name);

@@ -28,7 +28,7 @@ async function fetchValues({ assets }: Api, folders: FolderAccess, asset: AssetR
   return hidden === undefined || folder === undefined ? values : { ...values, [hidden]: folder };
 }
 
-/** What is still to write of an item that was read again. */
+/** Fields of an item that still have to be written, after it was read again. */
 type Unwritten = {
   /** Fields that still have their old value; null to delete the item; undefined if nothing is to write. */
   after: JsonObject | null | undefined;

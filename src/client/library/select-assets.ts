@@ -18,14 +18,14 @@ declare const selected: unique symbol;
  */
 export type SelectedAsset = {
   readonly uid: string;
-  /** What the service shows of it, if it was read. */
+  /** Its API record, if it was read. */
   readonly record?: AssetRecord | undefined;
   /** Folders between the fixed part of a glob and the asset, such as `day 1/cam a`. */
   readonly relativeDir?: string | undefined;
   readonly [selected]: true;
 };
 
-/** Selects an asset by its uid, in any workspace. @param record what the service shows of it, if it was read */
+/** Selects an asset by its uid, in any workspace. @param record its API record, if it was read */
 export const byUid = (uid: string, record?: AssetRecord): SelectedAsset => select({ uid, record });
 
 const select = (asset: Omit<SelectedAsset, typeof selected>) => asset as SelectedAsset;
@@ -253,7 +253,7 @@ class Selector extends Finder {
       const findBelow = async () => (await this.library.folders()).tree.childrenOf(parent);
       await assertFolderIsFlat(assets, { parent, findBelow }, found, verb);
     }
-    return { assets: own.map((record) => select({ uid: record.uid, record })), isNamed: false };
+    return { assets: own.map((record) => byUid(record.uid, record)), isNamed: false };
   }
 
   async byIds(): Promise<AssetSelection> {
@@ -276,7 +276,7 @@ class Selector extends Finder {
   }
 
   async listed(found: readonly AssetRecord[]): Promise<SelectedAsset[]> {
-    return (await this.keep(found)).map((record) => select({ uid: record.uid, record }));
+    return (await this.keep(found)).map((record) => byUid(record.uid, record));
   }
 
   async any(): Promise<SelectedAsset> {
@@ -290,9 +290,9 @@ class Selector extends Finder {
     if (expanded !== undefined || isUid(id)) return byUid(expanded ?? id.toLowerCase());
     const { found, fetched } = await this.#find(id, isLiteral);
     const { uid } = await this.#ports.choose(id, found);
-    if (!this.request.needsRecord || fetched.has(uid)) return select({ uid, record: fetched.get(uid) });
+    if (!this.request.needsRecord || fetched.has(uid)) return byUid(uid, fetched.get(uid));
     const record = await this.library.api[this.request.collection].get(uid);
-    if ((await this.library.workspaceInUse.keepShown([record])).length > 0) return select({ uid, record });
+    if ((await this.library.workspaceInUse.keepShown([record])).length > 0) return byUid(uid, record);
     throw this.#ports.missing({ id, isElsewhere: true });
   }
 

@@ -150,7 +150,7 @@ export class WorkspaceInUse {
   }
 }
 
-/** What a list shows of the workspace in use. It costs no request: a list that does not show workspaces has all of them. */
+/** Limits a list to the workspace in use, without a request: a list that does not show workspaces has all of them. */
 export class ListScope {
   readonly #inUse: WorkspaceInUse;
   /** True once the list had an asset whose workspace it does not show. */

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../contract/clock.ts';
+import { orAborted } from '../../contract/retry.ts';
 import type { ChangeHistory } from '../changes/change-history.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { DatabaseUse, StateDatabase } from '../upload/store/state-database.ts';
@@ -103,7 +104,7 @@ export class LocalState {
       return withLock({ path, waitMs: maxLockWaitMs, clock, signal, busy, onWait: warn }, work);
     };
     const previous = this.#lastWork;
-    const mine = untilAborted(previous, signal).then(locked);
+    const mine = orAborted(previous, signal).then(locked);
     this.#lastWork = Promise.allSettled([previous, mine]);
     return mine;
   }
@@ -117,14 +118,4 @@ export class LocalState {
     const { hasEverExisted } = await import('../upload/store/database-file.ts');
     return hasEverExisted(this.directory);
   }
-}
-
-/** Returns what `work` returns, or rejects when the signal aborts: the state may be locked by another process. */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -1,5 +1,6 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import type { Clock } from '../../contract/clock.ts';
+import { orAborted } from '../../contract/retry.ts';
 import { Api } from '../api/api.ts';
 import type { ChangeNotice } from '../changes/carry-out.ts';
 import type { FolderLookup } from '../changes/undo.ts';
@@ -7,12 +8,12 @@ import type { LibraryWriter } from '../changes/writer.ts';
 import { Transport, type TransportOptions } from '../http/transport.ts';
 import { Library } from '../library/library.ts';
 import { type WorkspaceChoice, WorkspaceInUse } from '../library/workspace-in-use.ts';
-import { type LocalState, untilAborted } from './local-state.ts';
+import type { LocalState } from './local-state.ts';
 
 /** A service and a key, which is absent for playback tokens and signed URLs. */
 export type ServiceKey = { baseUrl: URL; apiKey: string | undefined; names?: NameOverrides | undefined };
 
-/** What a way in adds to a library: its questions, words and caches. */
+/** Questions, messages and caches that an interface adds to a library. */
 export type LibraryPorts = {
   workspaceChoice(): Promise<WorkspaceChoice>;
   /** Drops what is cached of the folders outside of this process. */
@@ -78,8 +79,8 @@ export function openLibrary(
       return new Writer({
         ...{ library, clock, profile, keepsHistory, onNotice },
         createFolderLookup: async () => (await ports.createFolderLookup?.()) ?? (async () => undefined),
-        history: () => untilAborted(state.history(), signal),
-        receipts: () => untilAborted(state.receiptsIfAny(), signal),
+        history: () => orAborted(state.history(), signal),
+        receipts: () => orAborted(state.receiptsIfAny(), signal),
       });
     };
     return {

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { apiPath } from '../../../client/api/api-path.ts';
+import { resolveApiPath } from '../../../client/api/api-path.ts';
 import { fetchPages } from '../../../client/api/pagination.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
@@ -55,7 +55,7 @@ async function parseApiCall(
   const method = flags.method?.toUpperCase() ?? (hasFields || input !== undefined ? 'POST' : 'GET');
   const request: ApiRequest = {
     method,
-    url: apiPath(path, (await context.account()).baseUrl),
+    url: resolveApiPath(path, (await context.account()).baseUrl),
     headers: parseHeaders(header),
     purpose: { action: `${method} ${path}` },
     ...(hasFields && { json: Object.fromEntries(pairs) }),

@@ -2,7 +2,7 @@ import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderChange } from '../../../client/api/folders.ts';
 import type { StoredItem } from '../../../client/changes/change-history.ts';
 import { createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
-import { assertMovable, assertNoTwin } from '../../../client/changes/folder-rules.ts';
+import { assertMovable } from '../../../client/changes/folder-rules.ts';
 import { requestsOf } from '../../../client/changes/items.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
@@ -21,14 +21,13 @@ import { isUidPrefix } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { changeFolder, ensureFolder, folderChangeRequest, type PlacedFolder } from '../../library/folder-changes.ts';
+import { ensureFolder, type PlacedFolder } from '../../library/folder-changes.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { runChange } from '../../library/run-change.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
-import { dryRunPlan } from '../dry-run.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { folderResult } from '../folder-view.ts';
+import { changeFolder } from '../folder-change.ts';
 import { confirmBulk, dryRunBulk, resolveTargets, singleRecord, singleTarget, type TargetRequest } from './bulk.ts';
 
 export function move(command: Command, run: ActionWrapper): void {
@@ -109,9 +108,7 @@ async function runMove(context: Context, request: MoveRequest) {
     throw usageError('mv moves one folder, or assets', 'mediactl mv /FOLDER /INTO', 'a folder was given with others');
   const moving = { tree, workspace, placed: await resolveFolder(context, tree, folder) };
   const change = await folderTarget(context, moving, request, isMissing);
-  assertNoTwin(tree, moving.placed, change);
-  if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, moving, change)]);
-  return folderResult(await changeFolder(context, moving, change));
+  return changeFolder(context, moving, change);
 }
 
 /**
@@ -202,11 +199,7 @@ async function folderTarget(
   isMissing: boolean,
 ): Promise<FolderChange> {
   if (isRootPath(to)) return { parent: null };
-  if (!isMissing) {
-    const target = await resolveFolder(context, tree, to);
-    assertMovable(placed, target);
-    return { parent: target.folder.uid };
-  }
+  if (!isMissing) return { parent: (await resolveFolder(context, tree, to)).folder.uid };
   const names = parseFolderPath(withoutFolderPrefix(to));
   const above = `/${names.slice(0, -1).join('/')}`;
   const name = names.at(-1) as string;

@@ -1,14 +1,13 @@
 import type { Command } from '@commander-js/extra-typings';
-import { assertFolderName, assertNoTwin } from '../../../client/changes/folder-rules.ts';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions, idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
-import { changeFolder, findFolderAt, folderChangeRequest } from '../../library/folder-changes.ts';
+import { findFolderAt } from '../../library/folder-changes.ts';
 import type { Result } from '../../output/result.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { folderResult } from '../folder-view.ts';
+import { changeFolder } from '../folder-change.ts';
 import { assetRecord } from './columns.ts';
 
 export function rename(command: Command, run: ActionWrapper): void {
@@ -31,12 +30,7 @@ type RenameRequest = IdOptions & { id: string; name: string };
 async function runRename(context: Context, { id, name, ...options }: RenameRequest): Promise<Result> {
   if (name.trim() === '') throw usageError('the new name is empty', 'mediactl rename ID NAME');
   const folder = isLibraryPath(id) ? await findFolderAt(context, id) : undefined;
-  if (folder) {
-    assertFolderName(name);
-    assertNoTwin(folder.tree, folder.placed, { name });
-    if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, folder, { name })]);
-    return folderResult(await changeFolder(context, folder, { name }));
-  }
+  if (folder) return changeFolder(context, folder, { name });
   if (name.includes('/'))
     throw usageError(
       'a name with a slash cannot be part of a path',

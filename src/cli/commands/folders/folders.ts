@@ -1,7 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import type { FolderChange } from '../../../client/api/folders.ts';
 import { createFolderPath, createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
-import { assertFolderName, assertMovable, assertNoTwin } from '../../../client/changes/folder-rules.ts';
+import { assertFolderName } from '../../../client/changes/folder-rules.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -9,11 +9,12 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import { changeFolder, explainRefusal, folderChangeRequest } from '../../library/folder-changes.ts';
+import { explainRefusal } from '../../library/folder-changes.ts';
 import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { dryRunPlan } from '../dry-run.ts';
+import { changeFolder } from '../folder-change.ts';
 import { folderColumns, folderRecord, folderResult, folderRows } from '../folder-view.ts';
 
 export const folders: CommandDefinition = [
@@ -121,11 +122,9 @@ const move: Define = (command, run) =>
     .action(run(runMove));
 
 const runMove = (context: Context, folder: string, parent: string) =>
-  runChange(context, folder, async (tree, moving) => {
+  runChange(context, folder, async (tree) => {
     if (isRootPath(parent)) return { parent: null };
-    const target = await resolveFolder(context, tree, parent);
-    assertMovable(moving, target);
-    return { parent: target.folder.uid };
+    return { parent: (await resolveFolder(context, tree, parent)).folder.uid };
   });
 
 const remove: Define = (command, run) =>
@@ -176,13 +175,9 @@ async function describeContents(context: Context, placed: FolderNode): Promise<s
 async function runChange(
   context: Context,
   uidOrPath: string,
-  changeOf: (tree: WorkspaceFolderTree, moving: FolderNode) => Promise<FolderChange>,
+  changeOf: (tree: WorkspaceFolderTree) => Promise<FolderChange>,
 ): Promise<Result> {
   const { tree, workspace } = await fetchFolderTree(context);
   const placed = await resolveFolder(context, tree, uidOrPath);
-  const target = { tree, workspace, placed };
-  const change = await changeOf(tree, placed);
-  assertNoTwin(tree, placed, change);
-  if (context.settings.dryRun) return dryRunPlan(context, [await folderChangeRequest(context, target, change)]);
-  return folderResult(await changeFolder(context, target, change));
+  return changeFolder(context, { tree, workspace, placed }, await changeOf(tree));
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { orAborted } from '../../../contract/retry.ts';
 import { CodedError, usageError } from '../../errors.ts';
 import { makeStateFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
@@ -97,13 +98,8 @@ async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, 
 /** Yields the items of the input. Throws as soon as the signal aborts, even if no item arrives. */
 async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal | undefined) {
   const iterator = input[Symbol.asyncIterator]();
-  const aborted = new Promise<never>((_, reject) => {
-    if (signal?.aborted) reject(signal.reason);
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => {}); // avoids an unhandled rejection
   for (;;) {
-    const next = await Promise.race([iterator.next(), aborted]);
+    const next = await orAborted(iterator.next(), signal);
     if (next.done) return;
     yield next.value;
   }

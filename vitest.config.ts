@@ -37,6 +37,8 @@ const project = (name: string, include: string[], exclude: string[] = []): TestP
     pool: 'forks',
     // What files share they import once. Nothing is mocked; on what a process keeps (V8's flags, a memo) no test may rely.
     isolate: false,
+    // Fewer and cheaper collections of short-lived objects: 13 % less CPU time over seven files of commands.
+    execArgv: ['--max-semi-space-size=64', '--single-threaded-gc'],
     setupFiles: './test/support/setup.ts',
     provide: { missing },
     // An explicit `skip: false` would win over the other tags of a test.

@@ -71,7 +71,7 @@ const assumptionsById = {
   A08: {
     section: '§4 Assets',
     topic: 'fields that PATCH accepts',
-    assumed: '`name`, `description`, `tags` (slugs)',
+    assumed: '`name`, `description`, `tags` (slugs: a to z, digits, hyphens, underscores)',
     tolerated: 'any field given by name; tags shown as strings, `{slug}`, or `{name}` if the name is a slug',
     names: { asset_tags: ['tags'] },
   },

@@ -2,7 +2,7 @@ import english from 'zod/v4/locales/en.js';
 import * as z from 'zod/v4/mini';
 import { usageError } from '../client/errors.ts';
 import { nameKeys } from '../contract/assumptions.ts';
-import { isSlug } from '../contract/slug.ts';
+import { describeWrongTag, isSlug } from '../contract/slug.ts';
 import { maxChunkBytes } from '../contract/tus.ts';
 import { isUid } from '../contract/uid.ts';
 
@@ -12,7 +12,8 @@ const { localeError } = english();
 
 export const text = z.string().check(z.minLength(1));
 const texts = z.array(text);
-const slug = text.check(z.refine(isSlug, 'it must be a slug, such as summer-2026'));
+const newTag = text.check(z.refine(isSlug, { error: ({ input }) => describeWrongTag([String(input)]) }));
+const presentTag = text.check(z.refine((tag) => !tag.includes(','), 'it must be one tag, without a comma'));
 const flag = z.optional(z.boolean());
 const day = z.iso.date('it must be a date in the form YYYY-MM-DD');
 const positiveInteger = z.int().check(z.minimum(1));
@@ -59,7 +60,7 @@ export const assetQuery = z.strictObject({
   search: z.optional(text),
   type: z.optional(text),
   status: z.optional(text),
-  tag: z.optional(text),
+  tag: z.optional(presentTag),
   folder: z.optional(text),
   createdAfter: z.optional(day),
   createdBefore: z.optional(day),
@@ -70,9 +71,9 @@ export const assetQuery = z.strictObject({
 export const assetChange = z.strictObject({
   name: z.optional(text),
   description: z.optional(z.string()),
-  tags: z.optional(z.array(slug)),
-  addTags: z.optional(z.array(slug)),
-  removeTags: z.optional(texts),
+  tags: z.optional(z.array(newTag)),
+  addTags: z.optional(z.array(newTag)),
+  removeTags: z.optional(z.array(presentTag)),
 });
 
 export const waitOptions = z.strictObject({ ...call, timeoutMs: z.optional(z.number().check(z.minimum(0))) });
@@ -89,7 +90,7 @@ const eachUpload = {
   folder: z.optional(text),
   description: z.optional(z.string()),
   contentType: z.optional(text),
-  tags: z.optional(z.array(slug)),
+  tags: z.optional(z.array(newTag)),
   force: flag,
   requireChecksum: flag,
   limitRate: z.optional(z.number().check(z.minimum(1))),

@@ -75,6 +75,8 @@ export const createAssets = ({
       const { tags, addTags = [], removeTags = [], name, description } = wanted;
       const isTagEdit = addTags.length + removeTags.length > 0;
       if (tags && isTagEdit) throw usageError('tags cannot be combined with addTags or removeTags');
+      const both = addTags.find((tag) => removeTags.includes(tag));
+      if (both !== undefined) throw usageError(`addTags and removeTags both name ${both}`);
       const fields = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
       const change: WantedChange = {
         fields,

@@ -110,7 +110,7 @@ export type AssetQuery = {
   search?: string | undefined;
   type?: string | undefined;
   status?: string | undefined;
-  /** Slug of a tag. */
+  /** Slug of one tag. */
   tag?: string | undefined;
   /** Folder by path, such as `/Campaigns/2026`, or by uid; `/` is the top level. Its subfolders do not count. */
   folder?: string | undefined;
@@ -126,9 +126,11 @@ export type AssetQuery = {
 export type AssetChange = {
   name?: string | undefined;
   description?: string | undefined;
-  /** All tags, as slugs. Not together with the next two. */
+  /** All tags, as slugs: lowercase letters a to z, digits, hyphens and underscores. Not together with the next two. */
   tags?: readonly string[] | undefined;
+  /** Slugs. */
   addTags?: readonly string[] | undefined;
+  /** Tags as the library has them. None of them is in `addTags`. */
   removeTags?: readonly string[] | undefined;
 };
 

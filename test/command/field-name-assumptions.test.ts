@@ -373,7 +373,7 @@ describe('tag slugs (A08)', () => {
   it.each([
     ['tag', ['--set', 'a,b,a'], ['a', 'b']],
     ['update', ['--add-tag', 'a', '--add-tag', 'a'], ['a']],
-    ['update', ['--add-tag', 'In_House-2'], ['In_House-2']],
+    ['update', ['--add-tag', 'in_house-2'], ['in_house-2']],
   ])('assets %s %j sends each tag once, as it was typed', async (verb, args, tags) => {
     const { cli, writeRequests } = await startProfileCli(({ body }) => ({
       body: { uid: firstUid, tags: [], ...(body as object) },

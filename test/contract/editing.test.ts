@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isSlug } from '../../src/contract/slug.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -39,6 +40,14 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
     const { uid } = await upload(fixturePath('still.jpg'));
     expect((await patch(`/assets/${uid}/`, body)).status).toBe(422);
   });
+
+  it.each(['sea_side', '2026', '_sea-', 'Summer', 'sea side', 'sea,night', 'äpfel', '-_', 'sea\n', ''])(
+    'PATCH accepts the tag %j only if it is a slug',
+    async (tag) => {
+      const { uid } = await upload(fixturePath('still.jpg'));
+      expect((await patch(`/assets/${uid}/`, { tags: [tag] })).status).toBe(isSlug(tag) ? 200 : 422);
+    },
+  );
 
   it('"(required body)": PATCH without a JSON body returns 422 and changes nothing', async () => {
     const { uid } = await upload(fixturePath('clip.mp4'), { asset_name: 'before' });

@@ -326,6 +326,22 @@ it('the browse server refuses a tag edit if the service does not return the tags
   expect(requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
 });
 
+it('the browse server refuses a new tag that is no slug, and a filter of two tags', async () => {
+  const { fetchPage, requests } = await openSignedIn();
+  const body = JSON.stringify({ tags: { add: ['night', 'Summer'], remove: ['Sea Side'] } });
+  const refused = await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body });
+  expect([refused.status, (await refused.json()).error.problem]).toEqual([
+    400,
+    expect.stringMatching(/^'Summer' is not a valid tag: .*; try summer$/),
+  ]);
+  expect(requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
+  const filtered = await fetchPage('assets?tag=spring,teaser');
+  expect([filtered.status, (await filtered.json()).error.problem]).toEqual([
+    400,
+    'a list cannot be filtered by several tags: spring,teaser',
+  ]);
+});
+
 it('browse fails if the port of --port is not available', async () => {
   const { origin } = await startPage();
   const { port } = new URL(origin);

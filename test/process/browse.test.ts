@@ -245,7 +245,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     });
     await field.fill('Äpfel & Birnen, 日本語, مشروع');
     await field.press('Enter');
-    await dialog(page).getByText('日本語, مشروع: a tag can only have the letters a to z').waitFor();
+    await dialog(page).getByText('日本語, مشروع: a tag is a slug: lowercase letters a to z').waitFor();
     expect(await field.inputValue()).toBe('Äpfel & Birnen, 日本語, مشروع');
     expect(patchedUrls).toEqual([]);
     await field.fill('Äpfel & Birnen');

@@ -175,6 +175,7 @@ describe('queue jobs', () => {
       { ...createTask(), source: { path: 1 } },
       { ...createTask(), sizeBytes: -1 },
       { ...createTask(), tags: [1] },
+      { ...createTask(), tags: ['Summer'] },
     ],
     ...[
       { ...createTask(), chunkBytes: 0 },

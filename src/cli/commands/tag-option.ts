@@ -1,17 +1,43 @@
 import { Option } from '@commander-js/extra-typings';
 import { usageError } from '../../client/errors.ts';
-import { isSlug, toSlug } from '../../contract/slug.ts';
+import { fieldNamesFor } from '../../contract/assumptions.ts';
+import type { JsonObject } from '../../contract/json-values.ts';
+import { isSlug, parseTags, slugRule, suggestSlugs } from '../../contract/slug.ts';
 import { collect } from '../command.ts';
+import type { Context } from '../context.ts';
 
 export const tagOption = <Flags extends string>(flags: Flags, description: string) =>
-  new Option(flags, description).argParser(collect).default([] as string[], '');
+  new Option(flags, `${description}; can be repeated, or a,b`).argParser(collect).default([] as string[], '');
 
-/** @throws CodedError `usage` (exit 2) if a tag is not a slug */
-export function assertSlug(option: string, tag: string): void {
-  if (isSlug(tag)) return;
-  throw usageError(
-    `${option} does not accept '${tag}'`,
-    toSlug(tag) ?? 'a slug, such as summer-2026',
-    'a tag is a slug: letters a to z, digits and hyphens',
-  );
+/**
+ * Returns the tags of an option. Each of its values is one tag, or several, separated by commas.
+ *
+ * @param areNew false for tags to remove, which are as the library has them
+ * @throws CodedError `usage` (exit 2) if a tag is empty, or a new one is not a slug
+ */
+export function parseTagOption(option: string, values: readonly string[], { areNew = true } = {}): string[] {
+  for (const value of values) {
+    const tags = parseTags([value]) ?? [];
+    const wrong = tags.find((tag) => tag === '' || (areNew && !isSlug(tag)));
+    if (wrong === undefined) continue;
+    const better = areNew ? suggestSlugs(tags) : tags.filter(Boolean);
+    throw usageError(
+      `${option} does not accept '${wrong || value}'`,
+      better?.join(',') || 'a slug, such as summer-2026',
+      wrong === '' ? 'a tag is empty' : slugRule,
+    );
+  }
+  return parseTags(values) ?? [];
+}
+
+/**
+ * Returns fields of a PATCH, their tags as a list of slugs. Leaves tags that are no texts as they are.
+ *
+ * @throws CodedError `usage` (exit 2) as `parseTagOption` does
+ */
+export async function parseTagField(context: Context, fields: JsonObject): Promise<JsonObject> {
+  const [field = ''] = fieldNamesFor('asset_tags', (await context.account()).names);
+  const value = fields[field];
+  const tags = parseTags(typeof value === 'string' ? [value] : value);
+  return tags ? { ...fields, [field]: parseTagOption(`the field ${field}`, tags) } : fields;
 }

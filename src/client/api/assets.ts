@@ -6,7 +6,7 @@ import { type Collection, paths } from '../../contract/paths.ts';
 import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord, PageEnvelope, PlayerData } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
-import { CodedError } from '../errors.ts';
+import { CodedError, usageError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
@@ -39,8 +39,13 @@ export class AssetsApi extends Resource {
     this.findParentWorkspace = findParentWorkspace;
   }
 
-  /** @throws CodedError `filter_ignored` (exit 6) if a listed asset shows another workspace than that of `parent` */
+  /**
+   * @throws CodedError `usage` (exit 2) for several tags, since the API filters by "tag slug" (§4); `filter_ignored`
+   *   (exit 6) if a listed asset shows another workspace than that of `parent`
+   */
   async page(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<AssetRecord>> {
+    if (filters.tag?.includes(','))
+      throw usageError(`a list cannot be filtered by several tags: ${filters.tag}`, 'give one of them');
     const workspace = filters.parent === undefined ? undefined : await this.findParentWorkspace?.();
     const query = { ...filters, limit, offset };
     const page = parsePage<AssetRecord>(await this.read(paths.collection(this.#collection), this.#read, query));
@@ -83,7 +88,7 @@ export class AssetsApi extends Resource {
 
   /** Builds the PATCH fields that replace all tags of an asset with the given slugs. */
   tagFields(tags: readonly string[]): JsonObject {
-    return { [this.tagsField]: [...tags] };
+    return { [this.tagsField]: [...new Set(tags)] };
   }
 
   /** Builds the PATCH fields that add and remove tags. @throws CodedError `tags_unknown` (exit 6) if it shows none */

@@ -1,6 +1,6 @@
-import { parentOf } from '../../contract/asset.ts';
+import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { asText, type JsonObject } from '../../contract/json-values.ts';
-import { isSlug } from '../../contract/slug.ts';
+import { describeWrongTag } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
@@ -220,7 +220,7 @@ async function compareRow(
       add('unchanged');
       continue;
     }
-    const cellFields = toFields(assets, comparison, asset, { column, before: now ?? '', after: text });
+    const cellFields = toFields(assets, comparison, asset, { column, after: text });
     const isTyped = isJson || literalColumns.includes(column);
     const reformatting = isTyped ? undefined : describeReformatting(normalizeCell(now ?? ''), text);
     const known = hashes?.columns[column];
@@ -241,19 +241,16 @@ async function compareRow(
   plan.items.push(assetItem(assets, byUid(asset.uid, asset), fields, hidden));
 }
 
-type Cell = { column: EditableColumn; before: string; after: string };
+type Cell = { column: EditableColumn; after: string };
 
 /** Returns the fields to write for a cell, or why they cannot be written. */
 function toFields(
   assets: AssetsApi,
   { tree, options, plan }: RowComparison,
   asset: AssetRecord,
-  { column, before, after }: Cell,
+  { column, after }: Cell,
 ): JsonObject | string {
-  if (column === 'tags') {
-    const wrong = tagsIn(after).find((tag) => !isSlug(tag) && !tagsIn(before).includes(tag));
-    return wrong === undefined ? assets.tagFields(tagsIn(after)) : `tag "${wrong}" is not a slug`;
-  }
+  if (column === 'tags') return describeWrongTag(tagsIn(after), slugsOf(asset)) ?? assets.tagFields(tagsIn(after));
   if (column === 'description') return { description: after };
   if (after === '') return column === 'name' ? 'a name cannot be empty' : 'the top level is /';
   if (column === 'name') return { name: after };

@@ -1,5 +1,6 @@
 import { slugsOf } from '../../contract/asset.ts';
 import { asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { parseTags } from '../../contract/slug.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
 import { normalizePath } from '../library/folder-tree.ts';
 import { unguardCell } from '../table/guard.ts';
@@ -66,17 +67,23 @@ export function readSheetRow({ line, cells }: TableRow, { isJson, clearWith }: R
   return row;
 }
 
-/** Returns the text of a value, also of a list of tags, which `--csv` prints as JSON. Undefined if it has none. */
+/** Returns the text of a value; that of a list of tags, which `--csv` prints as JSON, is JSON. Undefined if it has none. */
 function textOf(column: EditableColumn, value: unknown): string | undefined {
   const text = typeof value === 'boolean' ? undefined : asText(value);
   const list = text === undefined ? value : text.startsWith('[') ? parseJsonOrUndefined(text) : undefined;
-  return column === 'tags' && Array.isArray(list) ? slugsOf({ tags: list })?.join(' ') : text;
+  if (column !== 'tags' || !Array.isArray(list)) return text;
+  const tags = parseTags(list.map((tag) => slugsOf({ tags: [tag] })?.[0] ?? tag));
+  return tags?.length === 0 ? '' : tags && JSON.stringify(tags);
 }
 
 const normalizers: Record<EditableColumn, (text: string) => string> = {
   name: normalizeCell,
   description: normalizeCell,
-  tags: (text) => sortTags(tagsIn(text)) ?? '',
+  tags: (text) => {
+    const tags = tagsIn(text);
+    const sorted = sortTags(tags) ?? '';
+    return tagsIn(sorted).length === tags.length ? sorted : JSON.stringify(tags); // with a tag that is no slug
+  },
   folder: (text) => (isUid(text) || text === '' ? text.toLowerCase() : normalizePath(text)),
 };
 

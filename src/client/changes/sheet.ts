@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { asText } from '../../contract/json-values.ts';
+import { parseTags } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { StoredItem } from './change-history.ts';
@@ -45,7 +46,7 @@ export function sheetValuesOf(asset: AssetRecord, { pathOf }: FolderPaths, folde
   };
 }
 
-export const tagsIn = (text: string) => text.split(/[\s,;]+/).filter(Boolean);
+export const tagsIn = (text: string) => parseTags(text) ?? [];
 
 export const sortTags = (tags: readonly string[] | undefined) => tags && [...new Set(tags)].sort().join(' ');
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isSlug } from '../../contract/slug.ts';
 import { maxChunkBytes } from '../../contract/tus.ts';
 import { CodedError } from '../errors.ts';
 
@@ -94,7 +95,7 @@ export function parseTask(data: unknown): UploadTask {
     task.chunkBytes > 0 &&
     task.chunkBytes <= maxChunkBytes &&
     typeof task.requireChecksum === 'boolean' &&
-    (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isString)));
+    (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every((tag) => isString(tag) && isSlug(tag))));
   if (isTask) return task;
   if (isCount(task.version) && task.version > 1)
     throw new CodedError('a newer version queued files that this version cannot read', {

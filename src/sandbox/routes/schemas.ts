@@ -8,6 +8,7 @@ import {
 } from '../../contract/asset-filters.ts';
 import type { AssetType } from '../../contract/asset-values.ts';
 import type { Collection } from '../../contract/paths.ts';
+import { slugPattern } from '../../contract/slug.ts';
 
 /** Returns NaN for text that is not a plain decimal number, such as `0x10` or `1e1`, so that validation fails. */
 const digits = (text: unknown) => (typeof text === 'string' && !/^\d+$/.test(text) ? NaN : text);
@@ -59,7 +60,7 @@ export const editorialFields = z
   .strictObject({
     name: text.trim().min(1).max(500),
     description: text.max(10_000),
-    tags: z.array(z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'a tag must be a slug')).max(100),
+    tags: z.array(z.string().regex(slugPattern, 'a tag must be a slug')).max(100),
     // Assumption A20: the uid of the new parent folder; null for the top level.
     parent: z.guid().nullable(),
   })

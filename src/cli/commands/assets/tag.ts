@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { assertSlug, tagOption } from '../tag-option.ts';
+import { parseTagOption, tagOption } from '../tag-option.ts';
 import { parseTagEdit, runUpdate, type UpdateRequest } from './update.ts';
 
 export function tag(command: Command, run: ActionWrapper): void {
@@ -26,8 +26,8 @@ function addTagOptions(command: Command) {
   const described = command
     .description('Adds, removes or replaces tags of the given assets, or of all that match the filters.')
     .argument('[id...]', idsHelp)
-    .addOption(tagOption('--add <slug>', 'add a tag; can be repeated'))
-    .addOption(tagOption('--remove <slug>', 'remove a tag; can be repeated'))
+    .addOption(tagOption('--add <slug>', 'add a tag'))
+    .addOption(tagOption('--remove <slug>', 'remove a tag'))
     .option('--set <slugs>', "replace all tags: sea,night; '' removes all tags");
   return withFilters(described, 'assets')
     .option('--max-changes <number>', 'maximum number of assets (100)')
@@ -54,9 +54,5 @@ function parseTagChange({ add, remove, set }: TagFlags): TagChange {
       'give --add and --remove SLUG, or --set SLUGS to replace all tags',
     );
   if (set === undefined) return parseTagEdit(['--add', '--remove'], add, remove);
-  if (set === '') return { set: [] };
-  const slugs = set.split(',').map((slug) => slug.trim());
-  if (slugs.includes('')) throw usageError(`--set does not accept '${set}'`, "sea,night; --set '' removes all tags");
-  for (const slug of slugs) assertSlug('--set', slug);
-  return { set: [...new Set(slugs)] };
+  return { set: set === '' ? [] : parseTagOption('--set', [set]) };
 }

@@ -14,7 +14,7 @@ import { runChange } from '../../library/run-change.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
-import { assertSlug, tagOption } from '../tag-option.ts';
+import { parseTagField, parseTagOption, tagOption } from '../tag-option.ts';
 import { confirmBulk, dryRunBulk, resolveTargets, singleRecord, singleTarget, type TargetRequest } from './bulk.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -37,8 +37,8 @@ function addUpdateOptions(command: Command, collection: Collection) {
     .argument('[id...]', idsHelp)
     .option('--name <name>', 'new name')
     .option('--description <text>', 'new description')
-    .addOption(tagOption('--add-tag <slug>', 'add a tag; can be repeated'))
-    .addOption(tagOption('--remove-tag <slug>', 'remove a tag; can be repeated'))
+    .addOption(tagOption('--add-tag <slug>', 'add a tag'))
+    .addOption(tagOption('--remove-tag <slug>', 'remove a tag'))
     .option('--set <key=value>', 'set any other field to a string', collect, [] as string[])
     .option('--set-json <key=json>', 'set any other field to a JSON value', collect, [] as string[])
     .option('--body <file>', 'send this JSON object as the body; - for stdin')
@@ -81,9 +81,9 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<Wanted
       hasChanges ? '--body and other fields cannot be used together' : 'no change was given',
       'give --name, --description, --add-tag, --set KEY=VALUE or --body FILE',
     );
-  if (body === undefined) return { fields, tags };
+  if (body === undefined) return { fields: await parseTagField(context, fields), tags };
   const whole = parseJsonOrUndefined(await readInputText(context.terminal, body));
-  if (isJsonObject(whole)) return { fields: whole };
+  if (isJsonObject(whole)) return { fields: await parseTagField(context, whole) };
   throw usageError(`--body: ${body === '-' ? 'stdin' : body} is not a JSON object`);
 }
 
@@ -123,11 +123,10 @@ export function parseTagEdit(
   add: readonly string[],
   remove: readonly string[],
 ): SlugEdit {
-  const both = add.find((slug) => remove.includes(slug));
+  const edit = { add: parseTagOption(addFlag, add), remove: parseTagOption(removeFlag, remove, { areNew: false }) };
+  const both = edit.add.find((slug) => edit.remove.includes(slug));
   if (both) throw usageError(`${addFlag} and ${removeFlag} both name ${both}`, 'give each tag once');
-  // Tags to remove need not be slugs, because the service already has them.
-  for (const slug of add) assertSlug(addFlag, slug);
-  return { add: [...add], remove: [...remove] };
+  return edit;
 }
 
 /** Returns a line for each asset that would lose tags, with the tags before and after the change. */

@@ -23,7 +23,7 @@ import {
 } from '../../uploading/upload-options.ts';
 import { parseWriteLimit, type WriteLimit } from '../confirm-many.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
-import { assertSlug, tagOption } from '../tag-option.ts';
+import { parseTagOption, tagOption } from '../tag-option.ts';
 
 export const addUploadOptions = (command: Command) => addTransferOptions(addRunOptions(addFileOptions(command)));
 
@@ -48,7 +48,7 @@ const addFileOptions = (command: Command) =>
     .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
     .option('--name <name>', 'name of the asset; for several files with {stem}, {date} or {parent}')
     .option('--description <text>', 'description of each asset')
-    .addOption(tagOption('--tag <slug>', 'tag of each asset; can be repeated'))
+    .addOption(tagOption('--tag <slug>', 'tag of each asset'))
     .option('--content-type <type>', 'media type (default: by file name)')
     .optionsGroup('Destination')
     .option('--folder <folder>', 'folder, by path or uid; the same as a last argument')
@@ -148,8 +148,7 @@ export async function parseUploadRequest(
       '--prune needs confirmation, and cannot prompt: this is not an interactive terminal',
       'run the same command with --yes',
     );
-  const { name, description, contentType, tag: tags } = flags;
-  for (const tag of tags) assertSlug('--tag', tag);
+  const { name, description, contentType, tag } = flags;
   const isTemplate = name !== undefined && placeholdersIn(name).length > 0;
   const options = parseUploadOptions(context, {
     ...flags,
@@ -181,7 +180,7 @@ export async function parseUploadRequest(
       resultsFile: flags.results,
       roots: queue ? [] : flags.root,
       nameTemplate: isTemplate ? name : undefined,
-      tags,
+      tags: parseTagOption('--tag', tag),
       shard: parseShard(flags.shard),
     },
     rateLimit: parseLimitRate(flags.limitRate),

@@ -1,5 +1,5 @@
 import { asText } from '../../../contract/json-values.ts';
-import { isSlug } from '../../../contract/slug.ts';
+import { describeWrongTag, parseTags } from '../../../contract/slug.ts';
 import { asCodedError } from '../../errors.ts';
 import { readTable, type TableRow, tableError } from '../../table/read-table.ts';
 import type { UserMetadata } from './upload-candidate.ts';
@@ -35,23 +35,20 @@ function parseRow({ line, cells }: TableRow): { path: string; about: UserMetadat
   assertColumns(line, Object.keys(cells));
   const path = asText(cells.path) ?? '';
   if (path === '') throw manifestError(line, 'the path is missing');
-  const tags = parseTags(cells.tags);
-  const wrongTag = tags?.find((tag) => !isSlug(tag));
-  if (wrongTag !== undefined) throw manifestError(line, `'${wrongTag}' is not a valid tag: tags are slugs`);
+  const tags = parseTags(cells.tags ?? '');
+  const wrongTag = tags ? describeWrongTag(tags) : 'its tags are neither a text nor a list of texts';
+  if (wrongTag !== undefined) throw manifestError(line, wrongTag);
   const text = (name: (typeof columns)[number]) => asText(cells[name]) || undefined;
   const [name, description, folder] = [text('name'), text('description'), text('folder')];
-  return { path, about: { name, description, folder, contentType: text('content_type'), tags } };
+  return {
+    path,
+    about: { name, description, folder, contentType: text('content_type'), tags: tags?.length ? tags : undefined },
+  };
 }
 
 function assertColumns(line: number, names: readonly string[]): void {
   const unknown = names.find((name) => !(columns as readonly string[]).includes(name));
   if (unknown !== undefined) throw manifestError(line, `unknown column ${unknown}`);
-}
-
-function parseTags(value: unknown): readonly string[] | undefined {
-  const split = (text: string) => text.split(/[,;\s]/).flatMap((tag) => tag.trim() || []);
-  const tags = Array.isArray(value) ? value.flatMap((each) => asText(each) ?? []) : split(asText(value) ?? '');
-  return tags.length > 0 ? [...new Set(tags)] : undefined;
 }
 
 const manifestHint =

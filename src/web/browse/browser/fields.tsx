@@ -1,6 +1,6 @@
 import { useId, useRef, useState } from 'preact/hooks';
 import { formatBytes, formatClockTime } from '../../../contract/figures.ts';
-import { type SlugEdit, toSlug } from '../../../contract/slug.ts';
+import { parseTags, type SlugEdit, slugRule, suggestSlugs } from '../../../contract/slug.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import type { AssetEdit } from '../server/backend.ts';
 import { typeName } from './asset-card.tsx';
@@ -130,16 +130,15 @@ export function TextFields({ card, onSave }: TextFieldsProps) {
   );
 }
 
-const splitTags = (text: string) => text.split(',').flatMap((tag) => tag.trim() || []);
+const splitTags = (text: string) => (parseTags([text]) ?? []).filter(Boolean);
 
 /** Returns the tags to add and to remove. @throws Error for an invalid tag */
 function parseTagEdit(textBefore: string, text: string): SlugEdit {
   const before = splitTags(textBefore);
   const typed = splitTags(text);
-  const after = typed.map((tag) => (before.includes(tag) ? tag : (toSlug(tag) ?? '')));
+  const after = typed.map((tag) => (before.includes(tag) ? tag : (suggestSlugs([tag])?.[0] ?? '')));
   const refused = typed.filter((_, at) => !after[at]);
-  if (refused.length > 0)
-    throw new Error(`${refused.join(', ')}: a tag can only have the letters a to z, digits and hyphens`);
+  if (refused.length > 0) throw new Error(`${refused.join(', ')}: ${slugRule}`);
   const add = after.filter((tag) => !before.includes(tag));
   return { add, remove: before.filter((tag) => !after.includes(tag)) };
 }

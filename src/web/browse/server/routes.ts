@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { asArray, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
+import { describeWrongTag } from '../../../contract/slug.ts';
 import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../watch/server/page.ts';
 import { sourceUrlOf } from '../../watch/server/views.ts';
 import { uidPattern } from '../protocol.ts';
@@ -133,11 +134,14 @@ const refuseChange = (): never => {
 function parseEdit(body: unknown): AssetEdit {
   if (!isJsonObject(body)) return {};
   const { name, description, folder } = body;
-  const { add, remove } = asObject(body.tags);
+  const tags = asObject(body.tags);
+  const [add, remove] = [asArray(tags.add).map(String), asArray(tags.remove).map(String)];
+  const wrongTag = describeWrongTag(add);
+  if (wrongTag !== undefined) throw new PageProblem(wrongTag);
   return {
     ...(typeof name === 'string' && { name }),
     ...(typeof description === 'string' && { description }),
-    ...(isJsonObject(body.tags) && { tags: { add: asArray(add).map(String), remove: asArray(remove).map(String) } }),
+    ...(isJsonObject(body.tags) && { tags: { add, remove } }),
     ...((typeof folder === 'string' || folder === null) && { folder }),
   };
 }

@@ -26,6 +26,7 @@ import {
 } from './account/account.ts';
 import { ShortUidStore } from './account/short-uid-store.ts';
 import { hintOf } from './error-hints.ts';
+import { ChangesMade } from './output/changes-made.ts';
 import { type ProfileConfig, ProfileFile } from './settings/profile-file.ts';
 import { type Environment, precedence } from './settings/setting-resolver.ts';
 import type { Settings } from './settings/settings.ts';
@@ -92,6 +93,7 @@ export class Context {
   #hasWarnedOfProjectFile = false;
   /** Notes to print after the result, such as how to undo a change. */
   readonly closingNotes: string[] = [];
+  readonly changesMade = new ChangesMade();
 
   constructor({ host, settings, profiles, config, commandTree, ports }: ContextDeps) {
     this.host = host;

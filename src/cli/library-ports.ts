@@ -7,7 +7,11 @@ import type { Context } from './context.ts';
 export function libraryPorts(context: Context): LibraryPorts {
   return {
     workspaceChoice: async () => (await import('./library/workspaces.ts')).workspaceChoice(context),
-    onFoldersChanged: async () => (await import('./library/name-cache.ts')).cachedFolders(context).invalidate(),
+    onFoldersChanged: async (createdCount) => {
+      if (createdCount > 0) context.changesMade.add('folder', 'created', createdCount);
+      await (await import('./library/name-cache.ts')).cachedFolders(context).invalidate();
+    },
+    onResults: (results) => context.changesMade.addResults(results),
     createFolderLookup: async () => (await import('./library/folder-lookup.ts')).createFolderLookup(context),
     onChangeNotice: (notice) => context.terminal.warn(describeNotice(notice)),
   };

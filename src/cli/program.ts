@@ -181,6 +181,8 @@ const runner =
       // If stdout was closed early, stderr and the exit code still report the failure.
       const thrown = (typeof failure === 'function' ? failure() : failure) ?? outputClosed;
       if (thrown) throw thrown;
+    } catch (error) {
+      throw context.changesMade.explain(error);
     } finally {
       await context.close();
     }

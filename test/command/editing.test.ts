@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/client/errors.ts';
 import type { CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { anyWorkspace, forSandboxMode, isStrict } from '../support/sandbox.ts';
@@ -313,6 +314,7 @@ it.each([
     });
     const result = await setup.cli.run(['assets', 'update', uid, '--set-json', field], {
       environment: { MEDIACTL_BASE_URL: service },
+      clock: acceleratedClockInProcess(),
     });
     expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(reason)]);
     const [name, value] = field.split('=');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ErrorRecord } from '../../src/cli/error-hints.ts';
 import { Cli } from '../support/cli.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { errorInTable, recordedError } from '../support/errors.ts';
 import { workspaceUid } from '../support/fake-library.ts';
 import { embedService, startProfileCli } from '../support/profile-cli.ts';
@@ -222,7 +223,7 @@ describe('embed settings (A05 to A07)', () => {
       [['domains', 'add', 'b.example'], 'embed_domain'],
       [['domains', 'rm', 'a.example'], 'embed_domain'],
     ] as const) {
-      const { code, stderr } = await cli.run(['embed', ...args]);
+      const { code, stderr } = await cli.run(['embed', ...args], { clock: acceleratedClockInProcess() });
       expect([args, code]).toEqual([args, 6]);
       expect(stderr).toContain(`field_names.${key} NAME`);
     }
@@ -273,7 +274,8 @@ describe('embed domain spellings', () => {
 
   it('embed domains add exits with 6 if the list only has a similar domain from before', async () => {
     const { cli } = await startProfileCli(embedService({ enabled: true, domains: ['a.example'] }, () => {}));
-    expect((await cli.run(['embed', 'domains', 'add', 'www.a.example'])).code).toBe(6);
+    const clock = acceleratedClockInProcess();
+    expect((await cli.run(['embed', 'domains', 'add', 'www.a.example'], { clock })).code).toBe(6);
   });
 
   it('embed domains add reports the 422 of its change even if the list cannot be read afterward', async () => {

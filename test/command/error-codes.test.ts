@@ -13,7 +13,7 @@ import { acceleratedClockInProcess } from '../support/clock.ts';
 import { errorInTable, errorOf, recordedError, type SeenError, seenError } from '../support/errors.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { type Responder, startRecordingServer } from '../support/recording-server.ts';
+import { type RecordedRequest, type Responder, startRecordingServer } from '../support/recording-server.ts';
 import { SmallDisk } from '../support/small-disk.ts';
 
 /* Provokes errors of the account, the network and the service, and compares code, exit code and next step. */
@@ -444,6 +444,24 @@ describe('ignored writes', () => {
       code: 'write_ignored',
       exit: 6,
       hint: `mediactl get ${assetUid}, to see its fields`,
+    });
+  });
+
+  it.each([
+    ['the response to the change', ({ method }: RecordedRequest) => method === 'PATCH'],
+    ['the record that is read after it', ({ method }: RecordedRequest, n: number) => method === 'GET' && n > 2],
+  ])('assets update exits with 10 and code invalid_response if %s is of another asset', async (_what, isOther) => {
+    let count = 0;
+    const url = await fakeLibrary((request) => {
+      if (!request.path.endsWith(assetPath)) return undefined;
+      const record = { ...asset, name: 'Other' };
+      if (isOther(request, ++count)) return { body: { ...record, uid: folderUid } };
+      return { body: request.method === 'GET' ? asset : { uid: assetUid } };
+    });
+    expect(await errorAt(url, ['assets', 'update', assetUid, '--name', 'Other'])).toEqual({
+      code: 'invalid_response',
+      exit: 10,
+      hint: `mediactl get ${assetUid}, to see if it was changed`,
     });
   });
 

@@ -2,8 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';
-import { FakeService } from '../support/fake-service.ts';
+import { FakeService, handleThen } from '../support/fake-service.ts';
 import { createProfileCli, startProfileCli } from '../support/profile-cli.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
 
@@ -12,6 +13,7 @@ import { type Responder, startRecordingServer } from '../support/recording-serve
  * override in the hint; none fails silently.
  */
 
+const clock = acceleratedClockInProcess();
 const [firstUid, childUid, createdUid] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
 
 /** Creates a folder service with the field names of `names`; it ignores unknown fields of a body. */
@@ -71,12 +73,12 @@ describe('folder fields (A02, A03)', () => {
   it('folders create exits with 6 for an unknown parent field, and works with field_names.folder_parent', async () => {
     const names = { name: 'name', parent: 'inside', children: 'children', isHidden: true };
     const { cli, writeRequests } = await startProfileCli(folderService(names));
-    const failed = await cli.run(['folders', 'create', '/Top/New']);
+    const failed = await cli.run(['folders', 'create', '/Top/New'], { clock });
     expect(failed.code).toBe(6);
     expect(failed.stderr).toContain(`did not apply parent to the new folder /New (${createdUid})`);
     expect(failed.stderr).toContain('mediactl config set field_names.folder_parent NAME');
     expect(writeRequests()).toHaveLength(1);
-    const moved = await cli.run(['folders', 'mv', '/Top/Below', '/']);
+    const moved = await cli.run(['folders', 'mv', '/Top/Below', '/'], { clock });
     expect([moved.code, moved.stdout]).toEqual([6, '']);
     expect((await cli.run(['config', 'set', 'field_names.folder_parent', 'inside'])).code).toBe(0);
     expect((await cli.json(['folders', 'mv', '/Top/Below', '/'])).path).toBe('/Below');
@@ -85,7 +87,7 @@ describe('folder fields (A02, A03)', () => {
   it('folders create exits with 6 for an unknown name field, and rename works with field_names.folder_name', async () => {
     const names = { name: 'title', parent: 'parent_uid', children: 'children' };
     const { cli } = await startProfileCli(folderService(names), {});
-    const failed = await cli.run(['folders', 'create', '/New']);
+    const failed = await cli.run(['folders', 'create', '/New'], { clock });
     expect(failed.code).toBe(6);
     expect(failed.stderr).toContain('mediactl config set field_names.folder_name NAME');
     await cli.run(['config', 'set', 'field_names.folder_name', 'title']);
@@ -102,7 +104,8 @@ describe('mirrored folders (A02)', () => {
       mkdirSync(join(directory, path, '..'), { recursive: true });
       writeFileSync(join(directory, path), path);
     }
-    const uploadToTop = (...uploadArgs: string[]) => cli.run(['upload', ...uploadArgs, '--folder', '/Top', '--json']);
+    const uploadToTop = (...uploadArgs: string[]) =>
+      cli.run(['upload', ...uploadArgs, '--folder', '/Top', '--json'], { clock });
     return { service, cli, directory, uploadToTop };
   }
   const expectedPaths = ['/Top/q/4.bin', '/Top/q/r/3.bin', '/Top/x/2.bin', '/Top/x/y/z/1.bin'];
@@ -146,12 +149,24 @@ describe('mirrored folders (A02)', () => {
     expect([code, stderr]).toEqual([6, expect.stringContaining('to the new folder /z (')]);
     expect(service.paths).not.toContain('/z/1.bin');
   });
+
+  it('upload exits with 6 if the response to a new folder names a folder that exists', async () => {
+    const { service, directory, uploadToTop } = await setUp({});
+    let created = 0;
+    service.fault = ({ method, path }) =>
+      method === 'POST' && path.endsWith('/folders/') && ++created > 3
+        ? handleThen((reply) => ({ ...reply, body: { uid: service.folders[0]?.uid } }))
+        : undefined;
+    const { code, stderr } = await uploadToTop(directory, '--create-folders');
+    expect([code, stderr]).toEqual([6, expect.stringContaining('did not apply name')]);
+    expect(service.paths.filter((path) => !expectedPaths.includes(path))).toEqual([]);
+  });
 });
 
 describe('verification of updates', () => {
   const changeRecord = async (verb: string, args: string[], record: object) => {
     const { cli } = await startProfileCli(() => ({ body: { uid: firstUid, ...record } }));
-    const { code, stderr } = await cli.run(['assets', verb, firstUid as string, ...args]);
+    const { code, stderr } = await cli.run(['assets', verb, firstUid as string, ...args], { clock });
     return { code, warns: stderr.includes('cannot verify the change') };
   };
 
@@ -227,7 +242,7 @@ describe('editable fields (A08)', () => {
   it('assets tag exits with 6 and names the field if the service ignores it', async () => {
     const { cli } = await startProfileCli(acceptLabelsAndName);
     const args = ['assets', 'tag', firstUid as string, '--set', 'b'];
-    const { code, stderr, stdout } = await cli.run(args);
+    const { code, stderr, stdout } = await cli.run(args, { clock });
     expect([code, stdout]).toEqual([6, '']);
     expect(stderr).toContain('did not apply tags to the asset');
     expect(stderr).toContain('field_names.asset_tags NAME');

@@ -6,6 +6,7 @@ import { AssetsApi } from '../../src/client/api/assets.ts';
 import type { Transport } from '../../src/client/http/transport.ts';
 import type { NameOverrides } from '../../src/contract/assumptions.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -442,7 +443,8 @@ describe('mv', () => {
       if (pathname.endsWith('/assets/')) return respond(response, 200, { items: isListed ? [asset] : [], count: 1 });
       return respond(response, 200, asset);
     });
-    const move = () => cli.run(['mv', asset.uid, '/In'], { environment: { MEDIACTL_BASE_URL: url } });
+    const options = { environment: { MEDIACTL_BASE_URL: url }, clock: acceleratedClockInProcess() };
+    const move = () => cli.run(['mv', asset.uid, '/In'], options);
     const ignored = await move();
     expect([ignored.code, ignored.stderr]).toEqual([6, expect.stringContaining('did not move a.txt')]);
     isMoved = true;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { testKey } from '../support/fake-library.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 
@@ -33,7 +34,7 @@ it.each([
     ['folders', 'rm', '/Campaigns/2026', '--yes'],
     ['rm', '-r', '/Campaigns/2026', '--yes'],
   ]) {
-    const { code, stderr } = await cli.run(args);
+    const { code, stderr } = await cli.run(args, { clock: acceleratedClockInProcess() });
     expect([code, stderr]).toEqual([
       expect.toBeOneOf([6, 11]),
       expect.stringContaining('did not delete /Campaigns/2026'),

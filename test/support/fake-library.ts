@@ -166,8 +166,9 @@ export class FakeLibrary {
       asset.isTrashed = true;
       return { status: 204 };
     }
-    const { name, tags } = (body ?? {}) as Fields;
+    const { name, tags, parent } = (body ?? {}) as Fields;
     Object.assign(asset.fields, name !== undefined && { name }, tags !== undefined && { tags });
+    if (parent !== undefined) asset.folder = (parent as string | null) ?? undefined;
     return { body: this.#recordOf(asset) };
   }
 

@@ -1,10 +1,9 @@
-import { usageError } from '../../client/errors.ts';
 import { loadPackage } from '../../client/lock.ts';
 import { formatCell, formatCsv, type TableRows } from '../../client/table/format-table.ts';
 import { asObject } from '../../contract/json-values.ts';
 import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Format, OutputOptions } from '../settings/output-options.ts';
-import type { Terminal } from '../terminal/terminal.ts';
+import { OutputFailed, type Terminal } from '../terminal/terminal.ts';
 import type { ListResult, PrintableResult, RecordResult, RenderContext } from './result.ts';
 
 /** Formats a value as JSON, indented and colored on a terminal, compact in a pipe. */
@@ -55,7 +54,8 @@ export async function writeFiltered(terminal: Terminal, filter: string, format: 
     const outcome = await runJq(value, filter);
     if ('problem' in outcome) {
       const problem = outcome.problem.replace(/\s*\n\s*/g, '; ');
-      throw usageError('--jq: the filter failed', 'https://jqlang.org/manual', problem);
+      const hint = 'https://jqlang.org/manual';
+      throw new OutputFailed('--jq: the filter failed', { code: 'usage', hint, reason: problem });
     }
     const { text } = outcome;
     if (text !== '')

@@ -37,6 +37,9 @@ export type TerminalOptions = {
  */
 export class OutputClosed extends Error {}
 
+/** Error of a result that cannot be written, after the command has done its work. */
+export class OutputFailed extends CodedError {}
+
 /** The program's standard streams, with colors, paging and redaction. Only the result is written to stdout. */
 export class Terminal {
   readonly stdout: OutputStream;
@@ -187,7 +190,7 @@ export class Terminal {
     const error = this.#stdoutError;
     if (error?.code === 'EPIPE' || error?.code === 'ERR_STREAM_DESTROYED') throw new OutputClosed();
     if (error)
-      throw new CodedError('cannot write the result', {
+      throw new OutputFailed('cannot write the result', {
         code: 'write_failed',
         reason: error.message,
         underlying: error,

@@ -1,14 +1,16 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { asCodedError, CodedError } from '../../client/errors.ts';
+import { asCodedError, type CodedError } from '../../client/errors.ts';
 import { createTableEncoder, type TableEncoder, tableFormatOf } from '../../client/table/format-table.ts';
 import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
 import { countFiles } from '../../client/upload/batch/plan.ts';
+import type { UploadOutcome } from '../../client/upload/session/events.ts';
 import { type FileOutcome, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
 import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 import type { LocationNames } from '../library/name-cache.ts';
 import type { ListResult } from '../output/result.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
+import { OutputFailed } from '../terminal/terminal.ts';
 import type { RunSummary } from './run-summary.ts';
 import { toUploadRecord, type UploadRecord, uploadColumns, uploadFields } from './upload-record.ts';
 
@@ -119,12 +121,20 @@ class RunPresenter {
 
   /** Counts outcomes. That of an only file is kept instead, until more files are found. */
   async #count(outcomes: readonly FileOutcome[]): Promise<void> {
+    for (const outcome of outcomes) this.#countChange(outcomeOf(outcome));
     const isOne = countFiles(this.#run.result.plan) === 1 && this.#view.failures.length === 0;
     const uncounted = this.#only ? [this.#only, ...outcomes] : outcomes;
     this.#only = isOne ? uncounted[0] : undefined;
     if (this.#only) return;
     this.#summary ??= new (await import('./run-summary.ts')).RunSummary(this.#startedAt);
     for (const outcome of uncounted) this.#summary.count(outcome);
+  }
+
+  #countChange(outcome: UploadOutcome): void {
+    const { changesMade } = this.#context;
+    if (outcome === 'queued') changesMade.add('file', 'queued', 1);
+    else if (outcome === 'uploaded') changesMade.add('file', 'uploaded', 1);
+    else if (outcome === 'failed' || outcome === 'interrupted') changesMade.add('file', 'uploaded', 0, 1);
   }
 
   /** Finishes and counts the remaining uploads after the reader closed the output early. */
@@ -212,7 +222,7 @@ class ResultsFile {
       const { message } = error as Error;
       const hint = 'free some disk space, then run the same command again; it uploads nothing twice';
       const explanation = { code: 'write_failed', reason: message, hint, underlying: error } as const;
-      this.failure = new CodedError(`${this.#path} is incomplete`, explanation);
+      this.failure = new OutputFailed(`${this.#path} is incomplete`, explanation);
     }
   }
 

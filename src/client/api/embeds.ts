@@ -4,7 +4,7 @@ import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { WorkspaceEmbedSettings } from './embed-settings.ts';
 import { Resource, readPurpose, writeRequest } from './resource.ts';
-import { assertApplied } from './write-check.ts';
+import { assertApplied, verifyWrite } from './write-check.ts';
 
 /** HTTP method that changes the allow-list. POST adds a domain (idempotent), and DELETE removes it (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
@@ -35,24 +35,26 @@ export class EmbedsApi extends Resource {
    * @returns the added domains that the service writes differently, each with the service's `spelling`
    * @throws CodedError `write_ignored` (exit 6) if an added domain is missing or a removed one is still listed
    */
-  async verifyDomains(workspace: string, before: WorkspaceEmbedSettings, added: string[], removed: string[]) {
-    const { domains: current } = await this.settings(workspace);
+  verifyDomains(workspace: string, before: WorkspaceEmbedSettings, added: string[], removed: string[]) {
     const known = before.domains;
-    const appeared = current.filter((domain) => !known.includes(domain));
-    const spelled = added.map((domain) => {
-      const similar = appeared.find((each) => stripDomainPrefix(each) === stripDomainPrefix(domain));
-      return { domain, spelling: current.includes(domain) ? domain : (similar ?? domain) };
+    return verifyWrite(this.transport, async () => {
+      const { domains: current } = await this.settings(workspace);
+      const appeared = current.filter((domain) => !known.includes(domain));
+      const spelled = added.map((domain) => {
+        const similar = appeared.find((each) => stripDomainPrefix(each) === stripDomainPrefix(domain));
+        return { domain, spelling: current.includes(domain) ? domain : (similar ?? domain) };
+      });
+      const remaining = current.filter((domain) => !removed.includes(domain));
+      const domains = [...new Set([...remaining, ...spelled.map(({ spelling }) => spelling)])];
+      assertApplied({
+        noun: embedNoun,
+        requested: { domains },
+        actual: { domains: current },
+        remedy: ['set_field_names', 'embed_domain'],
+        unorderedFields: ['domains'],
+      });
+      return spelled.filter((each) => each.spelling !== each.domain);
     });
-    const remaining = current.filter((domain) => !removed.includes(domain));
-    const domains = [...new Set([...remaining, ...spelled.map(({ spelling }) => spelling)])];
-    assertApplied({
-      noun: embedNoun,
-      requested: { domains },
-      actual: { domains: current },
-      remedy: ['set_field_names', 'embed_domain'],
-      unorderedFields: ['domains'],
-    });
-    return spelled.filter((each) => each.spelling !== each.domain);
   }
 }
 

@@ -1,9 +1,33 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
 import { asObject, type JsonObject } from '../../contract/json-values.ts';
-import { CodedError, type Remedy } from '../errors.ts';
+import { asCodedError, CodedError, type Remedy } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
+
+/** Time after which a service that shows changes late, from a cache for example, is expected to show one. */
+const visibleAfterMs = 1_000;
+
+/**
+ * Verifies a write. If the check fails with `write_ignored`, runs it once more after a second, because a service may
+ * show a change late.
+ *
+ * @param check reads what the service shows and compares it; `isLast` is false if it may be called again
+ * @returns the result of the check
+ * @throws the error of the check; the abort reason of the transport's signal
+ */
+export async function verifyWrite<T>(transport: Transport, check: (isLast: boolean) => Promise<T>): Promise<T> {
+  try {
+    return await check(false);
+  } catch (error) {
+    if (!(error instanceof CodedError) || error.explanation.code !== 'write_ignored') throw error;
+    await transport.sleep(visibleAfterMs);
+    return check(true).catch((later) => {
+      // A key without the scope to read knows only the response of the write.
+      throw asCodedError(later).kind === 'forbidden' ? error : later;
+    });
+  }
+}
 
 type WriteCheck = {
   /** Thing that was written, for example "a folder". */

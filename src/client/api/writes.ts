@@ -3,6 +3,7 @@ import { asText, type JsonObject } from '../../contract/json-values.ts';
 import type { ApiFolder, AssetRecord } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
 import { CodedError } from '../errors.ts';
+import { unexpectedResponse } from '../http/error-response.ts';
 import { parseJsonResponse } from '../http/json.ts';
 import type { Api } from './api.ts';
 import { AssetsApi, searchFor } from './assets.ts';
@@ -10,7 +11,7 @@ import type { WorkspaceEmbedSettings } from './embed-settings.ts';
 import { EmbedsApi, embedNoun } from './embeds.ts';
 import { type FolderChange, type FolderFields, FoldersApi } from './folders.ts';
 import { parseRecord } from './resource.ts';
-import { assertApplied, sendWithNameHint } from './write-check.ts';
+import { assertApplied, sendWithNameHint, verifyWrite } from './write-check.ts';
 
 /*
  * The calls that change a library. The resources of `Api` only read, so a module can write only if it imports this one;
@@ -24,27 +25,37 @@ class AssetWrites extends AssetsApi {
    * @returns the updated record and, in `unverifiable`, the fields that cannot be verified because the record does
    *   not show them
    * @throws CodedError `write_ignored` (exit 6) if a field is unchanged, or if a field with a guessed name
-   *   (assumption A08) is not shown
+   *   (assumption A08) is not shown; `invalid_response` (exit 10) if the response is the record of another asset
    */
   async update(uid: string, fields: JsonObject): Promise<{ asset: AssetRecord; unverifiable: string[] }> {
-    const asset = parseRecord<AssetRecord>(await this.transport.json(this.updateRequest(uid, fields)));
-    const isShown = (record: AssetRecord) => (field: string) => this.fieldNameIn(field, record) in record;
+    const written = parseRecord<AssetRecord>(await this.transport.json(this.updateRequest(uid, fields)));
+    assertSameAsset(uid, written);
+    const isComplete = Object.keys(fields).every((field) => this.fieldNameIn(field, written) in written);
+    return verifyWrite(this.transport, async (isLast) => {
+      const asset = isComplete && !isLast ? written : await this.get(uid);
+      assertSameAsset(uid, asset);
+      return { asset, unverifiable: this.#assertUpdated(asset, fields) };
+    });
+  }
+
+  /** Compares fields with a record. @returns those that it does not show @throws like `update` */
+  #assertUpdated(asset: AssetRecord, fields: JsonObject): string[] {
     const all = Object.keys(fields);
-    const now = all.every(isShown(asset)) ? asset : await this.get(uid);
-    const shown = all.filter(isShown(now));
+    const shown = all.filter((field) => this.fieldNameIn(field, asset) in asset);
     // A field name given by the user or learned from the service is trusted.
     const unverifiable = all.filter((field) => !shown.includes(field) && !this.isAssumedName(field));
     assertApplied({
       noun: 'the asset',
       requested: Object.fromEntries(Object.entries(fields).filter(([field]) => !unverifiable.includes(field))),
       actual: {
-        uid: now.uid,
-        ...Object.fromEntries(shown.map((field) => [field, now[this.fieldNameIn(field, now)]])),
+        uid: asset.uid,
+        ...Object.fromEntries(shown.map((field) => [field, asset[this.fieldNameIn(field, asset)]])),
       },
       unorderedFields: [this.tagsField],
-      remedy: this.tagsField in fields ? ['set_field_names', 'asset_tags'] : ['show_asset', uid, 'to see its fields'],
+      remedy:
+        this.tagsField in fields ? ['set_field_names', 'asset_tags'] : ['show_asset', asset.uid, 'to see its fields'],
     });
-    return { asset, unverifiable };
+    return unverifiable;
   }
 
   /**
@@ -59,13 +70,9 @@ class AssetWrites extends AssetsApi {
     const { asset: updated, unverifiable } = await this.update(asset.uid, fields);
     const others = unverifiable.filter((field) => !isMove || field !== folderField);
     const folder = fields[folderField];
-    if (others.length === unverifiable.length || (await this.#isListedIn(asText(folder) ?? null, asset)))
-      return { asset: updated, unverifiable: others };
-    throw new CodedError(`the service did not move ${asText(asset.name) ?? asset.uid}`, {
-      code: 'write_ignored',
-      reason: 'it accepted the request, but does not list the asset in the new folder',
-      remedy: ['set_field_names', 'asset_parent'],
-    });
+    if (others.length < unverifiable.length)
+      await verifyWrite(this.transport, () => this.#assertListedIn(asText(folder) ?? null, asset));
+    return { asset: updated, unverifiable: others };
   }
 
   async delete(uid: string): Promise<void> {
@@ -79,11 +86,25 @@ class AssetWrites extends AssetsApi {
     });
   }
 
-  async #isListedIn(folder: string | null, { uid, name }: AssetRecord): Promise<boolean> {
+  async #assertListedIn(folder: string | null, { uid, name }: AssetRecord): Promise<void> {
     const filters = { parent: folder ?? 'root', ...searchFor(asText(name) ?? '') };
-    for await (const page of this.list(filters, {})) if (page.some((each) => isSameUid(each.uid, uid))) return true;
-    return false;
+    for await (const page of this.list(filters, {})) if (page.some((each) => isSameUid(each.uid, uid))) return;
+    throw new CodedError(`the service did not move ${asText(name) ?? uid}`, {
+      code: 'write_ignored',
+      reason: 'it accepted the request, but does not list the asset in the new folder',
+      remedy: ['set_field_names', 'asset_parent'],
+    });
   }
+}
+
+/** @throws CodedError `invalid_response` (exit 10) if a record that the service returned for an asset is of another */
+function assertSameAsset(uid: string, record: AssetRecord): void {
+  if (isSameUid(record.uid, uid)) return;
+  throw unexpectedResponse(`cannot tell whether the service changed asset ${uid}`, {
+    reason: `it responded with the record of another asset, ${record.uid}`,
+    remedy: ['show_asset', uid, 'to see if it was changed'],
+    details: { uid },
+  });
 }
 
 /** Returns the config key that overrides the name of a field in the body of a folder request. */
@@ -114,10 +135,12 @@ class EmbedWrites extends EmbedsApi {
   async restrict(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean) {
     const request = this.restrictRequest(workspace, before, enabled);
     await sendWithNameHint(this.transport, request, () => 'embed_enabled');
-    const after = await this.settings(workspace);
-    const actual = { enabled: after.enabled };
-    assertApplied({ noun: embedNoun, requested: { enabled }, actual, remedy: ['set_field_names', 'embed_enabled'] });
-    return after;
+    return verifyWrite(this.transport, async () => {
+      const after = await this.settings(workspace);
+      const actual = { enabled: after.enabled };
+      assertApplied({ noun: embedNoun, requested: { enabled }, actual, remedy: ['set_field_names', 'embed_enabled'] });
+      return after;
+    });
   }
 
   async changeDomain(...change: Parameters<EmbedsApi['domainRequest']>): Promise<void> {

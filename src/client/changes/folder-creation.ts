@@ -43,7 +43,7 @@ export const createFolderPath = (library: Library, names: readonly string[], wit
       // The tree after this write shows which field names to use for the next write.
       ({ node: at, tree } = await createFolder(api, workspace, tree, { name, parent }));
     }
-    if (missing.length > 0) await library.foldersChanged();
+    if (missing.length > 0) await library.foldersChanged(missing.length);
     return { node: at as FolderNode, tree };
   });
 
@@ -173,7 +173,7 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
     tree = made.tree;
     isTreeCurrent = true;
     verified[kind] = true;
-    await library.foldersChanged();
+    await library.foldersChanged(1);
     const path = `/${names.join('/')}`;
     created.set(path, made.uid);
     await createdByOthers?.record(path, made.uid);

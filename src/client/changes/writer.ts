@@ -53,6 +53,8 @@ export type WriterDeps = Omit<CarryOutDeps, 'folders'> & {
   history(): Promise<ChangeHistory>;
   /** False to keep no history. */
   keepsHistory: boolean;
+  /** Called with the results of each change. */
+  onResults(results: ChangeOutcome['results']): void;
   /** Returns a function that finds the folders of assets whose records do not show them, as they are from now on. */
   createFolderLookup(): Promise<FolderLookup>;
 };
@@ -175,7 +177,9 @@ export class LibraryWriter {
   ): Promise<ChangeOutcome> {
     const { change } = saved;
     const deps = { ...this.#deps, folders: this.folderAccess(change) };
-    return { change, isRecorded: store.isPersistent, results: await carryOut(deps, store, saved, options, hooks) };
+    const results = await carryOut(deps, store, saved, options, hooks);
+    deps.onResults(results);
+    return { change, isRecorded: store.isPersistent, results };
   }
 
   /** Returns the uid of the workspace in use if that needs no request. */

@@ -163,9 +163,14 @@ export class Transport {
     this.#options.onNotice?.(
       explanation.status === 429 ? { kind: 'rate-limited', untilMs } : { kind: 'retrying', untilMs, reason: message },
     );
-    const closed = this.connection.closeController.signal;
-    await this.clock.sleep(delayMs, AbortSignal.any([signal ?? this.#options.signal ?? closed, closed]));
+    await this.sleep(delayMs, signal);
     this.#options.onNotice?.({ kind: 'resumed' });
+  }
+
+  /** Sleeps until `delayMs` are over. @throws the abort reason of the signal, by default that of this transport */
+  async sleep(delayMs: number, signal = this.#options.signal): Promise<void> {
+    const closed = this.connection.closeController.signal;
+    await this.clock.sleep(delayMs, AbortSignal.any([signal ?? closed, closed]));
   }
 
   async #sendOnce(original: ApiRequest): Promise<ReceivedResponse> {

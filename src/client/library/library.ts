@@ -12,8 +12,8 @@ export type LibraryDeps = {
   workspaceInUse: WorkspaceInUse;
   /** Runs `work` while no other process on this machine changes folders, since the service allows duplicate names. */
   withLock<T>(work: () => Promise<T>): Promise<T>;
-  /** Drops what is cached of the folders outside of this process. */
-  onFoldersChanged(): Promise<void>;
+  /** Drops what is cached of the folders outside of this process. @param createdCount number of folders created */
+  onFoldersChanged(createdCount: number): Promise<void>;
 };
 
 /** A library as one command or call sees it: the service, the workspace in use, and its folders. */
@@ -53,8 +53,8 @@ export class Library {
   }
 
   /** Drops the folders that were fetched, and those that are cached elsewhere. */
-  async foldersChanged(): Promise<void> {
+  async foldersChanged(createdCount = 0): Promise<void> {
     this.#folders = undefined;
-    await this.#onFoldersChanged();
+    await this.#onFoldersChanged(createdCount);
   }
 }

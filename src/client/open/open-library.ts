@@ -4,7 +4,7 @@ import { orAborted } from '../../contract/retry.ts';
 import { Api } from '../api/api.ts';
 import type { ChangeNotice } from '../changes/carry-out.ts';
 import type { FolderLookup } from '../changes/undo.ts';
-import type { LibraryWriter } from '../changes/writer.ts';
+import type { ChangeOutcome, LibraryWriter } from '../changes/writer.ts';
 import { Transport, type TransportOptions } from '../http/transport.ts';
 import { Library } from '../library/library.ts';
 import { type WorkspaceChoice, WorkspaceInUse } from '../library/workspace-in-use.ts';
@@ -16,8 +16,10 @@ export type ServiceKey = { baseUrl: URL; apiKey: string | undefined; names?: Nam
 /** Questions, messages and caches that an interface adds to a library. */
 export type LibraryPorts = {
   workspaceChoice(): Promise<WorkspaceChoice>;
-  /** Drops what is cached of the folders outside of this process. */
-  onFoldersChanged?(): Promise<void>;
+  /** Drops what is cached of the folders outside of this process. @param createdCount number of folders created */
+  onFoldersChanged?(createdCount: number): Promise<void>;
+  /** Called with the results of each change of the library. */
+  onResults?(results: ChangeOutcome['results']): void;
   /** Returns a function that finds the folders of assets whose records do not show them, as they are from now on. */
   createFolderLookup?(): Promise<FolderLookup>;
   onChangeNotice(notice: ChangeNotice): void;
@@ -71,13 +73,14 @@ export function openLibrary(
       signal,
       workspaceInUse,
       withLock: (work) => state.withLock('folders', work, signal),
-      onFoldersChanged: async () => ports.onFoldersChanged?.(),
+      onFoldersChanged: async (createdCount) => ports.onFoldersChanged?.(createdCount),
     });
     let writer: Promise<LibraryWriter> | undefined;
     const openWriter = async () => {
       const { LibraryWriter: Writer } = await import('../changes/writer.ts');
       return new Writer({
         ...{ library, clock, profile, keepsHistory, onNotice },
+        onResults: (results) => ports.onResults?.(results),
         createFolderLookup: async () => (await ports.createFolderLookup?.()) ?? (async () => undefined),
         history: () => orAborted(state.history(), signal),
         receipts: () => orAborted(state.receiptsIfAny(), signal),

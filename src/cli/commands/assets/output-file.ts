@@ -7,6 +7,7 @@ import { NamedLocks } from '../../../client/lock.ts';
 import { replaceFile, syncFolder } from '../../../client/state-files.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
+import { OutputFailed } from '../../terminal/terminal.ts';
 
 /** Output file of a command, and the option that names it. */
 export type OutputFile = {
@@ -188,5 +189,5 @@ const throwCannotReplace = ({ path }: OutputFile) =>
 const throwOutputError =
   (message: string, hint: string) =>
   (error: Error): never => {
-    throw new CodedError(message, { code: 'write_failed', reason: error.message, hint, underlying: error });
+    throw new OutputFailed(message, { code: 'write_failed', reason: error.message, hint, underlying: error });
   };

@@ -48,6 +48,7 @@ export async function runRestrict(context: Context, { enabled }: { enabled: bool
   const { workspace, embeds, settings } = await readSettings(context);
   if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
   const after = await restrictEmbedding(await context.api(), workspace, settings, enabled);
+  context.changesMade.add('setting', 'changed', 1);
   if (enabled && after.hasList && after.domains.length === 0)
     context.terminal.warn('the allow-list is empty: no site may embed');
   return settingsRecord({ workspace, settings: after });
@@ -169,7 +170,8 @@ async function runChanges(context: Context, { workspace, embeds, settings }: Wor
     { workspace, settings },
     changes,
   );
-  const { terminal } = context;
+  const { terminal, changesMade } = context;
+  for (const { change, error } of outcomes) changesMade.add('domain', change, error || unverified ? 0 : 1, 1);
   const records = outcomes.map(
     ({ domain, change, error }): DomainRecord => ({
       domain,

@@ -2,6 +2,8 @@
 export type Clock = {
   /** Returns the current time in milliseconds since the epoch. */
   now(): number;
+  /** Returns milliseconds since an arbitrary moment. Nobody sets this clock, but it may stand still in standby. */
+  steady(): number;
   /** Resolves after `delayMs`, or rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
   /** Returns a random number in [0, 1). */
@@ -13,6 +15,7 @@ const maxTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  steady: () => performance.now(),
   random: () => Math.random(),
   sleep: async (delayMs, signal) => {
     let leftMs = delayMs;
@@ -34,3 +37,13 @@ const timer = (delayMs: number, signal: AbortSignal | undefined) =>
     }, delayMs);
     signal?.addEventListener('abort', aborted, { once: true });
   });
+
+/**
+ * Starts to measure an age by both clocks, since one can be set back and the other may stand still in standby.
+ *
+ * @returns a function that returns the age in milliseconds
+ */
+export function startAge(clock: Clock): () => number {
+  const [now, steady] = [clock.now(), clock.steady()];
+  return () => Math.max(clock.now() - now, clock.steady() - steady);
+}

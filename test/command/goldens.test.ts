@@ -117,6 +117,7 @@ const modes: Record<string, { args: string[]; options: CliOptions }> = {
 
 const clock = {
   now: () => Date.parse('2026-03-01T12:00:00Z'),
+  steady: () => 0,
   random: () => 0.5,
   sleep: async () => {},
 };

@@ -22,6 +22,7 @@ export function acceleratedClock({ speed = 100 } = {}): Clock & { sleptMs: numbe
       ahead += byMs;
     },
     now: () => startedAt + ahead + (Date.now() - startedAt) * speed,
+    steady: () => ahead + (Date.now() - startedAt) * speed,
     random: () => 0.999,
     sleep: (delayMs, signal) => {
       sleptMs.push(delayMs);

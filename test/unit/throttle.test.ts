@@ -5,6 +5,7 @@ it('a throttled upload takes as long as its size divided by the limit, in steps 
   let now = 0;
   const clock = {
     now: () => now,
+    steady: () => now,
     random: () => 0.5,
     sleep: async (delayMs: number) => {
       now += delayMs;

@@ -1,5 +1,5 @@
 import type { Written } from '../../client/changes/carry-out.ts';
-import type { StoredItem } from '../../client/changes/change-history.ts';
+import type { StoredItem } from '../../client/changes/change-item.ts';
 import { asCodedError, type CodedError, partialFailure } from '../../client/errors.ts';
 import type { ItemResult } from '../../client/run-each.ts';
 import { asText } from '../../contract/json-values.ts';

@@ -1,7 +1,10 @@
+import type { ChangeHooks } from '../../client/changes/carry-out.ts';
+import type { LibraryChange } from '../../client/changes/writer.ts';
 import { asCodedError, type CodedError, endsTheRun, usageError } from '../../client/errors.ts';
 import { byUid } from '../../client/library/select-assets.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { runChange } from '../library/run-change.ts';
 import { parseCount } from '../settings/units.ts';
@@ -71,10 +74,16 @@ export async function confirmMany({ terminal, settings }: Context, question: Bul
  * @returns the failures, and in `stop` the one that ended the run
  * @throws the same errors as `confirmMany`
  */
-export async function trashAssets<T extends { assetUid: string; label: string }>(
+export async function trashAssets<T extends { assetUid: string; label: string; record?: AssetRecord | undefined }>(
   context: Context,
   assets: readonly T[],
-  { command, limit, doubt, what = `move ${pluralize(assets.length, 'asset')} to the trash` }: TrashOptions,
+  {
+    limit,
+    doubt,
+    what = `move ${pluralize(assets.length, 'asset')} to the trash`,
+    beforeItem,
+    ...change
+  }: TrashOptions<T>,
   onTrashed: (asset: T) => Promise<unknown>,
 ): Promise<{ failures: CodedError[]; stop: CodedError | undefined }> {
   const count = assets.length;
@@ -90,17 +99,26 @@ export async function trashAssets<T extends { assetUid: string; label: string }>
       ...truncateLines(rows, count),
     ],
   });
-  const targets = assets.map(({ assetUid }) => byUid(assetUid));
+  const targets = assets.map(({ assetUid, record }) => byUid(assetUid, record));
   const { items } = await (await context.writer()).plan(targets, null);
   const named = items.map((item, at) => ({ ...item, name: assets[at]?.label ?? null }));
-  const change = { command, summary: what, items: named, acceptsMissing: true };
-  const afterItem = ({ seq }: { seq: number }) => onTrashed(assets[seq] as T);
-  const results = count === 0 ? [] : await runChange(context, change, { afterItem });
+  const assetOf = ({ seq }: { seq: number }) => assets[seq] as T;
+  const hooks: ChangeHooks = {
+    ...(beforeItem && { beforeItem: (item) => beforeItem(assetOf(item)) }),
+    afterItem: (item) => onTrashed(assetOf(item)),
+  };
+  const planned = { ...change, summary: what, items: named, acceptsMissing: true };
+  const results = count === 0 ? [] : await runChange(context, planned, hooks);
   const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.name ?? '')] : []));
   return { failures, stop: failures.find(endsTheRun) };
 }
 
-type TrashOptions = Pick<BulkConfirmation, 'limit' | 'doubt'> & { command: string; what?: string };
+type TrashOptions<T> = Pick<BulkConfirmation, 'limit' | 'doubt'> &
+  Pick<LibraryChange, 'command' | 'source' | 'ageMs'> & {
+    what?: string;
+    /** Throws if an asset must not be moved to the trash any more. */
+    beforeItem?(asset: T): Promise<undefined>;
+  };
 
 export function ignoreNotFound(error: unknown): undefined {
   if (asCodedError(error).kind !== 'notFound') throw error;

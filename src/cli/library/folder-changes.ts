@@ -1,4 +1,4 @@
-import type { StoredItem } from '../../client/changes/change-history.ts';
+import type { StoredItem } from '../../client/changes/change-item.ts';
 import { createFolderPath, parseFolderPath } from '../../client/changes/folder-creation.ts';
 import { CodedError, usageError } from '../../client/errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../client/library/folder-tree.ts';

@@ -1,5 +1,6 @@
 import type { ChangeHooks } from '../../client/changes/carry-out.ts';
-import type { StoredChange, StoredItem } from '../../client/changes/change-history.ts';
+import type { StoredChange } from '../../client/changes/change-history.ts';
+import type { StoredItem } from '../../client/changes/change-item.ts';
 import type { ChangeOutcome, LibraryChange } from '../../client/changes/writer.ts';
 import { endsTheRun } from '../../client/errors.ts';
 import { formatCount } from '../../contract/figures.ts';

@@ -1,5 +1,5 @@
 import type { Written } from '../../client/changes/carry-out.ts';
-import type { StoredItem } from '../../client/changes/change-history.ts';
+import type { StoredItem } from '../../client/changes/change-item.ts';
 import { CodedError } from '../../client/errors.ts';
 import type { ItemResult } from '../../client/run-each.ts';
 import { formatCount, pluralize } from '../../contract/figures.ts';

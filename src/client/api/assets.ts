@@ -3,7 +3,6 @@ import type { AssetFilters } from '../../contract/asset-filters.ts';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asObject, type JsonObject } from '../../contract/json-values.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
-import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord, PageEnvelope, PlayerData } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
 import { CodedError, usageError } from '../errors.ts';
@@ -91,16 +90,14 @@ export class AssetsApi extends Resource {
     return { [this.tagsField]: [...new Set(tags)] };
   }
 
-  /** Builds the PATCH fields that add and remove tags. @throws CodedError `tags_unknown` (exit 6) if it shows none */
-  tagEditFields(asset: AssetRecord, edit: SlugEdit): JsonObject {
-    const field = this.tagsField;
-    const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
-    if (before) return this.tagFields(applySlugEdit(before, edit));
-    throw new CodedError(`the service does not show the tags of asset ${asset.uid}`, {
-      code: 'tags_unknown',
-      reason: 'adding and removing tags requires the current ones',
-      details: { uid: asset.uid },
-    });
+  /** Returns the slugs of the tags that a record shows; undefined if it shows none, or not all of their slugs. */
+  tagsOf(asset: AssetRecord): string[] | undefined {
+    return slugsOf({ tags: asset[this.fieldNameIn(this.tagsField, asset)] });
+  }
+
+  /** Returns the tags in values as `valuesOf` returns them; undefined if there are none. */
+  tagsIn(values: JsonObject): string[] | undefined {
+    return slugsOf({ tags: values[this.tagsField] });
   }
 
   /** Builds the PATCH fields that move an asset to a folder, given by uid, or to the top level (assumption A20). */
@@ -119,6 +116,20 @@ export class AssetsApi extends Resource {
     };
     const shown = fields.map((field) => [field, read(field)] as const).filter(([, value]) => value !== undefined);
     return Object.fromEntries(shown);
+  }
+
+  /**
+   * Returns the values that people edit, as `valuesOf` does: the name, the description, the tags, the folder, and other
+   * texts and flags. What a service sets by itself, such as a status, a URL, a time or a count, is left out.
+   */
+  editorialValues(asset: AssetRecord): JsonObject {
+    const isOwn = (field: string) =>
+      /^(uid|type|status|workspace.*|filename|.*(_at|url|token|reason|_type))$/.test(field);
+    const others = Object.entries(asset)
+      .filter(([field, value]) => (typeof value === 'string' || typeof value === 'boolean') && !isOwn(field))
+      .map(([field]) => field);
+    const named = ['name', 'description', this.tagsField, this.folderFieldIn(asset)];
+    return this.valuesOf(asset, [...new Set([...named, ...others])]);
   }
 
   /** Returns the folder that fields set: null for the top level, undefined if they set none. */

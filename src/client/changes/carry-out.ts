@@ -1,17 +1,22 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../contract/clock.ts';
 import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import { normalizeUid } from '../../contract/uid.ts';
+import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { writesOf } from '../api/writes.ts';
-import { asCodedError, type CodedError, endsTheRun } from '../errors.ts';
+import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
 import type { FolderNode } from '../library/folder-tree.ts';
 import type { Library } from '../library/library.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
-import type { ChangeItem, ChangeLog, ItemState, StoredChange, StoredItem } from './change-history.ts';
+import type { ChangeLog, StoredChange } from './change-history.ts';
+import { type ChangeItem, type ItemState, isEmptyEdit, type Sent, type StoredItem } from './change-item.ts';
 import { changeFolder, findRemainingFolders } from './folder-writes.ts';
-import { type FolderAccess, readUnwritten } from './undo.ts';
+import { effectOf, patchOf } from './items.ts';
+import { asPlanned, type FolderAccess, isStillThere, readUnwritten, type Unwritten } from './present-values.ts';
 
 /** Result of the write of an item: the asset or folder afterwards, and fields that the service does not show. */
 export type Written = {
@@ -23,10 +28,10 @@ export type Written = {
 export type WriteOptions = {
   collection?: Collection | undefined;
   /**
-   * Time in ms since the epoch before the items were read. Items that were read more than ten seconds ago, before a
-   * question for example, are read again, and written only where the library still has their old values.
+   * Returns how long ago the items were read, in ms. Items that were read more than two seconds ago, before a question
+   * for example, are read again, and written only where the library still has their old values. Default: just now.
    */
-  readAt?: number | undefined;
+  ageMs?: (() => number) | undefined;
   /** True if an asset that does not exist any more counts as deleted. */
   acceptsMissing?: boolean | undefined;
 };
@@ -57,35 +62,51 @@ export type CarryOutDeps = {
 
 type Results = ItemResult<StoredItem, Written>[];
 
-const maxAgeMs = 10_000;
+const maxAgeMs = 2_000;
 
 /**
- * Carries out items of a change, several at a time, with all that belongs to a write, and records the outcome of each. An
- * item whose outcome is unknown stays pending.
+ * Number of items that are marked at once, durably, before the first of them is written. A process that is killed leaves
+ * as many items whose outcome is unknown.
+ */
+export const markedTogether = 16;
+
+/**
+ * Carries out items of a change, several at a time, with all that belongs to a write, and records the outcome of each.
+ * Before an item is written, the history says that it may have been (`unknown`), until its outcome is recorded.
  *
+ * @param saved the first `markedCount` items are marked already
  * @returns one result per item
  * @throws CodedError `locked` (exit 6) if another process carries it out
  */
 export async function carryOut(
   deps: CarryOutDeps,
   store: ChangeLog,
-  { change, items }: { change: StoredChange; items: readonly StoredItem[] },
+  { change, items, markedCount = 0 }: { change: StoredChange; items: readonly StoredItem[]; markedCount?: number },
   options: WriteOptions,
   hooks: ChangeHooks = {},
 ): Promise<Results> {
   const { library, onNotice } = deps;
   const updateReceipts = await createReceiptUpdate(deps, items);
+  const checkTarget = createTargetCheck(deps, change, options);
   let isReported = false;
   const notRecorded = (thrown: unknown) => {
     if (!isReported) onNotice({ kind: 'results_not_recorded', error: stateErrorOf(thrown) });
     isReported = true;
   };
   const record = (item: StoredItem, state: ItemState, error?: CodedError) =>
-    store.setItemState(change.id, item, state, error?.message).catch(notRecorded);
+    store.setItemState(change.id, [item], state, error?.message).catch(notRecorded);
+  const marks = createMarks(store, change, items, markedCount);
   const carryOutItem = async (item: StoredItem): Promise<Written> => {
+    const attempt: Attempt = { isSent: false };
+    const send = async (sent: Sent | null) => {
+      if (sent) await store.setSent(change.id, item, sent);
+      attempt.isSent = true;
+    };
     try {
+      await marks.set(item);
       const isDone = (await hooks.beforeItem?.(item)) === 'skip';
-      const written = isDone ? {} : await writeUnchanged(deps, options, item);
+      if (!isDone) await checkTarget(item);
+      const written = isDone ? {} : await writeUnchanged(deps, options, item, send);
       await updateReceipts(item);
       await hooks.afterItem?.(item);
       await record(item, 'done');
@@ -93,7 +114,10 @@ export async function carryOut(
     } catch (thrown) {
       const failure = asCodedError(thrown);
       const error = hooks.toError?.(failure, item) ?? failure;
-      if (!endsTheRun(error)) await record(item, isConflict(error) ? 'conflict' : 'failed', error);
+      const state = stateAfter(failure, attempt, item);
+      // What a run leaves for a resume has no error of its own.
+      if (!endsTheRun(error)) await record(item, state, error);
+      else if (state !== 'unknown') await record(item, 'pending');
       throw error;
     }
   };
@@ -105,6 +129,7 @@ export async function carryOut(
     const lanes = hasFolders ? 1 : undefined;
     const written = await runEach(items, carryOutItem, { signal: library.signal, lanes });
     if (hasFolders) await library.foldersChanged();
+    await marks.removeUnused().catch(notRecorded);
     // Items after an error that ends the run were not attempted, and have that error, too.
     if (!written.some(({ error }) => error && endsTheRun(error)))
       await store.setState(change.id, 'finished').catch(notRecorded);
@@ -119,42 +144,140 @@ export async function carryOut(
   }
 }
 
+/** Whether the request that writes an item was sent. */
+type Attempt = { isSent: boolean };
+
+/** Returns the state of an item after an error. Only a refusal proves that a request changed nothing. */
+function stateAfter(error: CodedError, { isSent }: Attempt, { state }: StoredItem): ItemState {
+  if (isConflict(error)) return 'conflict';
+  const { status = 0 } = error.explanation;
+  const isRefused = status >= 400 && status < 500 && status !== 408;
+  // What a killed process may have written stays unknown until the library was read.
+  return (isSent && !isRefused) || state === 'unknown' ? 'unknown' : 'failed';
+}
+
+/** Marks items, many at once, before they are written. */
+function createMarks(store: ChangeLog, change: StoredChange, items: readonly StoredItem[], markedCount: number) {
+  const positions = new Map(items.map((item, at) => [item, at]));
+  const begun = new Set<StoredItem>();
+  let marked = markedCount;
+  let saved: Promise<unknown> = Promise.resolve();
+  return {
+    /** @throws CodedError `state_…` (exit 14), which ends the run: what the history does not know is not written */
+    async set(item: StoredItem): Promise<void> {
+      while ((positions.get(item) ?? 0) >= marked) {
+        const next = items.slice(marked, marked + markedTogether);
+        marked += next.length;
+        saved = saved.then(() => store.setItemState(change.id, next, 'unknown', null, true));
+      }
+      await saved.catch((thrown) => {
+        throw stateErrorOf(thrown).with({ endsRun: true });
+      });
+      begun.add(item);
+    },
+    /** Removes the marks of items that were not begun. */
+    async removeUnused(): Promise<void> {
+      const isUnused = (item: StoredItem) => !begun.has(item) && item.state === 'pending';
+      const unused = items.slice(0, marked).filter(isUnused);
+      if (unused.length > 0) await store.setItemState(change.id, unused, 'pending');
+    },
+  };
+}
+
+/**
+ * Returns a function that checks that the folder to which an asset is moved is still at the path that it had when the
+ * change was planned, if that is long ago. Fetches the folders once.
+ */
+function createTargetCheck(
+  { library: { api }, folders }: CarryOutDeps,
+  { folderPaths }: StoredChange,
+  { ageMs = () => 0 }: WriteOptions,
+): (item: StoredItem) => Promise<void> {
+  let tree: ReturnType<FolderAccess['fetchTree']> | undefined;
+  return async ({ kind, uid, name, after }) => {
+    const target = kind === 'asset' && after ? api.assets.folderIn(after) : undefined;
+    const planned = target ? folderPaths[normalizeUid(target)] : undefined;
+    if (!target || planned === undefined || (!tree && ageMs() <= maxAgeMs)) return;
+    tree ??= folders.fetchTree();
+    const now = (await tree).find(target)?.path;
+    if (now === planned) return;
+    throw new CodedError(`${name ?? uid} was not moved`, {
+      code: 'changed_meanwhile',
+      reason: now === undefined ? `folder ${planned} was deleted` : `folder ${planned} is now ${now}`,
+    });
+  };
+}
+
 /** Writes an item. If it was read long ago, writes only what others have not changed since. */
 async function writeUnchanged(
   deps: CarryOutDeps,
-  { collection, readAt = Number.POSITIVE_INFINITY, acceptsMissing = false }: WriteOptions,
+  { collection, ageMs = () => 0, acceptsMissing = false }: WriteOptions,
   item: StoredItem,
+  send: (sent: Sent | null) => Promise<void>,
 ): Promise<Written> {
-  const write = (after: JsonObject | null) =>
-    writeItem(deps, { ...item, after }, collection).catch((error): Written => {
-      if (!acceptsMissing || after !== null || asCodedError(error).kind !== 'notFound') throw error;
+  const { api } = deps.library;
+  const isOld = ageMs() > maxAgeMs;
+  if (item.after === null) {
+    const isKnown = item.before !== null || item.state === 'unknown';
+    if (isOld && isKnown && !(await isStillThere(api, deps.folders, item))) return {};
+    await send(null);
+    return deleteItem(deps, item, collection).catch((error): Written => {
+      if (!acceptsMissing || asCodedError(error).kind !== 'notFound') throw error;
       return {};
     });
-  if (deps.clock.now() - readAt <= maxAgeMs) return write(item.after);
-  const { after, present, conflict } = await readUnwritten(deps.library.api, deps.folders, item);
-  const written = after === undefined ? { asset: present } : await write(after);
+  }
+  const unwritten = isOld ? await readUnwritten(api, deps.folders, item) : asPlanned(api, item);
+  const { toWrite, conflict, present } = unwritten;
+  await send(sentOf(api, item, unwritten));
+  const isNothing = Object.keys(toWrite).length === 0 && isEmptyEdit(item.tags && effectOf(item.tags, unwritten.tags));
+  const written =
+    isOld && isNothing ? { asset: present } : await writeItem(deps, item, toWrite, unwritten.tags, collection);
   if (conflict) throw conflict;
   return written;
 }
 
-/** Sends the request that writes an item, and verifies the result. */
+/** Returns what is sent of an item if that is not what was planned, or null. */
+function sentOf({ assets }: Api, item: StoredItem, { toWrite, done, tags, conflict }: Unwritten): Sent | null {
+  // What an earlier attempt with an unknown outcome may have written counts as written.
+  const isRepeated = item.state === 'unknown';
+  const after = isRepeated
+    ? { ...Object.fromEntries(done.map((field) => [field, item.after?.[field]])), ...toWrite }
+    : toWrite;
+  const edit = item.tags ?? null;
+  const sent: Sent = { after, tags: isRepeated ? edit : edit && effectOf(edit, tags), tagsBefore: edit && [...tags] };
+  const planned: Sent = {
+    after: item.after ?? {},
+    tags: edit,
+    tagsBefore: edit && (assets.tagsIn(item.before ?? {}) ?? []),
+  };
+  return !conflict && isDeepStrictEqual(sent, planned) ? null : sent;
+}
+
+/** Sends the request that sets fields and tags of an item, and verifies the result. */
 async function writeItem(
   { library: { api }, folders }: CarryOutDeps,
-  { kind, uid, name, before, after }: ChangeItem,
+  { kind, uid, name, before, tags }: StoredItem,
+  toWrite: JsonObject,
+  presentTags: readonly string[],
+  collection: Collection = 'assets',
+): Promise<Written> {
+  if (kind === 'asset') {
+    const { [collection]: assets } = writesOf(api);
+    return assets.write({ uid, name, ...before }, patchOf(assets, { after: toWrite, tags }, presentTags));
+  }
+  const workspace = await folders.workspace();
+  const { node } = await changeFolder(api, workspace, uid, await folders.latestTree(), toWrite as FolderChange);
+  return { folder: node };
+}
+
+async function deleteItem(
+  { library: { api }, folders }: CarryOutDeps,
+  { kind, uid }: StoredItem,
   collection: Collection = 'assets',
 ): Promise<Written> {
   const { [collection]: assets, folders: folderWrites } = writesOf(api);
-  if (kind === 'asset') {
-    if (after) return assets.write({ uid, name, ...before }, after);
-    await assets.delete(uid);
-    return {};
-  }
-  const workspace = await folders.workspace();
-  if (after) {
-    const { node } = await changeFolder(api, workspace, uid, await folders.latestTree(), after as FolderChange);
-    return { folder: node };
-  }
-  await folderWrites.delete(workspace, uid);
+  if (kind === 'asset') await assets.delete(uid);
+  else await folderWrites.delete(await folders.workspace(), uid);
   return {};
 }
 

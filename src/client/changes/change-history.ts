@@ -1,31 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../contract/clock.ts';
-import { asObject, type JsonObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { asObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import type { SlugEdit } from '../../contract/slug.ts';
 import { CodedError, usageError } from '../errors.ts';
 import type { StateDatabase } from '../upload/store/state-database.ts';
-
-declare const planned: unique symbol;
-
-/** A change of one asset or folder. Only the functions of items.ts make one, from what was selected. */
-export type ChangeItem = {
-  readonly [planned]: true;
-  kind: 'asset' | 'folder';
-  uid: string;
-  /** Name of an asset, or path of a folder, before the change; null if it was not read. */
-  name: string | null;
-  /** Fields before the change, as a PATCH would set them; null if they were not read. */
-  before: JsonObject | null;
-  /** Fields after the change; null if it is deleted. */
-  after: JsonObject | null;
-  /** Local file that a deleted asset was uploaded from, if this machine did so. */
-  localPath?: string | null | undefined;
-};
-
-/** A `pending` item was not written, or its outcome is unknown because the process was killed. */
-export type ItemState = 'pending' | 'done' | 'failed' | 'conflict';
-
-export type StoredItem = ChangeItem & { seq: number; state: ItemState; error: string | null };
+import { type ChangeItem, type ItemState, type Sent, type StoredItem, writtenOf } from './change-item.ts';
 
 /** A `running` change whose lock is free was interrupted. */
 type ChangeState = 'running' | 'finished';
@@ -39,37 +18,63 @@ export type ChangePlan = {
   service: string;
   workspace: string | null;
   profile: string | null;
-  /** Number of write requests that the change plans, without retries. */
+  /** Number of requests that the change takes at most, without retries (`countRequests`). */
   requestCount: number;
   /** Id of the change that this one undoes. */
   undoOf?: string | null;
-  /** Path of the applied table. An interrupted change of the same path is merged into this change. */
+  /**
+   * What decides the change anew: the path of the applied table, or the command of a prune. An interrupted change of the
+   * same source is merged into this change.
+   */
   source?: string | null;
+  /** Paths of the folders that the change names, by their uids (`normalizeUid`), as they were when it was planned. */
+  folderPaths?: Readonly<Record<string, string>>;
 };
+
+/** An item that a change leaves as it is, and why, so that its record names it. */
+export type LeftItem = { item: ChangeItem; reason: string };
 
 export type StoredChange = Required<ChangePlan> & { id: string; startedAt: string; state: ChangeState };
 
 /** A change with the number of its items by state. */
 export type CountedChange = StoredChange & { [State in ItemState]: number } & {
   isRunning: boolean;
-  /** Id of the finished change that has undone this one; null if there is none. */
+  /** Id of the change that has undone all items of this one; null if there is none. */
   undoneBy: string | null;
+  /** True if an undo of it was begun, and not undone itself. */
+  hasUndo: boolean;
 };
 
 const keptMs = 90 * 86_400_000;
 /** Number of changes that are kept however old they are, since the clock may be wrong. */
 const minKept = 20;
 
-const changeColumns = `id, command, summary, service, workspace, profile, request_count AS requestCount,
-  started_at AS startedAt, state, undo_of AS undoOf, source`;
+const changeColumns = `seq, id, command, summary, service, workspace, profile, request_count AS requestCount,
+  started_at AS startedAt, state, undo_of AS undoOf, source, folder_paths AS folderPaths`;
 
-type ItemRow = Omit<StoredItem, 'before' | 'after'> & { before: string | null; after: string | null };
+type ChangeRow = Omit<StoredChange, 'folderPaths'> & { seq: number; folderPaths: string };
 
-const itemColumns = `seq, kind, uid, name, old_values AS "before", new_values AS "after", local_path AS localPath,
-  state, error`;
+type UndoRow = { seq: number; id: string; undoOf: string; isComplete: number };
+
+/** Returns the outcome of a write that the library shows; undefined if it shows neither the new nor the old values. */
+export type OutcomeOf = (item: StoredItem) => 'done' | 'pending' | undefined;
+
+type CreateOptions = { markedCount?: number; left?: readonly LeftItem[]; outcomeOf?: OutcomeOf | undefined };
+
+/** A write of an apply, or of its undo. */
+export type SourceWrite = { item: StoredItem } & Pick<StoredChange, 'folderPaths'>;
+
+type JsonColumn = 'before' | 'after' | 'tags' | 'sent';
+type ItemRow = Omit<StoredItem, JsonColumn> & Record<JsonColumn, string | null>;
+
+const itemColumns = `change_items.seq, kind, uid, name, old_values AS "before", new_values AS "after", tags, sent,
+  local_path AS localPath, change_items.state, error`;
 
 /** The part of a history that records one change. */
-export type ChangeLog = Pick<ChangeHistory, 'isPersistent' | 'create' | 'lock' | 'setState' | 'setItemState'>;
+export type ChangeLog = Pick<
+  ChangeHistory,
+  'isPersistent' | 'create' | 'lock' | 'setState' | 'setItemState' | 'setSent' | 'setRead'
+>;
 
 /** Records nothing: for a change that can neither be resumed nor undone. */
 export const noHistory = (clock: Clock): ChangeLog => ({
@@ -78,14 +83,18 @@ export const noHistory = (clock: Clock): ChangeLog => ({
   lock: async () => async () => {},
   setState: async () => {},
   setItemState: async () => {},
+  setSent: async () => {},
+  setRead: async () => {},
 });
 
 const newChange = (plan: ChangePlan, now: number): StoredChange => ({
-  ...{ undoOf: null, source: null, ...plan, id: randomUUID().slice(0, 8) },
+  ...{ undoOf: null, source: null, folderPaths: {}, ...plan, id: randomUUID().slice(0, 8) },
   ...{ startedAt: new Date(now).toISOString(), state: 'running' },
 });
 
-const toStored = (item: ChangeItem, seq: number): StoredItem => ({ ...item, seq, state: 'pending', error: null });
+const toStored = (item: ChangeItem, seq: number): StoredItem => ({
+  ...{ ...item, seq, state: 'pending', error: null, sent: null },
+});
 
 /** Changes of the library in the last 90 days, with the old and the new value of each item. */
 export class ChangeHistory {
@@ -104,20 +113,38 @@ export class ChangeHistory {
     return !this.#database.isInMemory;
   }
 
-  /** Saves a change and its items before the first of them is written, durably. Deletes old changes. */
-  async create(plan: ChangePlan, items: readonly ChangeItem[]): Promise<{ change: StoredChange; items: StoredItem[] }> {
+  /**
+   * Saves a change and its items before the first of them is written, durably. Deletes old changes.
+   *
+   * @param options.markedCount number of items that are about to be written, and marked as such (`unknown`)
+   * @param options.left items that the change leaves as they are
+   * @param options.outcomeOf returns the state of an item of an interrupted change whose outcome is unknown, if the
+   *   library was read: `done` or `pending`
+   * @returns the change, and its items to write
+   */
+  async create(
+    plan: ChangePlan,
+    items: readonly ChangeItem[],
+    { markedCount = 0, left = [], outcomeOf = () => undefined }: CreateOptions = {},
+  ): Promise<{ change: StoredChange; items: StoredItem[] }> {
     const database = this.#database;
     const now = this.#clock.now();
     const change = newChange(plan, now);
     const stored = items.map(toStored);
-    const json = (value: JsonObject | null) => value && JSON.stringify(value);
-    const { command, summary, service, workspace, profile, requestCount, startedAt, undoOf, source } = change;
     const interrupted = await this.#findInterrupted(change);
     change.id = interrupted.at(-1)?.id ?? change.id; // users may have noted it
     // Locked before it is saved, so that no other process takes it for an interrupted change.
     this.#created.set(change.id, await this.lock(change.id));
     const kept: StoredItem[] = [];
-    for (const { id } of interrupted.toReversed()) kept.push(...itemsToMerge(await this.items(id), items));
+    for (const { id } of interrupted.toReversed()) kept.push(...itemsToKeep(await this.items(id), outcomeOf));
+    // The items of interrupted changes come first, in the order in which they were written.
+    const all: StoredItem[] = [
+      ...kept.map((item, at) => ({ ...item, seq: at - kept.length })),
+      ...stored.map((item, at) => (at < markedCount ? { ...item, state: 'unknown' as const } : item)),
+      ...left.map(({ item, reason }, at): StoredItem => {
+        return { ...toStored(item, stored.length + at), state: 'conflict', error: reason };
+      }),
+    ];
     await database.change(() => {
       const expired = new Date(now - keptMs).toISOString();
       const isExpired = `started_at < ? AND seq <= (SELECT max(seq) FROM changes) - ${minKept}`;
@@ -127,68 +154,105 @@ export class ChangeHistory {
         database.run('DELETE FROM change_items WHERE change_id = ?', id);
         database.run('DELETE FROM changes WHERE id = ?', id);
       }
-      const insert = `INSERT INTO changes (id, command, summary, service, workspace, profile, request_count,
-        started_at, state, undo_of, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-      database.run(
-        insert,
-        ...[
-          change.id,
-          command,
-          summary,
-          service,
-          workspace,
-          profile,
-          requestCount,
-          startedAt,
-          change.state,
-          undoOf,
-          source,
-        ],
-      );
-      // The items of interrupted changes come first, in the order in which they were written.
-      const all = [...kept.map((item, at) => ({ ...item, seq: at - kept.length })), ...stored];
-      for (const { seq, kind, uid, name, before, after, localPath = null, state, error } of all)
-        database.run(
-          'INSERT INTO change_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-          ...[change.id, seq, kind, uid, name, json(before), json(after), localPath, state, error],
-        );
+      this.#insertChange(change);
+      for (const item of all) this.#insertItem(change.id, item);
     }, true);
     return { change, items: stored };
   }
 
-  /** Returns the interrupted changes of the same source, newest first. */
-  async #findInterrupted({ source, service }: StoredChange): Promise<CountedChange[]> {
-    if (source === null) return [];
-    const isInterrupted = ({ state, isRunning }: CountedChange) => state !== 'finished' && !isRunning;
-    return (await this.list()).filter(
-      (change) => change.source === source && change.service === service && isInterrupted(change),
+  #insertChange(change: StoredChange): void {
+    const { id, command, summary, service, workspace, profile, requestCount, startedAt, state, undoOf, source } =
+      change;
+    const insert = `INSERT INTO changes (id, command, summary, service, workspace, profile, request_count,
+      started_at, state, undo_of, source, folder_paths) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const values = [id, command, summary, service, workspace, profile, requestCount, startedAt, state, undoOf, source];
+    this.#database.run(insert, ...values, JSON.stringify(change.folderPaths));
+  }
+
+  #insertItem(change: string, item: StoredItem): void {
+    const { seq, kind, uid, name, before, after, tags = null, sent, localPath = null, state, error } = item;
+    this.#database.run(
+      'INSERT INTO change_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      ...[change, seq, kind, uid, name, toJson(before), toJson(after), toJson(tags), toJson(sent), localPath, state],
+      error,
     );
+  }
+
+  /** Returns the interrupted changes of the same source, newest first. */
+  async #findInterrupted({ source, service }: StoredChange): Promise<StoredChange[]> {
+    if (source === null) return [];
+    const sql = `SELECT ${changeColumns} FROM changes WHERE source = ? AND service = ? AND state = 'running'
+      ORDER BY seq DESC`;
+    const found = (await this.#database.select<ChangeRow>(sql, source, service)).map(changeOf);
+    const isLocked = await Promise.all(found.map(({ id }) => this.#isLocked(id)));
+    return found.filter((_, at) => !isLocked[at]);
   }
 
   /** Returns the changes, newest first. */
   async list(): Promise<CountedChange[]> {
-    const undoneBy = `(SELECT id FROM changes AS undo WHERE ${hasUndone('changes.id')} LIMIT 1)`;
-    const sql = `SELECT ${changeColumns}, ${undoneBy} AS undoneBy FROM changes ORDER BY seq DESC`;
-    const changes = new Map<string, CountedChange>();
-    for (const change of await this.#database.select<StoredChange & Pick<CountedChange, 'undoneBy'>>(sql))
-      changes.set(change.id, { ...change, pending: 0, done: 0, failed: 0, conflict: 0, isRunning: false });
-    type Count = { id: string; state: ItemState; count: number };
-    const counts = 'SELECT change_id AS id, state, count(*) AS count FROM change_items GROUP BY change_id, state';
-    for (const { id, state, count } of await this.#database.select<Count>(counts)) {
-      const counted = changes.get(id);
-      if (counted) counted[state] = count;
-    }
-    for (const change of changes.values())
-      change.isRunning = change.state === 'running' && (await this.#isLocked(change.id));
-    return [...changes.values()];
+    const rows = await this.#database.select<ChangeRow>(`SELECT ${changeColumns} FROM changes ORDER BY seq DESC`);
+    return this.#count(rows);
   }
 
   /** Returns a change by its id or the beginning of it. @throws CodedError `not_found` (exit 3), `usage` (exit 2) */
   async find(id: string): Promise<CountedChange> {
-    const [found, ...others] = (await this.list()).filter((change) => change.id.startsWith(id.toLowerCase()));
-    if (others.length > 0) throw usageError(`several changes begin with ${id}`, 'type more characters of the id');
+    const sql = `SELECT ${changeColumns} FROM changes WHERE substr(id, 1, ?) = ?`;
+    const rows = await this.#database.select<ChangeRow>(sql, id.length, id.toLowerCase());
+    if (rows.length > 1) throw usageError(`several changes begin with ${id}`, 'type more characters of the id');
+    const [found] = await this.#count(rows);
     if (found) return found;
     throw new CodedError(`there is no change ${id}`, { code: 'not_found', reason: 'changes are kept for 90 days' });
+  }
+
+  /** Returns the last change at a service that is no undo, was not undone, and wrote or may have written something. */
+  async findLast(service: string): Promise<CountedChange | undefined> {
+    const sql = `SELECT ${changeColumns} FROM changes WHERE service = ? AND undo_of IS NULL AND seq < ?
+      ORDER BY seq DESC LIMIT 1`;
+    for (let below = Number.MAX_SAFE_INTEGER; ; ) {
+      const rows = await this.#database.select<ChangeRow>(sql, service, below);
+      const [row] = rows;
+      if (!row) return undefined;
+      const [change] = await this.#count(rows);
+      if (change && change.undoneBy === null && (await this.items(change.id)).some(writtenOf)) return change;
+      below = row.seq;
+    }
+  }
+
+  /** Adds what belongs to each change: the number of its items by state, if it is running, and what has undone it. */
+  async #count(rows: readonly ChangeRow[]): Promise<CountedChange[]> {
+    const undos = await this.#findUndos(rows.map(({ id }) => id));
+    const undone = undoneBy(undos);
+    const begun = new Set(undos.flatMap(({ id, undoOf }) => (undone.has(id) ? [] : [undoOf])));
+    type Count = { state: ItemState; count: number };
+    const sql = 'SELECT state, count(*) AS count FROM change_items WHERE change_id = ? GROUP BY state';
+    const counted: CountedChange[] = [];
+    for (const row of rows) {
+      const counts = await this.#database.select<Count>(sql, row.id);
+      counted.push({
+        ...changeOf(row),
+        ...{ pending: 0, unknown: 0, done: 0, failed: 0, conflict: 0 },
+        ...Object.fromEntries(counts.map(({ state, count }) => [state, count])),
+        isRunning: row.state === 'running' && (await this.#isLocked(row.id)),
+        undoneBy: undone.get(row.id) ?? null,
+        hasUndo: begun.has(row.id),
+      });
+    }
+    return counted;
+  }
+
+  /** Returns the undos of changes, the undos of these, and so on, oldest first. */
+  async #findUndos(ids: readonly string[]): Promise<UndoRow[]> {
+    const sql = `SELECT seq, id, undo_of AS undoOf, state = 'finished' AND NOT EXISTS
+      (SELECT 1 FROM change_items WHERE change_id = id AND state <> 'done') AS isComplete
+      FROM changes WHERE undo_of = ?`;
+    const found: UndoRow[] = [];
+    for (let next = ids; next.length > 0; ) {
+      const undos: UndoRow[] = [];
+      for (const id of next) undos.push(...(await this.#database.select<UndoRow>(sql, id)));
+      found.push(...undos);
+      next = undos.map(({ id }) => id);
+    }
+    return found.sort((one, other) => one.seq - other.seq);
   }
 
   async items(change: string): Promise<StoredItem[]> {
@@ -197,19 +261,22 @@ export class ChangeHistory {
   }
 
   /**
-   * Returns a function that finds what the changes of a source have written, or may have written, to an item since a time
-   * (ms since the epoch), oldest first, without what was undone.
+   * Returns a function that finds what the changes of a source, and the undos of these, have written or may have written
+   * to an asset since a time (ms since the epoch), oldest first.
    */
-  async findWrites(source: string): Promise<(uid: string, since: number) => Promise<StoredItem[]>> {
-    const from = `FROM change_items JOIN changes ON id = change_id WHERE source = ? AND change_items.state <> 'conflict'
-      AND NOT EXISTS (SELECT 1 FROM changes AS undo WHERE ${hasUndone('change_id')})`;
-    const uids = new Set((await this.#database.select<ItemRow>(`SELECT uid ${from}`, source)).map(({ uid }) => uid));
-    const sql = `SELECT ${itemColumns.replaceAll(/\b(seq|state)\b/g, 'change_items.$1')} ${from} AND uid = ?
-      AND started_at >= ? ORDER BY changes.seq, change_items.seq`;
+  async findWrites(source: string): Promise<(uid: string, since: number) => Promise<SourceWrite[]>> {
+    const rows = await this.#database.select<{ id: string }>('SELECT id FROM changes WHERE source = ?', source);
+    const own = rows.map(({ id }) => id);
+    const ids = JSON.stringify([...own, ...(await this.#findUndos(own)).map(({ id }) => id)]);
+    const from = 'FROM change_items JOIN changes ON id = change_id WHERE id IN (SELECT value FROM json_each(?))';
+    const uids = new Set((await this.#database.select<ItemRow>(`SELECT uid ${from}`, ids)).map(({ uid }) => uid));
+    const sql = `SELECT ${itemColumns}, folder_paths AS folderPaths ${from} AND uid = ? AND started_at >= ?
+      ORDER BY changes.seq, change_items.seq`;
     return async (uid, since) => {
       if (!uids.has(uid)) return [];
-      const rows = await this.#database.select<ItemRow>(sql, source, uid, new Date(since).toISOString());
-      return rows.map(itemOf);
+      type WriteRow = ItemRow & Pick<ChangeRow, 'folderPaths'>;
+      const found = await this.#database.select<WriteRow>(sql, ids, uid, new Date(since).toISOString());
+      return found.map(({ folderPaths, ...row }) => ({ item: itemOf(row), folderPaths: pathsOf(folderPaths) }));
     };
   }
 
@@ -219,12 +286,28 @@ export class ChangeHistory {
 
   async setItemState(
     change: string,
-    { seq }: StoredItem,
+    items: readonly StoredItem[],
     state: ItemState,
     error: string | null = null,
+    isDurable = false,
   ): Promise<void> {
     const sql = 'UPDATE change_items SET state = ?, error = ? WHERE change_id = ? AND seq = ?';
-    await this.#database.execute(sql, state, error, change, seq);
+    const update = () => {
+      for (const { seq } of items) this.#database.run(sql, state, error, change, seq);
+    };
+    await this.#database.change(update, isDurable);
+  }
+
+  /** Records what is sent of an item. */
+  async setSent(change: string, { seq }: StoredItem, sent: Sent): Promise<void> {
+    const sql = 'UPDATE change_items SET sent = ? WHERE change_id = ? AND seq = ?';
+    await this.#database.execute(sql, toJson(sent), change, seq);
+  }
+
+  /** Records the values that were read of an item before it was written. */
+  async setRead(change: string, { seq, name, before }: StoredItem): Promise<void> {
+    const sql = 'UPDATE change_items SET name = ?, old_values = ? WHERE change_id = ? AND seq = ?';
+    await this.#database.execute(sql, name, toJson(before), change, seq);
   }
 
   /**
@@ -247,29 +330,47 @@ export class ChangeHistory {
   }
 }
 
-/** SQL condition for the change `undo`: it has undone another, all of it, and was not undone itself. */
-const hasUndone = (change: string) => `undo.undo_of = ${change} AND undo.state = 'finished'
-  AND NOT EXISTS (SELECT 1 FROM change_items WHERE change_id = undo.id AND state IN ('failed', 'pending'))
-  AND NOT EXISTS (SELECT 1 FROM changes AS redo WHERE redo.undo_of = undo.id AND redo.state = 'finished')`;
+/**
+ * Returns what has undone each change: the last undo of all its items that was not undone itself.
+ *
+ * @param undos oldest first, with the undos of undos
+ */
+function undoneBy(undos: readonly UndoRow[]): Map<string, string> {
+  const undone = new Map<string, string>();
+  // An undo is newer than what it undoes, so what has undone an undo is known first.
+  for (const { id, undoOf, isComplete } of undos.toReversed())
+    if (isComplete && !undone.has(id) && !undone.has(undoOf)) undone.set(undoOf, id);
+  return undone;
+}
 
 /**
- * Returns the items of an interrupted change to merge into a later one. A pending item counts as done if the later change has
- * found its values in the library; otherwise it is dropped, because it is planned again.
+ * Returns the items of an interrupted change to keep in a later one. What was not written is dropped, because the later
+ * change has decided about it again. An unknown outcome becomes known only by the values that the library has.
  */
-function itemsToMerge(items: readonly StoredItem[], planned: readonly ChangeItem[]): StoredItem[] {
-  const byUid = new Map(planned.map((item) => [item.uid, item]));
-  return items.flatMap((item) => {
-    if (item.state !== 'pending') return item;
-    const found = byUid.get(item.uid)?.before;
-    const isFound = ([field, value]: [string, unknown]) => isDeepStrictEqual(found?.[field], value);
-    return !found || Object.entries(item.after ?? {}).some(isFound) ? { ...item, state: 'done' as const } : [];
-  });
+function itemsToKeep(items: readonly StoredItem[], outcomeOf: OutcomeOf): StoredItem[] {
+  const known = items.map((item) =>
+    item.state === 'unknown' ? { ...item, state: outcomeOf(item) ?? item.state } : item,
+  );
+  return known.filter(({ state }) => state !== 'pending');
 }
 
 const lockName = (change: string) => `change-${change}`;
 
-const itemOf = ({ before, after, ...item }: ItemRow): StoredItem => ({
+const toJson = (value: object | null) => value && JSON.stringify(value);
+
+const fromJson = (text: string | null) => (text === null ? null : asObject(parseJsonOrUndefined(text)));
+
+const itemOf = ({ before, after, tags, sent, ...item }: ItemRow): StoredItem => ({
   ...item,
-  before: before === null ? null : asObject(parseJsonOrUndefined(before)),
-  after: after === null ? null : asObject(parseJsonOrUndefined(after)),
+  before: fromJson(before),
+  after: fromJson(after),
+  tags: fromJson(tags) as SlugEdit | null,
+  sent: fromJson(sent) as Sent | null,
+});
+
+const pathsOf = (json: string) => asObject(parseJsonOrUndefined(json)) as Record<string, string>;
+
+const changeOf = ({ seq, folderPaths, ...row }: ChangeRow): StoredChange => ({
+  ...row,
+  folderPaths: pathsOf(folderPaths),
 });

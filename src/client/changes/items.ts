@@ -1,10 +1,12 @@
 import { asText, type JsonObject } from '../../contract/json-values.ts';
-import type { SlugEdit } from '../../contract/slug.ts';
+import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import type { AssetsApi } from '../api/assets.ts';
+import { CodedError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { type FolderNode, folderValuesOf } from '../library/folder-tree.ts';
 import type { SelectedAsset } from '../library/select-assets.ts';
-import type { ChangeItem } from './change-history.ts';
+import { type ChangeItem, isEmptyEdit } from './change-item.ts';
 
 /** A complete new set of tags, or slugs to add and remove. */
 export type TagChange = { set: readonly string[] } | SlugEdit;
@@ -19,48 +21,101 @@ export type WantedChange = {
 };
 
 /**
- * Returns true if the fields to write depend on the asset's record: tags are written as a whole (assumption A08), and
- * the folder field has the name that the record shows (A09, A20).
+ * Returns true if what a change depends on was read: tags, which are written as a whole (assumption A08), and the record
+ * of an asset to move, which shows the name of the folder field (A09, A20).
  */
-export const needsRecord = ({ tags, folder }: WantedChange): boolean =>
-  (tags !== undefined && !('set' in tags)) || folder !== undefined;
-
-/** Returns the PATCH fields of a change. @throws CodedError `tags_unknown` if they depend on tags that are not shown */
-export function fieldsOf(
+export const isEnough = (
   assets: AssetsApi,
-  { uid, record = { uid } }: Pick<SelectedAsset, 'uid' | 'record'>,
-  { fields, tags, folder }: WantedChange,
-): JsonObject {
-  return {
-    ...fields,
-    ...(tags && ('set' in tags ? assets.tagFields(tags.set) : assets.tagEditFields(record, tags))),
-    ...(folder !== undefined && assets.folderFields(record, folder)),
-  };
-}
+  record: AssetRecord | undefined,
+  { tags, folder }: WantedChange,
+): boolean =>
+  record ? tags === undefined || assets.tagsOf(record) !== undefined : tags === undefined && folder === undefined;
 
-const toItem = (item: Pick<ChangeItem, 'kind' | 'uid' | 'name' | 'before' | 'after'>) => item as ChangeItem;
+const toItem = (item: Omit<ChangeItem, keyof { [Key in keyof ChangeItem as Key extends symbol ? Key : never]: 0 }>) =>
+  item as ChangeItem;
 
 /**
  * Returns the change of a selected asset, with the values that it starts from if its record was read.
  *
- * @param after fields after the change; null to move it to the trash
+ * @param change null to move it to the trash
  * @param hidden values of fields that the record does not show
+ * @throws CodedError `tags_unknown` (exit 6) if the change depends on tags that are not shown
  */
 export function assetItem(
   assets: AssetsApi,
   { uid, record }: SelectedAsset,
-  after: JsonObject | null,
+  change: WantedChange | null,
   hidden: JsonObject = {},
 ): ChangeItem {
-  const fields = record ? Object.keys(after ?? { name: '', ...assets.folderFields(record, null) }) : [];
-  const before = record ? { ...assets.valuesOf(record, fields), ...hidden } : null;
-  return toItem({ kind: 'asset', uid, name: asText(record?.name) ?? null, before, after });
+  const name = asText(record?.name) ?? null;
+  if (change === null) {
+    const before = record ? { ...assets.editorialValues(record), ...hidden } : null;
+    return toItem({ kind: 'asset', uid, name, before, after: null });
+  }
+  const { fields, folder } = change;
+  const { set, edit } = toTagEdit(assets, { uid, record }, change.tags);
+  const after = {
+    ...fields,
+    ...(set && assets.tagFields(set)),
+    ...(folder !== undefined && assets.folderFields(record ?? { uid }, folder)),
+  };
+  const read = ['name', ...Object.keys(assets.folderFields(record ?? { uid }, null)), ...Object.keys(after)];
+  const shownTags = edit && record ? assets.tagFields(assets.tagsOf(record) ?? []) : {};
+  const before = record ? { ...assets.valuesOf(record, read), ...shownTags, ...hidden } : null;
+  return toItem({ kind: 'asset', uid, name, before, after, tags: edit ?? null });
 }
+
+/** Returns a change of tags as an edit of those that the record shows; as a whole set if it shows none. */
+function toTagEdit(
+  assets: AssetsApi,
+  { uid, record }: Pick<SelectedAsset, 'uid' | 'record'>,
+  tags: TagChange | undefined,
+): { set?: readonly string[]; edit?: SlugEdit } {
+  if (!tags) return {};
+  const shown = record && assets.tagsOf(record);
+  if (!('set' in tags)) {
+    if (shown) return { edit: { add: [...tags.add], remove: [...tags.remove] } };
+    throw new CodedError(`the service does not show the tags of asset ${uid}`, {
+      code: 'tags_unknown',
+      reason: 'adding and removing tags requires the current ones',
+      details: { uid },
+    });
+  }
+  return shown ? { edit: differenceOf(shown, tags.set) } : { set: tags.set };
+}
+
+/** Returns the slugs to add and to remove so that one set of tags becomes another. */
+export const differenceOf = (before: readonly string[], after: readonly string[]): SlugEdit => ({
+  add: [...new Set(after)].filter((slug) => !before.includes(slug)),
+  remove: [...new Set(before)].filter((slug) => !after.includes(slug)),
+});
+
+/** Returns the part of an edit that changes something of a set of tags. */
+export const effectOf = (edit: SlugEdit, before: readonly string[]): SlugEdit =>
+  differenceOf(before, applySlugEdit(before, edit));
 
 /** Returns the change of a folder. @param after fields after the change; null to delete it */
 export const folderItem = (node: FolderNode, after: JsonObject | null): ChangeItem =>
   toItem({ kind: 'folder', uid: node.folder.uid, name: node.path, before: folderValuesOf(node), after });
 
+/** Returns the fields of the PATCH that writes an item. @param tags tags that the asset has now */
+export const patchOf = (
+  assets: AssetsApi,
+  { after, tags }: { after: JsonObject; tags?: SlugEdit | null | undefined },
+  present: readonly string[],
+): JsonObject => ({ ...after, ...(!isEmptyEdit(tags) && assets.tagFields(applySlugEdit(present, tags as SlugEdit))) });
+
 /** Returns the requests that would carry out changes of assets, for a dry run. */
 export const requestsOf = (assets: AssetsApi, items: readonly ChangeItem[]): ApiRequest[] =>
-  items.map(({ uid, after }) => (after ? assets.updateRequest(uid, after) : assets.deleteRequest(uid)));
+  items.map((item) => {
+    const { uid, before, after } = item;
+    if (!after) return assets.deleteRequest(uid);
+    return assets.updateRequest(uid, patchOf(assets, { ...item, after }, assets.tagsIn(before ?? {}) ?? []));
+  });
+
+/**
+ * Returns how many requests changes take at most, without retries: each item is read once more if it was read before,
+ * and then written.
+ */
+export const countRequests = (items: readonly ChangeItem[]): number =>
+  items.reduce((count, { before }) => count + (before ? 2 : 1), 0);

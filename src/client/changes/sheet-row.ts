@@ -9,6 +9,7 @@ import {
   type EditableColumn,
   editableColumns,
   hashCell,
+  isExact,
   normalizeCell,
   parseHashes,
   type RowHashes,
@@ -26,6 +27,8 @@ export type SheetRow = {
   /** Uid or path, normalized so that two rows of one asset have the same. */
   key: string;
   cells: Partial<Record<EditableColumn, string>>;
+  /** The same cells as they are in the file. */
+  texts: Partial<Record<EditableColumn, string>>;
   /** Columns whose cell begins with `'`, so that a spreadsheet has not changed it. */
   literalColumns: EditableColumn[];
   /** Hashes from the column `was`; undefined in a table without it. */
@@ -51,7 +54,16 @@ export function readSheetRow({ line, cells }: TableRow, { isJson, clearWith }: R
   const path = uid === '' ? normalizePath(typedPath) : '';
   const hashes = 'was' in cells ? parseHashes(cellText(cells.was).trim()) : undefined;
   if ('was' in cells && !hashes) return invalid('the column was is damaged; export the table again');
-  const row: SheetRow = { line, uid, path, key: path || normalizeUid(uid), cells: {}, literalColumns: [], hashes };
+  const row: SheetRow = {
+    line,
+    uid,
+    path,
+    key: path || normalizeUid(uid),
+    cells: {},
+    texts: {},
+    literalColumns: [],
+    hashes,
+  };
   const isGuarded = hashes !== undefined && !isJson;
   for (const column of editableColumns) {
     const value = cells[column];
@@ -62,6 +74,7 @@ export function readSheetRow({ line, cells }: TableRow, { isJson, clearWith }: R
     const isCleared = isJson ? cell === '' : isGuarded ? cell === '-' : cell === clearWith;
     if (cell === '' && !isCleared) continue;
     row.cells[column] = normalizers[column](isCleared ? '' : isGuarded ? unguardCell(cell) : cell);
+    row.texts[column] = isGuarded ? unguardCell(shown) : shown;
     if (isGuarded && cell.startsWith("'")) row.literalColumns.push(column);
   }
   return row;
@@ -87,14 +100,30 @@ const normalizers: Record<EditableColumn, (text: string) => string> = {
   folder: (text) => (isUid(text) || text === '' ? text.toLowerCase() : normalizePath(text)),
 };
 
-/** Splits the cells into those to write and those that an earlier apply has written. */
-export function splitEdits({ uid, cells, hashes }: SheetRow, advanced: RowHashes | undefined) {
-  const wanted: SheetRow['cells'] = {};
-  const applied: [column: EditableColumn, text: string][] = [];
+/** Cells of a row that the library has to be read for. */
+export type RowEdits = {
+  /** Cells that were edited, or that differ from the exported value in spaces or accents only. */
+  edited: SheetRow['cells'];
+  /** Cells that equal their exported value, though an apply of this table has, or may have, written another one. */
+  outdated: SheetRow['cells'];
+};
+
+/** @param known hashes after the writes of earlier applies */
+export function findEdits({ uid, cells, texts, hashes }: SheetRow, known: RowHashes | undefined): RowEdits {
+  const edits: RowEdits = { edited: {}, outdated: {} };
   for (const [column, text] of Object.entries(cells) as [EditableColumn, string][]) {
     const hash = hashCell(uid, column, text);
-    if (hash !== advanced?.columns[column]?.[0]) wanted[column] = text;
-    else if (hash !== hashes?.columns[column]?.[0]) applied.push([column, text]);
+    const isCleaned = hashes?.inexact.has(column) && isExact(texts[column] ?? '');
+    if (hash !== hashes?.columns[column]?.[0] || isCleaned) edits.edited[column] = text;
+    else if (known?.columns[column]?.some((each) => each !== hash)) edits.outdated[column] = text;
   }
-  return { wanted, applied };
+  return edits;
+}
+
+/** Returns true if a row has hashes, and none of its cells fits them if they are of the asset `uid`. */
+export function fitsNone({ cells, hashes }: SheetRow, uid: string): boolean {
+  const known = (Object.entries(cells) as [EditableColumn, string][]).filter(([column]) => hashes?.columns[column]);
+  return (
+    known.length > 0 && known.every(([column, text]) => hashes?.columns[column]?.[0] !== hashCell(uid, column, text))
+  );
 }

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { asText } from '../../contract/json-values.ts';
-import { parseTags } from '../../contract/slug.ts';
+import { applySlugEdit, parseTags } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import { normalizeUid } from '../../contract/uid.ts';
+import type { AssetsApi } from '../api/assets.ts';
 import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
-import type { StoredItem } from './change-history.ts';
+import type { SourceWrite } from './change-history.ts';
+import { type StoredItem, writtenOf } from './change-item.ts';
 
 /** Columns of an exported table that can be changed. */
 export const editableColumns = ['name', 'description', 'tags', 'folder'] as const;
@@ -60,63 +63,137 @@ export const hashCell = (uid: string, column: EditableColumn, value: string): st
     .digest('base64url')
     .slice(0, 8);
 
-/** Hashes of the values that a row was exported with. */
+/** Hashes of the values that the library had, as far as the table and its applies know. */
 export type RowHashes = {
   /** Time of the export, in ms since the epoch. */
   exportedAt: number;
   /**
-   * Hashes of the value that the library had, and of those that a write whose outcome is not known may have set.
+   * Hashes of the value that the library had last, and of those that a write whose outcome is not known may have set.
    * Undefined for a value that the service did not show.
    */
   columns: { readonly [Column in EditableColumn]: readonly string[] | undefined };
+  /** The same of the folder's uid, since the path of a folder can change. */
+  folders: readonly string[] | undefined;
+  /** Columns that were exported with spaces at their ends, or with accents that are not composed. */
+  inexact: ReadonlySet<EditableColumn>;
 };
 
-const version = 'v1';
+const version = 'v2';
 const notShown = '_';
+const inexactMark = '~';
 
-/** Returns the cell `was`: version, export time, and a hash per editable column. It begins with a letter, so it is no number. */
-const formatHashes = (uid: string, values: SheetValues, exportedAt: number): string =>
+const folderHash = (uid: string, folder: string | null) => hashCell(uid, 'folder', `uid ${normalizeUid(folder ?? '')}`);
+
+/** Returns true if the folder of an asset is one that the table or its applies know. */
+export const isKnownFolder = (uid: string, hashes: RowHashes | undefined, folder: string | null | undefined): boolean =>
+  folder !== undefined && (hashes?.folders?.includes(folderHash(uid, folder)) ?? false);
+
+/**
+ * Returns the cell `was`: version, export time, a hash per editable column, and one of the folder's uid. It begins with a
+ * letter, so it is no number.
+ */
+const formatHashes = (
+  uid: string,
+  values: SheetValues,
+  folder: string | null | undefined,
+  exportedAt: number,
+): string =>
   [
     version,
     Math.floor(exportedAt / 1000).toString(36),
-    ...editableColumns.map((column) =>
-      values[column] === undefined ? notShown : hashCell(uid, column, values[column]),
-    ),
+    ...editableColumns.map((column) => {
+      const value = values[column];
+      if (value === undefined) return notShown;
+      return hashCell(uid, column, value) + (isExact(value) ? '' : inexactMark);
+    }),
+    folder === undefined ? notShown : folderHash(uid, folder),
   ].join('.');
+
+/** Returns true for a text that `normalizeCell` leaves as it is, but for its line ends. */
+export const isExact = (text: string) => normalizeCell(text) === text.replace(/\r\n?/g, '\n');
 
 /** Parses the cell `was`. @returns undefined if it was damaged */
 export function parseHashes(text: string): RowHashes | undefined {
   const [found, seconds = '', ...cells] = text.split('.');
-  const isValid = (hash: string) => hash === notShown || /^[\w-]{8}$/.test(hash);
-  const isComplete = cells.length === editableColumns.length && cells.every(isValid);
+  const isValid = (hash: string) => hash === notShown || /^[\w-]{8}~?$/.test(hash);
+  const isComplete = cells.length === editableColumns.length + 1 && cells.every(isValid);
   if (found !== version || !/^[0-9a-z]{1,9}$/.test(seconds) || !isComplete) return undefined;
-  const hashes = editableColumns.map((column, at) => [column, cells[at] === notShown ? undefined : [cells[at]]]);
-  return { exportedAt: Number.parseInt(seconds, 36) * 1000, columns: Object.fromEntries(hashes) };
+  const hashOf = (cell = notShown) => (cell === notShown ? undefined : [cell.replace(inexactMark, '')]);
+  const hashes = editableColumns.map((column, at) => [column, hashOf(cells[at])]);
+  return {
+    exportedAt: Number.parseInt(seconds, 36) * 1000,
+    columns: Object.fromEntries(hashes),
+    folders: hashOf(cells.at(-1)),
+    inexact: new Set(editableColumns.filter((_, at) => cells[at]?.endsWith(inexactMark))),
+  };
 }
 
-/** Returns the hashes of a row after the writes of earlier applies. */
+/** Returns the hashes of a row after the writes of earlier applies, and of their undos. */
 export function advanceHashes(
+  assets: AssetsApi,
   uid: string,
   hashes: RowHashes,
-  writes: readonly StoredItem[],
+  writes: readonly SourceWrite[],
   paths: FolderPaths,
 ): RowHashes {
   const columns: Record<EditableColumn, readonly string[] | undefined> = { ...hashes.columns };
-  for (const { before, after, state } of writes) {
-    const [from, to] = [before, after].map((values) => sheetValuesOf({ uid, ...values }, paths));
+  let { folders } = hashes;
+  for (const { item, folderPaths } of writes) {
+    const written = writtenValues(assets, item);
+    if (!written) continue;
+    const { folder, ...values } = written;
+    const add = (known: readonly string[] | undefined, hash: string) =>
+      item.state === 'done' ? [hash] : [...(known ?? []), hash];
+    const path = folder ? (folderPaths[normalizeUid(folder)] ?? paths.pathOf(folder)) : undefined;
+    const cells = sheetValuesOf({ uid, ...values }, { pathOf: () => path }, folder);
     for (const column of editableColumns) {
-      const [old, written, known] = [from?.[column], to?.[column], columns[column]];
-      if (old === undefined || written === undefined || !known?.includes(hashCell(uid, column, old))) continue;
-      const hash = hashCell(uid, column, written);
-      columns[column] = state === 'done' ? [hash] : [...known, hash];
+      const value = cells[column];
+      if (value !== undefined) columns[column] = add(columns[column], hashCell(uid, column, value));
     }
+    if (folder !== undefined) folders = add(folders, folderHash(uid, folder));
   }
-  return { ...hashes, columns };
+  return { ...hashes, columns, folders };
 }
 
-/** Returns the row of an exported table. @param exportedAt time before the asset was read, in ms since the epoch */
-export const sheetRow = (asset: AssetRecord, values: SheetValues, exportedAt: number) => ({
+/** Returns the values that an asset had after a write, by their names in a record. */
+function writtenValues(assets: AssetsApi, item: StoredItem) {
+  const written = writtenOf(item);
+  if (!written?.after) return undefined;
+  const { after, tags } = written;
+  const before = item.sent?.tagsBefore ?? assets.tagsIn(item.before ?? {}) ?? [];
+  const all = tags ? applySlugEdit(before, tags) : assets.tagsIn(after);
+  return {
+    ...('name' in after && { name: after.name }),
+    ...('description' in after && { description: after.description }),
+    ...(all && { tags: all }),
+    folder: assets.folderIn(after),
+  };
+}
+
+/**
+ * Returns the folder that the last apply with a folder moved an asset to, if it had a path then, whatever its path is now.
+ */
+export function findAppliedFolder(assets: AssetsApi, writes: readonly SourceWrite[], path: string): string | undefined {
+  for (const { item, folderPaths } of writes.toReversed()) {
+    const folder = assets.folderIn(writtenOf(item)?.after ?? {});
+    if (folder) return folderPaths[normalizeUid(folder)] === path ? folder : undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Returns the row of an exported table.
+ *
+ * @param folder uid of the asset's folder, null for the top level, undefined if it is not known
+ * @param exportedAt time before the asset was read, in ms since the epoch
+ */
+export const sheetRow = (
+  asset: AssetRecord,
+  values: SheetValues,
+  folder: string | null | undefined,
+  exportedAt: number,
+) => ({
   ...asset,
   ...values,
-  was: formatHashes(asset.uid, values, exportedAt),
+  was: formatHashes(asset.uid, values, folder, exportedAt),
 });

@@ -42,7 +42,7 @@ const maxSingles = 10;
  *
  * @param isComplete returns true if a listed record has all fields that are needed; others are fetched by themselves
  * @param onAsset called for each asset that exists, in any order, so that not all are in memory at once
- * @returns the errors of single assets, by uid (`normalizeUid`)
+ * @returns the errors of single assets, by uid (`normalizeUid`), and the number of requests
  * @throws CodedError if it would affect the other assets, too
  */
 export async function fetchAssets(
@@ -50,14 +50,16 @@ export async function fetchAssets(
   uids: readonly string[],
   { isComplete, signal }: { isComplete: (asset: AssetRecord) => boolean; signal: AbortSignal },
   onAsset: (asset: AssetRecord) => void | Promise<void>,
-): Promise<Map<string, CodedError>> {
+): Promise<{ failures: Map<string, CodedError>; requestCount: number }> {
   const wanted = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
+  let requestCount = 0;
   if (wanted.size > maxSingles) {
     let pagesLeft = 0;
     const onTotal = (total = Number.POSITIVE_INFINITY) => {
       pagesLeft = Math.ceil(total / maxPageSize);
     };
     for await (const page of assets.list({}, { onTotal })) {
+      requestCount++;
       for (const asset of page) if (isComplete(asset) && wanted.delete(normalizeUid(asset.uid))) await onAsset(asset);
       if (--pagesLeft >= wanted.size) break;
     }
@@ -66,12 +68,13 @@ export async function fetchAssets(
     const asset = await getIfExists(assets, uid);
     if (asset) await onAsset(asset);
   };
+  requestCount += wanted.size;
   const failures = new Map<string, CodedError>();
   for (const { item, error } of await runEach([...wanted.values()], fetchOne, { signal })) {
     if (error && endsTheRun(error)) throw error;
     if (error) failures.set(normalizeUid(item), error);
   }
-  return failures;
+  return { failures, requestCount };
 }
 
 /** Returns undefined for an asset that does not exist. */

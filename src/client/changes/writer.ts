@@ -1,6 +1,7 @@
+import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
-import { isSameUid, isUid } from '../../contract/uid.ts';
+import { isSameUid, isUid, normalizeUid } from '../../contract/uid.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { type FolderNode, fetchFolderTree } from '../library/folder-tree.ts';
 import { byUid, type SelectedAsset } from '../library/select-assets.ts';
@@ -9,22 +10,25 @@ import {
   type CarryOutDeps,
   type ChangeHooks,
   carryOut,
+  markedTogether,
   stateErrorOf,
   type WriteOptions,
   type Written,
 } from './carry-out.ts';
 import {
   type ChangeHistory,
-  type ChangeItem,
   type ChangeLog,
   type ChangePlan,
+  type LeftItem,
   noHistory,
+  type OutcomeOf,
   type StoredChange,
-  type StoredItem,
 } from './change-history.ts';
+import { type ChangeItem, isEmptyEdit, type StoredItem } from './change-item.ts';
 import { assertFolderChange } from './folder-rules.ts';
-import { assetItem, fieldsOf, folderItem, needsRecord, type WantedChange } from './items.ts';
-import type { FolderAccess, FolderLookup } from './undo.ts';
+import { assetItem, countRequests, effectOf, folderItem, isEnough, type WantedChange } from './items.ts';
+import type { FolderAccess, FolderLookup } from './present-values.ts';
+import { compareFields, getIfExists } from './three-way.ts';
 
 /** How the history describes a change. */
 export type ChangeLabel = Pick<ChangePlan, 'command' | 'summary'>;
@@ -36,6 +40,10 @@ export type LibraryChange = ChangeLabel &
     items: readonly ChangeItem[];
     /** Workspace of the folders in it. Default: the one in use. */
     workspace?: string | undefined;
+    /** Items that it leaves as they are. */
+    left?: readonly LeftItem[];
+    /** Assets as they were read, by uid (`normalizeUid`), of which an interrupted change may have written something. */
+    found?: ReadonlyMap<string, AssetRecord>;
   };
 
 export type ChangeOutcome = {
@@ -84,29 +92,52 @@ export class LibraryWriter {
     { collection = 'assets', keepsOldValues = false }: { collection?: Collection; keepsOldValues?: boolean } = {},
   ): Promise<{ assets: SelectedAsset[]; items: ChangeItem[] }> {
     const { [collection]: api } = this.#deps.library.api;
-    const isRead = keepsOldValues || (change !== null && needsRecord(change));
+    const isKnown = ({ record }: SelectedAsset) =>
+      (record !== undefined || !keepsOldValues) && (change === null || isEnough(api, record, change));
     const known: SelectedAsset[] = [];
-    for (const asset of assets)
-      known.push(asset.record || !isRead ? asset : byUid(asset.uid, await api.get(asset.uid)));
-    const items = known.map((asset) => assetItem(api, asset, change && fieldsOf(api, asset, change)));
-    return { assets: known, items };
+    for (const asset of assets) known.push(isKnown(asset) ? asset : byUid(asset.uid, await api.get(asset.uid)));
+    return { assets: known, items: known.map((asset) => assetItem(api, asset, change)) };
   }
 
   /** Saves a planned change in the history, then carries it out. */
   async change(change: LibraryChange, hooks: ChangeHooks = {}): Promise<ChangeOutcome> {
     const { library, profile } = this.#deps;
-    const { items, workspace, collection, readAt, acceptsMissing, ...label } = change;
+    const { items, workspace, collection, ageMs, acceptsMissing, left, found, ...label } = change;
     const service = library.api.transport.baseUrl.origin;
     const place = { service, workspace: workspace ?? (await this.#knownWorkspace()), profile };
-    const plan = { ...label, ...place, requestCount: items.length };
-    const { store, saved } = await this.#save(plan, await this.#addLocalPaths(items));
-    return this.#carryOut(store, saved, { collection, readAt, acceptsMissing }, hooks);
+    const folderPaths = await this.#pathsOf(place, items);
+    const plan = { ...label, ...place, folderPaths, requestCount: countRequests(items) };
+    const details = { left, markedCount: markedTogether, outcomeOf: found && this.#outcomeIn(found) };
+    const { store, saved } = await this.#save(plan, await this.#addLocalPaths(items), details);
+    const options = { collection, ageMs, acceptsMissing };
+    return this.#carryOut(store, { ...saved, markedCount: markedTogether }, options, hooks);
   }
 
   /** Continues a change of the history. Each item is read first, since its write may have happened. */
   async resume(change: StoredChange, items: readonly StoredItem[]): Promise<ChangeOutcome> {
     const store = await this.#deps.history();
-    return this.#carryOut(store, { change, items }, { readAt: Number.NEGATIVE_INFINITY });
+    return this.#carryOut(store, { change, items }, { ageMs: () => Number.POSITIVE_INFINITY });
+  }
+
+  /**
+   * Reads the items of an interrupted change that were planned without reading them, and records the values.
+   *
+   * @returns all items; those that do not exist any more as they were
+   */
+  async readUnread(change: StoredChange, items: readonly StoredItem[]): Promise<StoredItem[]> {
+    const store = await this.#deps.history();
+    const { assets } = this.#deps.library.api;
+    const read: StoredItem[] = [];
+    for (const item of items) {
+      const record = item.kind === 'asset' && item.before === null ? await getIfExists(assets, item.uid) : undefined;
+      if (!record) read.push(item);
+      else {
+        const { name, before } = assetItem(assets, byUid(item.uid, record), item.after && { fields: item.after });
+        read.push({ ...item, name, before });
+        await store.setRead(change.id, { ...item, name, before });
+      }
+    }
+    return read;
   }
 
   /** Plans and carries out a change of one asset. @throws the error of the write */
@@ -171,7 +202,7 @@ export class LibraryWriter {
 
   async #carryOut(
     store: ChangeLog,
-    saved: { change: StoredChange; items: readonly StoredItem[] },
+    saved: { change: StoredChange; items: readonly StoredItem[]; markedCount?: number },
     options: WriteOptions,
     hooks?: ChangeHooks,
   ): Promise<ChangeOutcome> {
@@ -189,18 +220,59 @@ export class LibraryWriter {
   }
 
   /** Saves a change. If the history cannot be written, it is made all the same. */
-  async #save(plan: ChangePlan, items: readonly ChangeItem[]) {
+  async #save(
+    plan: ChangePlan,
+    items: readonly ChangeItem[],
+    details: { left: readonly LeftItem[] | undefined; markedCount: number; outcomeOf: OutcomeOf | undefined },
+  ) {
     const { library, clock, history, keepsHistory, onNotice } = this.#deps;
     if (keepsHistory)
       try {
         const store: ChangeLog = await history();
-        return { store, saved: await store.create(plan, items) };
+        return { store, saved: await store.create(plan, items, details) };
       } catch (thrown) {
         library.signal.throwIfAborted();
         onNotice({ kind: 'cannot_undo', error: stateErrorOf(thrown) });
       }
     const store = noHistory(clock);
     return { store, saved: await store.create(plan, items) };
+  }
+
+  /** Returns a function that compares what a change may have written with assets as they were read. */
+  #outcomeIn(found: ReadonlyMap<string, AssetRecord>): OutcomeOf {
+    const { assets } = this.#deps.library.api;
+    return ({ kind, uid, before, after, tags }) => {
+      const asset = kind === 'asset' ? found.get(normalizeUid(uid)) : undefined;
+      if (!asset || !after) return undefined;
+      const present = assets.valuesOf(asset, Object.keys(after));
+      const { done, toWrite, conflicts } = compareFields(assets, present, before ?? {}, after);
+      if (Object.keys(conflicts).length > 0) return undefined;
+      const isTagged = !tags || isEmptyEdit(effectOf(tags, assets.tagsOf(asset) ?? []));
+      if (Object.keys(toWrite).length === 0 && isTagged) return 'done';
+      return done.length === 0 && !(tags && isTagged) ? 'pending' : undefined;
+    };
+  }
+
+  /** Returns the paths of the folders that items name, by uid, as far as the folders can be read. */
+  async #pathsOf({ workspace }: { workspace: string | null }, items: readonly ChangeItem[]) {
+    const { assets } = this.#deps.library.api;
+    const uidsIn = (values: JsonObject | null) => {
+      const folder = values && assets.folderIn(values);
+      return folder ? [folder] : [];
+    };
+    const isMove = ({ kind, after }: ChangeItem) => kind === 'asset' && after && assets.folderIn(after) !== undefined;
+    const uids = items.filter(isMove).flatMap(({ before, after }) => [...uidsIn(before), ...uidsIn(after)]);
+    if (uids.length === 0) return {};
+    const tree = await this.folderAccess({ workspace })
+      .latestTree()
+      .catch(() => {
+        this.#deps.library.signal.throwIfAborted();
+      });
+    const paths = uids.flatMap((uid) => {
+      const path = tree?.find(uid)?.path;
+      return path === undefined ? [] : [[normalizeUid(uid), path] as const];
+    });
+    return Object.fromEntries(paths);
   }
 
   /** Adds the local file of each asset to delete, if this machine uploaded it, since its receipt is deleted, too. */

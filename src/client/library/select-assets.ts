@@ -280,8 +280,8 @@ class Selector extends Finder {
   }
 
   async any(): Promise<SelectedAsset> {
-    const { uid } = await this.#ports.chooseAny();
-    return byUid(uid);
+    const chosen = await this.#ports.chooseAny();
+    return byUid(chosen.uid, this.request.needsRecord ? undefined : chosen);
   }
 
   /** Selects the asset that an id stands for. @param isLiteral true to expand neither globs nor abbreviations */
@@ -289,8 +289,9 @@ class Selector extends Finder {
     const expanded = isLiteral ? undefined : await this.#ports.expand(id);
     if (expanded !== undefined || isUid(id)) return byUid(expanded ?? id.toLowerCase());
     const { found, fetched } = await this.#find(id, isLiteral);
-    const { uid } = await this.#ports.choose(id, found);
-    if (!this.request.needsRecord || fetched.has(uid)) return byUid(uid, fetched.get(uid));
+    const chosen = await this.#ports.choose(id, found);
+    const { uid } = chosen;
+    if (!this.request.needsRecord || fetched.has(uid)) return byUid(uid, fetched.get(uid) ?? chosen);
     const record = await this.library.api[this.request.collection].get(uid);
     if ((await this.library.workspaceInUse.keepShown([record])).length > 0) return byUid(uid, record);
     throw this.#ports.missing({ id, isElsewhere: true });

@@ -3,7 +3,7 @@ import type { Clock } from '../../contract/clock.ts';
 import { orAborted } from '../../contract/retry.ts';
 import { Api } from '../api/api.ts';
 import type { ChangeNotice } from '../changes/carry-out.ts';
-import type { FolderLookup } from '../changes/undo.ts';
+import type { FolderLookup } from '../changes/present-values.ts';
 import type { ChangeOutcome, LibraryWriter } from '../changes/writer.ts';
 import { Transport, type TransportOptions } from '../http/transport.ts';
 import { Library } from '../library/library.ts';

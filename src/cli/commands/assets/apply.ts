@@ -9,12 +9,14 @@ import {
   type SheetChange,
   type SheetOutcome,
 } from '../../../client/changes/apply-plan.ts';
-import type { ChangeItem } from '../../../client/changes/change-history.ts';
+import type { ChangeItem } from '../../../client/changes/change-item.ts';
 import { createFolderPath, parseFolderPath } from '../../../client/changes/folder-creation.ts';
+import { countRequests } from '../../../client/changes/items.ts';
 import { CodedError, endsTheRun, partialFailure, usageError } from '../../../client/errors.ts';
 import { type SelectionPorts, selectAsset } from '../../../client/library/select-assets.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';
 import { readTable } from '../../../client/table/read-table.ts';
+import { startAge } from '../../../contract/clock.ts';
 import { formatCount, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { AssetRecord, WorkspaceRecord } from '../../../contract/types.ts';
@@ -56,6 +58,7 @@ const addApplyOptions = (command: Command) =>
     .argument('<file>', 'CSV, TSV or JSON lines, with the column uid or path; - for stdin')
     .option('--mine', 'overwrite cells that were also changed in the library')
     .option('--theirs', 'keep cells that were also changed in the library; not an error')
+    .option('--restore', 'write back exported values that an earlier apply of this table replaced')
     .option('--create-folders', 'create folders that do not exist')
     .option('--clear-with <text>', 'text that clears a value, in a table without the column was')
     .option('--report <file>', 'also write the result of each cell to a file: .csv, .tsv or .jsonl')
@@ -71,7 +74,7 @@ type ApplyRequest = Pick<IdOptions, 'anyWorkspace'> & {
 function parseApplyRequest(
   { signal }: Context,
   file: string,
-  { mine, theirs, createFolders, clearWith, report, anyWorkspace }: FlagsOf<typeof addApplyOptions>,
+  { mine, theirs, restore, createFolders, clearWith, report, anyWorkspace }: FlagsOf<typeof addApplyOptions>,
 ): ApplyRequest {
   if (mine && theirs) throw usageError('--mine and --theirs cannot be used together', 'use one of them');
   const prefer = mine ? 'mine' : theirs ? 'theirs' : undefined;
@@ -79,7 +82,7 @@ function parseApplyRequest(
     file,
     report,
     anyWorkspace,
-    options: { prefer, mayCreateFolders: createFolders ?? false, clearWith, signal },
+    options: { prefer, restores: restore ?? false, mayCreateFolders: createFolders ?? false, clearWith, signal },
   };
 }
 
@@ -92,7 +95,7 @@ async function runApply(
   const table = await readTable(await readInput(terminal, file), name);
   if (table.warning) terminal.warn(escapeControls(`${name}: ${table.warning}`));
   if (report !== undefined) await assertOtherFile(report, file);
-  const readAt = context.clock.now();
+  const ageMs = startAge(context.clock);
   const source = file === '-' ? null : resolve(context.host.cwd, file);
   const lookup = createPathLookup(context, { anyWorkspace });
   const plan = await planApply(await applyDeps(context, source, lookup), table, options);
@@ -111,7 +114,7 @@ async function runApply(
         summary: `apply ${basename(name)}`,
         items: await createFolders(context, plan),
       };
-      const results = await runChange(context, { ...change, readAt });
+      const results = await runChange(context, { ...change, found: plan.found, ageMs });
       for (const { item, error } of results) if (error) failures.set(item.uid, error);
       context.closingNotes.unshift(`changed ${pluralize(results.length - failures.size, 'asset')}`);
     }
@@ -196,15 +199,20 @@ const outcomeTexts: readonly [SheetOutcome, text: string][] = [
   ['invalid', 'invalid'],
   ['refused', 'refused (probably reformatted by a spreadsheet)'],
   ['conflict', 'in conflict with the library, left as they are (--mine or --theirs decides)'],
-  ['kept', 'in conflict with the library, left as they are'],
+  ['outdated', 'as exported, though an earlier apply changed them (--restore or --theirs decides)'],
+  ['kept', 'changed in the library, left as they are'],
   ['not_found', 'for assets that do not exist'],
   ['skipped', 'without uid and path, skipped'],
   ['unchanged', 'already as in the table'],
 ];
 
 /** Describes a plan: "500 rows: 3 cells to change in 2 assets, 1 invalid; 2 requests". */
-async function describePlan(context: Context, { rowCount, changes, items, newFolders }: ApplyPlan): Promise<string> {
-  const count = (outcome: SheetOutcome) => changes.filter((each) => each.outcome === outcome).length;
+async function describePlan(
+  context: Context,
+  { rowCount, changes, items, newFolders, readCount }: ApplyPlan,
+): Promise<string> {
+  const isExact = ({ outcome, reason }: SheetChange) => outcome !== 'unchanged' || reason === null;
+  const count = (outcome: SheetOutcome) => changes.filter((each) => each.outcome === outcome && isExact(each)).length;
   const planned = count('planned');
   const parts = [
     ...(planned > 0 ? [`${pluralize(planned, 'cell')} to change in ${pluralize(items.length, 'asset')}`] : []),
@@ -214,8 +222,11 @@ async function describePlan(context: Context, { rowCount, changes, items, newFol
     ...(newFolders.length > 0 ? [`${pluralize(newFolders.length, 'folder')} to create`] : []),
   ];
   const { rateLimit } = (await context.api()).transport.connection;
-  const cost = formatCost(items.length + 2 * newFolders.length, rateLimit, context.clock.now());
-  return `${pluralize(rowCount, 'row')}: ${parts.join(', ') || 'nothing to change'}${items.length > 0 ? `; ${cost}` : ''}`;
+  const inexact = changes.filter(({ outcome, reason }) => outcome === 'unchanged' && reason).length;
+  if (inexact > 0) parts.push(`${formatCount(inexact)} that differ only in outer spaces or accents, left as they are`);
+  const cost = formatCost(countRequests(items) + 2 * newFolders.length, rateLimit, context.clock.now());
+  const requests = items.length > 0 ? `; at most ${cost}, after ${formatCount(readCount)} to read` : '';
+  return `${pluralize(rowCount, 'row')}: ${parts.join(', ') || 'nothing to change'}${requests}`;
 }
 
 /** Maximum number of changes that are shown above the question. */

@@ -1,5 +1,5 @@
 import type { Written } from '../../../client/changes/carry-out.ts';
-import type { StoredItem } from '../../../client/changes/change-history.ts';
+import type { StoredItem } from '../../../client/changes/change-item.ts';
 import { usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
 import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';

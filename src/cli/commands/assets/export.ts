@@ -107,8 +107,10 @@ async function writeRows(
   await write(await encoder.head());
   for await (const page of scope.keep(pages)) {
     const rows: ReturnType<typeof sheetRow>[] = [];
-    for (const asset of page)
-      rows.push(sheetRow(asset, sheetValuesOf(asset, paths, await folderOf(asset)), exportedAt));
+    for (const asset of page) {
+      const folder = await folderOf(asset);
+      rows.push(sheetRow(asset, sheetValuesOf(asset, paths, folder), folder, exportedAt));
+    }
     count += page.length;
     if (rows.length > 0) await write(await encoder.rows(rows));
   }

@@ -1,6 +1,6 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderChange } from '../../../client/api/folders.ts';
-import type { StoredItem } from '../../../client/changes/change-history.ts';
+import type { StoredItem } from '../../../client/changes/change-item.ts';
 import { createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
 import { assertMovable } from '../../../client/changes/folder-rules.ts';
 import { requestsOf } from '../../../client/changes/items.ts';
@@ -16,6 +16,7 @@ import {
 } from '../../../client/library/library-paths.ts';
 import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
 import { workspaceOf } from '../../../contract/asset.ts';
+import { startAge } from '../../../contract/clock.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import { isUidPrefix } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
@@ -123,7 +124,7 @@ async function moveAssets(
   isMissing: boolean,
 ): Promise<CommandOutcome> {
   const { to, limit, mayCreate } = request;
-  const readAt = context.clock.now();
+  const ageMs = startAge(context.clock);
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { assets } = await context.api();
   const writer = await context.writer();
@@ -144,7 +145,7 @@ async function moveAssets(
   if (byFilter) await confirmBulk(context, 'assets', targets, { action: (what) => `move ${what} to ${to}`, limit });
   const target = isMissing ? await ensureFolder(context, to, mayCreate) : folder;
   const { items } = await writer.plan(targets, { folder: target?.folder.uid ?? null });
-  const change = { command: 'mv', summary: `move to ${to}`, items, readAt };
+  const change = { command: 'mv', summary: `move to ${to}`, items, ageMs };
   const toError = (error: CodedError, { name, uid }: StoredItem) => explainRefusal(error, displayText(name) || uid);
   const results = await runChange(context, change, { toError });
   if (singleTarget(context, { targets, byFilter })) {

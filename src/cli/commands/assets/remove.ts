@@ -12,6 +12,7 @@ import {
   withoutFolderPrefix,
 } from '../../../client/library/library-paths.ts';
 import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
+import { startAge } from '../../../contract/clock.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -90,12 +91,13 @@ async function parseRemoveRequest(
 async function runRemove(context: Context, request: RemoveRequest) {
   if (request.folders.length > 0) return removeFolders(context, request);
   const { collection, limit } = request;
+  const ageMs = startAge(context.clock);
   const { targets } = await resolveTargets(context, request).catch(suggestRecursive);
   const { [collection]: assets } = await context.api();
   const requests = () => targets.map(({ uid }) => assets.deleteRequest(uid));
   if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requests());
   await confirmBulk(context, collection, targets, { action: (what) => `move ${what} to the trash`, limit });
-  const outcomes = await trash(context, collection, targets);
+  const outcomes = await trash(context, collection, targets, { ageMs });
   return bulkResult(context, outcomes, { outcome: 'deleted', label: 'moved to the trash', noun: collection });
 }
 
@@ -109,11 +111,11 @@ async function trash(
   context: Context,
   collection: Collection,
   targets: readonly SelectedAsset[],
-  { isRetry = false } = {},
+  { isRetry = false, ageMs }: { isRetry?: boolean; ageMs?: () => number },
 ): Promise<WriteOutcome[]> {
   const { items } = await (await context.writer()).plan(targets, null, { collection });
   // If it is a retry, the response of an earlier attempt might have been lost.
-  const change = { command: 'rm', summary: 'move to the trash', items, collection, acceptsMissing: isRetry };
+  const change = { command: 'rm', summary: 'move to the trash', items, collection, acceptsMissing: isRetry, ageMs };
   const outcomes = targets.length === 0 ? [] : toOutcomes(await runChange(context, change));
   const count = outcomes.filter(({ error }) => !error).length;
   if (count > 0)
@@ -127,6 +129,7 @@ async function trash(
  */
 async function removeFolders(context: Context, request: RemoveRequest) {
   const { limit, folders: paths } = request;
+  const ageMs = startAge(context.clock);
   const { tree, workspace } = await fetchFolderTree(context);
   const { assets, folders: foldersApi } = await context.api();
   const nodes = new Set<FolderNode>();
@@ -165,7 +168,7 @@ async function removeFolders(context: Context, request: RemoveRequest) {
   const still = context.settings.yes ? listed : await listContents(context, request, await unmoved(context, nodes));
   const kept = new Set([...others, ...still].map(({ uid }) => uid));
   const remaining = [...targets.values()].filter(({ uid }) => kept.has(uid));
-  const outcomes = await trash(context, request.collection, remaining, { isRetry: true });
+  const outcomes = await trash(context, request.collection, remaining, { isRetry: true, ageMs });
   if (outcomes.every(({ error }) => !error)) outcomes.push(...(await deleteEmptied(context, workspace, deepestFirst)));
   return bulkResult(context, outcomes, { outcome: 'deleted', label: 'deleted', noun: 'assets and folders' });
 }

@@ -3,6 +3,7 @@ import { requestsOf, type TagChange, type WantedChange } from '../../../client/c
 import { usageError } from '../../../client/errors.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { slugsOf } from '../../../contract/asset.ts';
+import { startAge } from '../../../contract/clock.ts';
 import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -90,7 +91,7 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<Wanted
 /** Updates assets, after a confirmation if the user did not name each one. One asset is shown, many are listed. */
 export async function runUpdate(context: Context, request: UpdateRequest) {
   const { collection, limit, change } = request;
-  const readAt = context.clock.now();
+  const ageMs = startAge(context.clock);
   const { targets: found, byFilter } = await resolveTargets(context, request);
   const { [collection]: assets } = await context.api();
   const options = { collection, keepsOldValues: context.isHumanOutput || change.tags !== undefined };
@@ -99,7 +100,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const notes = change.tags ? describeLostTags(change.tags, targets) : [];
   if (byFilter) await confirmBulk(context, collection, targets, { action: (what) => `update ${what}`, limit, notes });
   else for (const line of notes) context.terminal.info(line);
-  const planned = { command: request.verb, summary: describeChange(change), items, collection, readAt };
+  const planned = { command: request.verb, summary: describeChange(change), items, collection, ageMs };
   const results = await runChange(context, planned);
   return singleTarget(context, { targets, byFilter })
     ? singleRecord(context, results)

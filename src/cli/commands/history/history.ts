@@ -1,14 +1,18 @@
-import type { CountedChange, StoredItem } from '../../../client/changes/change-history.ts';
+import type { CountedChange } from '../../../client/changes/change-history.ts';
+import type { ChangeItem, StoredItem } from '../../../client/changes/change-item.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
+import { pluralize } from '../../../contract/figures.ts';
 import type { JsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
-import { isSameUid, isUid } from '../../../contract/uid.ts';
+import { isSameUid, isUid, normalizeUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resumeChange } from '../../library/run-change.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
+import { truncateLines } from '../confirm-many.ts';
 
 type HistoryRecord = OutputRecord<'history'>;
 type ItemRecord = OutputRecord<'history-items'>;
@@ -27,14 +31,17 @@ export const history: CommandDefinition = (command, run) => {
 async function runHistory(context: Context, id: string | undefined, isResumed: boolean): Promise<CommandOutcome> {
   if (isResumed && id === undefined) throw usageError('--resume needs a change', 'mediactl history lists the changes');
   const store = await context.state.historyIfAny();
-  const changes = (await store?.list()) ?? [];
-  if (id === undefined)
+  if (id === undefined) {
+    const changes = (await store?.list()) ?? [];
     return listBy(({ change_id }) => change_id, changes.map(toHistoryRecord), changeColumns, 'no changes');
+  }
   const change = await findChange(context, id);
-  if (!isResumed) return itemList((await store?.items(change.id)) ?? []);
-  const isUndone = changes.some(({ undoOf, undoneBy }) => undoOf === change.id && undoneBy === null);
-  if (isUndone || (change.state === 'finished' && change.failed === 0))
-    throw usageError(`change ${change.id} is ${isUndone ? 'undone' : 'finished'}`, `mediactl history ${change.id}`);
+  if (!isResumed) return itemList(change, (await store?.items(change.id)) ?? []);
+  const { hasUndo } = change;
+  if (hasUndo || (change.state === 'finished' && change.failed + change.unknown === 0))
+    throw usageError(`change ${change.id} is ${hasUndo ? 'undone' : 'finished'}`, `mediactl history ${change.id}`);
+  if (change.source !== null && change.command !== 'apply')
+    throw usageError(`change ${change.id} is not resumed, but decided again`, change.source);
   return resume(context, change);
 }
 
@@ -47,11 +54,52 @@ export async function findChange(context: Context, id: string): Promise<CountedC
 
 async function resume(context: Context, change: CountedChange): Promise<CommandOutcome> {
   await assertSameService(context, change);
-  if (context.isDryRun(`carry out ${change.pending + change.failed} items of change ${change.id}`)) return noResult;
   const store = await context.state.history();
-  const items = (await store.items(change.id)).filter(({ state }) => state === 'pending' || state === 'failed');
+  const left = (await store.items(change.id)).filter(({ state }) => state !== 'done' && state !== 'conflict');
+  if (context.isDryRun(`carry out ${left.length} items of change ${change.id}`)) return noResult;
+  const items = left.some(isUnread) ? await confirmUnread(context, change, left) : left;
   const results = await resumeChange(context, change, items);
   return bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'done', noun: 'items' });
+}
+
+const isUnread = ({ kind, before }: StoredItem) => kind === 'asset' && before === null;
+
+/**
+ * Reads the items that the change has never read, shows them and asks, since others may have changed them in between.
+ *
+ * @throws CodedError `usage` (exit 2) if there is no terminal to ask on
+ */
+async function confirmUnread(
+  context: Context,
+  change: CountedChange,
+  items: readonly StoredItem[],
+): Promise<readonly StoredItem[]> {
+  const { terminal, settings } = context;
+  const instead = `mediactl history ${change.id} --resume --yes, once you know that nobody has changed them`;
+  const count = items.filter(isUnread).length;
+  if (!terminal.isInteractive && !settings.yes)
+    throw usageError(`change ${change.id} has not read ${pluralize(count, 'asset')} that it is to write`, instead);
+  const read = await (await context.writer()).readUnread(change, items);
+  const shown = read.filter((_, at) => isUnread(items[at] as StoredItem));
+  if (terminal.isInteractive && !settings.yes)
+    terminal.emit(
+      truncateLines(
+        shown.map((item) => lineOf(item, change)),
+        shown.length,
+      ).join('\n'),
+    );
+  const action = shown.some(({ after }) => after === null) ? 'Move them to the trash' : 'Write them';
+  await confirm(terminal, `${action}? Change ${change.id} has not read ${pluralize(count, 'asset')} before.`, {
+    yes: settings.yes,
+    instead,
+  });
+  return read;
+}
+
+/** Returns a line that names an item and describes its change. */
+export function lineOf(item: ChangeItem, { folderPaths }: Pick<CountedChange, 'folderPaths'>): string {
+  const label = 'name' in (item.after ?? {}) ? '' : `${displayText(item.name) || item.uid}  `;
+  return `  ${label}${describeItem(toItemRecord(item), folderPaths)}`;
 }
 
 /** @throws CodedError `usage` (exit 2) if a change was made in another service or workspace than the one in use */
@@ -76,8 +124,9 @@ const toHistoryRecord = (change: CountedChange): HistoryRecord => ({
   workspace_uid: change.workspace,
   profile: change.profile,
   state: change.isRunning ? 'running' : change.state === 'finished' ? 'finished' : 'interrupted',
-  item_count: change.pending + change.done + change.failed + change.conflict,
+  item_count: change.pending + change.unknown + change.done + change.failed + change.conflict,
   done_count: change.done,
+  unknown_count: change.unknown,
   failed_count: change.failed,
   conflict_count: change.conflict,
   request_count: change.requestCount,
@@ -104,20 +153,25 @@ const changeColumns: Column<HistoryRecord>[] = [
   { header: 'PROFILE', value: ({ profile }) => displayText(profile), dropPriority: 1 },
 ];
 
-const itemList = (items: readonly StoredItem[]): Result =>
+const itemList = ({ folderPaths }: CountedChange, items: readonly StoredItem[]): Result =>
   listBy(
     ({ uid }) => uid,
-    items.map(({ uid, kind, name, before, after, state, error, localPath = null }): ItemRecord => {
-      return { uid, kind, name, before, after, outcome: state, reason: error, local_path: localPath };
-    }),
-    itemColumns,
+    items.map((item): ItemRecord => ({ ...toItemRecord(item), outcome: item.state, reason: item.error })),
+    itemColumns(folderPaths),
     'no items',
   );
 
-const itemColumns: Column<ItemRecord>[] = [
+const toItemRecord = ({ uid, kind, name, before, after, tags, localPath = null }: ChangeItem) => ({
+  ...{ uid, kind, name, before, after, local_path: localPath },
+  ...{ add_tags: [...(tags?.add ?? [])], remove_tags: [...(tags?.remove ?? [])] },
+});
+
+type FolderPaths = CountedChange['folderPaths'];
+
+const itemColumns = (folderPaths: FolderPaths): Column<ItemRecord>[] => [
   { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
   { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true, minWidth: 12 },
-  { header: 'CHANGE', value: describeItem, minWidth: 12 },
+  { header: 'CHANGE', value: (item) => describeItem(item, folderPaths), minWidth: 12 },
   {
     header: 'RESULT',
     value: ({ outcome, reason }, { isTerminal }) =>
@@ -125,15 +179,18 @@ const itemColumns: Column<ItemRecord>[] = [
   },
 ];
 
-export function describeItem({
-  before,
-  after,
-  local_path,
-}: Pick<ItemRecord, 'before' | 'after' | 'local_path'>): string {
+/** Describes a change: `name: a → b; tags: +sea -draft`. Folders are named by the path that they had then. */
+function describeItem(
+  { before, after, add_tags, remove_tags, local_path }: ReturnType<typeof toItemRecord>,
+  folderPaths: FolderPaths,
+): string {
   if (after === null) return local_path ? `deleted; uploaded from ${escapeControls(local_path)}` : 'deleted';
+  const shown = (value: unknown) => folderPaths[normalizeUid(displayText(value))] ?? value;
   const text = (values: JsonObject | null, field: string) =>
-    values && field in values ? displayText(values[field]) || '(none)' : 'unknown';
-  return Object.keys(after)
-    .map((field) => `${escapeControls(field)}: ${text(before, field)} → ${text(after, field)}`)
-    .join('; ');
+    values && field in values ? displayText(shown(values[field])) || '(none)' : 'unknown';
+  const tags = [...add_tags.map((tag) => `+${tag}`), ...remove_tags.map((tag) => `-${tag}`)];
+  return [
+    ...Object.keys(after).map((field) => `${escapeControls(field)}: ${text(before, field)} → ${text(after, field)}`),
+    ...(tags.length > 0 ? [`tags: ${escapeControls(tags.join(' '))}`] : []),
+  ].join('; ');
 }

@@ -1,16 +1,20 @@
+import type { Api } from '../../../client/api/api.ts';
 import type { CountedChange } from '../../../client/changes/change-history.ts';
+import { countRequests } from '../../../client/changes/items.ts';
 import { planUndo, type SkippedItem, type UndoPlan } from '../../../client/changes/undo.ts';
 import type { ErrorCode } from '../../../client/error-table.ts';
 import { CodedError } from '../../../client/errors.ts';
+import { startAge } from '../../../contract/clock.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { runChange } from '../../library/run-change.ts';
 import { confirm } from '../../terminal/prompt.ts';
+import { formatCost } from '../../uploading/plan-view.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { truncateLines } from '../confirm-many.ts';
-import { assertSameService, describeItem, findChange } from './history.ts';
+import { assertSameService, findChange, lineOf } from './history.ts';
 
 export const undo: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl undo --dry-run', 'mediactl undo', 'mediactl undo 3f2a9c1d --yes');
@@ -29,25 +33,23 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   if (change.isRunning) throw new CodedError(`change ${change.id} is being carried out`, { code: 'locked' });
   const store = await context.state.history();
   const api = await context.api();
-  const readAt = context.clock.now();
+  const ageMs = startAge(context.clock);
   const folders = (await context.writer()).folderAccess(change);
   const plan = await planUndo(api, folders, await store.items(change.id), signal);
   const what = `undo ${change.id}: ${change.summary}`;
-  terminal.info(`${escapeControls(what)}; ${describePlan(plan)}`);
+  terminal.info(`${escapeControls(what)}; ${describePlan(context, api, plan)}`);
   const { items } = plan;
   const leftovers = skippedOf(plan);
   // With nothing left at all, an undo without items records that the change is undone.
   if (settings.dryRun || (items.length === 0 && leftovers.length > 0)) return undoResult(context, leftovers, plan);
-  const lines = items.map((item) => {
-    const label = 'name' in (item.after ?? {}) ? '' : `${displayText(item.name) || item.uid}  `;
-    return `  ${label}${describeItem({ ...item, local_path: null })}`;
-  });
+  const lines = items.map((item) => lineOf(item, change));
   if (terminal.isInteractive && !settings.yes) terminal.emit(truncateLines(lines, lines.length).join('\n'));
   const question = `Write the old values of ${pluralize(items.length, 'item')}?`;
   if (items.length > 0)
     await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
   const workspace = change.workspace ?? undefined;
-  const undoing = { command: 'undo', summary: what, undoOf: change.id, items, workspace, readAt };
+  const left = [...plan.conflicts, ...plan.irreversible];
+  const undoing = { command: 'undo', summary: what, undoOf: change.id, items, left, workspace, ageMs };
   if (change.state !== 'finished') await store.setState(change.id, 'finished'); // what is left of it must not be resumed
   const results = await runChange(context, undoing);
   return undoResult(context, [...toOutcomes(results), ...leftovers], plan);
@@ -56,22 +58,21 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
 /** Returns the last change that wrote something, was not undone and is no undo. @throws CodedError `not_found` (exit 3) */
 async function findLast(context: Context): Promise<CountedChange> {
   const { origin } = (await context.account()).baseUrl;
-  const changes = (await (await context.state.historyIfAny())?.list()) ?? [];
-  const last = changes.find(
-    ({ service, undoOf, undoneBy, done, pending }) =>
-      service === origin && undoOf === null && undoneBy === null && done + pending > 0,
-  );
+  const last = await (await context.state.historyIfAny())?.findLast(origin);
   if (last) return last;
   const hint = context.settings.history ? 'mediactl history lists all changes' : 'the setting history is off';
   throw new CodedError('there is no change to undo', { code: 'not_found', hint });
 }
 
-const describePlan = ({ items, conflicts, irreversible }: UndoPlan) =>
-  [
+function describePlan({ clock }: Context, { transport }: Api, { items, conflicts, irreversible, readCount }: UndoPlan) {
+  const cost = formatCost(countRequests(items), transport.connection.rateLimit, clock.now());
+  return [
     items.length > 0 ? `${pluralize(items.length, 'item')} to write` : 'nothing to write',
     ...(conflicts.length > 0 ? [`${conflicts.length} changed meanwhile`] : []),
     ...(irreversible.length > 0 ? [`${irreversible.length} that cannot be reverted`] : []),
+    ...(items.length > 0 ? [`at most ${cost}, after ${readCount} to read`] : []),
   ].join('; ');
+}
 
 const skippedOutcomes = (skipped: readonly SkippedItem[], code: ErrorCode): WriteOutcome[] =>
   skipped.map(({ item: { uid, name }, reason }) => ({

@@ -7,8 +7,10 @@ import { toSlashes } from '../../../client/local-path.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
+import { startAge } from '../../../contract/clock.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { isUid, normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
@@ -27,7 +29,13 @@ export type PruneOptions = {
   filters: Pick<UploadSources, 'createSelector' | 'recentSizes'>;
 };
 
-export type PrunableAsset = { assetUid: string; path: string; folder: string };
+export type PrunableAsset = {
+  assetUid: string;
+  path: string;
+  folder: string;
+  /** The asset as it was read, if it exists. */
+  record?: AssetRecord | undefined;
+};
 
 /** Assets for --prune to move to the trash, according to the receipts, without an API request. */
 export type PrunePlan = {
@@ -38,6 +46,8 @@ export type PrunePlan = {
   leftOut: number;
   /** Error if a disk is probably not mounted. Then --yes alone is not enough. */
   safetyError: CodedError | undefined;
+  /** Paths of the files that are missing, not replaced. */
+  missing: ReadonlySet<string>;
   /** Returns true if a folder is the pruned folder or below it. */
   isInPrunedFolder(folder: string | null): boolean;
 };
@@ -127,7 +137,8 @@ export async function planPrune(
   }
   const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));
   const safetyError = await findSafetyError(counts, candidates.length, displayPath);
-  return { candidates, waiting, leftOut, safetyError, isInPrunedFolder };
+  const missing = new Set(missingNow.map(({ path }) => path));
+  return { candidates, waiting, leftOut, safetyError, missing, isInPrunedFolder };
 }
 
 const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
@@ -176,7 +187,7 @@ export async function splitByLocation(
     const parent = asset && parentOf(asset);
     const isUnknown = parent === undefined || (parent !== null && !isUid(parent));
     const isStill = asset && (isUnknown || isInPrunedFolder(parent));
-    (isStill ? inside : elsewhere).push(each);
+    (isStill ? inside : elsewhere).push({ ...each, record: asset });
     if (isStill || !asset) continue;
     await places.load('folders', [parent ?? undefined]);
     const place = escapeControls(places.displayName(parent ?? undefined) || '/');
@@ -224,11 +235,20 @@ export async function pruneMissing(
   const refusal = pruneRefusal(pruning, prunable);
   // Fail early, before one request per asset is sent.
   if (refusal && (settings.yes || !terminal.isInteractive)) throw refusal;
+  const ageMs = startAge(context.clock);
   const { inside, elsewhere } = await splitByLocation(context, prunable);
   const count = inside.length;
-  const gone = inside.map(({ assetUid, path }) => ({ assetUid, label: path }));
+  const gone = inside.map((each) => ({ ...each, label: each.path }));
   const what = `move ${pluralize(count, 'asset')} of ${top} to the trash`;
-  const question = { command: 'sync --prune', limit, doubt: prunable.safetyError, what };
+  const question = {
+    ...{ command: 'sync --prune', limit, doubt: prunable.safetyError, what, ageMs },
+    // Whether a file is still missing is decided again by the next run, so that a resume does not rely on this one.
+    source: `mediactl sync ${quoteForShell(pruning.directory)} ${quoteForShell(top)} --prune`,
+    beforeItem: async ({ path, label }: PrunableAsset & { label: string }) => {
+      if (!(prunable.missing.has(path) && (await pathExists(path)))) return undefined;
+      throw new CodedError(`${label} was kept`, { code: 'changed_meanwhile', reason: 'the file is there again' });
+    },
+  };
   let moved = 0;
   const { failures, stop } = await trashAssets(context, gone, question, async () => {
     moved++;

@@ -1,4 +1,4 @@
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 /** SQL condition for unfinished uploads, spelled as in the index, so that SQLite uses it. */
 export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
@@ -36,9 +36,9 @@ export const tables = {
     name TEXT NOT NULL, size INTEGER, blake3 TEXT, PRIMARY KEY (service, workspace, folder, asset)`,
   changes: `seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, summary TEXT NOT NULL,
     service TEXT NOT NULL, workspace TEXT, profile TEXT, request_count INTEGER NOT NULL, started_at TEXT NOT NULL,
-    state TEXT NOT NULL, undo_of TEXT, source TEXT`,
+    state TEXT NOT NULL, undo_of TEXT, source TEXT, folder_paths TEXT NOT NULL`,
   change_items: `change_id TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, uid TEXT NOT NULL, name TEXT,
-    old_values TEXT, new_values TEXT, local_path TEXT, state TEXT NOT NULL, error TEXT, PRIMARY KEY (change_id, seq)`,
+    old_values TEXT, new_values TEXT, tags TEXT, sent TEXT, local_path TEXT, state TEXT NOT NULL, error TEXT, PRIMARY KEY (change_id, seq)`,
 };
 
 const createIndexes = `
@@ -50,6 +50,7 @@ CREATE INDEX by_content ON uploads (workspace, size, blake3) WHERE state = 'done
 CREATE INDEX by_asset ON uploads (asset) WHERE asset IS NOT NULL;
 CREATE INDEX listed_by_asset ON listed_assets (asset);
 CREATE INDEX change_items_by_uid ON change_items (uid);
+CREATE INDEX changes_by_undo ON changes (undo_of) WHERE undo_of IS NOT NULL;
 `;
 
 /** SQL that creates the tables in an empty database. */

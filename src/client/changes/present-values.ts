@@ -1,0 +1,101 @@
+import type { JsonObject } from '../../contract/json-values.ts';
+import type { AssetRecord } from '../../contract/types.ts';
+import type { Api } from '../api/api.ts';
+import { CodedError } from '../errors.ts';
+import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
+import type { StoredItem } from './change-item.ts';
+import { changedMeanwhile, compareFields, getIfExists } from './three-way.ts';
+
+/** Returns the folder of an asset whose record does not show it: its uid, null at the top level, undefined if unknown. */
+export type FolderLookup = (asset: AssetRecord) => Promise<string | null | undefined>;
+
+/** The workspace whose folders a change concerns. */
+export type FolderAccess = {
+  workspace(): Promise<string>;
+  fetchTree(): Promise<WorkspaceFolderTree>;
+  /** Returns the folders as they were last read, for the names of their fields. */
+  latestTree(): Promise<WorkspaceFolderTree>;
+  /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
+  findFolder: FolderLookup;
+};
+
+/** Returns the values of fields now, also of the folder if the record does not show it. */
+export async function fetchValues(
+  { assets }: Api,
+  folders: FolderAccess,
+  asset: AssetRecord,
+  fields: readonly string[],
+): Promise<JsonObject> {
+  const values = assets.valuesOf(asset, fields);
+  const hidden = fields.find((field) => !(field in values) && assets.folderIn({ [field]: null }) === null);
+  const folder = hidden === undefined ? undefined : await folders.findFolder(asset);
+  return hidden === undefined || folder === undefined ? values : { ...values, [hidden]: folder };
+}
+
+/** What is still to write of an item. */
+export type Unwritten = {
+  /** Fields that still have their old value. */
+  toWrite: JsonObject;
+  /** Names of the fields that have their new value already. */
+  done: readonly string[];
+  /** Tags that the asset has. */
+  tags: readonly string[];
+  /** The asset as it is, if it was read. */
+  present?: AssetRecord | undefined;
+  /** The error `changed_meanwhile`, if others have changed fields. */
+  conflict?: CodedError | undefined;
+};
+
+/** Returns what is to write of an item that was read just now. */
+export const asPlanned = ({ assets }: Api, { before, after }: StoredItem): Unwritten => ({
+  toWrite: after ?? {},
+  done: [],
+  tags: assets.tagsIn(before ?? {}) ?? [],
+});
+
+/** Reads an item again, and returns what is still to write of it. @throws CodedError `not_found` if it was deleted */
+export async function readUnwritten(api: Api, folders: FolderAccess, item: StoredItem): Promise<Unwritten> {
+  const { name, uid, before, after } = item;
+  const { asset, folder } = await readItem(api, folders, item);
+  if (!asset && !folder) throw new CodedError(`${name ?? uid} does not exist any more`, { code: 'not_found' });
+  const tags = (asset && api.assets.tagsOf(asset)) ?? [];
+  if (before === null) return { toWrite: after ?? {}, done: [], tags };
+  const values = folder
+    ? folderValuesOf(folder)
+    : await fetchValues(api, folders, asset as AssetRecord, Object.keys(after ?? {}));
+  const { toWrite, done, conflicts } = compareFields(api.assets, values, before, after ?? {});
+  const conflict = Object.keys(conflicts).length > 0 ? changedMeanwhile(name ?? uid, conflicts) : undefined;
+  return { toWrite, done, tags, present: asset, conflict };
+}
+
+/**
+ * Returns false if an item that is to be deleted does not exist any more.
+ *
+ * @throws CodedError `changed_meanwhile` if others have changed it, or the folder is not empty
+ */
+export async function isStillThere(api: Api, folders: FolderAccess, item: StoredItem): Promise<boolean> {
+  const { name, uid, before } = item;
+  const { asset, folder } = await readItem(api, folders, item);
+  if (!asset && !folder) return false;
+  if (before === null) return true;
+  const values: JsonObject = folder
+    ? folderValuesOf(folder)
+    : await fetchValues(api, folders, asset as AssetRecord, Object.keys(before));
+  const shown = Object.fromEntries(Object.entries(before).filter(([field]) => field in values));
+  const changed = api.assets.findDifferences(shown, values);
+  if (changed.length > 0)
+    throw changedMeanwhile(name ?? uid, Object.fromEntries(changed.map((field) => [field, values[field]])));
+  const { items } = folder ? await api.assets.page({ parent: uid }, 1, 0) : { items: [] };
+  if (folder && items.length + folder.children.length > 0)
+    throw changedMeanwhile(name ?? uid, { content: 'not empty' });
+  return true;
+}
+
+async function readItem(
+  api: Api,
+  folders: FolderAccess,
+  { kind, uid }: Pick<StoredItem, 'kind' | 'uid'>,
+): Promise<{ asset?: AssetRecord | undefined; folder?: FolderNode | undefined }> {
+  if (kind === 'asset') return { asset: await getIfExists(api.assets, uid) };
+  return { folder: (await folders.fetchTree()).find(uid) };
+}

@@ -82,7 +82,7 @@ describe('export and apply', () => {
     const proxy = await FaultProxy.start(setup.sandbox.url);
     const environment = { MEDIACTL_BASE_URL: proxy.url };
     const { code, stderr } = await setup.cli.run(['apply', path, '--yes'], { environment });
-    expect([code, stderr]).toEqual([0, '6 rows: 3 cells to change in 3 assets; 3 requests\nchanged 3 assets\n']);
+    expect([code, stderr]).toEqual([0, '6 rows: 3 cells to change in 3 assets; at most 6 requests, after 3 to read\nchanged 3 assets\n']);
     expect(proxy.methods.sort()).toEqual(['GET', 'GET', 'GET', 'PATCH', 'PATCH', 'PATCH']);
     const shown = await setup.cli.json(['ls', '--tag', 'few', '--all', '--sort', 'created_at']);
     expect(shown[0]).toMatchObject({ name: 'a2' });
@@ -134,13 +134,16 @@ describe('export and apply', () => {
     expect(await get(uid as string)).toMatchObject({ name: 'of the table', description: 'of the copy' });
   });
 
-  it('apply of a cell that is edited back to its exported value writes that value', async () => {
+  it('apply of a cell that is edited back to its exported value writes it with --restore only', async () => {
     const [uid] = await createAssets('back', ['exported']);
     const path = await exportTag('back');
-    for (const name of ['edited', 'exported']) {
-      edit(path, [1, 'name', name]);
-      expect(await apply(path)).toMatchObject({ code: 0, outcomes: [[2, 'name', 'updated']] });
-    }
+    edit(path, [1, 'name', 'edited']);
+    expect(await apply(path)).toMatchObject({ code: 0, outcomes: [[2, 'name', 'updated']] });
+    edit(path, [1, 'name', 'exported']);
+    expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'name', 'outdated']] });
+    expect(await apply(path, '--theirs')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'kept']] });
+    expect(await get(uid as string)).toMatchObject({ name: 'edited' });
+    expect(await apply(path, '--restore')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'updated']] });
     expect(await get(uid as string)).toMatchObject({ name: 'exported' });
   });
 
@@ -203,9 +206,9 @@ describe('export and apply', () => {
     const path = await exportTag('rows');
     edit(path, [1, 'name', 'x'], [2, 'name', 'kept 2'], [3, 'tags', 'no/slug'], [4, 'name', '-']);
     const rows = readRows(path);
-    const copy = [...(rows[2] as string[])];
+    const copy = [...(rows[4] as string[])];
     const [newRow, invalid] = [(rows[1] ?? []).map((_, at) => (at === 1 ? 'new' : '')), (rows[1] ?? []).with(0, '12')];
-    const damaged = rows[2]?.with(0, kept as string).with(-1, 'v1.a.b') as string[];
+    const damaged = rows[2]?.with(-1, 'v1.a.b') as string[];
     writeCsv(path, [...rows, copy, newRow, invalid, damaged]);
     await setup.cli.run(['rm', gone as string, '--yes']);
     const { code, changes, stderr } = await apply(path);
@@ -216,7 +219,7 @@ describe('export and apply', () => {
         [3, 'updated'],
         [4, 'invalid'],
         [5, 'invalid'],
-        [6, 'invalid'], // the same asset as line 3
+        [6, 'invalid'], // the same asset as line 5
         [7, 'skipped'],
         [8, 'invalid'], // not a uid
         [9, 'invalid'], // damaged hashes in the column `was`
@@ -276,7 +279,7 @@ describe('export and apply', () => {
       expect(await apply(path, '--create-folders')).toMatchObject({ code: 0, outcomes: [[2, 'folder', 'updated']] });
       expect((await setup.cli.json(['ls', '/Here/New']))[0].uid).toBe(uid);
       edit(path, [1, 'folder', '/']);
-      expect(await apply(path)).toMatchObject({ code: 0, outcomes: [[2, 'folder', 'updated']] });
+      expect(await apply(path, '--restore')).toMatchObject({ code: 0, outcomes: [[2, 'folder', 'updated']] });
       expect((await get(uid as string)).parent).toBeNull();
     },
   );
@@ -393,7 +396,7 @@ describe('apply of a table without the column was', () => {
       expect([code, outcomes]).toEqual([
         11,
         [
-          [2, 'name', 'updated'],
+          [2, null, 'invalid'],
           [3, null, 'invalid'],
           [4, null, 'invalid'],
         ],

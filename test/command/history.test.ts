@@ -56,7 +56,7 @@ describe('history', () => {
     });
     const items = await setup.cli.json(['history', change.change_id.slice(0, 4)]);
     expect(items.map(({ uid }: { uid: string }) => uid).sort()).toEqual([...uids].sort());
-    expect(items[0]).toMatchObject({ before: { tags: [tag] }, after: { tags: [tag, 'sea'] }, outcome: 'done' });
+    expect(items[0]).toMatchObject({ before: { tags: [tag] }, add_tags: ['sea'], remove_tags: [], outcome: 'done' });
   });
 
   it('update by uid in a pipe sends one request, and its old value is unknown; on a terminal, it can be undone', async () => {
@@ -131,8 +131,8 @@ describe('undo', () => {
 
   it('undo leaves and names what others have changed meanwhile, and exits with 11', async () => {
     const [mine = '', theirs = ''] = await createAssets(2);
-    await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
-    await new Cli(account()).run(['tag', theirs, '--set', 'other']);
+    await setup.cli.run(['update', mine, theirs, '--description', 'sea'], { tty: true });
+    await new Cli(account()).run(['update', theirs, '--description', 'other']);
     const { code, stdout } = await run('undo');
     expect(code).toBe(11);
     const [conflict] = JSON.parse(stdout).filter(({ uid }: { uid: string }) => uid === theirs);
@@ -140,7 +140,9 @@ describe('undo', () => {
       code: 'changed_meanwhile',
       message: expect.stringContaining('changed meanwhile'),
     });
-    expect([await tagsOf(mine), await tagsOf(theirs)]).toEqual([[tag], ['other']]);
+    expect([(await get(mine)).description, (await get(theirs)).description]).toEqual(['', 'other']);
+    // Since not all was undone, the same command names it again.
+    expect(await run('undo')).toMatchObject({ code: 6, stdout: expect.stringContaining(theirs) });
   });
 
   it('undo of a change with several fields writes those that others have left', async () => {
@@ -255,7 +257,7 @@ describe('undo', () => {
   });
 });
 
-it('a change whose question stays open for minutes keeps what others change meanwhile', async () => {
+it('a change of tags whose question stays open for minutes keeps the tags that others set meanwhile', async () => {
   const uids = await createAssets(2);
   let minutes = 0;
   const clock = { ...systemClock, now: () => Date.now() + minutes * 60_000 };
@@ -268,21 +270,21 @@ it('a change whose question stays open for minutes keeps what others change mean
     void new Cli(account()).run(['tag', uids[0] as string, '--set', 'other']).then(() => stdin.end('y\n'));
   };
   const args = ['tag', '--tag', tag, ...anyWorkspace, '--add', 'sea'];
-  const { code, stdout } = await setup.cli.run(args, { tty: true, stdin, onStderr, clock });
-  expect([code, stdout]).toEqual([11, expect.stringContaining('was changed meanwhile')]);
-  expect([await tagsOf(uids[0] as string), await tagsOf(uids[1] as string)]).toEqual([['other'], ['sea', tag].sort()]);
+  expect(await setup.cli.run(args, { tty: true, stdin, onStderr, clock })).toMatchObject({ code: 0 });
+  const tags = [await tagsOf(uids[0] as string), await tagsOf(uids[1] as string)];
+  expect(tags).toEqual([['other', 'sea'], ['sea', tag].sort()]);
+  expect(await run('undo')).toMatchObject({ code: 0 });
+  expect([await tagsOf(uids[0] as string), await tagsOf(uids[1] as string)]).toEqual([['other'], [tag]]);
 });
 
 describe('a change that is stopped', () => {
   /** Tags assets through a proxy that stops after some writes by an answer that ends the run. */
-  async function stopAfter(writes: number): Promise<string> {
+  async function stopAfter(writes: number, change = ['tag', '--tag', tag, '--add', 'sea']): Promise<string> {
     const proxy = await FaultProxy.start(setup.sandbox.url, ({ method, nth }) =>
       method === 'PATCH' && nth > writes ? respondWith(401, { error: {} }) : undefined,
     );
     const environment = { MEDIACTL_BASE_URL: proxy.url };
-    const { code, stderr } = await setup.cli.run(['tag', '--tag', tag, ...anyWorkspace, '--add', 'sea', '--yes'], {
-      environment,
-    });
+    const { code, stderr } = await setup.cli.run([...change, ...anyWorkspace, '--yes'], { environment });
     expect([code, stderr]).toEqual([
       11,
       expect.stringMatching(/stopped after \d of 6; to continue: mediactl history \w+/),
@@ -293,31 +295,31 @@ describe('a change that is stopped', () => {
 
   it('history CHANGE --resume writes what is left, and names what others have changed meanwhile', async () => {
     const uids = await createAssets(6);
-    const id = await stopAfter(2);
-    expect((await history())[0]).toMatchObject({ state: 'interrupted', done_count: 2 });
+    const id = await stopAfter(2, ['update', `/${tag} *`, '--description', 'sea']);
+    expect((await history())[0]).toMatchObject({ state: 'interrupted', done_count: 2, unknown_count: 0 });
     const pending = (await setup.cli.json(['history', id])).filter(
       ({ outcome }: { outcome: string }) => outcome === 'pending',
     );
     const [changed] = pending;
-    await new Cli(account()).run(['tag', changed.uid, '--set', 'other']);
+    await new Cli(account()).run(['update', changed.uid, '--description', 'other']);
     const { code, stdout, stderr } = await run('history', id, '--resume');
     expect([code, JSON.parse(stdout).length]).toEqual([11, 4]);
     expect(stderr).toContain('was changed meanwhile');
-    for (const uid of uids) expect(await tagsOf(uid)).toEqual(uid === changed.uid ? ['other'] : ['sea', tag].sort());
+    for (const uid of uids) expect((await get(uid)).description).toBe(uid === changed.uid ? 'other' : 'sea');
     expect((await history())[0]).toMatchObject({ state: 'finished', done_count: 5, conflict_count: 1 });
     expect(await failure('history', id, '--resume')).toMatchObject({ code: 'usage' });
   });
 
   it('resume of a single item that is in conflict fails with changed_meanwhile', async () => {
-    const [uid = ''] = await createAssets(6);
-    const id = await stopAfter(5);
+    await createAssets(6);
+    const id = await stopAfter(5, ['update', `/${tag} *`, '--description', 'sea']);
     const [{ uid: left }] = (await setup.cli.json(['history', id])).filter(
       ({ outcome }: { outcome: string }) => outcome === 'pending',
     );
-    await new Cli(account()).run(['tag', left, '--set', 'other']);
+    await new Cli(account()).run(['update', left, '--description', 'other']);
     const { hint, ...error } = errorInTable('changed_meanwhile');
     expect(await failure('history', id, '--resume')).toEqual({ ...error, hint });
-    expect(await tagsOf(uid)).not.toEqual([]);
+    expect((await get(left)).description).toBe('other');
   });
 
   it.each(['pending', 'failed'])(

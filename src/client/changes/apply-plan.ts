@@ -123,7 +123,8 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     ...{ found: new Map(), readCount: 0 },
   };
   if (table.columns) assertColumns(table.columns);
-  const edited = await readRows(deps, table, options, plan);
+  const twins = new Twins(plan);
+  const { rows: edited, lines } = await readRows(deps, table, options, plan, twins);
   const tree = [...edited.values()].some(hasFolder) ? await deps.tree() : undefined;
   const isJson = table.columns === undefined;
   const comparison = { tree, paths: createFolderPaths(tree), isJson, options, plan };
@@ -132,10 +133,12 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     edited.delete(row.key);
     const key = normalizeUid(asset.uid);
     const other = compared.get(key);
-    if (!other) compared.set(key, await compareRow(deps, comparison, row, asset));
+    const line = other?.line ?? lines.get(key);
+    if (line === undefined || line === row.line) compared.set(key, await compareRow(deps, comparison, row, asset));
     else {
-      other.item = undefined;
-      other.changes = [twinOf(other.line, asset.uid, row.line), twinOf(row.line, asset.uid, other.line)];
+      // A row with a path is for the same asset as another one.
+      twins.reject(asset.uid, line, row.line);
+      compared.set(key, { line, changes: [], item: undefined });
     }
   };
   const uids = [...edited.values()].flatMap(({ uid }) => uid || []);
@@ -173,13 +176,14 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
 
 const hasFolder = ({ edited, outdated }: EditedRow) => edited.folder !== undefined || outdated.folder !== undefined;
 
-/** Reads the rows of a table. @returns those with cells that the library has to be read for, by `SheetRow.key` */
+/** Reads the rows of a table. @returns those that the library has to be read for, and the lines of all, by `SheetRow.key` */
 async function readRows(
   deps: ApplyDeps,
   table: Table,
   { clearWith }: ApplyOptions,
   plan: ApplyPlan,
-): Promise<Map<string, EditedRow>> {
+  twins: Twins,
+): Promise<{ rows: Map<string, EditedRow>; lines: Map<string, number> }> {
   const isJson = table.columns === undefined;
   const rows = new Map<string, EditedRow>();
   const lines = new Map<string, number>();
@@ -197,9 +201,7 @@ async function readRows(
     const other = lines.get(row.key);
     lines.set(row.key, row.line);
     if (other !== undefined) {
-      // Neither is written, since nothing tells which of them is meant.
-      if (!plan.changes.some(({ line }) => line === other)) plan.changes.push(twinOf(other, row.uid || null, row.line));
-      plan.changes.push(twinOf(row.line, row.uid || null, other));
+      twins.reject(row.uid || null, other, row.line);
       rows.delete(row.key);
       continue;
     }
@@ -222,7 +224,7 @@ async function readRows(
       plan.changes.push(toChange(line, { uid, outcome: 'invalid', reason }));
       rows.delete(key);
     }
-  return rows;
+  return { rows, lines };
 }
 
 /** Number of rows of which the other rows are searched for their values. */
@@ -244,8 +246,27 @@ const toChange = (line: number, fields: NewChange): SheetChange => ({
   ...fields,
 });
 
-const twinOf = (line: number, uid: string | null, other: number) =>
-  toChange(line, { uid, outcome: 'invalid', reason: `line ${other} is for the same asset` });
+/** Rows of one asset. None of them is written, since nothing tells which is meant. */
+class Twins {
+  readonly #changes: SheetChange[];
+  readonly #lines = new Set<number>();
+
+  constructor({ changes }: ApplyPlan) {
+    this.#changes = changes;
+  }
+
+  reject(uid: string | null, one: number, other: number): void {
+    for (const [line, twin] of [
+      [one, other],
+      [other, one],
+    ] as const)
+      if (!this.#lines.has(line)) {
+        this.#lines.add(line);
+        const reason = `line ${twin} is for the same asset`;
+        this.#changes.push(toChange(line, { uid, outcome: 'invalid', reason }));
+      }
+  }
+}
 
 const knownColumns: readonly string[] = [...sheetColumns, 'path'];
 

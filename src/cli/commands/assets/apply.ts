@@ -1,17 +1,17 @@
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import {
-  type ApplyDeps,
-  type ApplyOptions,
-  type ApplyPlan,
-  planApply,
-  type SheetChange,
-  type SheetOutcome,
-} from '../../../client/changes/apply-plan.ts';
+import { planApply } from '../../../client/changes/apply-plan.ts';
 import type { ChangeItem } from '../../../client/changes/change-item.ts';
 import { createFolderPath, parseFolderPath } from '../../../client/changes/folder-creation.ts';
 import { countRequests } from '../../../client/changes/items.ts';
+import type {
+  ApplyDeps,
+  ApplyOptions,
+  ApplyPlan,
+  SheetChange,
+  SheetOutcome,
+} from '../../../client/changes/sheet-change.ts';
 import { CodedError, endsTheRun, partialFailure, usageError } from '../../../client/errors.ts';
 import { type SelectionPorts, selectAsset } from '../../../client/library/select-assets.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';

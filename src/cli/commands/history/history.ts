@@ -166,9 +166,7 @@ const toItemRecord = ({ uid, kind, name, before, after, tags, localPath = null }
   ...{ add_tags: [...(tags?.add ?? [])], remove_tags: [...(tags?.remove ?? [])] },
 });
 
-type FolderPaths = CountedChange['folderPaths'];
-
-const itemColumns = (folderPaths: FolderPaths): Column<ItemRecord>[] => [
+const itemColumns = (folderPaths: CountedChange['folderPaths']): Column<ItemRecord>[] => [
   { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
   { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true, minWidth: 12 },
   { header: 'CHANGE', value: (item) => describeItem(item, folderPaths), minWidth: 12 },
@@ -182,7 +180,7 @@ const itemColumns = (folderPaths: FolderPaths): Column<ItemRecord>[] => [
 /** Describes a change: `name: a → b; tags: +sea -draft`. Folders are named by the path that they had then. */
 function describeItem(
   { before, after, add_tags, remove_tags, local_path }: ReturnType<typeof toItemRecord>,
-  folderPaths: FolderPaths,
+  folderPaths: CountedChange['folderPaths'],
 ): string {
   if (after === null) return local_path ? `deleted; uploaded from ${escapeControls(local_path)}` : 'deleted';
   const shown = (value: unknown) => folderPaths[normalizeUid(displayText(value))] ?? value;

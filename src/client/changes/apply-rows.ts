@@ -1,0 +1,100 @@
+import type { Table } from '../table/read-table.ts';
+import type { SourceWrite } from './change-history.ts';
+import { advanceHashes, createFolderPaths, type FolderPaths, type RowHashes, sheetColumns } from './sheet.ts';
+import { type ApplyDeps, type ApplyOptions, type ApplyPlan, type SheetChange, toSheetChange } from './sheet-change.ts';
+import { findEdits, fitsNone, type RowEdits, readSheetRow, type SheetRow } from './sheet-row.ts';
+
+/** A row with cells that the library has to be read for. */
+export type EditedRow = SheetRow & RowEdits & { known: RowHashes | undefined; writes: readonly SourceWrite[] };
+
+const knownColumns: readonly string[] = [...sheetColumns, 'path'];
+
+export const hasFolder = ({ edited, outdated }: EditedRow) =>
+  edited.folder !== undefined || outdated.folder !== undefined;
+
+/** Reads the rows of a table. @returns those that the library has to be read for, and the lines of all, by `SheetRow.key` */
+export async function readRows(
+  deps: ApplyDeps,
+  table: Table,
+  { clearWith }: ApplyOptions,
+  plan: ApplyPlan,
+  twins: Twins,
+): Promise<{ rows: Map<string, EditedRow>; lines: Map<string, number> }> {
+  const isJson = table.columns === undefined;
+  const rows = new Map<string, EditedRow>();
+  const lines = new Map<string, number>();
+  const suspects: EditedRow[] = [];
+  const ignored = new Set<string>();
+  const paths = createPathCache(deps);
+  for await (const tableRow of table.rows) {
+    plan.rowCount++;
+    for (const column of Object.keys(tableRow.cells)) if (!knownColumns.includes(column)) ignored.add(column);
+    const row = readSheetRow(tableRow, { isJson, clearWith });
+    if ('outcome' in row) {
+      plan.changes.push(toSheetChange(tableRow.line, row));
+      continue;
+    }
+    const other = lines.get(row.key);
+    lines.set(row.key, row.line);
+    if (other !== undefined) {
+      twins.reject(row.uid || null, other, row.line);
+      rows.delete(row.key);
+      continue;
+    }
+    const writes = row.hashes ? await deps.findWrites(row.uid.toLowerCase(), row.hashes.exportedAt) : [];
+    const known = row.hashes && advanceHashes(deps.assets, row.uid, row.hashes, writes, await paths(writes));
+    const edits = findEdits(row, known);
+    if (Object.keys(edits.edited).length + Object.keys(edits.outdated).length === 0) continue;
+    const edited = { ...row, ...edits, known, writes };
+    rows.set(row.key, edited);
+    if (fitsNone(row, row.uid)) suspects.push(edited);
+  }
+  plan.ignoredColumns = [...ignored];
+  if (
+    suspects
+      .slice(0, maxSearched)
+      .some((row) => [...lines.keys()].some((uid) => uid !== row.key && !fitsNone(row, uid)))
+  )
+    for (const { key, line, uid } of suspects) {
+      const reason = 'its values are those of another row: the table was sorted without the column uid';
+      plan.changes.push(toSheetChange(line, { uid, outcome: 'invalid', reason }));
+      rows.delete(key);
+    }
+  return { rows, lines };
+}
+
+/** Number of rows of which the other rows are searched for their values. */
+const maxSearched = 5;
+
+/** Returns a function that returns the paths of the folders that writes name, fetched once. */
+function createPathCache({ assets, tree }: ApplyDeps): (writes: readonly SourceWrite[]) => Promise<FolderPaths> {
+  let paths: Promise<FolderPaths> | undefined;
+  return async (writes) => {
+    const isMove = ({ item: { after } }: SourceWrite) => after && assets.folderIn(after) !== undefined;
+    if (!writes.some(isMove)) return createFolderPaths(undefined);
+    paths ??= tree().then(createFolderPaths);
+    return paths;
+  };
+}
+
+/** Rows of one asset. None of them is written, since nothing tells which is meant. */
+export class Twins {
+  readonly #changes: SheetChange[];
+  readonly #lines = new Set<number>();
+
+  constructor({ changes }: ApplyPlan) {
+    this.#changes = changes;
+  }
+
+  reject(uid: string | null, one: number, other: number): void {
+    for (const [line, twin] of [
+      [one, other],
+      [other, one],
+    ] as const)
+      if (!this.#lines.has(line)) {
+        this.#lines.add(line);
+        const reason = `line ${twin} is for the same asset`;
+        this.#changes.push(toSheetChange(line, { uid, outcome: 'invalid', reason }));
+      }
+  }
+}

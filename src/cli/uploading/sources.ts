@@ -227,8 +227,8 @@ const maxPathLength = 16_384;
 
 async function readPathList({ terminal }: Context, { filesFrom: path, encoding }: SourceOptions): Promise<string[]> {
   if (path === undefined) return [];
-  const text = await toUtf8(await readInput(terminal, path), path === '-' ? 'stdin' : path, encoding);
-  const paths = text
+  const parts = await toUtf8(await readInput(terminal, path), path === '-' ? 'stdin' : path, encoding);
+  const paths = Buffer.concat([...parts()])
     .toString()
     .split('\n')
     .map((line) => line.replace(/\r$/, ''))

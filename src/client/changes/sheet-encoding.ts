@@ -24,8 +24,8 @@ export async function readSheet(bytes: Buffer, name: string, encoding: string | 
   const [most, cells] = [Math.max(...counts.map((each) => each.cells)), await count(named)];
   if (most > cells) {
     const fitting = counts.filter((each) => each.cells === most).map(({ each }) => each);
-    const reason = `${pluralize(most, 'cell')} equal their hashes (column was) in ${fitting[0]}, and ${cells} in ${named}`;
-    throw encodingError(name, named, { reason, remedy: ['name_encoding', ...fitting] });
+    const fit = `${fitting[0]} fits the hashes of ${pluralize(most, 'cell')} (column was), and ${named} of ${cells}`;
+    throw encodingError(name, named, { reason: fit, remedy: ['name_encoding', ...fitting] });
   }
   if (most === 0 && encoding === undefined)
     throw encodingError(name, named, {
@@ -65,7 +65,7 @@ async function* findSamples(bytes: Buffer, name: string): AsyncGenerator<Sample>
   // In all these encodings, a byte that is a delimiter, a quote or a line end in ASCII is no part of another letter.
   const { columns, rows } = await readTable(bytes, name, 'iso-8859-1');
   if (columns === undefined)
-    for (const line of linesOf(bytes)) {
+    for (const line of linesOf([bytes])) {
       const text = line.toString('latin1');
       if (!isAscii(text) && text.includes('"was"'))
         yield (decode) => ({ cells: asObject(parseJsonOrUndefined(decode(text))), isJson: true });

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { asText, isJsonObject } from '../../contract/json-values.ts';
 import { usageError } from '../errors.ts';
-import { linesOf, toUtf8 } from './text-encoding.ts';
+import { linesOf, toUtf8, type Utf8Parts } from './text-encoding.ts';
 
 /** A row of a table: its line in the file, from 1, and its values by column. Those of CSV and TSV are texts. */
 export type TableRow = { line: number; cells: { readonly [column: string]: unknown } };
@@ -12,9 +12,6 @@ export type Table = {
   /** Reads the rows, one at a time. @throws CodedError `usage` (exit 2) with the line that cannot be parsed */
   rows: AsyncIterable<TableRow>;
 };
-
-/** Bytes that are parsed at once, so that a large file does not fill the memory with its rows. */
-const chunkBytes = 256 * 1024;
 
 /** First line by which Excel learns the delimiter. */
 const separatorLine = /^sep=.\r?\n/;
@@ -32,14 +29,15 @@ const zipMark = Buffer.from('PK\x03\x04', 'latin1');
 export async function readTable(bytes: Buffer, name: string, encoding: string | undefined): Promise<Table> {
   if (bytes.subarray(0, 4).equals(zipMark))
     throw usageError(`${name} is a workbook, not a table`, 'save it as CSV; in Excel, as "CSV UTF-8"');
-  const text = await toUtf8(bytes, name, encoding);
-  const start = text.toString('utf8', 0, chunkBytes).replace(separatorLine, '');
-  if (/^\s*\{/.test(start)) return { columns: undefined, rows: readJsonLines(text, name) };
+  const parts = await toUtf8(bytes, name, encoding);
+  const beginning = parts().next().value?.toString() ?? '';
+  const start = beginning.replace(separatorLine, '');
+  if (/^\s*\{/.test(start)) return { columns: undefined, rows: readJsonLines(parts, name) };
   const [head = ''] = start.trimStart().split(/\r?\n/, 1);
   const count = (delimiter: string) => head.split(delimiter).length;
   const [delimiter = ','] = [',', ';', '\t'].sort((one, other) => count(other) - count(one));
-  const from = separatorLine.exec(text.toString('latin1', 0, 20))?.[0].length ?? 0;
-  const records = parseDelimited(text.subarray(from), name, delimiter);
+  const skipped = Buffer.byteLength(beginning) - Buffer.byteLength(start);
+  const records = parseDelimited(parts, { name, delimiter, skipped });
   const header = (await records.next()).value?.record.map((column) => column.trim().toLowerCase()) ?? [];
   const twice = header.find((column, at) => column !== '' && header.indexOf(column) !== at);
   if (twice !== undefined) throw tableError(name, 1, `column ${twice} occurs twice`);
@@ -50,9 +48,9 @@ export async function readTable(bytes: Buffer, name: string, encoding: string | 
   return { columns: header, rows: rows() };
 }
 
-async function* readJsonLines(text: Buffer, name: string): AsyncGenerator<TableRow> {
+async function* readJsonLines(parts: Utf8Parts, name: string): AsyncGenerator<TableRow> {
   let line = 0;
-  for (const bytes of linesOf(text)) {
+  for (const bytes of linesOf(parts())) {
     const json = bytes.toString().trim();
     line++;
     if (json === '') continue;
@@ -69,14 +67,18 @@ async function* readJsonLines(text: Buffer, name: string): AsyncGenerator<TableR
 
 type DelimitedRecord = { record: string[]; line: number };
 
+/** @param skipped number of bytes to leave out at the start */
 async function* parseDelimited(
-  text: Buffer,
-  name: string,
-  delimiter: string,
+  parts: Utf8Parts,
+  { name, delimiter, skipped }: { name: string; delimiter: string; skipped: number },
 ): AsyncGenerator<DelimitedRecord, undefined> {
   const { parse } = await import('csv-parse');
   const chunks = function* () {
-    for (let at = 0; at < text.length; at += chunkBytes) yield text.subarray(at, at + chunkBytes);
+    let at = skipped;
+    for (const part of parts()) {
+      yield part.subarray(at);
+      at = 0;
+    }
   };
   const parser = parse({
     delimiter,

@@ -34,39 +34,52 @@ export const isUnicode = (bytes: Buffer) => markOf(bytes)?.startsWith('utf-16') 
 /** Returns a file without the byte order mark of UTF-8. */
 export const withoutUtf8Mark = (bytes: Buffer) => (markOf(bytes) === 'utf-8' ? bytes.subarray(3) : bytes);
 
+/** Returns the text of a file in UTF-8, part by part, from the start. A letter can be in two parts. */
+export type Utf8Parts = () => Generator<Buffer>;
+
 /**
- * Returns a text file as UTF-8 without a byte order mark. A file whose encoding is not named is UTF-8 or, if it begins
- * with a byte order mark, UTF-16.
+ * Returns the text of a file in UTF-8 without a byte order mark. A file whose encoding is not named is UTF-8 or, if it
+ * begins with a byte order mark, UTF-16.
  *
  * @param name name of the file, for errors
  * @param encoding name of the encoding, such as `windows-1250`
  * @throws CodedError `usage` (exit 2) if the encoding is not known, or the file is not valid in it
  */
-export async function toUtf8(bytes: Buffer, name: string, encoding: string | undefined): Promise<Buffer> {
+export async function toUtf8(bytes: Buffer, name: string, encoding: string | undefined): Promise<Utf8Parts> {
   const mark = markOf(bytes);
   if (encoding !== undefined && mark && !normalizeName(mark).startsWith(normalizeName(encoding))) {
     const reason = `it begins with the byte order mark of ${mark}`;
     throw encodingError(name, encoding, { reason, remedy: ['name_encoding', mark] });
   }
   const unicode = mark ?? unicodeNames.get(normalizeName(encoding ?? 'utf-8'));
-  if (unicode === 'utf-8') return checkUtf8(withoutUtf8Mark(bytes), name);
-  if (unicode) return fromUtf16(bytes, name, unicode);
+  if (unicode) {
+    const text = unicode === 'utf-8' ? checkUtf8(withoutUtf8Mark(bytes), name) : fromUtf16(bytes, name, unicode);
+    return () => partsOf(text);
+  }
   const named = encoding as string;
-  const decoder = (await loadEncoding(named))();
-  const parts: Buffer[] = [];
+  const createDecoder = await loadEncoding(named);
+  // Decodes twice, to check the whole file first without keeping its text.
+  const decode = function* () {
+    const decoder = createDecoder();
+    for (const part of partsOf(bytes)) yield decoder.write(part);
+    yield decoder.end();
+  };
   let line = 1;
-  for (let at = 0; at < bytes.length; at += chunkBytes) {
-    const isLast = at + chunkBytes >= bytes.length;
-    const text = decoder.write(bytes.subarray(at, at + chunkBytes)) + (isLast ? decoder.end() : '');
+  for (const text of decode()) {
     assertDecoded(text, /\uFFFD/, { name, encoding: named, line });
     line += text.split('\n').length - 1;
-    parts.push(Buffer.from(text));
   }
-  return Buffer.concat(parts);
+  return function* () {
+    for (const text of decode()) yield Buffer.from(text);
+  };
 }
 
-/** Bytes that are decoded at once, so that a large file is in memory once as text and not three times. */
-const chunkBytes = 256 * 1024;
+/** Bytes that are decoded and parsed at once, so that a large file does not fill the memory. */
+const partBytes = 32 * 1024;
+
+function* partsOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += partBytes) yield bytes.subarray(at, at + partBytes);
+}
 
 /** Creates an error for a file that is not in the encoding. */
 export const encodingError = (name: string, encoding: string, explanation: Omit<Explanation, 'code'>) =>
@@ -82,17 +95,24 @@ function checkUtf8(text: Buffer, name: string): Buffer {
     const remedy = ['name_encoding', first === 0 ? 'utf-16be' : 'utf-16le'] as const;
     throw encodingError(name, 'UTF-8', { reason: 'it seems to be UTF-16 without a byte order mark', remedy });
   }
-  if (!isUtf8(text)) throw brokenLine(name, 'UTF-8', 1 + [...linesOf(text)].findIndex((line) => !isUtf8(line)));
+  if (!isUtf8(text)) throw brokenLine(name, 'UTF-8', 1 + [...linesOf([text])].findIndex((line) => !isUtf8(line)));
   return text;
 }
 
 /** Returns the lines of a text whose line ends are LF or CRLF, without the LF. */
-export function* linesOf(text: Buffer): Generator<Buffer> {
-  for (let at = 0; at < text.length; ) {
-    const end = text.indexOf(0x0a, at);
-    yield text.subarray(at, end < 0 ? text.length : end);
-    at = end < 0 ? text.length : end + 1;
+export function* linesOf(parts: Iterable<Buffer>): Generator<Buffer> {
+  let begun: Buffer[] = [];
+  for (const part of parts) {
+    let at = 0;
+    for (let end = part.indexOf(0x0a); end >= 0; end = part.indexOf(0x0a, at)) {
+      const rest = part.subarray(at, end);
+      yield begun.length > 0 ? Buffer.concat([...begun, rest]) : rest;
+      begun = [];
+      at = end + 1;
+    }
+    if (at < part.length) begun.push(part.subarray(at));
   }
+  if (begun.length > 0) yield Buffer.concat(begun);
 }
 
 function fromUtf16(bytes: Buffer, name: string, encoding: UnicodeName): Buffer {

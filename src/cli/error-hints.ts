@@ -177,6 +177,10 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   get_playback_token: () => 'mediactl assets player-data UID --show-token, to get a token for this asset',
   list_orphans: () => 'mediactl uploads cleanup lists it',
   list_pending_uploads: () => 'see mediactl uploads ls',
+  name_encoding: (name, ...others) =>
+    name === undefined
+      ? 'save it as UTF-8 (in Excel: "CSV UTF-8"), or name its encoding, such as --encoding windows-1250'
+      : `--encoding ${name}${others.length > 0 ? `, or one of ${others.join(', ')}` : ''}`,
   pipe_download: () => pipeUrl,
   pipe_remote: (remote) => `rclone cat '${remote}' | mediactl upload - --name NAME`,
   rename_folder: (path) => `mediactl rename ${quoteForShell(path)} NAME renames it`,

@@ -17,6 +17,7 @@ export type Remedies = {
   rename_folder: [path: string];
   list_orphans: [];
   list_pending_uploads: [];
+  name_encoding: string[];
   resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start' | 'forced'];
   retry_all: [];
   set_field_name: [key: NameKey, name: string, choice?: string];

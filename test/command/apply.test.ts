@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { unguardCell } from '../../src/client/table/guard.ts';
 import type { CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { parseStrictCsv, writeCsv } from '../support/csv.ts';
@@ -71,7 +72,7 @@ describe('export and apply', () => {
     const normalize = (name: string) => name.normalize('NFC');
     for (const [n, uid] of uids.entries()) expect((await get(uid)).name).toBe(normalize(hostileNames[n] as string));
     const again = readRows(await exportTag('hostile', 'again.csv'));
-    const found = again.slice(1).map(([, name = '']) => name.replace(/^'/, ''));
+    const found = again.slice(1).map(([, name = '']) => unguardCell(name));
     expect(found.sort()).toEqual(hostileNames.map(normalize).sort());
   });
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isAbsolute, parse, posix, resolve } from 'node:path';
 import { usageError } from '../../client/errors.ts';
+import { toUtf8 } from '../../client/table/text-encoding.ts';
 import type { FileWalker, PathSelector, WalkOptions } from '../../client/upload/sources/file-walker.ts';
 import { FileSource, findLocalFiles, type LocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
 import {
@@ -15,12 +16,14 @@ import {
 } from '../../client/upload/sources/upload-candidate.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import { readInput, readInputText } from '../terminal/input.ts';
+import { readInput } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
 
 export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'changedBefore'> & {
   filesFrom?: string | undefined;
   manifest?: string | undefined;
+  /** Name of the encoding of `filesFrom` or `manifest`; undefined for UTF-8 or UTF-16. */
+  encoding?: string | undefined;
   resultsFile?: string | undefined;
   /** Name of each asset, with placeholders (`expandName`). */
   nameTemplate?: string | undefined;
@@ -61,7 +64,7 @@ export async function openSources(
   options: SourceOptions,
 ): Promise<UploadSources> {
   const metadata = await readManifest(context, given, options);
-  const inputs = [...given, ...(await readPathList(context, options.filesFrom)), ...metadata.keys()];
+  const inputs = [...given, ...(await readPathList(context, options)), ...metadata.keys()];
   assertInputs(inputs, options);
   const own = context.ownFiles;
   if (options.resultsFile !== undefined) own.assertForeign(options.resultsFile);
@@ -182,15 +185,14 @@ function createMetadataAdder(
 async function readManifest(
   context: Context,
   given: readonly string[],
-  { manifest, filesFrom }: SourceOptions,
+  { manifest, filesFrom, encoding }: SourceOptions,
 ): Promise<Map<string, UserMetadata>> {
   const about = new Map<string, UserMetadata>();
   if (manifest === undefined) return about;
   if (given.length > 0 || filesFrom !== undefined)
     throw usageError('--manifest cannot be combined with paths or --files-from', 'list all files in the manifest');
-  const warn = (message: string) => context.terminal.warn(message);
   const { parseManifest } = await import('../../client/upload/sources/manifest.ts');
-  for (const entry of await parseManifest(await readInput(context.terminal, manifest), warn)) {
+  for (const entry of await parseManifest(await readInput(context.terminal, manifest), encoding)) {
     if (about.has(entry.path)) throw usageError(`the manifest lists ${entry.path} twice`);
     about.set(entry.path, entry.about);
   }
@@ -223,10 +225,11 @@ async function manifestOutPath(
 /** Maximum length of a line. No path (PATH_MAX is 4,096 bytes) or signed URL should be longer. */
 const maxPathLength = 16_384;
 
-async function readPathList(context: Context, path: string | undefined): Promise<string[]> {
+async function readPathList({ terminal }: Context, { filesFrom: path, encoding }: SourceOptions): Promise<string[]> {
   if (path === undefined) return [];
-  const text = await readInputText(context.terminal, path);
-  const paths = text
+  const parts = await toUtf8(await readInput(terminal, path), path === '-' ? 'stdin' : path, encoding);
+  const paths = Buffer.concat([...parts()])
+    .toString()
     .split('\n')
     .map((line) => line.replace(/\r$/, ''))
     .filter((line) => line !== '');

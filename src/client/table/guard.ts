@@ -16,19 +16,34 @@ const misread = new RegExp(
 /** Paths such as `/Campaigns` contain nothing that is misread. */
 const isPath = (text: string) => /^\/(?!\d)/.test(text);
 
-/** Protects a cell that a spreadsheet would change, by a leading `'`, which `unguardCell` removes. */
+/**
+ * What a spreadsheet would read as a formula, after a semicolon or a line break. A spreadsheet that separates by
+ * semicolons, as Excel does in most of Europe, splits a cell there, since it does not see quotes within a row. The
+ * pattern also matches what NFC makes of these characters.
+ */
+const [separator, formula] = ['[;\u037E\\r\\n]', String.raw`(?=(?:'|(?![\r\n])[\s\p{Cc}])*[=≠+\-@])`];
+const unguarded = new RegExp(`${separator}${formula}`, 'gu');
+const guarded = new RegExp(`(${separator})'${formula}`, 'gu');
+
+/**
+ * Protects a cell that a spreadsheet would change, by a leading `'` and one after each semicolon or line break before a
+ * formula. `unguardCell` removes them.
+ */
 export const guardCell = (text: string) => {
   const trimmed = text.trim(); // as the reader does
-  return misread.test(trimmed) && !isPath(trimmed) ? `'${trimmed}` : text;
+  const split = trimmed.replace(unguarded, "$&'");
+  const shown = trimmed.replace(/^[\s\p{Cc}]+/u, ''); // spreadsheets drop control characters
+  if (misread.test(shown) && !isPath(shown)) return `'${split}`;
+  return split === trimmed ? text : split;
 };
 
-export const unguardCell = (text: string) => (text.startsWith("'") ? text.slice(1) : text);
+export const unguardCell = (text: string) => text.replace(/^'/, '').replace(guarded, '$1');
 
 /** Maximum length of a cell in Excel, which cuts the rest. */
 const maxCellLength = 32_767;
 
-/** Windows-1252 from 0x80 to 0x9f, where it differs from Latin-1. */
-export const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+/** Letters with accents in Windows-1252 that are not in Latin-1. */
+const windowsLetters = 'ŠŽšžŸ';
 
 /**
  * Describes how a spreadsheet seems to have reformatted a text. Returns undefined if it shows no sign of that. This is a
@@ -36,15 +51,24 @@ export const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x9
  */
 export function describeReformatting(before: string, now: string): string | undefined {
   if (before === now) return undefined;
-  const replaceOthers = (replace: (letter: string) => string) =>
-    [...before]
-      .map((letter) => (letter > '\xff' && !windowsLetters.includes(letter) ? replace(letter) : letter))
-      .join('');
-  const withoutAccents = (letter: string) => letter.normalize('NFD').replace(/\p{M}/gu, '');
-  if ([() => '?', withoutAccents].some((replace) => replaceOthers(replace) === now)) return 'letters were lost';
+  const withoutAccents = [...before]
+    .map((letter) => (letter > '\xff' && !windowsLetters.includes(letter) ? removeAccents(letter) : letter))
+    .join('');
+  if (now === withoutAccents || hasQuestionMarks(before, now)) return 'letters were lost';
   if (now.length >= maxCellLength && now.length < before.length && before.startsWith(now)) return 'the end is cut off';
   if (isSameNumber(before, now)) return 'only the form of the number differs';
   return isSameDate(before, now) ? 'it looks like a date that was reformatted' : undefined;
+}
+
+const removeAccents = (letter: string) => letter.normalize('NFD').replace(/\p{M}/gu, '');
+
+/** Returns true if texts differ only in letters that became `?`, because an encoding does not have them. */
+function hasQuestionMarks(before: string, now: string): boolean {
+  // Excel writes two for a letter of two UTF-16 code units.
+  const isLossOf = (letters: string[], found: string[]) =>
+    letters.length === found.length &&
+    letters.every((letter, at) => letter === found[at] || (letter > '\x7f' && found[at] === '?'));
+  return isLossOf([...before], [...now]) || isLossOf(before.split(''), now.split(''));
 }
 
 function isSameNumber(before: string, now: string): boolean {

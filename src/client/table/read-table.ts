@@ -1,9 +1,7 @@
-import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { asText, isJsonObject } from '../../contract/json-values.ts';
 import { usageError } from '../errors.ts';
-import { decodeText } from '../read-file.ts';
-import { windowsLetters } from './guard.ts';
+import { linesOf, toUtf8, type Utf8Parts } from './text-encoding.ts';
 
 /** A row of a table: its line in the file, from 1, and its values by column. Those of CSV and TSV are texts. */
 export type TableRow = { line: number; cells: { readonly [column: string]: unknown } };
@@ -11,14 +9,9 @@ export type TableRow = { line: number; cells: { readonly [column: string]: unkno
 export type Table = {
   /** Column names of the header, in lower case; undefined for JSON lines, which have none. */
   columns: readonly string[] | undefined;
-  /** Tells that letters may be wrong, because the file is not Unicode. */
-  warning: string | undefined;
   /** Reads the rows, one at a time. @throws CodedError `usage` (exit 2) with the line that cannot be parsed */
   rows: AsyncIterable<TableRow>;
 };
-
-/** Bytes that are parsed at once, so that a large file does not fill the memory with its rows. */
-const chunkBytes = 256 * 1024;
 
 /** First line by which Excel learns the delimiter. */
 const separatorLine = /^sep=.\r?\n/;
@@ -27,23 +20,24 @@ const separatorLine = /^sep=.\r?\n/;
 const zipMark = Buffer.from('PK\x03\x04', 'latin1');
 
 /**
- * Reads a table: JSON lines, or CSV with a header whose delimiter is a comma, a semicolon or a tab. The text is UTF-8
- * or UTF-16, with or without a byte order mark, or else Windows-1252.
+ * Reads a table: JSON lines, or CSV with a header whose delimiter is a comma, a semicolon or a tab.
  *
  * @param name name of the file, for errors
- * @throws CodedError `usage` (exit 2) if the header cannot be parsed
+ * @param encoding name of its encoding; undefined for UTF-8, or UTF-16 with a byte order mark (`toUtf8`)
+ * @throws CodedError `usage` (exit 2) if it is not in that encoding, or if the header cannot be parsed
  */
-export async function readTable(bytes: Buffer, name: string): Promise<Table> {
+export async function readTable(bytes: Buffer, name: string, encoding: string | undefined): Promise<Table> {
   if (bytes.subarray(0, 4).equals(zipMark))
     throw usageError(`${name} is a workbook, not a table`, 'save it as CSV; in Excel, as "CSV UTF-8"');
-  const { text, warning } = toUtf8(bytes);
-  const start = text.toString('utf8', 0, chunkBytes).replace(separatorLine, '');
-  if (/^\s*\{/.test(start)) return { columns: undefined, warning, rows: readJsonLines(text, name) };
+  const parts = await toUtf8(bytes, name, encoding);
+  const beginning = parts().next().value?.toString() ?? '';
+  const start = beginning.replace(separatorLine, '');
+  if (/^\s*\{/.test(start)) return { columns: undefined, rows: readJsonLines(parts, name) };
   const [head = ''] = start.trimStart().split(/\r?\n/, 1);
   const count = (delimiter: string) => head.split(delimiter).length;
   const [delimiter = ','] = [',', ';', '\t'].sort((one, other) => count(other) - count(one));
-  const from = separatorLine.exec(text.toString('latin1', 0, 20))?.[0].length ?? 0;
-  const records = parseDelimited(text.subarray(from), name, delimiter);
+  const skipped = Buffer.byteLength(beginning) - Buffer.byteLength(start);
+  const records = parseDelimited(parts, { name, delimiter, skipped });
   const header = (await records.next()).value?.record.map((column) => column.trim().toLowerCase()) ?? [];
   const twice = header.find((column, at) => column !== '' && header.indexOf(column) !== at);
   if (twice !== undefined) throw tableError(name, 1, `column ${twice} occurs twice`);
@@ -51,31 +45,13 @@ export async function readTable(bytes: Buffer, name: string): Promise<Table> {
     for await (const { record, line } of records)
       yield { line, cells: Object.fromEntries(header.map((column, at) => [column, record[at]])) };
   };
-  return { columns: header, warning, rows: rows() };
+  return { columns: header, rows: rows() };
 }
 
-function toUtf8(bytes: Buffer): { text: Buffer; warning?: string } {
-  const [first = 0, second = 0] = bytes;
-  if (first >= 0xfe && second >= 0xfe) return { text: Buffer.from(decodeText(bytes)) };
-  const hasMark = first === 0xef && second === 0xbb && bytes[2] === 0xbf;
-  if (isUtf8(bytes)) return { text: hasMark ? bytes.subarray(3) : bytes };
-  return {
-    // TextDecoder of Node.js 20 to 23 reads windows-1252 as Latin-1.
-    text: Buffer.from(
-      bytes
-        .toString('latin1')
-        .replace(/[\x80-\x9f]/g, (letter) => windowsLetters[letter.charCodeAt(0) - 0x80] as string),
-    ),
-    warning: 'it is not UTF-8, and was read as Windows-1252; in Excel, save as "CSV UTF-8"',
-  };
-}
-
-async function* readJsonLines(text: Buffer, name: string): AsyncGenerator<TableRow> {
+async function* readJsonLines(parts: Utf8Parts, name: string): AsyncGenerator<TableRow> {
   let line = 0;
-  for (let at = 0; at < text.length; ) {
-    const end = text.indexOf(0x0a, at);
-    const json = text.toString('utf8', at, end < 0 ? text.length : end).trim();
-    at = end < 0 ? text.length : end + 1;
+  for (const bytes of linesOf(parts())) {
+    const json = bytes.toString().trim();
     line++;
     if (json === '') continue;
     let cells: unknown;
@@ -91,14 +67,18 @@ async function* readJsonLines(text: Buffer, name: string): AsyncGenerator<TableR
 
 type DelimitedRecord = { record: string[]; line: number };
 
+/** @param skipped number of bytes to leave out at the start */
 async function* parseDelimited(
-  text: Buffer,
-  name: string,
-  delimiter: string,
+  parts: Utf8Parts,
+  { name, delimiter, skipped }: { name: string; delimiter: string; skipped: number },
 ): AsyncGenerator<DelimitedRecord, undefined> {
   const { parse } = await import('csv-parse');
   const chunks = function* () {
-    for (let at = 0; at < text.length; at += chunkBytes) yield text.subarray(at, at + chunkBytes);
+    let at = skipped;
+    for (const part of parts()) {
+      yield part.subarray(at);
+      at = 0;
+    }
   };
   const parser = parse({
     delimiter,

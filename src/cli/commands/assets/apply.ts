@@ -12,10 +12,10 @@ import type {
   SheetChange,
   SheetOutcome,
 } from '../../../client/changes/sheet-change.ts';
+import { readSheet } from '../../../client/changes/sheet-encoding.ts';
 import { CodedError, endsTheRun, partialFailure, usageError } from '../../../client/errors.ts';
 import { type SelectionPorts, selectAsset } from '../../../client/library/select-assets.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';
-import { readTable } from '../../../client/table/read-table.ts';
 import { startAge } from '../../../contract/clock.ts';
 import { formatCount, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
@@ -32,6 +32,7 @@ import { readInput } from '../../terminal/input.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { wrapText } from '../../terminal/wrap.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
+import { encodingOption } from '../encoding-option.ts';
 import { writeOutput } from './output-file.ts';
 
 type ApplyRecord = OutputRecord<'apply'>;
@@ -62,10 +63,12 @@ const addApplyOptions = (command: Command) =>
     .option('--create-folders', 'create folders that do not exist')
     .option('--clear-with <text>', 'text that clears a value, in a table without the column was')
     .option('--report <file>', 'also write the result of each cell to a file: .csv, .tsv or .jsonl')
+    .option(...encodingOption)
     .option(...anyWorkspaceOption);
 
 type ApplyRequest = Pick<IdOptions, 'anyWorkspace'> & {
   file: string;
+  encoding: string | undefined;
   report: string | undefined;
   options: ApplyOptions;
 };
@@ -74,12 +77,13 @@ type ApplyRequest = Pick<IdOptions, 'anyWorkspace'> & {
 function parseApplyRequest(
   { signal }: Context,
   file: string,
-  { mine, theirs, restore, createFolders, clearWith, report, anyWorkspace }: FlagsOf<typeof addApplyOptions>,
+  { mine, theirs, restore, createFolders, clearWith, report, encoding, anyWorkspace }: FlagsOf<typeof addApplyOptions>,
 ): ApplyRequest {
   if (mine && theirs) throw usageError('--mine and --theirs cannot be used together', 'use one of them');
   const prefer = mine ? 'mine' : theirs ? 'theirs' : undefined;
   return {
     file,
+    encoding,
     report,
     anyWorkspace,
     options: { prefer, restores: restore ?? false, mayCreateFolders: createFolders ?? false, clearWith, signal },
@@ -88,12 +92,11 @@ function parseApplyRequest(
 
 async function runApply(
   context: Context,
-  { file, report, anyWorkspace, options }: ApplyRequest,
+  { file, encoding, report, anyWorkspace, options }: ApplyRequest,
 ): Promise<CommandOutcome> {
   const { terminal, settings } = context;
   const name = file === '-' ? 'stdin' : file;
-  const table = await readTable(await readInput(terminal, file), name);
-  if (table.warning) terminal.warn(escapeControls(`${name}: ${table.warning}`));
+  const table = await readSheet(await readInput(terminal, file), name, encoding);
   if (report !== undefined) await assertOtherFile(report, file);
   const ageMs = startAge(context.clock);
   const source = file === '-' ? null : resolve(context.host.cwd, file);

@@ -22,6 +22,7 @@ import {
   parseWaitTimeout,
 } from '../../uploading/upload-options.ts';
 import { parseWriteLimit, type WriteLimit } from '../confirm-many.ts';
+import { encodingOption } from '../encoding-option.ts';
 import { queueFlag, resolveQueue } from '../queue/queue.ts';
 import { parseTagOption, tagOption } from '../tag-option.ts';
 
@@ -46,6 +47,7 @@ const addFileOptions = (command: Command) =>
     .option('--min-age <duration>', 'skip files that changed less than this long ago (2m)')
     .option('--files-from <file>', 'read paths from a file, one per line; - for stdin')
     .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
+    .option(...encodingOption)
     .option('--name <name>', 'name of the asset; for several files with {stem}, {date} or {parent}')
     .option('--description <text>', 'description of each asset')
     .addOption(tagOption('--tag <slug>', 'tag of each asset'))
@@ -128,6 +130,7 @@ export async function parseUploadRequest(
   const sync = typedFlags.sync ?? false;
   const queue = typedFlags.queue === undefined ? undefined : resolveQueue(context, typedFlags.queue, args);
   const isListed = typedFlags.filesFrom !== undefined || typedFlags.manifest !== undefined;
+  if (typedFlags.encoding !== undefined && !isListed) throw usageError('--encoding needs --manifest or --files-from');
   const given = queue?.given ?? args;
   // With --flatten or --folder, what exists locally is local.
   const isExplicit = typedFlags.flatten === true || typedFlags.folder !== undefined;
@@ -177,6 +180,7 @@ export async function parseUploadRequest(
         flags.minAge === undefined ? undefined : context.clock.now() - parseDuration('--min-age', flags.minAge),
       filesFrom: flags.filesFrom,
       manifest: flags.manifest,
+      encoding: flags.encoding,
       resultsFile: flags.results,
       roots: queue ? [] : flags.root,
       nameTemplate: isTemplate ? name : undefined,

@@ -9,11 +9,11 @@ const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'
 /**
  * Parses CSV or TSV with a header, or JSON lines (`readTable`).
  *
+ * @param encoding name of its encoding; undefined for UTF-8 or UTF-16
  * @throws CodedError `usage` (exit 2) with the number of the wrong line
  */
-export async function parseManifest(bytes: Buffer, warn: (message: string) => void) {
-  const { columns: header, rows, warning } = await readTable(bytes, 'the manifest').catch(addHint);
-  if (warning) warn(`the manifest: ${warning}`);
+export async function parseManifest(bytes: Buffer, encoding: string | undefined) {
+  const { columns: header, rows } = await readTable(bytes, 'the manifest', encoding);
   if (header) assertColumns(1, header);
   const files: { path: string; about: UserMetadata }[] = [];
   try {

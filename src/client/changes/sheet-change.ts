@@ -83,6 +83,6 @@ export const toSheetChange = (
   line: number,
   fields: Partial<SheetChange> & Pick<SheetChange, 'outcome'>,
 ): SheetChange => ({
-  ...{ line, uid: null, name: null, column: null, before: null, after: null, reason: null },
+  ...{ line, uid: null, name: null, column: null, before: null, after: null, outcome: fields.outcome, reason: null },
   ...fields,
 });

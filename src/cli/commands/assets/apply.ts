@@ -54,15 +54,15 @@ export function apply(command: Command, run: ActionWrapper): void {
 const addApplyOptions = (command: Command) =>
   command
     .description(
-      'Applies an edited table to the library. Shows what would change, asks once, and writes the cells that were edited. Without the column was, writes every nonempty cell that differs from the library. Run it again to continue after an interruption.',
+      'Applies an edited table to the library: shows what would change, asks once, and writes the edited cells; without the column was, each nonempty cell that differs. Run it again to continue after an interruption.',
     )
-    .argument('<file>', 'CSV, TSV or JSON lines, with the column uid or path; - for stdin')
+    .argument('<file>', 'CSV, TSV or JSON lines with a column uid or path; or -')
     .option('--mine', 'overwrite cells that were also changed in the library')
-    .option('--theirs', 'keep cells that were also changed in the library; not an error')
-    .option('--restore', 'write back exported values that an earlier apply of this table replaced')
+    .option('--theirs', 'keep them, without an error')
+    .option('--restore', 'write back exported values that an apply replaced')
     .option('--create-folders', 'create folders that do not exist')
-    .option('--clear-with <text>', 'text that clears a value, in a table without the column was')
-    .option('--report <file>', 'also write the result of each cell to a file: .csv, .tsv or .jsonl')
+    .option('--clear-with <text>', 'cell that clears a value, without the column was')
+    .option('--report <file>', 'also write results: .csv, .tsv or .jsonl')
     .option(...encodingOption)
     .option(...anyWorkspaceOption);
 

@@ -31,6 +31,8 @@ async function createAssets(count: number): Promise<string[]> {
   }
   return uids;
 }
+/** Names of the assets that `createAssets` creates. */
+const namesOf = (count: number) => Array.from({ length: count }, (_, n) => `${tag} ${n}`);
 const get = async (uid: string) => (await setup.cli.json(['get', uid]))[0];
 const tagsOf = async (uid: string) => {
   const { tags } = await get(uid);
@@ -295,7 +297,7 @@ describe('a change that is stopped', () => {
 
   it('history CHANGE --resume writes what is left, and names what others have changed meanwhile', async () => {
     const uids = await createAssets(6);
-    const id = await stopAfter(2, ['update', `/${tag} *`, '--description', 'sea']);
+    const id = await stopAfter(2, ['update', ...namesOf(6), '--description', 'sea']);
     expect((await history())[0]).toMatchObject({ state: 'interrupted', done_count: 2, unknown_count: 0 });
     const pending = (await setup.cli.json(['history', id])).filter(
       ({ outcome }: { outcome: string }) => outcome === 'pending',
@@ -312,7 +314,7 @@ describe('a change that is stopped', () => {
 
   it('resume of a single item that is in conflict fails with changed_meanwhile', async () => {
     await createAssets(6);
-    const id = await stopAfter(5, ['update', `/${tag} *`, '--description', 'sea']);
+    const id = await stopAfter(5, ['update', ...namesOf(6), '--description', 'sea']);
     const [{ uid: left }] = (await setup.cli.json(['history', id])).filter(
       ({ outcome }: { outcome: string }) => outcome === 'pending',
     );

@@ -124,3 +124,12 @@ it('an interruption ends the wait for a late change, whose outcome stays unknown
   );
   expect([code, stderr.includes('did not apply'), readsAfterWrite]).toEqual([130, false, 0]);
 });
+
+it('mv moves an asset whose folder no record shows, also if it was read long ago', async () => {
+  const library = createFakeLibrary({});
+  const { url } = await startRecordingServer((request) => library.respond(request));
+  const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid });
+  let steadyMs = 0;
+  const clock = { ...systemClock, steady: () => (steadyMs += 60_000) };
+  expect(await cli.run(['mv', assetUid, '/Campaigns', '--json'], { clock })).toMatchObject({ code: 0 });
+});

@@ -60,12 +60,17 @@ export async function readUnwritten(api: Api, folders: FolderAccess, item: Store
   if (!asset && !folder) throw new CodedError(`${name ?? uid} does not exist any more`, { code: 'not_found' });
   const tags = (asset && api.assets.tagsOf(asset)) ?? [];
   if (before === null) return { toWrite: after ?? {}, done: [], tags };
-  const values = folder
+  const shown: JsonObject = folder
     ? folderValuesOf(folder)
-    : await fetchValues(api, folders, asset as AssetRecord, Object.keys(after ?? {}));
-  const { toWrite, done, conflicts } = compareFields(api.assets, values, before, after ?? {});
+    : api.assets.valuesOf(asset as AssetRecord, Object.keys(after ?? {}));
+  // A value that the service showed neither then nor now cannot be compared.
+  const isComparable = ([field]: [string, unknown]) => field in before || field in shown;
+  const wanted = Object.fromEntries(Object.entries(after ?? {}).filter(isComparable));
+  const values = asset ? await fetchValues(api, folders, asset, Object.keys(wanted)) : shown;
+  const { toWrite, done, conflicts } = compareFields(api.assets, values, before, wanted);
   const conflict = Object.keys(conflicts).length > 0 ? changedMeanwhile(name ?? uid, conflicts) : undefined;
-  return { toWrite, done, tags, present: asset, conflict };
+  const hidden = Object.fromEntries(Object.entries(after ?? {}).filter((entry) => !isComparable(entry)));
+  return { toWrite: { ...toWrite, ...hidden }, done, tags, present: asset, conflict };
 }
 
 /**

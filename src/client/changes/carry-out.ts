@@ -216,10 +216,10 @@ async function writeUnchanged(
   send: (sent: Sent | null) => Promise<void>,
 ): Promise<Written> {
   const { api } = deps.library;
-  const isOld = ageMs() > maxAgeMs;
+  // An item that was not read has nothing to be compared with, unless it may be written already.
+  const isOld = ageMs() > maxAgeMs && (item.before !== null || item.state === 'unknown');
   if (item.after === null) {
-    const isKnown = item.before !== null || item.state === 'unknown';
-    if (isOld && isKnown && !(await isStillThere(api, deps.folders, item))) return {};
+    if (isOld && !(await isStillThere(api, deps.folders, item))) return {};
     await send(null);
     return deleteItem(deps, item, collection).catch((error): Written => {
       if (!acceptsMissing || asCodedError(error).kind !== 'notFound') throw error;

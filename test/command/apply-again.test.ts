@@ -4,7 +4,6 @@ import { editCells, readRows, setUpChanges } from '../support/change-setup.ts';
 import { writeCsv } from '../support/csv.ts';
 import { respondWith } from '../support/fault-proxy.ts';
 import { respond } from '../support/http-server.ts';
-import { isStrict } from '../support/sandbox.ts';
 
 /* Tables that are applied again: what the library has decides, not what an earlier run has planned or believed. */
 

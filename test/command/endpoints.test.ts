@@ -75,8 +75,9 @@ const cases: EndpointCase[] = [
     sends: { method: 'PATCH', path: `/assets/${assetUid}/`, query: {}, body: { tags: ['a', 'b'] } },
   },
   {
+    // The asset has no tags, so there is nothing to remove.
     args: ['assets', 'tag', assetUid, '--set', ''],
-    sends: { method: 'PATCH', path: `/assets/${assetUid}/`, query: {}, body: { tags: [] } },
+    sends: { method: 'GET', path: `/assets/${assetUid}/`, query: {} },
   },
   {
     args: ['assets', 'ls', '--type', 'image', '--folder', '/'],

@@ -95,7 +95,7 @@ const calls: Record<string, () => Promise<Call> | Call> = {
   },
   'history CHANGE --resume': async () => {
     await cli.run(['rm', await createAsset(), unknownUid, '--yes']);
-    return { args: ['history', await lastChange(), '--resume'] };
+    return { args: ['history', await lastChange(), '--resume', '--yes'] };
   },
   'uploads ls --finished': async () => {
     await uploadedUid('tone.mp3');

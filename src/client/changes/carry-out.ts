@@ -226,12 +226,13 @@ async function writeUnchanged(
       return {};
     });
   }
-  const unwritten = isOld ? await readUnwritten(api, deps.folders, item) : asPlanned(api, item);
-  const { toWrite, conflict, present } = unwritten;
+  const isNothing = ({ toWrite, tags }: Unwritten) =>
+    Object.keys(toWrite).length === 0 && isEmptyEdit(item.tags && effectOf(item.tags, tags));
+  const planned = asPlanned(api, item);
+  const unwritten = isOld || isNothing(planned) ? await readUnwritten(api, deps.folders, item) : planned;
+  const { toWrite, tags, conflict, present } = unwritten;
   await send(sentOf(api, item, unwritten));
-  const isNothing = Object.keys(toWrite).length === 0 && isEmptyEdit(item.tags && effectOf(item.tags, unwritten.tags));
-  const written =
-    isOld && isNothing ? { asset: present } : await writeItem(deps, item, toWrite, unwritten.tags, collection);
+  const written = isNothing(unwritten) ? { asset: present } : await writeItem(deps, item, toWrite, tags, collection);
   if (conflict) throw conflict;
   return written;
 }

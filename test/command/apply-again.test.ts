@@ -7,20 +7,8 @@ import { respond } from '../support/http-server.ts';
 
 /* Tables that are applied again: what the library has decides, not what an earlier run has planned or believed. */
 
-const {
-  setup,
-  run,
-  colleague,
-  createAssets,
-  get,
-  namesOf,
-  stopAfter,
-  history,
-  forgetOutcomes,
-  exportTag,
-  apply,
-  pathOf,
-} = setUpChanges();
+const { setup, run, colleague, createAssets, get, namesOf, stopAfter, history, forgetOutcomes, exportTag, apply } =
+  setUpChanges();
 
 let counter = 0;
 /** Creates four assets, and a table with a new name for each. */

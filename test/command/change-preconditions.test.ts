@@ -129,7 +129,7 @@ it('a resume of update by uid outside a terminal is refused, and overwrites noth
   expect((await resume()).code).toBe(2);
   expect((await descriptions())[at]).toBe('of a colleague');
   // After a yes, the value that was read is known, so that undo writes it back.
-  const written = (await descriptions()).findIndex((text) => text === 'mine');
+  const written = (await descriptions()).indexOf('mine');
   expect((await resume('--yes')).code).toBe(0);
   expect(await run(['undo', '--yes'])).toMatchObject({
     code: 11,

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { type Clock, systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions } from './cli.ts';
 import { parseStrictCsv, writeCsv } from './csv.ts';
 import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from './fault-proxy.ts';
@@ -74,6 +76,35 @@ export function setUpChanges() {
     setup.fault = undefined;
     return result;
   };
+  /**
+   * Runs a command on a terminal, and answers its question with yes after something has happened meanwhile.
+   *
+   * @param passed how far the clock of the day and the other one go on while the question is open, in ms
+   */
+  const answerAfter = async (
+    meanwhile: () => Promise<unknown>,
+    args: readonly string[],
+    passed: { now: number; steady: number } = { now: 60_000, steady: 60_000 },
+  ) => {
+    let isAsked = false;
+    const stdin = new PassThrough();
+    const onStderr = (text: string) => {
+      if (isAsked || !text.includes('[y/N]')) return;
+      isAsked = true;
+      void meanwhile().then(
+        () => stdin.end('y\n'),
+        (error) => stdin.destroy(error),
+      );
+    };
+    const clock: Clock = {
+      ...systemClock,
+      now: () => systemClock.now() + (isAsked ? passed.now : 0),
+      steady: () => systemClock.steady() + (isAsked ? passed.steady : 0),
+    };
+    const result = await run(args, { tty: true, columns: 200, stdin, onStderr, clock });
+    if (!isAsked) throw new Error(`no question: ${result.stderr}`);
+    return result;
+  };
   const history = () => setup.cli.json(['history']);
   /** Changes the history as a process does that is killed before it has recorded the outcomes of its last requests. */
   const forgetOutcomes = () => {
@@ -93,7 +124,7 @@ export function setUpChanges() {
   };
   return {
     ...{ setup, account, run, colleague, createAssets, get, namesOf, tagsOf, exists, stopAfter, history },
-    ...{ forgetOutcomes, pathOf, exportTag, apply },
+    ...{ answerAfter, forgetOutcomes, pathOf, exportTag, apply },
   };
 }
 

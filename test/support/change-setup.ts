@@ -114,7 +114,9 @@ export function setUpChanges() {
   const pathOf = (file: string) => join(setup.cli.home, file);
   /** Exports the assets with a tag, in the order in which they were created. */
   const exportTag = async (tag: string, file = 'table.csv') => {
-    await setup.cli.run(['export', '--tag', tag, '--sort', 'created_at', ...anyWorkspace, '-o', pathOf(file)]);
+    const args = ['export', '--tag', tag, '--sort', 'created_at', ...anyWorkspace, '-o', pathOf(file)];
+    const { code, stderr } = await run(args);
+    if (code !== 0) throw new Error(`exit ${code}: ${stderr}`);
     return pathOf(file);
   };
   const apply = async (path: string, ...options: string[]) => {

@@ -2,6 +2,8 @@ import { mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { setUpChanges } from '../support/change-setup.ts';
+import { assetUid } from '../support/fake-library.ts';
+import { startProfileCli } from '../support/profile-cli.ts';
 import { isStrict } from '../support/sandbox.ts';
 
 /* What a change was planned on is read, stored, and compared before anything is written later. */
@@ -173,3 +175,21 @@ it.skipIf(isStrict)(
     expect(await existing(left)).toEqual(left);
   },
 );
+
+it('a resume writes no field whose old value the service did not show, once it shows another one', async () => {
+  let asset: Record<string, unknown> = { uid: assetUid, name: 'old', tags: [] };
+  let isRefused = true;
+  const { cli, writeRequests } = await startProfileCli(({ method, body }) => {
+    if (method !== 'PATCH') return { body: asset };
+    if (isRefused) return { status: 401, body: { error: {} } };
+    asset = { ...asset, ...(body as object) };
+    return { body: asset };
+  });
+  await cli.run(['update', assetUid, '--name', 'new', '--description', 'mine'], { tty: true });
+  isRefused = false;
+  asset.description = 'of a colleague';
+  const [{ change_id: id }] = await cli.json(['history']);
+  const { code, stderr } = await cli.run(['history', id, '--resume']);
+  expect([code, stderr]).toEqual([6, expect.stringContaining('description is "of a colleague"')]);
+  expect(writeRequests().at(-1)?.body).toEqual({ name: 'new' });
+});

@@ -167,8 +167,11 @@ it.skipIf(isStrict)(
       const [{ change_id: id }] = await history();
       if (content === 'asset') await colleague('mv', uid, path);
       if (content === 'folder') await colleague('folders', 'create', `${path}/below`);
+      setup.proxy.requests.length = 0;
       const resumed = await run(['history', id, '--resume']);
       expect(resumed.code, resumed.stderr).toBe(content === 'nothing' ? 0 : 6);
+      // A service may delete the content, too, so it is not asked to.
+      expect(setup.proxy.methods.filter((method) => method === 'DELETE')).toHaveLength(content === 'nothing' ? 1 : 0);
       expect((await run(['folders', 'ls', path])).code).toBe(content === 'nothing' ? 3 : 0);
     }
   },

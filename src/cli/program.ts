@@ -184,6 +184,8 @@ const runner =
     } catch (error) {
       throw context.changesMade.explain(error);
     } finally {
+      // Also after an error: it may be the end of a run that the notes tell how to continue.
+      for (const note of context.closingNotes) host.terminal.info(note);
       await context.close();
     }
   };

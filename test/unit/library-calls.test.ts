@@ -365,13 +365,27 @@ describe('history', () => {
   });
 });
 
-it('a client without a state directory uploads a file again after it moved the asset to the trash', async () => {
-  const client = await openSandboxClient();
-  const { path, uid } = await uploadNotes(client);
-  expect(await client.upload(path)).toMatchObject({ uid, outcome: 'skipped' });
-  await client.assets.trash(uid);
-  const again = await client.upload(path);
-  expect([again.outcome, again.uid === uid]).toEqual(['uploaded', false]);
+describe.each([
+  ['with', () => ({ stateDir: temporaryFolder() })],
+  ['without', () => ({})],
+])('a client %s a state directory', (_, options) => {
+  it('uploads a file again after it moved the asset to the trash', async () => {
+    const client = await openSandboxClient(options());
+    const { path, uid } = await uploadNotes(client);
+    expect(await client.upload(path)).toMatchObject({ uid, outcome: 'skipped' });
+    await client.assets.trash(uid);
+    const again = await client.upload(path);
+    expect([again.outcome, again.uid === uid]).toEqual(['uploaded', false]);
+  });
+
+  it('skips a file in the folder that it moved the asset to', async () => {
+    const client = await openSandboxClient(options());
+    const { path, uid } = await uploadNotes(client);
+    await client.folders.ensure('/Notes');
+    await client.assets.move(uid, '/Notes');
+    expect(await client.upload(path, { folder: '/Notes' })).toMatchObject({ uid, outcome: 'skipped' });
+    expect(await client.upload(path)).toMatchObject({ outcome: 'uploaded' });
+  });
 });
 
 describe('a client that is aborted or closed', () => {

@@ -1,7 +1,5 @@
 import type { ChangeHooks } from '../../client/changes/carry-out.ts';
-import type { StoredChange } from '../../client/changes/change-history.ts';
-import type { StoredItem } from '../../client/changes/change-item.ts';
-import type { ChangeOutcome, LibraryChange } from '../../client/changes/writer.ts';
+import type { ChangeOutcome, LibraryChange, LibraryWriter } from '../../client/changes/writer.ts';
 import { endsTheRun } from '../../client/errors.ts';
 import { formatCount } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
@@ -13,12 +11,11 @@ export const runChange = async (
   hooks?: ChangeHooks,
 ): Promise<ChangeOutcome['results']> => withNotes(context, await (await context.writer()).change(change, hooks));
 
-/** Continues a change of the history. @returns one result per item */
+/** Continues a change of the history, with the same arguments as `LibraryWriter.resume`. @returns one result per item */
 export const resumeChange = async (
   context: Context,
-  change: StoredChange,
-  items: readonly StoredItem[],
-): Promise<ChangeOutcome['results']> => withNotes(context, await (await context.writer()).resume(change, items));
+  ...resumed: Parameters<LibraryWriter['resume']>
+): Promise<ChangeOutcome['results']> => withNotes(context, await (await context.writer()).resume(...resumed));
 
 function withNotes(context: Context, { change, isRecorded, results }: ChangeOutcome): ChangeOutcome['results'] {
   if (!isRecorded || results.length < 2) return results;

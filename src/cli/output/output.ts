@@ -14,7 +14,6 @@ export async function present(context: Context, result: Result): Promise<void> {
   if (footer) context.terminal.info(footer);
   const more = result.kind === 'list' && result.more?.();
   if (more) context.terminal.emit(more);
-  for (const note of context.closingNotes) context.terminal.info(note);
 }
 
 async function printResult(context: Context, result: Result): Promise<void> {

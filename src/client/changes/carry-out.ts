@@ -29,7 +29,8 @@ export type WriteOptions = {
   collection?: Collection | undefined;
   /**
    * Returns how long ago the items were read, in ms. Items that were read more than two seconds ago, before a question
-   * for example, are read again, and written only where the library still has their old values. Default: just now.
+   * for example, are read again, and written only where the library still has their old values. So are items with tags,
+   * if there are several, since all tags of an asset are written at once. Default: just now.
    */
   ageMs?: (() => number) | undefined;
   /** True if an asset that does not exist any more counts as deleted. */
@@ -86,6 +87,7 @@ export async function carryOut(
   hooks: ChangeHooks = {},
 ): Promise<Results> {
   const { library, onNotice } = deps;
+  const { ageMs = () => 0 } = options;
   const updateReceipts = await createReceiptUpdate(deps, items);
   const checkTarget = createTargetCheck(deps, change, options);
   let isReported = false;
@@ -106,7 +108,8 @@ export async function carryOut(
       await marks.set(item);
       const isDone = (await hooks.beforeItem?.(item)) === 'skip';
       if (!isDone) await checkTarget(item);
-      const written = isDone ? {} : await writeUnchanged(deps, options, item, send);
+      const isStale = ageMs() > maxAgeMs || (items.length > 1 && !isEmptyEdit(item.tags));
+      const written = isDone ? {} : await writeUnchanged(deps, options, item, isStale, send);
       await updateReceipts(item);
       await hooks.afterItem?.(item);
       await record(item, 'done');
@@ -208,18 +211,19 @@ function createTargetCheck(
   };
 }
 
-/** Writes an item. If it was read long ago, writes only what others have not changed since. */
+/** Writes an item. @param isStale true to read it again, and to write only what others have not changed since */
 async function writeUnchanged(
   deps: CarryOutDeps,
-  { collection, ageMs = () => 0, acceptsMissing = false }: WriteOptions,
+  { collection, acceptsMissing = false }: WriteOptions,
   item: StoredItem,
+  isStale: boolean,
   send: (sent: Sent | null) => Promise<void>,
 ): Promise<Written> {
   const { api } = deps.library;
   // An item that was not read has nothing to be compared with, unless it may be written already.
-  const isOld = ageMs() > maxAgeMs && (item.before !== null || item.state === 'unknown');
+  const isRead = isStale && (item.before !== null || item.state === 'unknown');
   if (item.after === null) {
-    if (isOld && !(await isStillThere(api, deps.folders, item))) return {};
+    if (isRead && !(await isStillThere(api, deps.folders, item))) return {};
     await send(null);
     return deleteItem(deps, item, collection).catch((error): Written => {
       if (!acceptsMissing || asCodedError(error).kind !== 'notFound') throw error;
@@ -229,7 +233,7 @@ async function writeUnchanged(
   const isNothing = ({ toWrite, tags }: Unwritten) =>
     Object.keys(toWrite).length === 0 && isEmptyEdit(item.tags && effectOf(item.tags, tags));
   const planned = asPlanned(api, item);
-  const unwritten = isOld || isNothing(planned) ? await readUnwritten(api, deps.folders, item) : planned;
+  const unwritten = isRead || isNothing(planned) ? await readUnwritten(api, deps.folders, item) : planned;
   const { toWrite, tags, conflict, present } = unwritten;
   await send(sentOf(api, item, unwritten));
   const written = isNothing(unwritten) ? { asset: present } : await writeItem(deps, item, toWrite, tags, collection);

@@ -59,7 +59,7 @@ export const normalizeCell = (text: string) => text.normalize('NFC').replace(/\r
 /** Returns a short hash of a value, without its tabs and other control characters, which LibreOffice drops. */
 export const hashCell = (uid: string, column: EditableColumn, value: string): string =>
   createHash('sha256')
-    .update(`${uid.toLowerCase()}\0${column}\0${normalizeCell(value).replace(/(?!\n)\p{Cc}/gu, '')}`)
+    .update(`${normalizeUid(uid)}\0${column}\0${normalizeCell(value).replace(/(?!\n)\p{Cc}/gu, '')}`)
     .digest('base64url')
     .slice(0, 8);
 

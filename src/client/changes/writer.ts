@@ -113,29 +113,35 @@ export class LibraryWriter {
     return this.#carryOut(store, { ...saved, markedCount: markedTogether }, options, hooks);
   }
 
-  /** Continues a change of the history. Each item is read first, since its write may have happened. */
-  async resume(change: StoredChange, items: readonly StoredItem[]): Promise<ChangeOutcome> {
+  /**
+   * Continues a change of the history. Each item is read first, since its write may have happened.
+   *
+   * @param read items of which `readUnread` has read the values, which are recorded now that somebody has agreed to them
+   */
+  async resume(
+    change: StoredChange,
+    items: readonly StoredItem[],
+    read: readonly StoredItem[] = [],
+  ): Promise<ChangeOutcome> {
     const store = await this.#deps.history();
+    for (const item of read) await store.setRead(change.id, item);
     return this.#carryOut(store, { change, items }, { ageMs: () => Number.POSITIVE_INFINITY });
   }
 
   /**
-   * Reads the items of an interrupted change that were planned without reading them, and records the values.
+   * Reads the items of an interrupted change that were planned without reading them.
    *
    * @returns all items; those that do not exist any more as they were
    */
-  async readUnread(change: StoredChange, items: readonly StoredItem[]): Promise<StoredItem[]> {
-    const store = await this.#deps.history();
+  async readUnread(items: readonly StoredItem[]): Promise<StoredItem[]> {
     const { assets } = this.#deps.library.api;
     const read: StoredItem[] = [];
     for (const item of items) {
       const record = item.kind === 'asset' && item.before === null ? await getIfExists(assets, item.uid) : undefined;
-      if (!record) read.push(item);
-      else {
-        const { name, before } = assetItem(assets, byUid(item.uid, record), item.after && { fields: item.after });
-        read.push({ ...item, name, before });
-        await store.setRead(change.id, { ...item, name, before });
-      }
+      const { name, before } = record
+        ? assetItem(assets, byUid(item.uid, record), item.after && { fields: item.after })
+        : item;
+      read.push({ ...item, name, before });
     }
     return read;
   }

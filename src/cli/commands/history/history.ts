@@ -41,7 +41,10 @@ async function runHistory(context: Context, id: string | undefined, isResumed: b
   if (hasUndo || (change.state === 'finished' && change.failed + change.unknown === 0))
     throw usageError(`change ${change.id} is ${hasUndo ? 'undone' : 'finished'}`, `mediactl history ${change.id}`);
   if (change.source !== null && change.command !== 'apply')
-    throw usageError(`change ${change.id} is not resumed, but decided again`, change.source);
+    throw usageError(
+      `change ${change.id} is not resumed, but decided again`,
+      `run its command again, with the options that it had: ${change.source}`,
+    );
   return resume(context, change);
 }
 
@@ -58,7 +61,8 @@ async function resume(context: Context, change: CountedChange): Promise<CommandO
   const left = (await store.items(change.id)).filter(({ state }) => state !== 'done' && state !== 'conflict');
   if (context.isDryRun(`carry out ${left.length} items of change ${change.id}`)) return noResult;
   const items = left.some(isUnread) ? await confirmUnread(context, change, left) : left;
-  const results = await resumeChange(context, change, items);
+  const read = items.filter((item, at) => item.before !== null && isUnread(left[at] as StoredItem));
+  const results = await resumeChange(context, change, items, read);
   return bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'done', noun: 'items' });
 }
 
@@ -79,7 +83,7 @@ async function confirmUnread(
   const count = items.filter(isUnread).length;
   if (!terminal.isInteractive && !settings.yes)
     throw usageError(`change ${change.id} has not read ${pluralize(count, 'asset')} that it is to write`, instead);
-  const read = await (await context.writer()).readUnread(change, items);
+  const read = await (await context.writer()).readUnread(items);
   const shown = read.filter((_, at) => isUnread(items[at] as StoredItem));
   if (terminal.isInteractive && !settings.yes)
     terminal.emit(

@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { editCells, setUpChanges } from '../support/change-setup.ts';
+import { respondWith } from '../support/fault-proxy.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { anyWorkspace, isStrict } from '../support/sandbox.ts';
+
+/* What an undo reads and writes, and what it and a change say that they cost. */
+
+const { setup, run, colleague, createAssets, tagsOf, stopAfter, history, answerAfter, exportTag } = setUpChanges();
+const { call } = rawHttp(() => setup.sandbox);
+
+let counter = 0;
+let word = '';
+const create = async (count: number) => {
+  word = `undo-${++counter}`;
+  return createAssets(
+    word,
+    Array.from({ length: count }, (_, n) => `${word} ${n}`),
+  );
+};
+const tagAll = (...edit: string[]) => ['tag', '--tag', word, ...anyWorkspace, ...edit, '--yes'];
+
+it('undo of a tag takes it off although another one was added since, and keeps the other', async () => {
+  const uids = await create(2);
+  await run(tagAll('--add', 'alpha'));
+  const [{ change_id: id }] = await history();
+  await run(tagAll('--add', 'beta'));
+  await colleague('tag', uids[0] as string, '--add', 'gamma');
+  expect((await run(['undo', id, '--yes'])).code).toBe(0);
+  expect([await tagsOf(uids[0] as string), await tagsOf(uids[1] as string)]).toEqual([
+    ['beta', 'gamma', word],
+    ['beta', word],
+  ]);
+});
+
+it('undo of a change that was cancelled before its first write sends no request', async () => {
+  await create(3);
+  expect((await stopAfter(0, 'PATCH', tagAll('--add', 'alpha'))).code).toBe(11);
+  const [{ change_id: id }] = await history();
+  setup.proxy.requests.length = 0;
+  expect((await run(['undo', id, '--yes'])).code).toBe(0);
+  expect(setup.proxy.requests).toEqual([]);
+  expect(await run(['undo', '--yes'])).toMatchObject({ code: 3 }); // a change that wrote nothing is not the last one
+});
+
+it('undo of a stopped change reads what was written, and nothing else', async () => {
+  await create(8);
+  expect((await stopAfter(2, 'PATCH', tagAll('--add', 'alpha'))).code).toBe(11);
+  const [{ change_id: id }] = await history();
+  setup.proxy.requests.length = 0;
+  const undone = await run(['undo', id, '--yes']);
+  expect([undone.code, undone.stderr]).toEqual([0, expect.stringContaining('at most 4 requests, after 2 to read')]);
+  const { methods } = setup.proxy;
+  expect(methods.filter((method) => method === 'PATCH')).toHaveLength(2);
+  expect(methods.length).toBeLessThanOrEqual(6);
+});
+
+describe('the cost that is told before a change', () => {
+  /** Shows the client a limit of ten requests an hour, which the service does not enforce. */
+  const showLimit = () => {
+    setup.fault = () => ({
+      headers: (headers) => ({ ...headers, 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9' }),
+    });
+  };
+
+  it('of an apply counts a read and a write of each asset, and the hours that the limit makes of it', async () => {
+    const uids = await create(5);
+    const path = await exportTag(word);
+    editCells(path, ...uids.map((_, at) => [at + 1, 'name', `edited ${at}`] as const));
+    expect((await run(['apply', path, '--dry-run'])).stderr).toContain(
+      '5 cells to change in 5 assets; at most 10 requests, after 5 to read\n',
+    );
+    showLimit();
+    expect((await run(['apply', path, '--dry-run'])).stderr).toContain(
+      'at most 10 requests, about 1 h at 10 requests per hour, after 5 to read\n',
+    );
+  });
+
+  it('of an undo counts the same, and so does the history', async () => {
+    await create(5);
+    await run(tagAll('--add', 'sea'));
+    expect((await history())[0]).toMatchObject({ item_count: 5, request_count: 10 });
+    expect((await run(['undo', '--dry-run'])).stderr).toContain('at most 10 requests, after 5 to read');
+    showLimit();
+    expect((await run(['undo', '--dry-run'])).stderr).toContain(
+      'at most 10 requests, about 1 h at 10 requests per hour, after 5 to read',
+    );
+  });
+
+  it('is what a run takes at most whose items are all read again', async () => {
+    const uids = await create(5);
+    const path = await exportTag(word);
+    editCells(path, ...uids.map((_, at) => [at + 1, 'name', `edited ${at}`] as const));
+    setup.proxy.requests.length = 0;
+    await answerAfter(async () => {}, ['apply', path]);
+    expect(setup.proxy.requests).toHaveLength(15);
+  });
+});
+
+describe.skipIf(isStrict)('a change of a folder, after another workspace was chosen', () => {
+  /** Renames a folder of the second workspace, and returns a function that runs a command in a workspace. */
+  async function renameFolder() {
+    word = `undo-${++counter}`;
+    const { items } = await (await call('GET', '/workspaces/')).json();
+    const [main, second] = [
+      setup.sandbox.workspace,
+      items.find(({ uid }: { uid: string }) => uid !== setup.sandbox.workspace),
+    ];
+    const runIn = (workspace: string | undefined, ...args: string[]) =>
+      run(args, { environment: { MEDIACTL_WORKSPACE: workspace } });
+    const folders = async () => {
+      const { stdout } = await runIn(second.uid, 'folders', 'ls', '/', '--json');
+      return JSON.parse(stdout)
+        .map(({ name }: { name: string }) => name)
+        .filter((name: string) => name.startsWith(word));
+    };
+    await runIn(second.uid, 'folders', 'create', `/${word} a`);
+    return { main, second, runIn, folders, rename: ['folders', 'rename', `/${word} a`, `${word} b`] };
+  }
+
+  it.each(['none', 'the name of the other one'])(
+    'undo finds it in the workspace of the change with %s',
+    async (chosen) => {
+      const { main, second, runIn, folders, rename } = await renameFolder();
+      expect((await runIn(second.uid, ...rename)).code).toBe(0);
+      const { name } = await (await call('GET', `/workspaces/${main}/`)).json();
+      expect(await runIn(chosen === 'none' ? undefined : name, 'undo', '--yes')).toMatchObject({ code: 0 });
+      expect(await folders()).toEqual([`${word} a`]);
+    },
+  );
+
+  it('undo with the uid of the other one exits with 2 and names the option to use', async () => {
+    const { main, second, runIn, folders, rename } = await renameFolder();
+    await runIn(second.uid, ...rename);
+    expect(await runIn(main, 'undo', '--yes')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`--workspace ${second.uid}`),
+    });
+    expect(await folders()).toEqual([`${word} b`]);
+  });
+
+  it('a resume finds it in the workspace of the change', async () => {
+    const { second, runIn, folders, rename } = await renameFolder();
+    let isStopped = false;
+    setup.fault = ({ method }) => {
+      isStopped ||= method === 'PATCH';
+      return method === 'PATCH' ? respondWith(401) : undefined;
+    };
+    await runIn(second.uid, ...rename);
+    setup.fault = undefined;
+    expect(isStopped).toBe(true);
+    const [{ change_id: id }] = await history();
+    expect(await runIn(undefined, 'history', id, '--resume')).toMatchObject({ code: 0 });
+    expect(await folders()).toEqual([`${word} b`]);
+  });
+});
+
+it.skipIf(isStrict)(
+  'a folder whose deletion was stopped is not deleted by a resume if it got an asset or a folder meanwhile',
+  async () => {
+    word = `undo-${++counter}`;
+    const [uid = ''] = await createAssets(word, [word]);
+    for (const content of ['asset', 'folder', 'nothing']) {
+      const path = `/${word} ${content}`;
+      await colleague('folders', 'create', path);
+      expect((await stopAfter(0, 'DELETE', ['folders', 'rm', path, '--yes'])).code).toBe(4);
+      const [{ change_id: id }] = await history();
+      if (content === 'asset') await colleague('mv', uid, path);
+      if (content === 'folder') await colleague('folders', 'create', `${path}/below`);
+      setup.proxy.requests.length = 0;
+      const resumed = await run(['history', id, '--resume']);
+      expect(resumed.code, resumed.stderr).toBe(content === 'nothing' ? 0 : 6);
+      // A service may delete the content, too, so it is not asked to.
+      expect(setup.proxy.methods.filter((method) => method === 'DELETE')).toHaveLength(content === 'nothing' ? 1 : 0);
+      expect((await run(['folders', 'ls', path])).code).toBe(content === 'nothing' ? 3 : 0);
+    }
+  },
+);

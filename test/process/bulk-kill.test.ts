@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { markedTogether } from '../../src/client/changes/carry-out.ts';
 import { setUpBulk } from '../support/bulk-setup.ts';
 import { parseStrictCsv, writeCsv } from '../support/csv.ts';
+import { Random } from '../support/random.ts';
+import { databaseFile, queryState } from '../support/state-database.ts';
+import { SyncedState } from '../support/synced-state.ts';
 
 const { setup, run, runKilled, readStore } = setUpBulk(60);
 
@@ -31,4 +35,23 @@ it('apply of two processes at once ends with the values of the table', async () 
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   const found = [...readStore().values()].filter(({ uid, name }) => name === `both ${uid}`);
   expect(found.length).toBe(50);
+});
+
+it('undo after a power loss takes back what a change had written until then', { tags: 'strace' }, async () => {
+  const before = readStore();
+  setup.traceFile = join(setup.home, 'trace');
+  // The second block of items that are marked together has begun.
+  await runKilled({ write: markedTogether + 4 }, 'tag', '/**', '--add', 'wrong', '--yes');
+  const disk = new SyncedState(setup.traceFile);
+  setup.traceFile = undefined;
+  const written = [...readStore().values()].filter(({ tags }) => tags.includes('wrong')).map(({ uid }) => uid);
+  expect(written.length).toBeGreaterThan(markedTogether);
+  const state = join(setup.home, 'state');
+  for (const seed of [1, 2, 3, 4, 5]) {
+    disk.restoreDatabase(databaseFile(state), new Random(seed));
+    const recorded = queryState(state, "SELECT uid FROM change_items WHERE state <> 'pending'").map(({ uid }) => uid);
+    expect([seed, recorded]).toEqual([seed, expect.arrayContaining(written)]);
+  }
+  expect(await run('undo', '--yes')).toMatchObject({ code: 0 });
+  expect(readStore()).toEqual(before);
 });

@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { type Fault, FaultProxy, type ProxiedRequest } from './fault-proxy.ts';
 import { startSandbox, type TestSandbox } from './sandbox.ts';
-import { mediactl, type StartedProcess } from './spawn.ts';
+import { mediactl, mediactlCommand, type StartedProcess, startProcess } from './spawn.ts';
 import { openDatabase } from './sqlite.ts';
+import { straceArguments } from './synced-state.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** The fields that commands edit, as the sandbox stores them. */
@@ -28,6 +29,8 @@ type BulkSetup = {
   sandbox: TestSandbox;
   proxy: FaultProxy;
   home: string;
+  /** File for strace to log to (`SyncedState`); undefined to run without strace. */
+  traceFile: string | undefined;
   /** Returns the process id of the last command. */
   pid(): number | undefined;
 };
@@ -58,6 +61,7 @@ export function setUpBulk(assetCount: number) {
   afterAll(() => setup.sandbox.end());
   beforeEach(async () => {
     setup.home = temporaryFolder();
+    setup.traceFile = undefined;
     writeCount = 0;
     setup.proxy = await FaultProxy.start(setup.sandbox.url, planFault);
   });
@@ -70,7 +74,10 @@ export function setUpBulk(assetCount: number) {
     MEDIACTL_WORKSPACE: setup.sandbox.workspace,
   });
   const run = (...args: string[]) => {
-    started = mediactl(args, environment());
+    const { traceFile } = setup;
+    started = traceFile
+      ? startProcess('strace', [...straceArguments(traceFile), ...mediactlCommand, ...args], environment())
+      : mediactl(args, environment());
     return started.finished;
   };
   /** Runs a command that is killed at a write, and waits until the service has answered all earlier requests. */

@@ -120,7 +120,8 @@ export class LibraryWriter {
   }
 
   /**
-   * Reads the items of an interrupted change that were planned without reading them, and records the values.
+   * Reads the items of an interrupted change that were planned without reading them, and records the values. Those that
+   * the change itself may have written are not recorded as old values.
    *
    * @returns all items; those that do not exist any more as they were
    */
@@ -134,7 +135,10 @@ export class LibraryWriter {
       else {
         const { name, before } = assetItem(assets, byUid(item.uid, record), item.after && { fields: item.after });
         read.push({ ...item, name, before });
-        await store.setRead(change.id, { ...item, name, before });
+        const { done } = compareFields(assets, before ?? {}, {}, item.after ?? {});
+        const isOld = ([field]: [string, unknown]) => item.state !== 'unknown' || !done.includes(field);
+        const old = Object.fromEntries(Object.entries(before ?? {}).filter(isOld));
+        await store.setRead(change.id, { ...item, name, before: old });
       }
     }
     return read;

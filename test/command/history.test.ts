@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -172,6 +172,40 @@ describe('undo', () => {
     for (const uid of [one, two]) expect(await tagsOf(uid)).toEqual([tag]);
   });
 
+  it.each(['pending', 'unknown'])(
+    'an undo of which an item is %s is not complete, so the next undo reverts that item, not the change before',
+    async (outcome) => {
+      const [one = '', two = ''] = await createAssets(2);
+      for (const word of ['earlier', 'later']) await run('tag', '--tag', tag, ...anyWorkspace, '--add', word);
+      expect(await run('undo')).toMatchObject({ code: 0 });
+      // As if the undo had been killed before this write.
+      await new Cli(account()).run(['tag', one, '--add', 'later']);
+      const [{ change_id: undo }] = await history();
+      const update = 'UPDATE change_items SET state = ? WHERE change_id = ? AND uid = ?';
+      changeState(join(setup.cli.home, 'state'), update, outcome, undo, one);
+      expect(await run('undo')).toMatchObject({ code: 0 });
+      for (const uid of [one, two]) expect(await tagsOf(uid)).toEqual(['earlier', tag].sort());
+    },
+  );
+
+  it('undo of several interrupted applies of one table, which the next apply continues, restores the first values', async () => {
+    const [uid = ''] = await createAssets(1);
+    const { name } = await get(uid);
+    const table = join(setup.cli.home, 'table.csv');
+    expect(await run('export', '--tag', tag, '-o', table)).toMatchObject({ code: 0 });
+    const exported = readFileSync(table, 'utf8');
+    for (const word of ['first', 'second', 'third']) {
+      // As if the first two had run at once, and had both been killed.
+      if (word === 'third') changeState(join(setup.cli.home, 'state'), "UPDATE changes SET state = 'running'");
+      writeFileSync(table, exported.replace(name, word));
+      expect(await run('apply', table)).toMatchObject({ code: 0 });
+    }
+    expect((await history()).length).toBe(1);
+    expect((await get(uid)).name).toBe('third');
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    expect((await get(uid)).name).toBe(name);
+  });
+
   it('after the undo of an undo, undo reverts the original change again', async () => {
     const [uid = ''] = await createAssets(1);
     await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
@@ -322,6 +356,45 @@ describe('a change that is stopped', () => {
     const { hint, ...error } = errorInTable('changed_meanwhile');
     expect(await failure('history', id, '--resume')).toEqual({ ...error, hint });
     expect((await get(left)).description).toBe('other');
+  });
+
+  it('undo right after a kill takes back the items whose outcome is unknown', async () => {
+    const uids = await createAssets(3);
+    await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
+    const state = join(setup.cli.home, 'state');
+    changeState(state, "UPDATE change_items SET state = 'unknown' WHERE uid <> ?", uids[0] as string);
+    changeState(state, "UPDATE changes SET state = 'running'");
+    expect(await run('undo')).toMatchObject({ code: 0 });
+    for (const uid of uids) expect(await tagsOf(uid)).toEqual([tag]);
+  });
+
+  it('history CHANGE --resume names the conflicts of an earlier attempt, too', async () => {
+    const uids = await createAssets(6);
+    const id = await stopAfter(2, ['update', `/${tag} *`, '--description', 'sea']);
+    const [{ uid: left }] = (await setup.cli.json(['history', id])).filter(
+      ({ outcome }: { outcome: string }) => outcome === 'pending',
+    );
+    await new Cli(account()).run(['update', left, '--description', 'other']);
+    const set = "UPDATE change_items SET state = 'conflict', error = 'was changed meanwhile' WHERE uid = ?";
+    changeState(join(setup.cli.home, 'state'), set, left);
+    const { code, stdout } = await run('history', id, '--resume');
+    const conflicts = JSON.parse(stdout).filter(({ outcome }: { outcome: string }) => outcome === 'conflict');
+    expect([code, conflicts]).toMatchObject([11, [{ uid: left }]]);
+    for (const uid of uids) expect((await get(uid)).description).toBe(uid === left ? 'other' : 'sea');
+  });
+
+  it('resume of an update that never read its assets does not take the value that it wrote for the old one', async () => {
+    const [written = '', unwritten = ''] = await createAssets(2);
+    await setup.cli.run(['update', written, unwritten, '--name', 'piped']);
+    await new Cli(account()).run(['update', unwritten, '--name', 'old']);
+    const state = join(setup.cli.home, 'state');
+    changeState(state, "UPDATE change_items SET state = 'unknown'");
+    changeState(state, "UPDATE changes SET state = 'running'");
+    const [{ change_id }] = await history();
+    expect(await run('history', change_id, '--resume')).toMatchObject({ code: 0 });
+    const { code, stderr } = await run('undo');
+    expect([code, stderr]).toEqual([11, expect.stringContaining(`${written}: not reverted: its old value is unknown`)]);
+    expect([(await get(written)).name, (await get(unwritten)).name]).toEqual(['piped', 'old']);
   });
 
   it.each(['pending', 'failed'])(

@@ -1,4 +1,3 @@
-import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dropConnection, FakeService, handleThen } from '../support/fake-service.ts';
@@ -53,12 +52,7 @@ describe('power loss', { tags: 'strace' }, () => {
       // The disk after the power loss has every synced write and a random part of the others.
       const disk = new SyncedState(traceFile);
       expect(disk.syncs).toBeGreaterThan(0);
-      for (const suffix of ['', '-wal'])
-        writeFileSync(
-          `${databaseFile(state)}${suffix}`,
-          disk.contentAfterPowerLoss(`${databaseFile(state)}${suffix}`, random),
-        );
-      rmSync(`${databaseFile(state)}-shm`, { force: true });
+      disk.restoreDatabase(databaseFile(state), random);
 
       const secondRun = await mediactl(args, environment).finished;
       const records = new Map(recordsOf(secondRun.stdout).map((record) => [record.path, record]));

@@ -9,7 +9,7 @@ import { hostileNames } from '../support/hostile-names.ts';
 
 // Runs LibreOffice headless: it opens an exported table, which is edited in its own format, and saves it as CSV.
 
-const { setup, run, changeAsset, readStore, countWrites } = setUpBulk(500);
+const { setup, run, runKilled, changeAsset, readStore, countWrites } = setUpBulk(500);
 
 /** CSV with UTF-8 and a delimiter, in the words of LibreOffice: delimiter, quote, character set, first line. */
 const csvOf = (delimiter: string) => `${delimiter.charCodeAt(0)},34,76,1`;
@@ -67,9 +67,7 @@ describe.runIf(isFullRun)('a table that LibreOffice has saved', { tags: ['soffic
     const expected = readStore();
     for (const [n, uid] of edited.entries())
       if (!conflicts.includes(uid)) Object.assign(expected.get(uid) ?? {}, { name: `Edited – ${n}` });
-    setup.killAfter = 120;
-    expect((await run('apply', table, '--yes')).signal).toBe('SIGKILL');
-    setup.killAfter = Number.POSITIVE_INFINITY;
+    await runKilled({ write: 120 }, 'apply', table, '--yes');
     const second = await run('apply', table, '--yes');
     expect([second.code, second.stderr]).toEqual([11, expect.stringContaining('3 of ')]);
     expect(readStore()).toEqual(expected);

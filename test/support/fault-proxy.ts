@@ -45,6 +45,8 @@ export const respondWith = (status: number, body?: unknown, headers: Record<stri
 /** Reverse proxy between client and service that injects faults. */
 export class FaultProxy {
   readonly requests: ProxiedRequest[] = [];
+  /** Requests that were forwarded, and that the service has not answered yet. */
+  readonly unanswered = new Set<ClientRequest>();
   readonly #target: string;
   readonly #plan: (seen: ProxiedRequest) => Fault | undefined;
   url = '';
@@ -85,8 +87,11 @@ export class FaultProxy {
       headers: { ...request.headers, host: new URL(this.#target).host },
       agent: false,
     });
+    this.unanswered.add(upstream);
+    upstream.on('close', () => this.unanswered.delete(upstream));
     upstream.on('error', () => response.destroy());
     upstream.on('response', async (answer) => {
+      this.unanswered.delete(upstream);
       await fault.beforeResponse?.(answer.statusCode ?? 0);
       if (fault.dropResponse) return request.socket.destroy();
       if (fault.replaceResponse) {

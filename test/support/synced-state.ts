@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Random } from './random.ts';
 
 type FileChange = { at: number; bytes: Buffer } | { truncateTo: number };
@@ -62,8 +62,14 @@ export class SyncedState {
     if (moved) this.#files.set(decode(moved[2]), this.#file(decode(moved[1])));
   }
 
+  /** Replaces an SQLite database by what the disk has of it after the power failure. */
+  restoreDatabase(path: string, random: Random): void {
+    for (const file of [path, `${path}-wal`]) writeFileSync(file, this.#contentAfterPowerLoss(file, random));
+    rmSync(`${path}-shm`, { force: true });
+  }
+
   /** Returns a file as it is after the power failure: each unsynced change is applied or dropped at random. */
-  contentAfterPowerLoss(path: string, random: Random): Buffer {
+  #contentAfterPowerLoss(path: string, random: Random): Buffer {
     const { synced, unsynced } = this.#file(path);
     const file = { synced, unsynced: [] };
     for (const change of unsynced) if (random.chance(0.5)) apply(file, change);

@@ -124,7 +124,14 @@ export class LibraryWriter {
     read: readonly StoredItem[] = [],
   ): Promise<ChangeOutcome> {
     const store = await this.#deps.history();
-    for (const item of read) await store.setRead(change.id, item);
+    const { assets } = this.#deps.library.api;
+    for (const item of read) {
+      // What the change itself may have written is no old value.
+      const { done } = compareFields(assets, item.before ?? {}, {}, item.after ?? {});
+      const isOld = ([field]: [string, unknown]) => item.state !== 'unknown' || !done.includes(field);
+      const before = Object.fromEntries(Object.entries(item.before ?? {}).filter(isOld));
+      await store.setRead(change.id, { ...item, before });
+    }
     return this.#carryOut(store, { change, items }, { ageMs: () => Number.POSITIVE_INFINITY });
   }
 

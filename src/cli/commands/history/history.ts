@@ -11,7 +11,7 @@ import { resumeChange } from '../../library/run-change.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { bulkResult, toOutcomes } from '../bulk-result.ts';
+import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { truncateLines } from '../confirm-many.ts';
 
 type HistoryRecord = OutputRecord<'history'>;
@@ -58,13 +58,25 @@ export async function findChange(context: Context, id: string): Promise<CountedC
 async function resume(context: Context, change: CountedChange): Promise<CommandOutcome> {
   await assertSameService(context, change);
   const store = await context.state.history();
-  const left = (await store.items(change.id)).filter(({ state }) => state !== 'done' && state !== 'conflict');
+  const all = await store.items(change.id);
+  const left = all.filter(({ state }) => state !== 'done' && state !== 'conflict');
   if (context.isDryRun(`carry out ${left.length} items of change ${change.id}`)) return noResult;
   const items = left.some(isUnread) ? await confirmUnread(context, change, left) : left;
   const read = items.filter((item, at) => item.before !== null && isUnread(left[at] as StoredItem));
   const results = await resumeChange(context, change, items, read);
-  return bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'done', noun: 'items' });
+  // An earlier attempt may have been killed before it named them.
+  const conflicts = all.filter(({ state }) => state === 'conflict').map(toConflict);
+  return bulkResult(context, [...toOutcomes(results), ...conflicts], {
+    outcome: 'updated',
+    label: 'done',
+    noun: 'items',
+  });
 }
+
+const toConflict = ({ uid, name, error }: StoredItem): WriteOutcome => ({
+  ...{ uid, name },
+  error: new CodedError(error ?? 'it was changed meanwhile', { code: 'changed_meanwhile' }),
+});
 
 const isUnread = ({ kind, before }: StoredItem) => kind === 'asset' && before === null;
 

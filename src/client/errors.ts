@@ -47,6 +47,8 @@ export type Explanation = {
   failures?: readonly CodedError[] | undefined;
   /** HTTP status of the response that caused the error. */
   status?: number | undefined;
+  /** True if the service had accepted a write, so that it may have changed something. */
+  wasAccepted?: boolean | undefined;
   /** True if every remaining item would fail in the same way, so the run is aborted. */
   endsRun?: boolean | undefined;
   /** True if a retry of the same call might succeed. */

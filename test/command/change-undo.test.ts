@@ -49,7 +49,7 @@ it('undo of a stopped change reads what was written, and nothing else', async ()
   const [{ change_id: id }] = await history();
   setup.proxy.requests.length = 0;
   const undone = await run(['undo', id, '--yes']);
-  expect([undone.code, undone.stderr]).toEqual([0, expect.stringContaining('at most 4 requests, after 2 to read')]);
+  expect([undone.code, undone.stderr]).toEqual([0, expect.stringContaining('about 4 requests, after 2 to read')]);
   const { methods } = setup.proxy;
   expect(methods.filter((method) => method === 'PATCH')).toHaveLength(2);
   expect(methods.length).toBeLessThanOrEqual(6);
@@ -68,11 +68,11 @@ describe('the cost that is told before a change', () => {
     const path = await exportTag(word);
     editCells(path, ...uids.map((_, at) => [at + 1, 'name', `edited ${at}`] as const));
     expect((await run(['apply', path, '--dry-run'])).stderr).toContain(
-      '5 cells to change in 5 assets; at most 10 requests, after 5 to read\n',
+      '5 cells to change in 5 assets; about 10 requests, after 5 to read\n',
     );
     showLimit();
     expect((await run(['apply', path, '--dry-run'])).stderr).toContain(
-      'at most 10 requests, about 1 h at 10 requests per hour, after 5 to read\n',
+      'about 10 requests, about 1 h at 10 requests per hour, after 5 to read\n',
     );
   });
 
@@ -80,10 +80,10 @@ describe('the cost that is told before a change', () => {
     await create(5);
     await run(tagAll('--add', 'sea'));
     expect((await history())[0]).toMatchObject({ item_count: 5, request_count: 10 });
-    expect((await run(['undo', '--dry-run'])).stderr).toContain('at most 10 requests, after 5 to read');
+    expect((await run(['undo', '--dry-run'])).stderr).toContain('about 10 requests, after 5 to read');
     showLimit();
     expect((await run(['undo', '--dry-run'])).stderr).toContain(
-      'at most 10 requests, about 1 h at 10 requests per hour, after 5 to read',
+      'about 10 requests, about 1 h at 10 requests per hour, after 5 to read',
     );
   });
 

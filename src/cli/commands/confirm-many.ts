@@ -108,6 +108,7 @@ export async function trashAssets<T extends { assetUid: string; label: string; r
     afterItem: (item) => onTrashed(assetOf(item)),
   };
   const planned = { ...change, summary: what, items: named, acceptsMissing: true };
+  if (count === 0) await (await context.writer()).settle(planned);
   const results = count === 0 ? [] : await runChange(context, planned, hooks);
   const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.name ?? '')] : []));
   return { failures, stop: failures.find(endsTheRun) };

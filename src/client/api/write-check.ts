@@ -14,18 +14,19 @@ const visibleAfterMs = 1_000;
  *
  * @param check reads what the service shows and compares it; `isLast` is false if it may be called again
  * @returns the result of the check
- * @throws the error of the check; the abort reason of the transport's signal
+ * @throws the error of the check, marked as `wasAccepted`; the abort reason of the transport's signal
  */
 export async function verifyWrite<T>(transport: Transport, check: (isLast: boolean) => Promise<T>): Promise<T> {
+  const failed = (thrown: unknown): never => {
+    throw thrown instanceof CodedError ? thrown.with({ wasAccepted: true }) : thrown;
+  };
   try {
     return await check(false);
   } catch (error) {
-    if (!(error instanceof CodedError) || error.explanation.code !== 'write_ignored') throw error;
+    if (!(error instanceof CodedError) || error.explanation.code !== 'write_ignored') return failed(error);
     await transport.sleep(visibleAfterMs);
-    return check(true).catch((later) => {
-      // A key without the scope to read knows only the response of the write.
-      throw asCodedError(later).kind === 'forbidden' ? error : later;
-    });
+    // A key without the scope to read knows only the response of the write.
+    return check(true).catch((later) => failed(asCodedError(later).kind === 'forbidden' ? error : later));
   }
 }
 

@@ -42,7 +42,10 @@ export async function readRows(
       continue;
     }
     const writes = row.hashes ? await deps.findWrites(row.uid.toLowerCase(), row.hashes.exportedAt) : [];
-    const known = row.hashes && advanceHashes(deps.assets, row.uid, row.hashes, writes, await paths(writes));
+    const known =
+      row.hashes && writes.length > 0
+        ? advanceHashes(deps.assets, row.uid, row.hashes, writes, await paths(writes))
+        : row.hashes;
     const edits = findEdits(row, known);
     if (Object.keys(edits.edited).length + Object.keys(edits.outdated).length === 0) continue;
     const edited = { ...row, ...edits, known, writes };
@@ -55,7 +58,9 @@ export async function readRows(
       .slice(0, maxSearched)
       .some((row) => [...lines.keys()].some((uid) => uid !== row.key && !fitsNone(row, uid)))
   )
-    for (const { key, line, uid } of suspects) {
+    for (const suspect of suspects) {
+      const { key, line, uid } = suspect;
+      if (rows.get(key) !== suspect) continue; // rejected as a twin
       const reason = 'its values are those of another row: the table was sorted without the column uid';
       plan.changes.push(toSheetChange(line, { uid, outcome: 'invalid', reason }));
       rows.delete(key);

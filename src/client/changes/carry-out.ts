@@ -99,17 +99,17 @@ export async function carryOut(
     store.setItemState(change.id, [item], state, error?.message).catch(notRecorded);
   const marks = createMarks(store, change, items, markedCount);
   const carryOutItem = async (item: StoredItem): Promise<Written> => {
-    const attempt: Attempt = { isSent: false };
+    const attempt: Attempt = { isRead: false, isSent: false };
     const send = async (sent: Sent | null) => {
+      attempt.isRead = true;
       if (sent) await store.setSent(change.id, item, sent);
       attempt.isSent = true;
     };
     try {
       await marks.set(item);
       const isDone = (await hooks.beforeItem?.(item)) === 'skip';
-      if (!isDone) await checkTarget(item);
       const isStale = ageMs() > maxAgeMs || (items.length > 1 && !isEmptyEdit(item.tags));
-      const written = isDone ? {} : await writeUnchanged(deps, options, item, isStale, send);
+      const written = isDone ? {} : await writeUnchanged(deps, options, item, { isStale, send, checkTarget });
       await updateReceipts(item);
       await hooks.afterItem?.(item);
       await record(item, 'done');
@@ -147,15 +147,16 @@ export async function carryOut(
   }
 }
 
-/** Whether the request that writes an item was sent. */
-type Attempt = { isSent: boolean };
+/** How far an attempt to write an item came: the library was read, and the request was sent. */
+type Attempt = { isRead: boolean; isSent: boolean };
 
-/** Returns the state of an item after an error. Only a refusal proves that a request changed nothing. */
-function stateAfter(error: CodedError, { isSent }: Attempt, { state }: StoredItem): ItemState {
-  if (isConflict(error)) return 'conflict';
-  const { status = 0 } = error.explanation;
-  const isRefused = status >= 400 && status < 500 && status !== 408;
-  // What a killed process may have written stays unknown until the library was read.
+/** Returns the state of an item after an error. Only the refusal of a write proves that it changed nothing. */
+function stateAfter(error: CodedError, { isRead, isSent }: Attempt, { state, after }: StoredItem): ItemState {
+  if (isConflict(error) && (after === null || state !== 'unknown' || isRead)) return 'conflict';
+  // What a killed process may have written stays unknown until the library was read. An asset that is gone does not tell.
+  if (state === 'unknown' && !isRead) return 'unknown';
+  const { status = 0, wasAccepted = false } = error.explanation;
+  const isRefused = status >= 400 && status < 500 && status !== 408 && !wasAccepted;
   return (isSent && !isRefused) || state === 'unknown' ? 'unknown' : 'failed';
 }
 
@@ -187,6 +188,9 @@ function createMarks(store: ChangeLog, change: StoredChange, items: readonly Sto
   };
 }
 
+/** Returns the conflict if the folder to move an item to is not what it was when the change was planned. */
+type TargetCheck = (item: StoredItem, toWrite: JsonObject) => Promise<CodedError | undefined>;
+
 /**
  * Returns a function that checks that the folder to which an asset is moved is still at the path that it had when the
  * change was planned, if that is long ago. Fetches the folders once.
@@ -195,29 +199,35 @@ function createTargetCheck(
   { library: { api }, folders }: CarryOutDeps,
   { folderPaths }: StoredChange,
   { ageMs = () => 0 }: WriteOptions,
-): (item: StoredItem) => Promise<void> {
+): TargetCheck {
   let tree: ReturnType<FolderAccess['fetchTree']> | undefined;
-  return async ({ kind, uid, name, after }) => {
-    const target = kind === 'asset' && after ? api.assets.folderIn(after) : undefined;
+  return async ({ kind, uid, name }, toWrite) => {
+    const target = kind === 'asset' ? api.assets.folderIn(toWrite) : undefined;
     const planned = target ? folderPaths[normalizeUid(target)] : undefined;
-    if (!target || planned === undefined || (!tree && ageMs() <= maxAgeMs)) return;
+    if (!target || planned === undefined || (!tree && ageMs() <= maxAgeMs)) return undefined;
     tree ??= folders.fetchTree();
     const now = (await tree).find(target)?.path;
-    if (now === planned) return;
-    throw new CodedError(`${name ?? uid} was not moved`, {
+    if (now === planned) return undefined;
+    return new CodedError(`${name ?? uid} was not moved`, {
       code: 'changed_meanwhile',
       reason: now === undefined ? `folder ${planned} was deleted` : `folder ${planned} is now ${now}`,
     });
   };
 }
 
-/** Writes an item. @param isStale true to read it again, and to write only what others have not changed since */
+type WriteSteps = {
+  /** True to read the item again, and to write only what others have not changed since. */
+  isStale: boolean;
+  /** Called right before the request, with what is sent if that is not all. */
+  send(sent: Sent | null): Promise<void>;
+  checkTarget: TargetCheck;
+};
+
 async function writeUnchanged(
   deps: CarryOutDeps,
   { collection, acceptsMissing = false }: WriteOptions,
   item: StoredItem,
-  isStale: boolean,
-  send: (sent: Sent | null) => Promise<void>,
+  { isStale, send, checkTarget }: WriteSteps,
 ): Promise<Written> {
   const { api } = deps.library;
   // An item that was not read has nothing to be compared with, unless it may be written already.
@@ -234,6 +244,12 @@ async function writeUnchanged(
     Object.keys(toWrite).length === 0 && isEmptyEdit(item.tags && effectOf(item.tags, tags));
   const planned = asPlanned(api, item);
   const unwritten = isRead || isNothing(planned) ? await readUnwritten(api, deps.folders, item) : planned;
+  const moved = await checkTarget(item, unwritten.toWrite);
+  if (moved) {
+    const isKept = ([field, value]: [string, unknown]) => api.assets.folderIn({ [field]: value }) === undefined;
+    unwritten.toWrite = Object.fromEntries(Object.entries(unwritten.toWrite).filter(isKept));
+    unwritten.conflict ??= moved;
+  }
   const { toWrite, tags, conflict, present } = unwritten;
   await send(sentOf(api, item, unwritten));
   const written = isNothing(unwritten) ? { asset: present } : await writeItem(deps, item, toWrite, tags, collection);
@@ -241,21 +257,28 @@ async function writeUnchanged(
   return written;
 }
 
-/** Returns what is sent of an item if that is not what was planned, or null. */
+/** Returns what is sent of an item, or may have been in an earlier attempt; null if that is what was planned. */
 function sentOf({ assets }: Api, item: StoredItem, { toWrite, done, tags, conflict }: Unwritten): Sent | null {
-  // What an earlier attempt with an unknown outcome may have written counts as written.
-  const isRepeated = item.state === 'unknown';
-  const after = isRepeated
-    ? { ...Object.fromEntries(done.map((field) => [field, item.after?.[field]])), ...toWrite }
-    : toWrite;
-  const edit = item.tags ?? null;
-  const sent: Sent = { after, tags: isRepeated ? edit : edit && effectOf(edit, tags), tagsBefore: edit && [...tags] };
+  const { sent: earlier, state, tags: edit = null } = item;
   const planned: Sent = {
     after: item.after ?? {},
     tags: edit,
     tagsBefore: edit && (assets.tagsIn(item.before ?? {}) ?? []),
   };
-  return !conflict && isDeepStrictEqual(sent, planned) ? null : sent;
+  const now: Sent = { after: toWrite, tags: edit && effectOf(edit, tags), tagsBefore: edit && [...tags] };
+  const sent = state === 'unknown' ? addToSent(earlier ?? planned, now, done) : now;
+  return !conflict && !earlier && isDeepStrictEqual(sent, planned) ? null : sent;
+}
+
+/** Adds what is sent now to what an earlier attempt with an unknown outcome may have written, as far as it is there. */
+function addToSent(earlier: Sent, now: Sent, done: readonly string[]): Sent {
+  const there = Object.entries(earlier.after).filter(([field]) => done.includes(field));
+  const union = (key: 'add' | 'remove') => [...new Set([...(earlier.tags?.[key] ?? []), ...(now.tags?.[key] ?? [])])];
+  return {
+    after: { ...Object.fromEntries(there), ...now.after },
+    tags: now.tags && { add: union('add'), remove: union('remove') },
+    tagsBefore: now.tagsBefore,
+  };
 }
 
 /** Sends the request that sets fields and tags of an item, and verifies the result. */

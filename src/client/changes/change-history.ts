@@ -68,7 +68,7 @@ type JsonColumn = 'before' | 'after' | 'tags' | 'sent';
 type ItemRow = Omit<StoredItem, JsonColumn> & Record<JsonColumn, string | null>;
 
 const itemColumns = `change_items.seq, kind, uid, name, old_values AS "before", new_values AS "after", tags, sent,
-  local_path AS localPath, change_items.state, error`;
+  local_path AS localPath, planned_at AS plannedAt, change_items.state, error`;
 
 /** The part of a history that records one change. */
 export type ChangeLog = Pick<
@@ -79,7 +79,10 @@ export type ChangeLog = Pick<
 /** Records nothing: for a change that can neither be resumed nor undone. */
 export const noHistory = (clock: Clock): ChangeLog => ({
   isPersistent: false,
-  create: async (plan, items) => ({ change: newChange(plan, clock.now()), items: items.map(toStored) }),
+  create: async (plan, items) => ({
+    change: newChange(plan, clock.now()),
+    items: items.map(toStoredItem(clock.now())),
+  }),
   lock: async () => async () => {},
   setState: async () => {},
   setItemState: async () => {},
@@ -92,9 +95,11 @@ const newChange = (plan: ChangePlan, now: number): StoredChange => ({
   ...{ startedAt: new Date(now).toISOString(), state: 'running' },
 });
 
-const toStored = (item: ChangeItem, seq: number): StoredItem => ({
-  ...{ ...item, seq, state: 'pending', error: null, sent: null },
-});
+const toStoredItem =
+  (now: number) =>
+  (item: ChangeItem, seq: number): StoredItem => ({
+    ...{ ...item, seq, state: 'pending', error: null, sent: null, plannedAt: new Date(now).toISOString() },
+  });
 
 /** Changes of the library in the last 90 days, with the old and the new value of each item. */
 export class ChangeHistory {
@@ -130,9 +135,12 @@ export class ChangeHistory {
     const database = this.#database;
     const now = this.#clock.now();
     const change = newChange(plan, now);
+    const toStored = toStoredItem(now);
     const stored = items.map(toStored);
     const interrupted = await this.#findInterrupted(change);
     change.id = interrupted.at(-1)?.id ?? change.id; // users may have noted it
+    const paths = interrupted.toReversed().map(({ folderPaths }) => folderPaths);
+    change.folderPaths = Object.assign({}, ...paths, change.folderPaths);
     // Locked before it is saved, so that no other process takes it for an interrupted change.
     this.#created.set(change.id, await this.lock(change.id));
     const kept: StoredItem[] = [];
@@ -170,20 +178,25 @@ export class ChangeHistory {
   }
 
   #insertItem(change: string, item: StoredItem): void {
-    const { seq, kind, uid, name, before, after, tags = null, sent, localPath = null, state, error } = item;
+    const { seq, kind, uid, name, before, after, tags = null, sent, localPath = null, plannedAt, state, error } = item;
     this.#database.run(
-      'INSERT INTO change_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      ...[change, seq, kind, uid, name, toJson(before), toJson(after), toJson(tags), toJson(sent), localPath, state],
-      error,
+      'INSERT INTO change_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      ...[change, seq, kind, uid, name, toJson(before), toJson(after), toJson(tags), toJson(sent), localPath],
+      ...[plannedAt, state, error],
     );
   }
 
+  /** Returns true if changes of the same source were interrupted. */
+  async hasInterrupted(plan: ChangePlan): Promise<boolean> {
+    return (await this.#findInterrupted(plan)).length > 0;
+  }
+
   /** Returns the interrupted changes of the same source, newest first. */
-  async #findInterrupted({ source, service }: StoredChange): Promise<StoredChange[]> {
+  async #findInterrupted({ source = null, service, workspace }: ChangePlan): Promise<StoredChange[]> {
     if (source === null) return [];
-    const sql = `SELECT ${changeColumns} FROM changes WHERE source = ? AND service = ? AND state = 'running'
-      ORDER BY seq DESC`;
-    const found = (await this.#database.select<ChangeRow>(sql, source, service)).map(changeOf);
+    const sql = `SELECT ${changeColumns} FROM changes WHERE source = ? AND service = ? AND workspace IS ?
+      AND state = 'running' ORDER BY seq DESC`;
+    const found = (await this.#database.select<ChangeRow>(sql, source, service, workspace)).map(changeOf);
     const isLocked = await Promise.all(found.map(({ id }) => this.#isLocked(id)));
     return found.filter((_, at) => !isLocked[at]);
   }
@@ -270,7 +283,7 @@ export class ChangeHistory {
     const ids = JSON.stringify([...own, ...(await this.#findUndos(own)).map(({ id }) => id)]);
     const from = 'FROM change_items JOIN changes ON id = change_id WHERE id IN (SELECT value FROM json_each(?))';
     const uids = new Set((await this.#database.select<ItemRow>(`SELECT uid ${from}`, ids)).map(({ uid }) => uid));
-    const sql = `SELECT ${itemColumns}, folder_paths AS folderPaths ${from} AND uid = ? AND started_at >= ?
+    const sql = `SELECT ${itemColumns}, folder_paths AS folderPaths ${from} AND uid = ? AND planned_at >= ?
       ORDER BY changes.seq, change_items.seq`;
     return async (uid, since) => {
       if (!uids.has(uid)) return [];
@@ -351,7 +364,7 @@ function itemsToKeep(items: readonly StoredItem[], outcomeOf: OutcomeOf): Stored
   const known = items.map((item) =>
     item.state === 'unknown' ? { ...item, state: outcomeOf(item) ?? item.state } : item,
   );
-  return known.filter(({ state }) => state !== 'pending');
+  return known.filter((item) => item.state === 'done' || writtenOf(item));
 }
 
 const lockName = (change: string) => `change-${change}`;

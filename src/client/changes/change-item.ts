@@ -36,6 +36,8 @@ export type StoredItem = ChangeItem & {
   seq: number;
   state: ItemState;
   error: string | null;
+  /** Time at which it was planned, in ISO 8601. */
+  plannedAt: string;
   /** What was sent, if that was not all of `after` and `tags`; null if it was, or if nothing was sent. */
   sent: Sent | null;
 };

@@ -73,16 +73,18 @@ function toTagEdit(
 ): { set?: readonly string[]; edit?: SlugEdit } {
   if (!tags) return {};
   const shown = record && assets.tagsOf(record);
-  if (!('set' in tags)) {
-    if (shown) return { edit: { add: [...tags.add], remove: [...tags.remove] } };
-    throw new CodedError(`the service does not show the tags of asset ${uid}`, {
-      code: 'tags_unknown',
-      reason: 'adding and removing tags requires the current ones',
-      details: { uid },
-    });
-  }
-  return shown ? { edit: differenceOf(shown, tags.set) } : { set: tags.set };
+  if ('set' in tags) return shown ? { edit: differenceOf(shown, tags.set) } : { set: tags.set };
+  if (shown) return { edit: effectOf(tags, shown) };
+  throw tagsUnknown(uid);
 }
+
+/** Creates the error for tags of which the record does not show all slugs. A write of some would remove the others. */
+export const tagsUnknown = (uid: string) =>
+  new CodedError(`the service does not show the tags of asset ${uid}`, {
+    code: 'tags_unknown',
+    reason: 'adding and removing tags requires the current ones',
+    details: { uid },
+  });
 
 /** Returns the slugs to add and to remove so that one set of tags becomes another. */
 export const differenceOf = (before: readonly string[], after: readonly string[]): SlugEdit => ({

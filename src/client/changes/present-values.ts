@@ -3,7 +3,8 @@ import type { AssetRecord } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 import { CodedError } from '../errors.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
-import type { StoredItem } from './change-item.ts';
+import { isEmptyEdit, type StoredItem } from './change-item.ts';
+import { tagsUnknown } from './items.ts';
 import { changedMeanwhile, compareFields, getIfExists } from './three-way.ts';
 
 /** Returns the folder of an asset whose record does not show it: its uid, null at the top level, undefined if unknown. */
@@ -53,12 +54,18 @@ export const asPlanned = ({ assets }: Api, { before, after }: StoredItem): Unwri
   tags: assets.tagsIn(before ?? {}) ?? [],
 });
 
-/** Reads an item again, and returns what is still to write of it. @throws CodedError `not_found` if it was deleted */
+/**
+ * Reads an item again, and returns what is still to write of it.
+ *
+ * @throws CodedError `not_found` if it was deleted; `tags_unknown` (exit 6) if it does not show the tags to change
+ */
 export async function readUnwritten(api: Api, folders: FolderAccess, item: StoredItem): Promise<Unwritten> {
   const { name, uid, before, after } = item;
   const { asset, folder } = await readItem(api, folders, item);
   if (!asset && !folder) throw new CodedError(`${name ?? uid} does not exist any more`, { code: 'not_found' });
-  const tags = (asset && api.assets.tagsOf(asset)) ?? [];
+  const shownTags = asset && api.assets.tagsOf(asset);
+  if (!isEmptyEdit(item.tags) && !shownTags) throw tagsUnknown(uid);
+  const tags = shownTags ?? [];
   if (before === null) return { toWrite: after ?? {}, done: [], tags };
   const shown: JsonObject = folder
     ? folderValuesOf(folder)

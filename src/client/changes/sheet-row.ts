@@ -27,7 +27,7 @@ export type SheetRow = {
   /** Uid or path, normalized so that two rows of one asset have the same. */
   key: string;
   cells: Partial<Record<EditableColumn, string>>;
-  /** The same cells as they are in the file. */
+  /** Those of the cells that are not the same letter by letter in the file. */
   texts: Partial<Record<EditableColumn, string>>;
   /** Columns whose cell begins with `'`, so that a spreadsheet has not changed it. */
   literalColumns: EditableColumn[];
@@ -74,7 +74,7 @@ export function readSheetRow({ line, cells }: TableRow, { isJson, clearWith }: R
     const isCleared = isJson ? cell === '' : isGuarded ? cell === '-' : cell === clearWith;
     if (cell === '' && !isCleared) continue;
     row.cells[column] = normalizers[column](isCleared ? '' : isGuarded ? unguardCell(cell) : cell);
-    row.texts[column] = isGuarded ? unguardCell(shown) : shown;
+    if (cell !== shown) row.texts[column] = isGuarded ? unguardCell(shown) : shown;
     if (isGuarded && cell.startsWith("'")) row.literalColumns.push(column);
   }
   return row;
@@ -109,11 +109,15 @@ export type RowEdits = {
 };
 
 /** @param known hashes after the writes of earlier applies */
-export function findEdits({ uid, cells, texts, hashes }: SheetRow, known: RowHashes | undefined): RowEdits {
+export function findEdits(
+  { uid, cells, texts, literalColumns, hashes }: SheetRow,
+  known: RowHashes | undefined,
+): RowEdits {
   const edits: RowEdits = { edited: {}, outdated: {} };
   for (const [column, text] of Object.entries(cells) as [EditableColumn, string][]) {
     const hash = hashCell(uid, column, text);
-    const isCleaned = hashes?.inexact.has(column) && isExact(texts[column] ?? '');
+    // The protection of a cell takes its outer spaces away.
+    const isCleaned = hashes?.inexact.has(column) && !literalColumns.includes(column) && isExact(texts[column] ?? text);
     if (hash !== hashes?.columns[column]?.[0] || isCleaned) edits.edited[column] = text;
     else if (known?.columns[column]?.some((each) => each !== hash)) edits.outdated[column] = text;
   }

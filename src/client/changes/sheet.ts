@@ -81,6 +81,7 @@ export type RowHashes = {
 const version = 'v2';
 const notShown = '_';
 const inexactMark = '~';
+const none: ReadonlySet<EditableColumn> = new Set();
 
 const folderHash = (uid: string, folder: string | null) => hashCell(uid, 'folder', `uid ${normalizeUid(folder ?? '')}`);
 
@@ -124,7 +125,9 @@ export function parseHashes(text: string): RowHashes | undefined {
     exportedAt: Number.parseInt(seconds, 36) * 1000,
     columns: Object.fromEntries(hashes),
     folders: hashOf(cells.at(-1)),
-    inexact: new Set(editableColumns.filter((_, at) => cells[at]?.endsWith(inexactMark))),
+    inexact: text.includes(inexactMark)
+      ? new Set(editableColumns.filter((_, at) => cells[at]?.endsWith(inexactMark)))
+      : none,
   };
 }
 

@@ -111,7 +111,8 @@ async function revert(
   const { item } = steps.at(-1) as WrittenItem;
   const fields = [...new Set(steps.flatMap(({ after }) => Object.keys(after ?? {})))];
   const present = folder ? folderValuesOf(folder) : await fetchValues(api, folders, asset as AssetRecord, fields);
-  const presentTags = (asset && api.assets.tagsOf(asset)) ?? [];
+  const shownTags = asset && api.assets.tagsOf(asset);
+  const presentTags = shownTags ?? [];
   let wanted: JsonObject = present;
   let tags: readonly string[] = presentTags;
   const foreign: JsonObject = {};
@@ -121,11 +122,12 @@ async function revert(
     const { toWrite, conflicts } = compareFields(api.assets, wanted, mine, old);
     Object.assign(foreign, conflicts);
     wanted = { ...wanted, ...toWrite };
-    if (edit) tags = applySlugEdit(tags, { add: edit.remove, remove: edit.add });
+    if (edit && shownTags) tags = applySlugEdit(tags, { add: edit.remove, remove: edit.add });
   }
   const after = Object.fromEntries(api.assets.findDifferences(wanted, present).map((field) => [field, wanted[field]]));
   const edit = differenceOf(presentTags, tags);
   const leave = (reason: string) => plan.conflicts.push({ item, reason });
+  if (!shownTags && steps.some(({ tags: each }) => !isEmptyEdit(each))) leave('the service does not show its tags');
   if (Object.keys(foreign).length > 0)
     leave(`changed meanwhile: ${changedMeanwhile('', foreign).explanation.reason ?? ''}`);
   if (Object.keys(after).length === 0 && isEmptyEdit(edit)) return;
@@ -134,8 +136,7 @@ async function revert(
     return;
   }
   const name = folder?.path ?? asText(asset?.name) ?? item.name;
-  const shownTags = isEmptyEdit(edit) ? {} : api.assets.tagFields(presentTags);
-  const before = { ...present, ...shownTags };
+  const before = { ...present, ...(!isEmptyEdit(edit) && api.assets.tagFields(presentTags)) };
   plan.items.push({ ...item, name, before, after, tags: isEmptyEdit(edit) ? null : edit });
 }
 

@@ -92,19 +92,39 @@ export class LibraryWriter {
     { collection = 'assets', keepsOldValues = false }: { collection?: Collection; keepsOldValues?: boolean } = {},
   ): Promise<{ assets: SelectedAsset[]; items: ChangeItem[] }> {
     const { [collection]: api } = this.#deps.library.api;
+    const shows = (record: AssetRecord) => {
+      const fields = Object.keys(change?.fields ?? {});
+      return Object.keys(api.valuesOf(record, fields)).length === fields.length;
+    };
     const isKnown = ({ record }: SelectedAsset) =>
-      (record !== undefined || !keepsOldValues) && (change === null || isEnough(api, record, change));
+      (!keepsOldValues || (record !== undefined && shows(record))) &&
+      (change === null || isEnough(api, record, change));
     const known: SelectedAsset[] = [];
     for (const asset of assets) known.push(isKnown(asset) ? asset : byUid(asset.uid, await api.get(asset.uid)));
     return { assets: known, items: known.map((asset) => assetItem(api, asset, change)) };
   }
 
+  /**
+   * Records that an interrupted change of the same source was decided again, and that nothing of it is left to write.
+   * Does nothing if there is none.
+   */
+  async settle(change: LibraryChange): Promise<void> {
+    if (!this.#deps.keepsHistory) return;
+    const place = await this.#placeOf(change);
+    const history = await this.#deps.history();
+    if (await history.hasInterrupted({ ...change, ...place, requestCount: 0 })) await this.change(change);
+  }
+
+  async #placeOf({ workspace }: LibraryChange): Promise<Pick<ChangePlan, 'service' | 'workspace' | 'profile'>> {
+    const { library, profile } = this.#deps;
+    const service = library.api.transport.baseUrl.origin;
+    return { service, workspace: workspace ?? (await this.#knownWorkspace()), profile };
+  }
+
   /** Saves a planned change in the history, then carries it out. */
   async change(change: LibraryChange, hooks: ChangeHooks = {}): Promise<ChangeOutcome> {
-    const { library, profile } = this.#deps;
-    const { items, workspace, collection, ageMs, acceptsMissing, left, found, ...label } = change;
-    const service = library.api.transport.baseUrl.origin;
-    const place = { service, workspace: workspace ?? (await this.#knownWorkspace()), profile };
+    const { items, collection, ageMs, acceptsMissing, left, found, ...label } = change;
+    const place = await this.#placeOf(change);
     const folderPaths = await this.#pathsOf(place, items);
     const plan = { ...label, ...place, folderPaths, requestCount: countRequests(items) };
     const details = { left, markedCount: markedTogether, outcomeOf: found && this.#outcomeIn(found) };
@@ -260,7 +280,9 @@ export class LibraryWriter {
       const present = assets.valuesOf(asset, Object.keys(after));
       const { done, toWrite, conflicts } = compareFields(assets, present, before ?? {}, after);
       if (Object.keys(conflicts).length > 0) return undefined;
-      const isTagged = !tags || isEmptyEdit(effectOf(tags, assets.tagsOf(asset) ?? []));
+      const shownTags = assets.tagsOf(asset);
+      if (!isEmptyEdit(tags) && !shownTags) return undefined;
+      const isTagged = !tags || isEmptyEdit(effectOf(tags, shownTags ?? []));
       if (Object.keys(toWrite).length === 0 && isTagged) return 'done';
       return done.length === 0 && !(tags && isTagged) ? 'pending' : undefined;
     };

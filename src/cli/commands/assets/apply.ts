@@ -109,15 +109,11 @@ async function runApply(
   if (settings.dryRun) return planResult(context, withoutUnchanged(plan.changes));
   const failures = new Map<string, CodedError>();
   const makeChanges = async (): Promise<ApplyRecord[]> => {
-    if (plan.items.length > 0) {
+    const change = { command: 'apply', source, summary: `apply ${basename(name)}`, found: plan.found, ageMs };
+    if (plan.items.length === 0) await (await context.writer()).settle({ ...change, items: [] });
+    else {
       await confirmPlan(context, plan);
-      const change = {
-        command: 'apply',
-        source,
-        summary: `apply ${basename(name)}`,
-        items: await createFolders(context, plan),
-      };
-      const results = await runChange(context, { ...change, found: plan.found, ageMs });
+      const results = await runChange(context, { ...change, items: await createFolders(context, plan) });
       for (const { item, error } of results) if (error) failures.set(item.uid, error);
       context.closingNotes.unshift(`changed ${pluralize(results.length - failures.size, 'asset')}`);
     }
@@ -228,7 +224,7 @@ async function describePlan(
   const inexact = changes.filter(({ outcome, reason }) => outcome === 'unchanged' && reason).length;
   if (inexact > 0) parts.push(`${formatCount(inexact)} that differ only in outer spaces or accents, left as they are`);
   const cost = formatCost(countRequests(items) + 2 * newFolders.length, rateLimit, context.clock.now());
-  const requests = items.length > 0 ? `; at most ${cost}, after ${formatCount(readCount)} to read` : '';
+  const requests = items.length > 0 ? `; about ${cost}, after ${formatCount(readCount)} to read` : '';
   return `${pluralize(rowCount, 'row')}: ${parts.join(', ') || 'nothing to change'}${requests}`;
 }
 

@@ -70,7 +70,7 @@ function describePlan({ clock }: Context, { transport }: Api, { items, conflicts
     items.length > 0 ? `${pluralize(items.length, 'item')} to write` : 'nothing to write',
     ...(conflicts.length > 0 ? [`${conflicts.length} changed meanwhile`] : []),
     ...(irreversible.length > 0 ? [`${irreversible.length} that cannot be reverted`] : []),
-    ...(items.length > 0 ? [`at most ${cost}, after ${readCount} to read`] : []),
+    ...(items.length > 0 ? [`about ${cost}, after ${readCount} to read`] : []),
   ].join('; ');
 }
 

@@ -38,7 +38,8 @@ export const tables = {
     service TEXT NOT NULL, workspace TEXT, profile TEXT, request_count INTEGER NOT NULL, started_at TEXT NOT NULL,
     state TEXT NOT NULL, undo_of TEXT, source TEXT, folder_paths TEXT NOT NULL`,
   change_items: `change_id TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, uid TEXT NOT NULL, name TEXT,
-    old_values TEXT, new_values TEXT, tags TEXT, sent TEXT, local_path TEXT, state TEXT NOT NULL, error TEXT, PRIMARY KEY (change_id, seq)`,
+    old_values TEXT, new_values TEXT, tags TEXT, sent TEXT, local_path TEXT,
+    planned_at TEXT NOT NULL, state TEXT NOT NULL, error TEXT, PRIMARY KEY (change_id, seq)`,
 };
 
 const createIndexes = `

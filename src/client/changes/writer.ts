@@ -106,7 +106,7 @@ export class LibraryWriter {
     const service = library.api.transport.baseUrl.origin;
     const place = { service, workspace: workspace ?? (await this.#knownWorkspace()), profile };
     const folderPaths = await this.#pathsOf(place, items);
-    const plan = { ...label, ...place, folderPaths, requestCount: countRequests(items) };
+    const plan = { ...label, ...place, folderPaths, requestCount: countRequests(library.api.assets, items) };
     const details = { left, markedCount: markedTogether, outcomeOf: found && this.#outcomeIn(found) };
     const { store, saved } = await this.#save(plan, await this.#addLocalPaths(items), details);
     const options = { collection, ageMs, acceptsMissing };

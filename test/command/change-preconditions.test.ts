@@ -168,7 +168,7 @@ it.skipIf(isStrict)(
     const refused = await resume('--yes');
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      expect.stringContaining(`mediactl sync ${directory} /Pruned --prune`),
+      expect.stringContaining(`with the options that it had: mediactl sync ${directory} /Pruned --prune`),
     ]);
     expect(await existing(left)).toEqual(left);
     expect((await run(sync)).code).toBe(0);

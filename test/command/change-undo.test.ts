@@ -87,13 +87,30 @@ describe('the cost that is told before a change', () => {
     );
   });
 
-  it('is what a run takes at most whose items are all read again', async () => {
+  const edits: Record<string, (path: string) => Promise<[column: string, text: string]>> = {
+    names: async () => ['name', 'edited'],
+    tags: async () => ['tags', 'edited'],
+    ...(!isStrict && {
+      folders: async () => {
+        await colleague('folders', 'create', `/${word} target`);
+        return ['folder', `/${word} target`];
+      },
+    }),
+  };
+
+  it.each(Object.entries(edits))('is what an apply of %s and its undo take at most', async (_, edit) => {
     const uids = await create(5);
     const path = await exportTag(word);
-    editCells(path, ...uids.map((_, at) => [at + 1, 'name', `edited ${at}`] as const));
-    setup.proxy.requests.length = 0;
-    await answerAfter(async () => {}, ['apply', path]);
-    expect(setup.proxy.requests).toHaveLength(15);
+    const [column, text] = await edit(path);
+    editCells(path, ...uids.map((_uid, at) => [at + 1, column, text] as const));
+    for (const args of [['apply', path], ['undo']]) {
+      const atQuestion = async () => {
+        setup.proxy.requests.length = 0;
+      };
+      const { code, stderr } = await answerAfter(atQuestion, args);
+      const [, told] = /at most (\d+) requests/.exec(stderr) ?? [];
+      expect([code, setup.proxy.requests.length <= Number(told)], `${told}, ${setup.proxy.methods}`).toEqual([0, true]);
+    }
   });
 });
 

@@ -10,7 +10,7 @@ import { rawHttp } from './raw-http.ts';
 import { anyWorkspace, startSandbox, type TestSandbox } from './sandbox.ts';
 import { changeState } from './state-database.ts';
 
-export type ChangeSetup = {
+type ChangeSetup = {
   sandbox: TestSandbox;
   /** A user whose requests go through the proxy. */
   cli: Cli;

@@ -184,7 +184,7 @@ export const schemas = {
       unknown_count: integer.describe('items that may have been written'),
       failed_count: integer,
       conflict_count: integer,
-      request_count: integer.describe('requests that the change takes at most, without retries'),
+      request_count: integer.describe('requests that the change is expected to take, without retries'),
       started_at: dateTime,
       undo_of: optionalText.describe('change that this one undoes'),
       undone_by: optionalText.describe('change that has undone this one'),

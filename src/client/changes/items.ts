@@ -116,8 +116,11 @@ export const requestsOf = (assets: AssetsApi, items: readonly ChangeItem[]): Api
   });
 
 /**
- * Returns how many requests changes take at most, without retries: each item is read once more if it was read before,
- * and then written.
+ * Returns how many requests changes take at most, without retries. An asset is read once more if it was read before, and
+ * then written; a folder is found, looked into, written and found again. For moves, the folders are read twice.
  */
-export const countRequests = (items: readonly ChangeItem[]): number =>
-  items.reduce((count, { before }) => count + (before ? 2 : 1), 0);
+export const countRequests = (assets: AssetsApi, items: readonly ChangeItem[]): number => {
+  const isMove = ({ kind, after }: ChangeItem) => kind === 'asset' && after && assets.folderIn(after) !== undefined;
+  const ofFolders = items.some(isMove) ? 2 : 0;
+  return items.reduce((count, { kind, before }) => count + (kind === 'folder' ? 4 : before ? 2 : 1), ofFolders);
+};

@@ -220,10 +220,14 @@ async function describePlan(
     ),
     ...(newFolders.length > 0 ? [`${pluralize(newFolders.length, 'folder')} to create`] : []),
   ];
-  const { rateLimit } = (await context.api()).transport.connection;
+  const { assets, transport } = await context.api();
   const inexact = changes.filter(({ outcome, reason }) => outcome === 'unchanged' && reason).length;
   if (inexact > 0) parts.push(`${formatCount(inexact)} that differ only in outer spaces or accents, left as they are`);
-  const cost = formatCost(countRequests(items) + 2 * newFolders.length, rateLimit, context.clock.now());
+  const cost = formatCost(
+    countRequests(assets, items) + 2 * newFolders.length,
+    transport.connection.rateLimit,
+    context.clock.now(),
+  );
   const requests = items.length > 0 ? `; about ${cost}, after ${formatCount(readCount)} to read` : '';
   return `${pluralize(rowCount, 'row')}: ${parts.join(', ') || 'nothing to change'}${requests}`;
 }

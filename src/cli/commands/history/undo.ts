@@ -64,8 +64,12 @@ async function findLast(context: Context): Promise<CountedChange> {
   throw new CodedError('there is no change to undo', { code: 'not_found', hint });
 }
 
-function describePlan({ clock }: Context, { transport }: Api, { items, conflicts, irreversible, readCount }: UndoPlan) {
-  const cost = formatCost(countRequests(items), transport.connection.rateLimit, clock.now());
+function describePlan(
+  { clock }: Context,
+  { assets, transport }: Api,
+  { items, conflicts, irreversible, readCount }: UndoPlan,
+) {
+  const cost = formatCost(countRequests(assets, items), transport.connection.rateLimit, clock.now());
   return [
     items.length > 0 ? `${pluralize(items.length, 'item')} to write` : 'nothing to write',
     ...(conflicts.length > 0 ? [`${conflicts.length} changed meanwhile`] : []),

@@ -1,5 +1,5 @@
 import { lstat, realpath } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { asCodedError, CodedError, partialFailure, usageError } from '../../../client/errors.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
@@ -243,7 +243,7 @@ export async function pruneMissing(
   const question = {
     ...{ command: 'sync --prune', limit, doubt: prunable.safetyError, what, ageMs },
     // Whether a file is still missing is decided again by the next run, so that a resume does not rely on this one.
-    source: `mediactl sync ${quoteForShell(resolve(context.host.cwd, pruning.directory))} ${quoteForShell(top)} --prune`,
+    source: `mediactl sync ${quoteForShell(await realpath(pruning.directory))} ${quoteForShell(top)} --prune`,
     beforeItem: async ({ path, label }: PrunableAsset & { label: string }) => {
       if (!(prunable.missing.has(path) && (await pathExists(path)))) return undefined;
       throw new CodedError(`${label} was kept`, { code: 'changed_meanwhile', reason: 'the file is there again' });

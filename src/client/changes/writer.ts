@@ -126,7 +126,7 @@ export class LibraryWriter {
     const { items, collection, ageMs, acceptsMissing, left, found, ...label } = change;
     const place = await this.#placeOf(change);
     const folderPaths = await this.#pathsOf(place, items);
-    const plan = { ...label, ...place, folderPaths, requestCount: countRequests(library.api.assets, items) };
+    const plan = { ...label, ...place, folderPaths, requestCount: countRequests(this.#deps.library.api.assets, items) };
     const details = { left, markedCount: markedTogether, outcomeOf: found && this.#outcomeIn(found) };
     const { store, saved } = await this.#save(plan, await this.#addLocalPaths(items), details);
     const options = { collection, ageMs, acceptsMissing };

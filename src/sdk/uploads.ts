@@ -16,9 +16,13 @@ import { alreadyUploading } from '../client/upload/store/upload-store.ts';
 import { systemClock } from '../contract/clock.ts';
 import { maxChunkBytes } from '../contract/tus.ts';
 import { isUid } from '../contract/uid.ts';
+import type { SuccessOutcome } from '../contract/upload-outcomes.ts';
 import { assertArgument, text } from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
 import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadResult } from './public-types.ts';
+
+/** Outcomes of the library. `exists` needs an option of the command line. */
+type LibraryOutcome = Exclude<SuccessOutcome, 'exists'>;
 
 type UploadCall = DirectoryOptions & { name?: string | undefined };
 
@@ -178,7 +182,7 @@ function reporter(notify: (notice: Notice) => void, onProgress: (progress: Uploa
 const toResult = (path: string, uploaded: Uploaded): UploadResult => ({
   path,
   uid: uploaded.assetUid,
-  outcome: uploaded.how as UploadResult['outcome'], // the other outcomes need options of the command line
+  outcome: uploaded.how as LibraryOutcome,
   bytesSent: uploaded.bytesSent,
   resumedFromBytes: uploaded.resumedFrom,
   blake3: uploaded.blake3,

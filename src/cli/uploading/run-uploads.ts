@@ -229,9 +229,8 @@ export function assertHasFiles(
   plan: Plan,
   { failures, skipped, otherShardFiles = 0, mayBeEmpty = false }: RunRequest['sources'],
   singleFileOption: string | undefined,
-  duplicates = 0,
 ): void {
-  const total = countFiles(plan) + duplicates;
+  const total = countFiles(plan);
   if (singleFileOption && total > 1)
     throw usageError(`${singleFileOption} works with a single file, but there are ${total}`);
   if (total === 0 && failures.length === 0 && otherShardFiles === 0 && !mayBeEmpty)

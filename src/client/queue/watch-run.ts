@@ -68,7 +68,7 @@ export class WatchRun implements BatchRun {
     if (clock.now() < this.#nextCountAt) return;
     this.#unfinished = await countUnfinished(this.#client);
     this.#nextCountAt = clock.now() + countIntervalMs;
-    const { new: planned } = this.#plan;
+    const { new: planned } = this.#plan.totals;
     const total = this.#finished + this.#unfinished;
     if (total === planned.files) return;
     planned.files = total;

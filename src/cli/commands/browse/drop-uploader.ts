@@ -74,7 +74,7 @@ export async function openDropUploader(
         let outcome: FileOutcome | undefined;
         for await (const [each] of uploader.outcomes([await toCandidate(file)])) outcome ??= each;
         const { uploaded, error, id } = outcome ?? {};
-        if (uploaded && !error) return { assetUid: uploaded.assetUid, isNew: uploaded.how === 'uploaded' };
+        if (uploaded && !error) return { assetUid: uploaded.assetUid, outcome: uploaded.how };
         if (id !== undefined) unfinishedCount++;
         throw error ?? uploader.result.stopReason ?? signal.reason;
       }),

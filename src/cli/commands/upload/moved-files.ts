@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, posix, relative } from 'node:path';
 import { toSlashes } from '../../../client/local-path.ts';
-import type { FindUploaded, FoundUpload } from '../../../client/upload/batch/plan.ts';
-import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
+import type { FindUploaded } from '../../../client/upload/batch/plan.ts';
+import { digestAndClose, type FoundUpload } from '../../../client/upload/session/receipt-lookup.ts';
 import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';

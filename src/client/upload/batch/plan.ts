@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { keptOutcomes } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
-import { isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
+import { type FoundUpload, isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
 import { createOutcome, type FileOutcome, type UploadSettings } from '../session/upload-job.ts';
 import { unverifiedError } from '../session/verify.ts';
 import {
@@ -15,17 +16,8 @@ export type FileTotals = { files: number; bytes: number };
 
 /** Totals of a run before it starts, for files that are already uploaded and files to send. */
 export type Plan = {
-  /** Files already uploaded, according to this machine's receipts. */
-  skipped: FileTotals;
-  /** Files whose folder has an asset of the same name and size, which another machine uploaded. */
-  same_name_and_size: FileTotals;
-  /** Files that are skipped because their folder has an asset of the same name (`--ignore-existing`). */
-  exists: FileTotals;
-  /** Files whose path was uploaded before, but whose size or modification time has changed. */
-  changed: FileTotals;
-  /** Files with the same size as an earlier upload. Hashing them shows whether the content is the same. */
-  sameSize: FileTotals;
-  new: FileTotals;
+  /** Files by what is known of them before their content is read. Hashing a `sameSize` file shows if it is new. */
+  totals: Record<Classification['kind'], FileTotals>;
   /** Receipts to save of files that another machine has uploaded. */
   adopted: Receipt[];
   /** Number of requests to compare files with the assets in their folder. */
@@ -37,27 +29,24 @@ export type Plan = {
   nested: number;
 };
 
+/** A file whose path was not uploaded before or has changed since, or that has the size of an earlier upload. */
+export type FileToUpload = { kind: (typeof kindsToSend)[number] };
+
+const kindsToSend = ['new', 'changed', 'sameSize'] as const;
+
+/** Upload state of a file according to its receipts, size and modification time, before its content is read. */
+export type Classification = FoundUpload | FileToUpload;
+
 export const emptyPlan = (): Plan => ({
-  skipped: { files: 0, bytes: 0 },
-  same_name_and_size: { files: 0, bytes: 0 },
-  exists: { files: 0, bytes: 0 },
-  changed: { files: 0, bytes: 0 },
-  sameSize: { files: 0, bytes: 0 },
-  new: { files: 0, bytes: 0 },
+  totals: Object.fromEntries(
+    [...keptOutcomes, ...kindsToSend].map((kind) => [kind, { files: 0, bytes: 0 }]),
+  ) as Plan['totals'],
   adopted: [],
   comparisons: 0,
   requests: 0,
   largestBytes: 0,
   nested: 0,
 });
-
-/** Upload state of a file according to its receipts, size and modification time, before its content is read. */
-export type Classification = FoundUpload | FileToUpload;
-
-export type FileToUpload = { kind: 'changed' | 'sameSize' | 'new' };
-
-/** An asset that makes it unnecessary to upload a file. See `UploadOutcome` for the kinds. */
-export type FoundUpload = { kind: 'skipped' | 'same_name_and_size' | 'exists'; receipt: Receipt };
 
 async function classify(
   file: UploadCandidate,
@@ -75,8 +64,9 @@ async function classify(
 
 export function addToPlan(plan: Plan, classification: Classification, file: UploadCandidate, chunkBytes: number): void {
   const sizeBytes = file.sizeBytes ?? 0;
-  plan[classification.kind].files++;
-  plan[classification.kind].bytes += sizeBytes;
+  const total = plan.totals[classification.kind];
+  total.files++;
+  total.bytes += sizeBytes;
   if ('receipt' in classification) return;
   const creations = 1;
   const chunks = Math.max(1, Math.ceil(sizeBytes / chunkBytes));
@@ -85,13 +75,14 @@ export function addToPlan(plan: Plan, classification: Classification, file: Uplo
   plan.largestBytes = Math.max(plan.largestBytes, sizeBytes);
 }
 
-export const totalToSend = ({ changed, sameSize, new: fresh }: Plan): FileTotals => ({
-  files: changed.files + sameSize.files + fresh.files,
-  bytes: changed.bytes + sameSize.bytes + fresh.bytes,
-});
+export const totalToSend = ({ totals }: Plan): FileTotals => sumOf(kindsToSend.map((kind) => totals[kind]));
 
-export const countFiles = (plan: Plan) =>
-  plan.skipped.files + plan.same_name_and_size.files + plan.exists.files + totalToSend(plan).files;
+export const countFiles = ({ totals }: Plan): number => sumOf(Object.values(totals)).files;
+
+const sumOf = (totals: readonly FileTotals[]): FileTotals => ({
+  files: totals.reduce((sum, { files }) => sum + files, 0),
+  bytes: totals.reduce((sum, { bytes }) => sum + bytes, 0),
+});
 
 export type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
 

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { UploadMetadata } from '../../../contract/tus.ts';
+import type { SuccessOutcome, UploadOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import type { CodedError, Remedy } from '../../errors.ts';
 import type { UploadSource } from '../sources/source.ts';
@@ -8,7 +9,7 @@ import type { FileNames, UserMetadata } from '../sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../store/receipts.ts';
 import type { OpenEntry, PlannedEntry } from '../store/upload-entry.ts';
 import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
-import type { OnUploadEvent, UploadOutcome } from './events.ts';
+import type { OnUploadEvent } from './events.ts';
 import type { Throttle } from './throttle.ts';
 
 export type UploadJob = FileNames &
@@ -59,9 +60,6 @@ export type UploadDeps = {
 };
 
 type NoticeCallback = (message: string, remedy?: Remedy) => void;
-
-/** Outcome of a successful upload (see `UploadOutcome`). */
-export type SuccessOutcome = 'uploaded' | 'skipped' | 'duplicate' | 'same_name_and_size' | 'exists';
 
 /** A file that is complete on the service. */
 export type Uploaded = Pick<

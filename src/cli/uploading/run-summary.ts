@@ -1,6 +1,7 @@
 import { CodedError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
-import { type FileOutcome, isInterruption, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
+import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 import { outcomeNames, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import { errorRecord, hintOf } from '../error-hints.ts';
@@ -14,7 +15,7 @@ const hints: { [Outcome in UploadOutcome]?: string } = {
 /** Counts the outcomes of a run, and formats its summary and final error. */
 export class RunSummary {
   readonly #counts = Object.fromEntries(outcomeNames.map((name) => [name, 0])) as Record<UploadOutcome, number>;
-  readonly #failed: { error: CodedError; label: string }[] = [];
+  readonly #failed: { error: CodedError; path: string }[] = [];
   readonly #startedAt: number;
   #bytesSent = 0;
   #unverified = 0;
@@ -29,14 +30,14 @@ export class RunSummary {
   }
 
   count(outcome: FileOutcome): void {
-    const { uploaded, error, job } = outcome;
+    const { uploaded, error, file } = outcome;
     this.#files++;
     this.#bytesSent += outcome.bytesSent ?? uploaded?.bytesSent ?? 0;
     if (uploaded && uploadOutcomes[uploaded.how].isCompared && uploaded.verified === null) this.#unverified++;
     if (error && !isInterruption(error)) {
       this.#counts.failed++;
       if (!uploaded) this.#notUploaded++;
-      this.#failed.push({ error, label: labelOf(job) });
+      this.#failed.push({ error, path: shownPathOf(file) });
       return;
     }
     const name = outcomeOf(outcome);
@@ -75,7 +76,7 @@ export class RunSummary {
   failure({ stopReason, remaining }: RunResult): CodedError | undefined {
     const first = this.#failed[0]?.error;
     // Each error is prefixed with its file, also the first.
-    const failures = this.#failed.map(({ error, label }) => error.withSubject(label));
+    const failures = this.#failed.map(({ error, path }) => error.withSubject(path));
     const isState = stopReason?.kind === 'state';
     const unfinished = remaining + this.#counts.interrupted + (isState ? this.#notUploaded : 0);
     const files = this.#files + remaining;

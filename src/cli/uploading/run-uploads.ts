@@ -7,10 +7,10 @@ import {
   type RunOptions,
 } from '../../client/upload/batch/batch-uploader.ts';
 import { countFiles, type FindUploaded, markIdOf, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import { createOutcome } from '../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
-import { createOutcome } from '../../client/upload/session/upload-job.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
-import type { FolderResolver } from '../../client/upload/sources/upload-candidate.ts';
+import { type FolderResolver, fileAt } from '../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
@@ -81,7 +81,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     waitsForReady: timeoutMs !== undefined,
     // A getter, because the directory walk adds failures during the run.
     get failures() {
-      return sources.failures.map(({ path, error }) => createOutcome(path, workspace, { error }));
+      return sources.failures.map(({ path, error }) => createOutcome(fileAt(path), { error }));
     },
     nextStep: (isOne) => (timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined),
     close: async () => {

@@ -3,8 +3,9 @@ import { asCodedError, type CodedError } from '../../client/errors.ts';
 import { createTableEncoder, type TableEncoder, tableFormatOf } from '../../client/table/format-table.ts';
 import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
 import { countFiles } from '../../client/upload/batch/plan.ts';
-import { type FileOutcome, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
-import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
+import { type FileOutcome, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import type { UploadFile } from '../../client/upload/sources/upload-file.ts';
+import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
 import { type KeptOutcome, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 import type { LocationNames } from '../library/name-cache.ts';
@@ -20,7 +21,7 @@ export type RunView = {
   verbose: boolean;
   /** Path of a file that each output record is also written to. */
   resultsFile?: string | undefined;
-  files: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
+  files: AsyncIterable<UploadFile> | Iterable<UploadFile>;
   /** Outcomes of files that could not be read, and so are not part of the run. */
   failures: readonly FileOutcome[];
   /** True if the run waits until the assets are ready. */
@@ -185,11 +186,11 @@ class RunPresenter {
   }
 
   /** Returns the reason why a single file was not sent, and how to send it; undefined if it was sent. */
-  async #skippedReason({ uploaded, job }: FileOutcome): Promise<string | undefined> {
+  async #skippedReason({ uploaded, file }: FileOutcome): Promise<string | undefined> {
     if (!uploaded || uploaded.how === 'uploaded') return undefined;
     const { assetUid, folder, name, how } = uploaded;
     const place = how === 'duplicate' ? await this.#pathOf(folder, name) : '';
-    return `${labelOf(job)}: ${keptReasons[how](assetUid, place)}`;
+    return `${shownPathOf(file)}: ${keptReasons[how](assetUid, place)}`;
   }
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { writeStateFile } from '../../client/state-files.ts';
-import { type FileOutcome, isInterruptionCode, outcomeOf } from '../../client/upload/session/upload-job.ts';
+import { type FileOutcome, isInterruptionCode, outcomeOf } from '../../client/upload/session/file-outcome.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import { type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
@@ -16,9 +16,9 @@ export type UploadRecord = OutputRecord<'upload'>;
  * not the paths. A file that was not uploaded has the asset that it left behind, if any.
  */
 export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): UploadRecord {
-  const { job, uploaded, assetUid, error, status, requests, durationMs, queueId } = outcome;
+  const { file, uploaded, assetUid, error, status, requests, durationMs, queueId } = outcome;
   return {
-    path: job.path,
+    path: file.path,
     outcome: outcomeOf(outcome),
     job_id: queueId ?? null,
     asset_uid: uploaded?.assetUid ?? assetUid ?? null,

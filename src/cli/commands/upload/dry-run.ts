@@ -10,7 +10,7 @@ import {
   totalToSend,
 } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose, type FoundUpload, matchContent } from '../../../client/upload/session/receipt-lookup.ts';
-import { receiptKeyOf, type UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import { receiptKeyOf, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipt } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
@@ -143,7 +143,7 @@ async function compareFiles(
   context: Context,
   request: RunRequest,
   pruning: PruneOptions | undefined,
-  onFile: (file: UploadCandidate, decision: Classification) => void,
+  onFile: (file: UploadFile, decision: Classification) => void,
 ) {
   const { sources, options, receipts, singleFileOption, rateLimit } = request;
   const { baseUrl } = await context.account();
@@ -157,10 +157,10 @@ async function compareFiles(
   const unread = emptyPlan();
   let outliving = 0;
   try {
-    const onUploaded = (_: unknown, file: UploadCandidate, found: FoundUpload) => {
+    const onUploaded = (_: unknown, file: UploadFile, found: FoundUpload) => {
       const { receipt } = found;
       onFile(file, found);
-      if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
+      if (receipt.path !== file.realPath) moved.add(receipt.assetUid);
     };
     const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
     const { comparisons, adopted } = unread;
@@ -187,7 +187,7 @@ async function compareFiles(
 const withoutMatch = ({ kind }: FileToUpload): FileToUpload => ({ kind: kind === 'changed' ? 'changed' : 'new' });
 
 async function matchFile(
-  file: UploadCandidate,
+  file: UploadFile,
   api: Api,
   { sources, folders, options: { workspace, force, duplicates }, receipts }: RunRequest,
   mark: number,

@@ -3,7 +3,7 @@ import { basename, dirname, join, posix, relative } from 'node:path';
 import { toSlashes } from '../../../client/local-path.ts';
 import type { FindUploaded } from '../../../client/upload/batch/plan.ts';
 import { digestAndClose, type FoundUpload } from '../../../client/upload/session/receipt-lookup.ts';
-import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
@@ -43,13 +43,13 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
       terminal.info(
         `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files with the same name and size were uploaded from paths that no longer exist`,
       );
-    const moved = new Map<UploadCandidate, FoundUpload>();
+    const moved = new Map<UploadFile, FoundUpload>();
     const renamed = new Map<string, RenamedFiles>();
     const isSelected = await sync.filters.createSelector(sync.directory);
     for (const { file, to, fits } of candidates) {
       signal.throwIfAborted();
       // An unreadable file fails later, when it is uploaded.
-      const blake3 = await digestAndClose(sync.open(file.path, file.sourceId)).catch(() => undefined);
+      const blake3 = await digestAndClose(sync.open(file.path, file.realPath)).catch(() => undefined);
       const same = fits.filter((receipt) => receipt.blake3 === blake3);
       const here = same.find(({ folder }) => (folder || undefined) === to);
       if (here) moved.set(file, { kind: 'skipped', receipt: here });
@@ -65,8 +65,8 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
     }
     if (!sync.isDryRun)
       await Promise.all(
-        [...moved].map(([{ path, sourceId = path, mtimeNs = '', ctimeNs = null }, { receipt }]) =>
-          receipts.updatePath(receipt, { path: sourceId, mtimeNs, ctimeNs }),
+        [...moved].map(([{ path, realPath = path, mtimeNs = '', ctimeNs = null }, { receipt }]) =>
+          receipts.updatePath(receipt, { path: realPath, mtimeNs, ctimeNs }),
         ),
       );
     for (const each of renamed.values()) terminal.warn(await formatRenameWarning(sync, top, each));
@@ -79,7 +79,7 @@ async function findMissing(
   context: Context,
   { directory, workspace, folders }: MovedFileOptions,
   receipts: Receipts,
-  files: readonly UploadCandidate[],
+  files: readonly UploadFile[],
 ): Promise<Map<string, MissingFileReceipt[]>> {
   const service = (await context.account()).baseUrl.origin;
   const real = await realpath(directory);

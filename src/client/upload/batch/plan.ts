@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto';
 import { keptOutcomes } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
+import { createOutcome, type FileOutcome } from '../session/file-outcome.ts';
 import { type FoundUpload, isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
-import { createOutcome, type FileOutcome, type UploadSettings } from '../session/upload-job.ts';
+import type { UploadSettings } from '../session/upload-deps.ts';
 import { unverifiedError } from '../session/verify.ts';
-import {
-  type FolderResolver,
-  type ReceiptKey,
-  receiptKeyOf,
-  type UploadCandidate,
-} from '../sources/upload-candidate.ts';
+import { type FolderResolver, type ReceiptKey, receiptKeyOf, type UploadFile } from '../sources/upload-file.ts';
 import type { Receipt, Receipts } from '../store/receipts.ts';
 
 export type FileTotals = { files: number; bytes: number };
@@ -49,7 +45,7 @@ export const emptyPlan = (): Plan => ({
 });
 
 async function classify(
-  file: UploadCandidate,
+  file: UploadFile,
   key: ReceiptKey | undefined,
   receipts: Receipts | undefined,
 ): Promise<Classification> {
@@ -62,7 +58,7 @@ async function classify(
   return { kind: sizeBytes > 0 && (await receipts.hasSize(key, sizeBytes)) ? 'sameSize' : 'new' };
 }
 
-export function addToPlan(plan: Plan, classification: Classification, file: UploadCandidate, chunkBytes: number): void {
+export function addToPlan(plan: Plan, classification: Classification, file: UploadFile, chunkBytes: number): void {
   const sizeBytes = file.sizeBytes ?? 0;
   const total = plan.totals[classification.kind];
   total.files++;
@@ -84,7 +80,7 @@ const sumOf = (totals: readonly FileTotals[]): FileTotals => ({
   bytes: totals.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
-export type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
+export type Candidates = AsyncIterable<UploadFile> | Iterable<UploadFile>;
 
 /**
  * Finds which of the files without a receipt are already uploaded: from another path, before a directory was renamed,
@@ -93,8 +89,8 @@ export type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandida
  * @returns what was found, the number of requests that it took, and receipts to save when the run begins
  */
 export type FindUploaded = (
-  files: readonly UploadCandidate[],
-) => Promise<{ found: ReadonlyMap<UploadCandidate, FoundUpload>; requests: number; adopted: Receipt[] }>;
+  files: readonly UploadFile[],
+) => Promise<{ found: ReadonlyMap<UploadFile, FoundUpload>; requests: number; adopted: Receipt[] }>;
 
 type PlanContext = Pick<UploadSettings, 'force' | 'checksum' | 'chunkBytes' | 'requireChecksum'> & {
   api: Api;
@@ -111,22 +107,22 @@ export async function filesToUpload(
   candidates: Candidates,
   plan: Plan,
   context: PlanContext,
-  onAlreadyUploaded: (outcome: FileOutcome, file: UploadCandidate, found: FoundUpload) => void,
-): Promise<Map<UploadCandidate, FileToUpload>> {
+  onAlreadyUploaded: (outcome: FileOutcome, file: UploadFile, found: FoundUpload) => void,
+): Promise<Map<UploadFile, FileToUpload>> {
   const { api, workspace, folders, receipts, force, checksum = false, chunkBytes, signal, findUploaded = [] } = context;
   const service = api.transport.baseUrl.origin;
-  const files = new Map<UploadCandidate, FileToUpload>();
-  const add = (file: UploadCandidate, classification: Classification) => {
+  const files = new Map<UploadFile, FileToUpload>();
+  const add = (file: UploadFile, classification: Classification) => {
     const isHashed = checksum && classification.kind === 'skipped';
     const decision = isHashed ? ({ kind: 'changed' } as const) : classification;
     addToPlan(plan, decision, file, chunkBytes);
     if (!('receipt' in decision)) return files.set(file, decision);
     const { kind, receipt } = decision;
-    const outcome = createOutcome(file.path, workspace, { uploaded: toUploaded(receipt, kind) });
+    const outcome = createOutcome(file, { uploaded: toUploaded(receipt, kind) });
     if (context.requireChecksum && receipt.verified === null) outcome.error = unverifiedError(receipt.assetUid, true);
     return onAlreadyUploaded(outcome, file, decision);
   };
-  const unmatched = new Map<UploadCandidate, Classification>(); // in the given order
+  const unmatched = new Map<UploadFile, Classification>(); // in the given order
   for await (const file of candidates) {
     signal?.throwIfAborted();
     const key = receiptKeyOf(file, { service, workspace, folders });

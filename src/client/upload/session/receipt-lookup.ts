@@ -4,9 +4,10 @@ import type { Api } from '../../api/api.ts';
 import { asCodedError } from '../../errors.ts';
 import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
-import type { ReceiptKey } from '../sources/upload-candidate.ts';
+import type { ReceiptKey } from '../sources/upload-file.ts';
 import type { Receipt, Receipts } from '../store/receipts.ts';
-import type { Uploaded, UploadSettings } from './upload-job.ts';
+import type { Uploaded } from './file-outcome.ts';
+import type { UploadSettings } from './upload-deps.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Returns the strong ETag of a file if it has one, else its modification time. */

@@ -2,7 +2,7 @@ import type { ListedAsset } from '../../../contract/asset.ts';
 import { CodedError } from '../../errors.ts';
 import { rangeBelow } from '../../local-path.ts';
 import type { SqlValue } from '../../sqlite-database.ts';
-import type { ReceiptKey } from '../sources/upload-candidate.ts';
+import type { ReceiptKey } from '../sources/upload-file.ts';
 import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';
 import type { Orphan } from './upload-entry.ts';

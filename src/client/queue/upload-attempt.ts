@@ -159,7 +159,7 @@ const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { re
   service,
   workspace,
   folder,
-  path: realPath,
+  realPath,
 });
 
 const toUploadFile = (id: string | undefined, task: UploadTask): TargetedFile => {

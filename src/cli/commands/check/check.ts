@@ -165,7 +165,7 @@ async function compareFile(
   const { path, realPath, relativeDir } = file;
   const assets = byFolder.get(relativeDir);
   const folder = uids.get(relativeDir);
-  const key = realPath === undefined || folder === undefined ? undefined : { ...scope, folder, path: realPath };
+  const key = realPath === undefined || folder === undefined ? undefined : { ...scope, folder, realPath };
   const receipt = key && (await receipts?.find(key));
   const asset = receipt?.blake3 ? assets?.get(normalizeUid(receipt.assetUid)) : undefined;
   if (receipt && asset) {

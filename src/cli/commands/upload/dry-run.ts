@@ -105,9 +105,9 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
   });
   for (const [row, { folder, name }] of duplicates) row.duplicate_of = await places.pathOf(folder, name);
   const gone = await listPrunable(context, pruning, prunable);
-  for (const { path, assetUid, folder } of gone)
+  for (const { realPath, assetUid, folder } of gone)
     rows.push({
-      path,
+      path: realPath,
       outcome: 'deleted',
       asset_uid: assetUid,
       size_bytes: null,
@@ -160,7 +160,7 @@ async function compareFiles(
     const onUploaded = (_: unknown, file: UploadFile, found: FoundUpload) => {
       const { receipt } = found;
       onFile(file, found);
-      if (receipt.path !== file.realPath) moved.add(receipt.assetUid);
+      if (receipt.realPath !== file.realPath) moved.add(receipt.assetUid);
     };
     const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
     const { comparisons, adopted } = unread;

@@ -218,14 +218,14 @@ class FolderComparison {
   }
 
   #receiptOf(
-    { realPath: path = '', sizeBytes = 0, mtimeNs = '0', ctimeNs }: UploadFile,
+    { realPath = '', sizeBytes = 0, mtimeNs = '0', ctimeNs }: UploadFile,
     folder: string,
     { uid: assetUid, name }: ListedAsset,
     { blake3 = null, verified = null }: Partial<Pick<Receipt, 'blake3' | 'verified'>> = {},
   ): Receipt {
     const isReady = classifyStatus(this.#records.get(assetUid)?.status) === 'ready';
     return {
-      ...{ service: this.#service, workspace: this.#options.workspace, folder, path, sizeBytes, mtimeNs },
+      ...{ service: this.#service, workspace: this.#options.workspace, folder, realPath, sizeBytes, mtimeNs },
       ctimeNs: ctimeNs ?? null,
       ...{ blake3, verified, assetUid, sessionUid: '', name, state: isReady ? 'ready' : 'unchecked', reason: null },
       at: new Date(this.#context.clock.now()).toISOString(),

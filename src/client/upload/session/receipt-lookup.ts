@@ -51,7 +51,7 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   const { match, deleted } = await matchContent({ api, receipts }, receiptKey, content, dedupe);
   if (deleted) await receipts.forgetAsset(deleted.assetUid);
   if (match?.kind === 'skipped')
-    await receipts.updatePath(receiptKey, { path: receiptKey.path, ...fileTimesOf(identity) });
+    await receipts.updatePath(receiptKey, { realPath: receiptKey.realPath, ...fileTimesOf(identity) });
   return match && toUploaded(match.receipt, match.kind);
 }
 

@@ -40,7 +40,7 @@ export class UploadRun {
     const { baseUrl } = deps.api.transport;
     this.id = file.id ?? uploadIdOf(file, identity, baseUrl);
     const { workspace, folder = '' } = file.target;
-    this.receiptKey = { service: baseUrl.origin, workspace, folder, path: identity };
+    this.receiptKey = { service: baseUrl.origin, workspace, folder, realPath: identity };
   }
 
   /** Returns the entry that this upload has before any request to the service. */

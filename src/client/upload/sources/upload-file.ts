@@ -135,8 +135,8 @@ export type ReceiptKey = {
   workspace: string;
   /** Uid of the folder; empty for the top level. */
   folder: string;
-  /** Real path of a local file, or URL of another source. */
-  path: string;
+  /** Real path of a local file, URL of another source, or checksum and size of a stream. */
+  realPath: string;
 };
 
 /** Returns the receipt key of a file; undefined for stdin and if the target folder does not exist yet. */
@@ -146,7 +146,7 @@ export function receiptKeyOf(
 ): ReceiptKey | undefined {
   const folder = file.target ? file.target.folder : folders.find(file);
   if (file.realPath === undefined || folder === null) return undefined;
-  return { service, workspace, folder: folder ?? '', path: file.realPath };
+  return { service, workspace, folder: folder ?? '', realPath: file.realPath };
 }
 
 /** Share of the files, such as number 3 of 10, for an upload split over several machines. Numbers start at 1. */

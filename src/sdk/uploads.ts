@@ -6,19 +6,23 @@ import { isRootPath } from '../client/library/library-paths.ts';
 import { BatchUploader, type RunOptions } from '../client/upload/batch/batch-uploader.ts';
 import { markIdOf } from '../client/upload/batch/plan.ts';
 import type { FileEvent } from '../client/upload/session/events.ts';
+import { createOutcome, type FileOutcome, type Uploaded } from '../client/upload/session/file-outcome.ts';
 import { Throttle } from '../client/upload/session/throttle.ts';
-import type { FileOutcome, Uploaded } from '../client/upload/session/upload-job.ts';
 import { OwnFiles } from '../client/upload/sources/own-files.ts';
 import { FileSource, findLocalFiles } from '../client/upload/sources/source.ts';
-import { type FolderResolver, targetPathOf, type UploadCandidate } from '../client/upload/sources/upload-candidate.ts';
+import { type FolderResolver, fileAt, targetPathOf, type UploadFile } from '../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
 import { alreadyUploading } from '../client/upload/store/upload-store.ts';
 import { systemClock } from '../contract/clock.ts';
 import { maxChunkBytes } from '../contract/tus.ts';
 import { isUid } from '../contract/uid.ts';
+import type { SuccessOutcome } from '../contract/upload-outcomes.ts';
 import { assertArgument, text } from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
 import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadResult } from './public-types.ts';
+
+/** Outcomes of the library. `exists` needs an option of the command line. */
+type LibraryOutcome = Exclude<SuccessOutcome, 'exists'>;
 
 type UploadCall = DirectoryOptions & { name?: string | undefined };
 
@@ -56,12 +60,12 @@ export function createUploader(parts: ClientParts) {
       profile: 'library',
       mark: await receipts.startMark(markIdOf(baseUrl, run)),
       throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
-      openSource: (file, sourceId) => FileSource.open(file, own, sourceId),
+      openSource: (file, realPath) => FileSource.open(file, own, realPath),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
       onEnd: () => end(),
       onEvent: reporter(parts.notify(call), parts.errors.guard(call.onProgress)),
     });
-    const withTags = async function* (): AsyncGenerator<UploadCandidate> {
+    const withTags = async function* (): AsyncGenerator<UploadFile> {
       for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
     };
     running.add(ended);
@@ -78,8 +82,7 @@ export function createUploader(parts: ClientParts) {
             if (!isWanted) stop.abort(); // the caller has left the loop
           }
         }
-      for (const { path: failed, error } of walk.failures)
-        yield { job: { path: failed, workspace }, path: failed, requests: 0, durationMs: 0, error };
+      for (const { path: failed, error } of walk.failures) yield createOutcome(fileAt(failed), { error });
       for (const kind of walk.skipped) parts.notify(call)({ kind: 'warning', message: `skipped: ${kind}` });
       const { stopReason, remaining } = uploader.result;
       if (stopReason && remaining > 0) throw stopReason;
@@ -98,11 +101,11 @@ export function createUploader(parts: ClientParts) {
       throw usageError(`no file at ${path}`);
     },
     uploadDirectory: async function* (path: string, call: DirectoryOptions = {}): AsyncGenerator<DirectoryResult> {
-      for await (const { path: file, uploaded, error, isBusy } of upload(path, true, call)) {
+      for await (const { file, uploaded, error, isBusy } of upload(path, true, call)) {
         const fromCallback = parts.errors.callbackError(error);
         if (fromCallback) throw fromCallback;
-        if (uploaded && !error) yield { path: file, upload: toResult(file, uploaded) };
-        else yield { path: file, error: parts.errors.toPublic(isBusy ? alreadyUploading() : error) };
+        if (uploaded && !error) yield { path: file.path, upload: toResult(file.path, uploaded) };
+        else yield { path: file.path, error: parts.errors.toPublic(isBusy ? alreadyUploading() : error) };
       }
     },
     /** Resolves when no upload is running. */
@@ -178,7 +181,7 @@ function reporter(notify: (notice: Notice) => void, onProgress: (progress: Uploa
 const toResult = (path: string, uploaded: Uploaded): UploadResult => ({
   path,
   uid: uploaded.assetUid,
-  outcome: uploaded.how as UploadResult['outcome'], // the other outcomes need options of the command line
+  outcome: uploaded.how as LibraryOutcome,
   bytesSent: uploaded.bytesSent,
   resumedFromBytes: uploaded.resumedFrom,
   blake3: uploaded.blake3,

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { isInShard } from '../../src/client/upload/sources/upload-candidate.ts';
+import { isInShard } from '../../src/client/upload/sources/upload-file.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import type { LibraryOptions } from '../support/fake-library.ts';

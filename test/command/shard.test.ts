@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isInShard } from '../../src/client/upload/sources/upload-candidate.ts';
+import { isInShard } from '../../src/client/upload/sources/upload-file.ts';
 import { Cli } from '../support/cli.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

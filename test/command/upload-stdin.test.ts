@@ -3,9 +3,11 @@ import { basename, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/client/errors.ts';
+import { createOutcome } from '../../src/client/upload/session/file-outcome.ts';
 import { withNextStep } from '../../src/client/upload/session/next-step.ts';
-import type { RunDeps, UploadSettings } from '../../src/client/upload/session/upload-job.ts';
+import type { RunDeps, UploadSettings } from '../../src/client/upload/session/upload-deps.ts';
 import { Spool } from '../../src/client/upload/sources/spool.ts';
+import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { type Fault, respondWith } from '../support/fault-proxy.ts';
@@ -68,8 +70,8 @@ describe('stdin', () => {
     const inProgressError = new CodedError('another process is uploading it', { code: 'upload_in_progress' });
     const deps = { store, spool: new Spool(setup.stateDir) } as unknown as RunDeps;
     const [copyName = ''] = readdirSync(spoolFolder());
-    const job = { path: '-', workspace: '', identity };
-    const outcome = { job, id, path: join(spoolFolder(), copyName), requests: 0, durationMs: 0 };
+    const stream = { spoolPath: join(spoolFolder(), copyName), identity };
+    const outcome = createOutcome({ ...fileAt('-'), stream }, { id });
     expect(await withNextStep(outcome, inProgressError, { force: false } as UploadSettings, deps)).toBe(
       inProgressError,
     );
@@ -87,6 +89,7 @@ describe('stdin', () => {
     const environment = setup.environment();
     const [finished] = await setup.cli.json(['uploads', 'resume', id], { environment });
     await setup.expectUploaded(finished);
+    expect(finished.path).toBe('stdin');
     expect(readdirSync(spoolFolder())).toEqual([]);
   });
 

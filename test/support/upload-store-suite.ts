@@ -5,12 +5,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Api } from '../../src/client/api/api.ts';
 import { asCodedError, type CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
 import { findEmptyAssets } from '../../src/client/upload/session/lost-creations.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
-import type { Uploaded } from '../../src/client/upload/session/upload-job.ts';
 import { uploadIdOf } from '../../src/client/upload/session/upload-run.ts';
 import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
+import { fileAt, type TargetedFile } from '../../src/client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../src/client/upload/store/receipts.ts';
 import type { OpenEntry, Orphan, UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
@@ -61,10 +62,12 @@ type TestUpload = {
 
 const fileName = 'day 1.mov';
 
+const targetedFile = (path: string): TargetedFile => ({ ...fileAt(path), target: { workspace } });
+
 function createFile(service: FakeService, size: number): TestFile {
   const path = join(realpathSync(temporaryFolder()), fileName);
   const bytes = writeRandomFile(path, { size, seed: path });
-  const id = uploadIdOf({ path, workspace, identity: path }, new URL(service.url));
+  const id = uploadIdOf(targetedFile(path), path, new URL(service.url));
   return { path, id, bytes, blake3: Buffer.from(blake3(bytes)).toString('hex') };
 }
 
@@ -87,7 +90,7 @@ async function uploadOnce(
   const orphans: Orphan[] = [];
   const emptyAssets: Orphan[] = [];
   const opened = await openUpload(
-    { path, workspace, ...(!receipts && { id }) },
+    { ...targetedFile(path), ...(!receipts && { id }) },
     {
       chunkBytes,
       idleTimeoutMs: 1_000_000,

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient, MediactlError } from '../../src/sdk/index.ts';
 import type { Client, ClientOptions, DirectoryResult, Notice } from '../../src/sdk/public-types.ts';
 import { Cli } from '../support/cli.ts';
+import { FakeService } from '../support/fake-service.ts';
 import { FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -386,6 +387,18 @@ describe.each([
     expect(await client.upload(path, { folder: '/Notes' })).toMatchObject({ uid, outcome: 'skipped' });
     expect(await client.upload(path)).toMatchObject({ outcome: 'uploaded' });
   });
+});
+
+it('a client has the outcome of a file that the command line found in the folder, with the same state folder', async () => {
+  const service = await FakeService.start({ shows: ['size', 'parent'] });
+  const cli = new Cli(service.environment);
+  const path = join(temporaryFolder(), 'clip.bin');
+  writeFileSync(path, 'clip');
+  const [{ asset_uid }] = await cli.json(['upload', path]);
+  const stateDir = temporaryFolder();
+  await cli.json(['upload', path], { environment: { MEDIACTL_STATE_DIR: stateDir } });
+  const client = openClient({ baseUrl: service.url, stateDir });
+  expect(await client.upload(path)).toMatchObject({ uid: asset_uid, outcome: 'same_name_and_size', blake3: null });
 });
 
 describe('a client that is aborted or closed', () => {

@@ -121,7 +121,7 @@ describe('unchanged files', () => {
         'content-type': 'application/octet-stream',
       },
     });
-    const sourceWithHeaders = await openSource(`${server.url}?token=secret`, { label: 'the clip' });
+    const sourceWithHeaders = await openSource(`${server.url}?token=secret`, { path: 'the clip' });
     expect([sourceWithHeaders.fileName, sourceWithHeaders.contentType]).toEqual(['clip.mov', undefined]);
     expect([sourceWithHeaders.path, sourceWithHeaders.realPath]).toEqual(['the clip', 'the clip']);
   });

@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { ReadyWatch } from '../../src/client/upload/batch/ready-watch.ts';
+import { createOutcome } from '../../src/client/upload/session/file-outcome.ts';
+import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
 import { systemClock } from '../../src/contract/clock.ts';
 import { respond, startServer } from '../support/http-server.ts';
 
@@ -45,8 +47,7 @@ it('a run that fails waits until its pending receipt updates are written', async
     60_000,
     { onResult: onReported, onFailed: () => {} },
   );
-  const job = { path: 'a.mov', workspace: uid };
-  watch.add({ job, path: 'a.mov', requests: 0, durationMs: 0, uploaded: { assetUid: uid } as never });
+  watch.add(createOutcome(fileAt('a.mov'), { uploaded: { assetUid: uid } as never }));
   const failedRun = watch.runWhile(async () => {
     await firstResult;
     throw new Error('the run ends');

@@ -11,7 +11,7 @@ const createEntry = (id: string): PlannedEntry => ({
   ...{ version: 2, id, path: id, realPath: `/${id}`, file, baseUrl: 'http://a', profile: 'none', state: 'planned' },
   ...{ metadata: { filename: id, workspace_uid: 'w' }, begunAt: '2026-01-01T00:00:00.000Z' },
 });
-const key = { service: 'http://a', workspace: 'w', folder: '', path: '/a' };
+const key = { service: 'http://a', workspace: 'w', folder: '', realPath: '/a' };
 const receipt: Receipt = {
   ...{
     ...key,

@@ -6,8 +6,9 @@ import type { UploadTask } from '../../src/client/queue/task.ts';
 import { UploadAttempt } from '../../src/client/queue/upload-attempt.ts';
 import { type BatchDeps, BatchUploader } from '../../src/client/upload/batch/batch-uploader.ts';
 import type { FileEvent } from '../../src/client/upload/session/events.ts';
-import type { FileOutcome } from '../../src/client/upload/session/upload-job.ts';
+import type { FileOutcome } from '../../src/client/upload/session/file-outcome.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
+import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { systemClock } from '../../src/contract/clock.ts';
@@ -111,9 +112,9 @@ async function uploadFile(store: ListableUploadStore, sizeBytes: number, more: P
       ...more,
     },
   );
-  const resumable = { id: 'given-by-others', workspace: uid, filename: 'mov' };
+  const resumed = { ...fileAt('far/away.mov'), id: 'given-by-others', filename: 'mov', target: { workspace: uid } };
   const outcomes: FileOutcome[] = [];
-  for await (const some of run.outcomes([{ path: 'far/away.mov', relativeDir: '', resumable }])) outcomes.push(...some);
+  for await (const some of run.outcomes([resumed])) outcomes.push(...some);
   await transport.close();
   return { outcomes };
 }

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
 import { isUnchanged } from '../../src/client/upload/session/receipt-lookup.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
-import type { Uploaded } from '../../src/client/upload/session/upload-job.ts';
 import { RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import { describeChange, isUntouched, type UploadSource } from '../../src/client/upload/sources/source.ts';
+import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { acceleratedClock } from '../support/clock.ts';
@@ -51,7 +52,7 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
   const own = new Transport({ ...options, apiKey: sandbox.key });
   const keyless = new Transport(options);
   const opened = await openUpload(
-    { path: 'a-source', workspace: sandbox.workspace, filename: 'day 1.mp4' },
+    { ...fileAt('a-source'), filename: 'day 1.mp4', target: { workspace: sandbox.workspace } },
     {
       chunkBytes,
       idleTimeoutMs: 10_000,

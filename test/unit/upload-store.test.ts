@@ -208,7 +208,12 @@ function testLocal(): void {
 }
 
 const receipt = {
-  ...{ service: openEntry.baseUrl, workspace: openEntry.metadata.workspace_uid, folder: '', path: openEntry.realPath },
+  ...{
+    service: openEntry.baseUrl,
+    workspace: openEntry.metadata.workspace_uid,
+    folder: '',
+    realPath: openEntry.realPath,
+  },
   ...{
     sizeBytes: 5,
     mtimeNs: '1',

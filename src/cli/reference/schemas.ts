@@ -1,4 +1,12 @@
 import { z } from 'zod';
+import {
+  describeOutcomes,
+  outcomeNames,
+  type PlannedOutcome,
+  plannedNames,
+  plannedOutcomes,
+  uploadOutcomes,
+} from '../../contract/upload-outcomes.ts';
 
 /* Schemas of mediactl's own output. The types of the records are inferred from them, and `npm run generate` writes
    them to docs/schemas.json. Other files import only types from here, so that zod stays out of the program. */
@@ -27,21 +35,7 @@ const errorOrNull = errorRecord.nullable();
 
 const uploadRecord = z.strictObject({
   path: text,
-  outcome: z
-    .enum([
-      'uploaded',
-      'skipped',
-      'duplicate',
-      'same_name_and_size',
-      'exists',
-      'busy',
-      'queued',
-      'interrupted',
-      'failed',
-    ])
-    .describe(
-      'nothing was sent for: skipped (already uploaded), duplicate (the same content; see duplicate_of), same_name_and_size (as an asset in the folder), exists (an asset of that name, with --ignore-existing), busy (another run uploads it), queued (for a worker); interrupted: not finished',
-    ),
+  outcome: z.enum(outcomeNames).describe(describeOutcomes(uploadOutcomes)),
   job_id: optionalText.describe('id in the queue, if one was used'),
   asset_uid: optionalText,
   session_uid: optionalText,
@@ -111,6 +105,10 @@ const command = z.strictObject({
 });
 
 const count = z.strictObject({ file_count: integer, size_bytes: integer });
+
+const plannedCounts = Object.fromEntries(
+  plannedNames.flatMap((name) => (name === 'deleted' ? [] : [[name, count.describe(plannedOutcomes[name].meaning)]])),
+) as Record<Exclude<PlannedOutcome, 'deleted'>, typeof count>;
 
 const assetSections = ['largest', 'longest', 'same_size_and_duration', 'same_name', 'not_ready', 'failed'] as const;
 
@@ -235,7 +233,7 @@ export const schemas = {
   'upload-dry-run': z.array(
     z.strictObject({
       path: text,
-      outcome: z.enum(['new', 'changed', 'skipped', 'duplicate', 'same_name_and_size', 'exists', 'deleted']),
+      outcome: z.enum(plannedNames).describe(describeOutcomes(plannedOutcomes)),
       asset_uid: optionalText,
       size_bytes: optionalInteger,
       folder_uid: optionalText,
@@ -246,12 +244,7 @@ export const schemas = {
     }),
   ),
   'upload-estimate': z.strictObject({
-    skipped: count,
-    changed: count,
-    duplicate: count,
-    same_name_and_size: count,
-    exists: count,
-    new: count,
+    ...plannedCounts,
     request_count: integer,
     size_bytes: integer,
     estimated_hours: z.number().nullable(),

@@ -2,6 +2,7 @@ import type { RateWindow } from '../../client/http/rate-limit-headers.ts';
 import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { formatBytes, formatCount, pluralize } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
+import { keptOutcomes, type PlannedOutcome, plannedNames, plannedOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Column } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 
@@ -32,60 +33,41 @@ export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number
 type PlanFormat = {
   rateLimit: RateWindow | undefined;
   now: number;
-  /** Number of files whose content is already uploaded, if compared. */
-  duplicates?: number;
   /** True if files were compared by content, not only by size and mtime. */
   isExact?: boolean;
 };
 
 /** Formats a plan: "480 files: 1 already uploaded, 479 new; 21.4 GiB, 1,204 requests, about 1.2 h at 1,000 requests per hour". */
-export function formatPlan(plan: Plan, { rateLimit, now, duplicates = 0, isExact = false }: PlanFormat): string {
-  const { skipped, same_name_and_size, exists, changed, sameSize, new: fresh } = plan;
-  const send = totalToSend(plan);
-  const counts = [
-    [skipped.files, 'already uploaded'],
-    [duplicates, 'duplicate content'],
-    [same_name_and_size.files, 'same name and size, not compared'],
-    [exists.files, 'same name, skipped'],
-    [fresh.files, 'new'],
-    [isExact ? changed.files : 0, 'changed'],
-    [sameSize.files + (isExact ? 0 : changed.files), 'to compare'],
-  ] as const;
-  const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
-  const qualifier = isExact || sameSize.files + changed.files === 0 ? '' : 'at most ';
-  const files = countFiles(plan) + duplicates;
-  return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${parts.join(', ')}; ${qualifier}${formatBytes(send.bytes)}, ${formatCost(plan.comparisons + plan.requests, rateLimit, now)}`;
+export function formatPlan(plan: Plan, { rateLimit, now, isExact = false }: PlanFormat): string {
+  const { changed, sameSize } = plan.totals;
+  const unread = sameSize.files + (isExact ? 0 : changed.files);
+  const known = [...keptOutcomes, 'new', ...(isExact ? ['changed' as const] : [])] as const;
+  const counts = known.map((name) => ({ count: plan.totals[name].files, words: plannedOutcomes[name].plan as string }));
+  const parts = [...counts, { count: unread, words: 'to compare' }].flatMap(({ count, words }) =>
+    count > 0 ? [`${formatCount(count)} ${words}`] : [],
+  );
+  const size = `${unread === 0 ? '' : 'at most '}${formatBytes(totalToSend(plan).bytes)}`;
+  const cost = formatCost(plan.comparisons + plan.requests, rateLimit, now);
+  return `${pluralize(countFiles(plan), 'file')}: ${parts.join(', ')}; ${size}, ${cost}`;
 }
 
 /** A row of the table that `--estimate` prints. */
-export type PlanRow = PlanRecord['new'] & { outcome: string };
+export type PlanRow = PlanRecord['new'] & { outcome: PlannedOutcome };
+
+/** Outcomes that the table shows only if there are any. */
+const rareOutcomes: readonly PlannedOutcome[] = ['same_name_and_size', 'exists', 'deleted'];
 
 export function toPlanRows(record: PlanRecord): PlanRow[] {
-  const { skipped, new: fresh, changed, duplicate, same_name_and_size, exists, deleted_count } = record;
-  return [
-    { outcome: 'skipped', ...skipped },
-    { outcome: 'new', ...fresh },
-    { outcome: 'changed', ...changed },
-    { outcome: 'duplicate', ...duplicate },
-    ...(same_name_and_size.file_count > 0 ? [{ outcome: 'same_name_and_size', ...same_name_and_size }] : []),
-    ...(exists.file_count > 0 ? [{ outcome: 'exists', ...exists }] : []),
-    ...(deleted_count > 0 ? [{ outcome: 'deleted', file_count: deleted_count, size_bytes: 0 }] : []),
-  ];
+  const counts = { ...record, deleted: { file_count: record.deleted_count, size_bytes: 0 } };
+  return plannedNames
+    .map((outcome) => ({ outcome, ...counts[outcome] }))
+    .filter(({ outcome, file_count }) => file_count > 0 || !rareOutcomes.includes(outcome));
 }
-
-/** Maps outcomes to texts for a terminal, where they differ. */
-const outcomeTexts: Record<string, string> = {
-  skipped: 'already uploaded',
-  duplicate: 'duplicate content',
-  same_name_and_size: 'same name and size',
-  exists: 'same name',
-  deleted: 'to the trash',
-};
 
 export const planColumns: Column<PlanRow>[] = [
   {
     header: 'OUTCOME',
-    value: ({ outcome }, { isTerminal }) => (isTerminal && outcomeTexts[outcome]) || outcome,
+    value: ({ outcome }, { isTerminal }) => (isTerminal ? plannedOutcomes[outcome].label : outcome),
     noTruncate: true,
   },
   { header: 'FILES', value: ({ file_count }, { isTerminal }) => (isTerminal ? formatCount : String)(file_count) },

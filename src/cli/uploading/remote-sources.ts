@@ -4,7 +4,7 @@ import { RangeSource } from '../../client/upload/sources/range-source.ts';
 import { openRclone, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../client/upload/sources/source.ts';
 import { parseSourceUrl } from '../../client/upload/sources/source-url.ts';
-import { isHttpUrl, type UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
+import { isHttpUrl, type UploadFile } from '../../client/upload/sources/upload-file.ts';
 import type { Context } from '../context.ts';
 
 /** Maximum number of URLs to check concurrently. */
@@ -16,7 +16,7 @@ export class RemoteSources {
   /** Maps source ids to functions that open the source. Paths are not unique without a URL's query. */
   readonly #openers = new Map<string, () => Promise<UploadSource>>();
   readonly #remotes: RcloneFiles[] = [];
-  readonly files: UploadCandidate[] = [];
+  readonly files: UploadFile[] = [];
   #transport: Transport | undefined;
 
   constructor(context: Context) {
@@ -24,8 +24,8 @@ export class RemoteSources {
   }
 
   /** Returns the function that opens a source, if it is not a local file. */
-  findOpener(sourceId: string): (() => Promise<UploadSource>) | undefined {
-    return this.#openers.get(sourceId);
+  findOpener(realPath: string): (() => Promise<UploadSource>) | undefined {
+    return this.#openers.get(realPath);
   }
 
   /** Checks all URLs and lists all remotes, to collect their files. @throws CodedError if one cannot be read */
@@ -47,7 +47,7 @@ export class RemoteSources {
     this.files.push({
       path,
       typedPath: address,
-      sourceId: realPath,
+      realPath: realPath,
       relativeDir: '',
       filename: fileName,
       sizeBytes: source.sizeBytes,
@@ -72,7 +72,7 @@ export class RemoteSources {
       this.files.push({
         path,
         typedPath: address,
-        sourceId: path,
+        realPath: path,
         sizeBytes: Math.max(0, file.sizeBytes),
         mtimeNs,
         filename: file.path.split('/').at(-1),

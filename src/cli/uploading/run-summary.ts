@@ -1,24 +1,21 @@
 import { CodedError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
-import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import { type FileOutcome, isInterruption, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
+import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
+import { outcomeNames, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import { errorRecord, hintOf } from '../error-hints.ts';
+
+/** Hints on what to do about the files of an outcome. */
+const hints: { [Outcome in UploadOutcome]?: string } = {
+  duplicate: '-v lists them, --duplicates upload uploads them',
+  same_name_and_size: 'mediactl check DIRECTORY /FOLDER --download compares them',
+};
 
 /** Counts the outcomes of a run, and formats its summary and final error. */
 export class RunSummary {
-  readonly #counts: Record<UploadOutcome, number> = {
-    uploaded: 0,
-    skipped: 0,
-    duplicate: 0,
-    same_name_and_size: 0,
-    exists: 0,
-    busy: 0,
-    queued: 0,
-    interrupted: 0,
-    failed: 0,
-  };
-  readonly #failed: { error: CodedError; label: string }[] = [];
+  readonly #counts = Object.fromEntries(outcomeNames.map((name) => [name, 0])) as Record<UploadOutcome, number>;
+  readonly #failed: { error: CodedError; path: string }[] = [];
   readonly #startedAt: number;
   #bytesSent = 0;
   #unverified = 0;
@@ -33,15 +30,14 @@ export class RunSummary {
   }
 
   count(outcome: FileOutcome): void {
-    const { uploaded, error, job } = outcome;
+    const { uploaded, error, file } = outcome;
     this.#files++;
     this.#bytesSent += outcome.bytesSent ?? uploaded?.bytesSent ?? 0;
-    const isCompared = uploaded && uploaded.how !== 'same_name_and_size' && uploaded.how !== 'exists';
-    if (isCompared && uploaded.verified === null) this.#unverified++;
+    if (uploaded && uploadOutcomes[uploaded.how].isCompared && uploaded.verified === null) this.#unverified++;
     if (error && !isInterruption(error)) {
       this.#counts.failed++;
       if (!uploaded) this.#notUploaded++;
-      this.#failed.push({ error, label: labelOf(job) });
+      this.#failed.push({ error, path: shownPathOf(file) });
       return;
     }
     const name = outcomeOf(outcome);
@@ -52,7 +48,7 @@ export class RunSummary {
 
   /** True if some files were uploaded or queued by this run. */
   get hasSent(): boolean {
-    return this.#counts.uploaded + this.#counts.queued > 0;
+    return outcomeNames.some((name) => uploadOutcomes[name].isSent && this.#counts[name] > 0);
   }
 
   /** True if files failed or another run is uploading them. */
@@ -62,24 +58,14 @@ export class RunSummary {
 
   /** Formats the summary, such as "437 uploaded, 12 already uploaded; 1.2 GiB in 3:20", or `nothing`. */
   format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
-    const { uploaded, skipped, duplicate, same_name_and_size, exists, busy, queued, interrupted, failed } =
-      this.#counts;
-    const counts = [
-      [uploaded - this.#processing, isWaited ? 'uploaded and ready' : 'uploaded'],
-      [this.#processing, 'uploaded and still processing'],
-      [skipped, 'already uploaded'],
-      [duplicate, 'skipped: duplicate content (-v lists them, --duplicates upload uploads them)'],
-      [
-        same_name_and_size,
-        'same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them)',
-      ],
-      [exists, 'skipped: same name'],
-      [busy, 'being uploaded by another run'],
-      [queued, 'queued'],
-      [failed, 'failed'],
-      [left + interrupted, 'not finished'],
-    ] as const;
-    const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
+    const { uploaded, interrupted, queued } = this.#counts;
+    const totals = { ...this.#counts, uploaded: uploaded - this.#processing, interrupted: interrupted + left };
+    const parts = outcomeNames.flatMap((name) => {
+      const words = uploadOutcomes[name].summary;
+      const hint = hints[name] ? ` (${hints[name]})` : '';
+      const total = countOf(totals[name], `${words}${name === 'uploaded' && isWaited ? ' and ready' : hint}`);
+      return name === 'uploaded' ? [...total, ...countOf(this.#processing, `${words} and still processing`)] : total;
+    });
     if (parts.length === 0) return nothing;
     const uncertainty = this.#unverified > 0 ? ` (${formatCount(this.#unverified)} not verified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
@@ -90,7 +76,7 @@ export class RunSummary {
   failure({ stopReason, remaining }: RunResult): CodedError | undefined {
     const first = this.#failed[0]?.error;
     // Each error is prefixed with its file, also the first.
-    const failures = this.#failed.map(({ error, label }) => error.withSubject(label));
+    const failures = this.#failed.map(({ error, path }) => error.withSubject(path));
     const isState = stopReason?.kind === 'state';
     const unfinished = remaining + this.#counts.interrupted + (isState ? this.#notUploaded : 0);
     const files = this.#files + remaining;
@@ -128,3 +114,5 @@ export class RunSummary {
     ].join('; ');
   }
 }
+
+const countOf = (count: number, words: string) => (count > 0 ? [`${formatCount(count)} ${words}`] : []);

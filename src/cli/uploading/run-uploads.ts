@@ -7,10 +7,10 @@ import {
   type RunOptions,
 } from '../../client/upload/batch/batch-uploader.ts';
 import { countFiles, type FindUploaded, markIdOf, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import { createOutcome } from '../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
-import { createOutcome } from '../../client/upload/session/upload-job.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
-import type { FolderResolver } from '../../client/upload/sources/upload-candidate.ts';
+import { type FolderResolver, fileAt } from '../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
@@ -81,7 +81,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     waitsForReady: timeoutMs !== undefined,
     // A getter, because the directory walk adds failures during the run.
     get failures() {
-      return sources.failures.map(({ path, error }) => createOutcome(path, workspace, { error }));
+      return sources.failures.map(({ path, error }) => createOutcome(fileAt(path), { error }));
     },
     nextStep: (isOne) => (timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined),
     close: async () => {
@@ -229,9 +229,8 @@ export function assertHasFiles(
   plan: Plan,
   { failures, skipped, otherShardFiles = 0, mayBeEmpty = false }: RunRequest['sources'],
   singleFileOption: string | undefined,
-  duplicates = 0,
 ): void {
-  const total = countFiles(plan) + duplicates;
+  const total = countFiles(plan);
   if (singleFileOption && total > 1)
     throw usageError(`${singleFileOption} works with a single file, but there are ${total}`);
   if (total === 0 && failures.length === 0 && otherShardFiles === 0 && !mayBeEmpty)

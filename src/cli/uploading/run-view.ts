@@ -3,9 +3,10 @@ import { asCodedError, type CodedError } from '../../client/errors.ts';
 import { createTableEncoder, type TableEncoder, tableFormatOf } from '../../client/table/format-table.ts';
 import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
 import { countFiles } from '../../client/upload/batch/plan.ts';
-import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import { type FileOutcome, labelOf, outcomeOf } from '../../client/upload/session/upload-job.ts';
-import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
+import { type FileOutcome, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import type { UploadFile } from '../../client/upload/sources/upload-file.ts';
+import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
+import { type KeptOutcome, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 import type { LocationNames } from '../library/name-cache.ts';
 import type { ListResult } from '../output/result.ts';
@@ -20,7 +21,7 @@ export type RunView = {
   verbose: boolean;
   /** Path of a file that each output record is also written to. */
   resultsFile?: string | undefined;
-  files: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
+  files: AsyncIterable<UploadFile> | Iterable<UploadFile>;
   /** Outcomes of files that could not be read, and so are not part of the run. */
   failures: readonly FileOutcome[];
   /** True if the run waits until the assets are ready. */
@@ -132,8 +133,7 @@ class RunPresenter {
 
   #countChange(outcome: UploadOutcome): void {
     const { changesMade } = this.#context;
-    if (outcome === 'queued') changesMade.add('file', 'queued', 1);
-    else if (outcome === 'uploaded') changesMade.add('file', 'uploaded', 1);
+    if (outcome === 'uploaded' || outcome === 'queued') changesMade.add('file', outcome, 1);
     else if (outcome === 'failed' || outcome === 'interrupted') changesMade.add('file', 'uploaded', 0, 1);
   }
 
@@ -169,7 +169,7 @@ class RunPresenter {
       ? await this.#skippedReason(this.#only)
       : this.#summary?.format(clock.now(), remaining, waitsForReady, stopReason ? '' : emptyText);
     if (summaryLine && !progress.hidesSummary) terminal.info(summaryLine);
-    const hasSent = this.#only ? outcome === 'uploaded' || outcome === 'queued' : this.#summary?.hasSent;
+    const hasSent = this.#only ? outcome && uploadOutcomes[outcome].isSent : this.#summary?.hasSent;
     const next = hasSent ? nextStep?.(this.#only !== undefined) : undefined;
     if (next && !progress.hidesSummary) terminal.info(next);
     const isFinished = !stopReason && remaining === 0 && !signal.aborted;
@@ -186,18 +186,22 @@ class RunPresenter {
   }
 
   /** Returns the reason why a single file was not sent, and how to send it; undefined if it was sent. */
-  async #skippedReason({ uploaded, job }: FileOutcome): Promise<string | undefined> {
+  async #skippedReason({ uploaded, file }: FileOutcome): Promise<string | undefined> {
     if (!uploaded || uploaded.how === 'uploaded') return undefined;
-    const file = labelOf(job);
-    const { assetUid, name } = uploaded;
-    if (uploaded.how === 'skipped') return `${file}: already uploaded as asset ${assetUid}; --force uploads it again`;
-    if (uploaded.how === 'same_name_and_size')
-      return `${file}: asset ${assetUid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download compares it, --force uploads the file`;
-    if (uploaded.how === 'exists') return `${file}: skipped, because asset ${assetUid} has its name`;
-    const duplicate = await this.#pathOf(uploaded.folder, name);
-    return `${file}: skipped, a duplicate of ${duplicate} (asset ${assetUid}); --duplicates upload uploads it anyway`;
+    const { assetUid, folder, name, how } = uploaded;
+    const place = how === 'duplicate' ? await this.#pathOf(folder, name) : '';
+    return `${shownPathOf(file)}: ${keptReasons[how](assetUid, place)}`;
   }
 }
+
+/** Reasons why a file was not sent, and how to send it. */
+const keptReasons: Record<KeptOutcome, (assetUid: string, place: string) => string> = {
+  skipped: (uid) => `already uploaded as asset ${uid}; --force uploads it again`,
+  duplicate: (uid, place) => `skipped, a duplicate of ${place} (asset ${uid}); --duplicates upload uploads it anyway`,
+  same_name_and_size: (uid) =>
+    `asset ${uid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download compares it, --force uploads the file`,
+  exists: (uid) => `skipped, because asset ${uid} has its name`,
+};
 
 /** Writes the --results file, with the outcome of each file as it finishes: CSV or TSV by its extension, or JSON lines. */
 class ResultsFile {

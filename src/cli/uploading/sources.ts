@@ -11,9 +11,9 @@ import {
   isInShard,
   realPathOf,
   type Shard,
-  type UploadCandidate,
+  type UploadFile,
   type UserMetadata,
-} from '../../client/upload/sources/upload-candidate.ts';
+} from '../../client/upload/sources/upload-file.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { readInput } from '../terminal/input.ts';
@@ -42,7 +42,7 @@ export type UploadSources = {
   hasFolders: boolean;
   /** True if any input is a directory, whose files can be in several folders. */
   hasDirectories: boolean;
-  files(): AsyncIterable<UploadCandidate>;
+  files(): AsyncIterable<UploadFile>;
   /** True if it is no mistake that there are no files, as with --min-age. */
   mayBeEmpty: boolean;
   /** Number of files in other shards. Complete after `files()` has ended. */
@@ -53,7 +53,7 @@ export type UploadSources = {
   recentSizes: LocalFiles['recentSizes'];
   /** Returns the predicate by which the filters and `--shard` select files of a directory, existing or not. */
   createSelector(directory: string): Promise<PathSelector>;
-  open(path: string, sourceId?: string): Promise<UploadSource>;
+  open(path: string, realPath?: string): Promise<UploadSource>;
   close(): Promise<void>;
 };
 
@@ -105,11 +105,11 @@ export async function openSources(
       const isSelected = await walk.createSelector(directory);
       return (inside) => isSelected(inside) && (!options.shard || isInShard(options.shard, candidateAt(inside)));
     },
-    open: async (path, sourceId) => {
-      const openRemote = remotes?.findOpener(sourceId ?? path);
+    open: async (path, realPath) => {
+      const openRemote = remotes?.findOpener(realPath ?? path);
       if (openRemote) return openRemote();
       await assertInRoots(path);
-      return FileSource.open(path, own, sourceId);
+      return FileSource.open(path, own, realPath);
     },
     close: async () => remotes?.close(),
   };
@@ -162,12 +162,12 @@ function createMetadataAdder(
   { nameTemplate, tags = [] }: Pick<SourceOptions, 'nameTemplate' | 'tags'>,
 ) {
   const named = new Set<string>();
-  const withOptions = (file: UploadCandidate): UploadCandidate => {
+  const withOptions = (file: UploadFile): UploadFile => {
     if (nameTemplate === undefined && tags.length === 0) return file;
     const name = nameTemplate === undefined ? {} : { name: expandName(nameTemplate, file) };
     return { ...file, about: { ...name, ...(tags.length > 0 && { tags }), ...file.about } };
   };
-  return (found: UploadCandidate): UploadCandidate => {
+  return (found: UploadFile): UploadFile => {
     const file = withOptions(found);
     const { typedPath = file.path } = file;
     const about = metadata.get(typedPath);

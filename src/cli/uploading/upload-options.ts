@@ -1,6 +1,6 @@
 import { usageError } from '../../client/errors.ts';
-import type { UploadSettings } from '../../client/upload/session/upload-job.ts';
-import type { Shard } from '../../client/upload/sources/upload-candidate.ts';
+import type { UploadSettings } from '../../client/upload/session/upload-deps.ts';
+import type { Shard } from '../../client/upload/sources/upload-file.ts';
 import { maxChunkBytes, maxChunkSize } from '../../contract/tus.ts';
 import type { Context } from '../context.ts';
 import { parseCount, parseDuration, parseSize } from '../settings/units.ts';

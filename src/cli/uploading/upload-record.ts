@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { writeStateFile } from '../../client/state-files.ts';
-import type { UploadOutcome } from '../../client/upload/session/events.ts';
-import { type FileOutcome, isInterruptionCode, outcomeOf } from '../../client/upload/session/upload-job.ts';
+import { type FileOutcome, isInterruptionCode, outcomeOf } from '../../client/upload/session/file-outcome.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
+import { type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 import { lastUploadFile } from '../library/asset-ids.ts';
 import type { Column, RenderContext } from '../output/result.ts';
@@ -16,9 +16,9 @@ export type UploadRecord = OutputRecord<'upload'>;
  * not the paths. A file that was not uploaded has the asset that it left behind, if any.
  */
 export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): UploadRecord {
-  const { job, uploaded, assetUid, error, status, requests, durationMs, queueId } = outcome;
+  const { file, uploaded, assetUid, error, status, requests, durationMs, queueId } = outcome;
   return {
-    path: job.path,
+    path: file.path,
     outcome: outcomeOf(outcome),
     job_id: queueId ?? null,
     asset_uid: uploaded?.assetUid ?? assetUid ?? null,
@@ -72,23 +72,20 @@ export const formatResult = ({
   asset_name,
   duplicate_of,
 }: UploadRecord) => {
-  if (outcome === 'queued') return `queued as ${job_id}`;
   if (error && outcome === 'uploaded' && isInterruptionCode(error.code))
-    return `uploaded, ${verified ? 'verified' : 'unverified'}, still processing`;
-  if (error) return `${outcome === 'interrupted' ? 'not finished' : 'failed'}: ${escapeControls(error.message)}`;
-  const texts: Partial<Record<UploadOutcome, string>> = {
-    skipped: 'already uploaded',
-    busy: 'being uploaded by another run',
-    same_name_and_size: 'same name and size, not compared',
-    exists: 'skipped: same name',
-    duplicate: `skipped: duplicate of ${displayText(duplicate_of ?? asset_name)}`,
+    return `${uploadOutcomes.uploaded.summary}, ${verified ? 'verified' : 'unverified'}, still processing`;
+  if (error) {
+    const { result } = uploadOutcomes[outcome === 'interrupted' ? outcome : 'failed'];
+    return `${result}: ${escapeControls(error.message)}`;
+  }
+  const { result, isCompared } = uploadOutcomes[outcome];
+  const complements: { [Outcome in UploadOutcome]?: string | null } = {
+    duplicate: displayText(duplicate_of ?? asset_name),
+    queued: job_id,
   };
-  const check = ['busy', 'same_name_and_size', 'exists'].includes(outcome)
-    ? undefined
-    : verified
-      ? 'verified'
-      : 'unverified';
-  return [texts[outcome], status, check].filter(Boolean).join(', ');
+  const check = isCompared && (verified ? 'verified' : 'unverified');
+  const text = [result, complements[outcome]].filter(Boolean).join(' ');
+  return [text, status, check].filter(Boolean).join(', ');
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [

@@ -15,7 +15,7 @@ export async function waitForUploads(context: Context, timeoutMs: number) {
   const receipts = await context.state.receiptsIfAny();
   if (!receipts) return listBy(() => '', [], waitColumns, nothingThere);
   const pending = await receipts.pending(baseUrl.origin, workspace);
-  const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
+  const paths = new Map(pending.map(({ assetUid, realPath }) => [assetUid, realPath]));
   const waited: WaitRow[] = [];
   const failures: CodedError[] = [];
   const recorded: Promise<void>[] = [];

@@ -317,7 +317,7 @@ export class LibraryWriter {
     const withPaths: ChangeItem[] = [];
     for (const item of items) {
       const receipt = isDeleted(item) ? await receipts?.findByAsset(item.uid) : undefined;
-      withPaths.push(receipt ? { ...item, localPath: receipt.path } : item);
+      withPaths.push(receipt ? { ...item, localPath: receipt.realPath } : item);
     }
     return withPaths;
   }

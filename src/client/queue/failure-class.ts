@@ -3,7 +3,7 @@ import { asArray, asObject } from '../../contract/json-values.ts';
 import { backoff } from '../../contract/retry.ts';
 import type { ErrorKind } from '../error-table.ts';
 import { type CodedError, endsTheRun } from '../errors.ts';
-import { isInterruption } from '../upload/session/upload-job.ts';
+import { isInterruption } from '../upload/session/file-outcome.ts';
 import { workerNames } from './jobs.ts';
 import { type QueueClient, type QueueJob, rootOf } from './queue-client.ts';
 

@@ -3,14 +3,15 @@ import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract
 import { pollUntil } from '../../contract/retry.ts';
 import { CodedError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/upload-job.ts';
+import { createOutcome, type FileOutcome } from '../upload/session/file-outcome.ts';
+import { fileAt } from '../upload/sources/upload-file.ts';
 import { countUnfinished, parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { JobEvent } from './shared-store.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
 
 /** A file in the queue whose outcome is tracked. */
-export type TrackedFile = { path: string; workspace: string; sizeBytes: number };
+export type TrackedFile = { path: string; sizeBytes: number };
 
 export type JobTrackerDeps = {
   clock: Clock;
@@ -160,13 +161,13 @@ export class JobTracker {
     if (file) this.#finish(id, file, { requests: 0, durationMs: 0, error });
   }
 
-  #finish(id: string, file: TrackedFile, result: Omit<FileOutcome, 'job' | 'path'>): void {
-    const { path, workspace } = file;
+  #finish(id: string, file: TrackedFile, result: Partial<FileOutcome>): void {
+    const { path } = file;
     this.#tracked.delete(id);
     this.#activeIds.delete(id);
     const asset_uid = result.uploaded?.assetUid ?? null;
     this.#deps.onEvent({ path, event: 'finished', outcome: result.error ? 'failed' : 'uploaded', asset_uid });
-    this.#deps.onOutcome({ job: { path, workspace }, path, queueId: id, ...result });
+    this.#deps.onOutcome(createOutcome(fileAt(path), { queueId: id, ...result }));
   }
 
   /** Looks up all tracked files, in batches: receipts, and if an outcome is missing, jobs. */

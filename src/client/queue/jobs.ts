@@ -1,6 +1,6 @@
 import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { CodedError } from '../errors.ts';
-import type { Uploaded } from '../upload/session/upload-job.ts';
+import type { Uploaded } from '../upload/session/file-outcome.ts';
 import { type QueueClient, type QueueJob, type RootQueue, rootOf } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
 

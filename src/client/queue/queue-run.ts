@@ -6,15 +6,16 @@ import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch
 import { Channel } from '../upload/batch/channel.ts';
 import { type Candidates, emptyPlan, filesToUpload } from '../upload/batch/plan.ts';
 import { ReadyWatch } from '../upload/batch/ready-watch.ts';
-import type { FileOutcome, Uploaded } from '../upload/session/upload-job.ts';
+import { createOutcome, type FileOutcome, type Uploaded } from '../upload/session/file-outcome.ts';
 import {
+  fileAt,
   isHttpUrl,
   loadContentTypes,
   type ReceiptKey,
   receiptKeyOf,
-  type UploadCandidate,
+  type UploadFile,
   userMetadataOf,
-} from '../upload/sources/upload-candidate.ts';
+} from '../upload/sources/upload-file.ts';
 import { JobTracker } from './job-tracker.ts';
 import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
@@ -116,7 +117,7 @@ export class QueueRun implements BatchRun {
   async #queueAll(candidates: Candidates): Promise<void> {
     // A sync finds moved files by comparing all of them.
     const size = this.#deps.findUploaded?.length ? Number.POSITIVE_INFINITY : batchSize;
-    const batch: UploadCandidate[] = [];
+    const batch: UploadFile[] = [];
     for await (const file of candidates) {
       if (this.#isOver) break;
       batch.push(file);
@@ -130,7 +131,7 @@ export class QueueRun implements BatchRun {
     return this.#stopReason !== undefined || this.#deps.signal?.aborted === true;
   }
 
-  async #queueBatch(batch: readonly UploadCandidate[]): Promise<void> {
+  async #queueBatch(batch: readonly UploadFile[]): Promise<void> {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
     const settings = { ...this.#options, ...this.#deps, signal: undefined };
     const files = [...(await filesToUpload(batch, this.#plan, settings, done)).keys()];
@@ -140,7 +141,7 @@ export class QueueRun implements BatchRun {
       else await this.#enqueue(files.slice(at, at + batchSize));
   }
 
-  async #enqueue(files: readonly UploadCandidate[]): Promise<void> {
+  async #enqueue(files: readonly UploadFile[]): Promise<void> {
     const tasks = await this.#createTasks(files);
     const receipts = await this.#client.store.findReceipts(tasks.map(({ id }) => id));
     const fresh = new Map<string, QueuedTask[]>(); // by root
@@ -182,7 +183,7 @@ export class QueueRun implements BatchRun {
   }
 
   /** Creates the tasks of some files, and reports the files that cannot be queued. */
-  async #createTasks(files: readonly UploadCandidate[]): Promise<QueuedTask[]> {
+  async #createTasks(files: readonly UploadFile[]): Promise<QueuedTask[]> {
     const tasks: QueuedTask[] = [];
     for (const file of files) {
       if (this.#stopReason) this.#remaining++;
@@ -215,12 +216,12 @@ export class QueueRun implements BatchRun {
     if (job.finishedOn) await withRetry(() => retryFailed(job));
   }
 
-  async #createTask(file: UploadCandidate): Promise<QueuedTask> {
+  async #createTask(file: UploadFile): Promise<QueuedTask> {
     const { folders, api } = this.#deps;
     const contentType = await this.#contentTypes;
     const { workspace, about: defaults, chunkBytes, requireChecksum, force } = this.#options;
-    const { path, sizeBytes = 0, mtimeNs = '0', typedPath, sourceId = path } = file;
-    const stableSource = isHttpUrl(path) ? { path: sourceId } : this.#roots.toTaskSource(sourceId);
+    const { path, sizeBytes = 0, mtimeNs = '0', typedPath, realPath = path } = file;
+    const stableSource = isHttpUrl(path) ? { path: realPath } : this.#roots.toTaskSource(realPath);
     const folder = await folders.findOrCreate(file);
     const task: UploadTask = {
       version: 1,
@@ -257,10 +258,9 @@ export class QueueRun implements BatchRun {
     if (endsTheRun(error)) this.#stopReason ??= error;
   }
 
-  #reportFailure({ path }: UploadCandidate, error: CodedError): void {
+  #reportFailure(file: UploadFile, error: CodedError): void {
     this.#stopIfFatal(error);
-    const job = { path, workspace: this.#options.workspace };
-    this.#outcomes.push({ job, path, requests: 0, durationMs: 0, error });
+    this.#outcomes.push(createOutcome(file, { error }));
   }
 
   /** Reports an outcome. If requested, the outcome of an uploaded file is reported only once its asset is ready. */
@@ -272,10 +272,4 @@ export class QueueRun implements BatchRun {
   }
 }
 
-const outcomeOf = ({ id: queueId, task: { workspace }, path }: QueuedTask): FileOutcome => ({
-  job: { path, workspace },
-  path,
-  queueId,
-  requests: 0,
-  durationMs: 0,
-});
+const outcomeOf = ({ id: queueId, path }: QueuedTask): FileOutcome => createOutcome(fileAt(path), { queueId });

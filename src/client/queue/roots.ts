@@ -4,7 +4,7 @@ import { CodedError, usageError } from '../errors.ts';
 import type { OwnFiles } from '../upload/sources/own-files.ts';
 import { FileSource, type UploadSource } from '../upload/sources/source.ts';
 import { parseSourceUrl } from '../upload/sources/source-url.ts';
-import { isHttpUrl } from '../upload/sources/upload-candidate.ts';
+import { isHttpUrl } from '../upload/sources/upload-file.ts';
 import { formatLocation, type TaskSource, type UploadTask } from './task.ts';
 
 /** Directory from which files can be read, with an optional name that is the same on every machine. */

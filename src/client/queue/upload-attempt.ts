@@ -1,10 +1,12 @@
 import type { Api } from '../api/api.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
+import type { Uploaded } from '../upload/session/file-outcome.ts';
 import { fileTimesOf, isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
 import { type OpenedUpload, openUpload } from '../upload/session/upload.ts';
-import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
+import type { UploadDeps } from '../upload/session/upload-deps.ts';
 import type { OwnFiles } from '../upload/sources/own-files.ts';
 import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
+import { fileAt, type TargetedFile } from '../upload/sources/upload-file.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { Orphan } from '../upload/store/upload-entry.ts';
 import type { UploadStore } from '../upload/store/upload-store.ts';
@@ -83,7 +85,7 @@ export class UploadAttempt {
     const { idleTimeoutMs } = this.#options;
     const { chunkBytes, requireChecksum } = task;
     return openUpload(
-      toUploadJob(job.id, task),
+      toUploadFile(job.id, task),
       { chunkBytes, idleTimeoutMs, duplicates: 'upload', force: false, requireChecksum },
       {
         api: this.#api,
@@ -157,22 +159,17 @@ const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { re
   service,
   workspace,
   folder,
-  path: realPath,
+  realPath,
 });
 
-const toUploadJob = (id: string | undefined, task: UploadTask): UploadJob => {
+const toUploadFile = (id: string | undefined, task: UploadTask): TargetedFile => {
   const { description, path, workspace, folder, filename, name, contentType, tags } = task;
   return {
+    ...fileAt(path),
     id,
-    path,
-    label: path,
-    workspace,
-    folder,
     filename,
-    name,
-    contentType,
-    tags,
-    description,
+    about: { name, description, contentType, tags },
+    target: { workspace, folder },
   };
 };
 

@@ -1,9 +1,9 @@
-import { asNumber, asObject, asText } from '../../contract/json-values.ts';
+import { asNumber, asObject } from '../../contract/json-values.ts';
 import type { BatchRun, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
 import type { RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/upload-job.ts';
+import type { FileOutcome } from '../upload/session/file-outcome.ts';
 import { JobTracker, type JobTrackerDeps } from './job-tracker.ts';
 import { countUnfinished, displayPathOf, listJobs } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
@@ -68,7 +68,7 @@ export class WatchRun implements BatchRun {
     if (clock.now() < this.#nextCountAt) return;
     this.#unfinished = await countUnfinished(this.#client);
     this.#nextCountAt = clock.now() + countIntervalMs;
-    const { new: planned } = this.#plan;
+    const { new: planned } = this.#plan.totals;
     const total = this.#finished + this.#unfinished;
     if (total === planned.files) return;
     planned.files = total;
@@ -76,12 +76,8 @@ export class WatchRun implements BatchRun {
   }
 
   #track(tracker: JobTracker, job: QueueJob, progress?: TaskProgress): void {
-    const { sizeBytes, workspace } = asObject(job.data);
-    const file = {
-      path: displayPathOf(job),
-      workspace: asText(workspace) ?? '',
-      sizeBytes: asNumber(sizeBytes) ?? 0,
-    };
+    const { sizeBytes } = asObject(job.data);
+    const file = { path: displayPathOf(job), sizeBytes: asNumber(sizeBytes) ?? 0 };
     tracker.add(job.id as string, file, progress);
   }
 }

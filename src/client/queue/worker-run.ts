@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../contract/clock.ts';
-import { asObject, asText } from '../../contract/json-values.ts';
 import { pollUntil, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
 import type { ErrorCode } from '../error-table.ts';
 import { asCodedError, type CodedError, type Remedy, type StoredError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/upload-job.ts';
+import { createOutcome, type FileOutcome } from '../upload/session/file-outcome.ts';
 import { hasCredentials, parseSourceUrl } from '../upload/sources/source-url.ts';
-import { isHttpUrl } from '../upload/sources/upload-candidate.ts';
+import { fileAt, isHttpUrl } from '../upload/sources/upload-file.ts';
 import { classifyFailure, leaveToOtherWorkers, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';
 import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './jobs.ts';
 import { Lease } from './lease.ts';
@@ -271,7 +270,7 @@ export class WorkerRun {
     let failureClass = classifyFailure(error);
     if (failureClass === 'leaseLost') {
       const problem = 'the store confirmed no heartbeat of this worker for longer than its lease';
-      this.#notice(outcome, `${problem}, or this worker was suspended; another worker may take over`);
+      this.#notice(outcome.file, `${problem}, or this worker was suspended; another worker may take over`);
       return new Error(recordJson);
     }
     if (failureClass !== 'requeue' && failureClass !== 'foreign') this.#deps.onFailure(error.explanation.code);
@@ -295,7 +294,7 @@ export class WorkerRun {
     }
     if (failureClass === 'pauseQueue') {
       await this.#client.setPaused(true);
-      this.#notice(outcome, `${error.message}; the queue is paused`, ['retry_all']);
+      this.#notice(outcome.file, `${error.message}; the queue is paused`, ['retry_all']);
     }
     const requeued = await this.#requeue(job, token);
     this.requeuedFiles++;
@@ -334,9 +333,9 @@ export class WorkerRun {
   }
 
   #report(outcome: FileOutcome): void {
-    const { path, uploaded, error } = outcome;
+    const { file, uploaded, error } = outcome;
     const asset_uid = uploaded?.assetUid ?? null;
-    this.#deps.onEvent({ path, event: 'finished', outcome: error ? 'failed' : 'uploaded', asset_uid });
+    this.#deps.onEvent({ path: file.path, event: 'finished', outcome: error ? 'failed' : 'uploaded', asset_uid });
     this.#outcomes.push(outcome);
   }
 
@@ -360,9 +359,8 @@ export class WorkerRun {
 }
 
 const outcomeOf = (job: QueueJob): FileOutcome => {
-  const path = displayPathOf(job);
-  const workspace = asText(asObject(job.data).workspace) ?? '';
-  return { job: { path, workspace }, path, queueId: job.id, requests: 0, durationMs: 0 };
+  const queueId = job.id as string;
+  return createOutcome(fileAt(displayPathOf(job)), { queueId });
 };
 
 /** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */

@@ -1,4 +1,5 @@
 import { type AssetFilters, filterRows } from '../../contract/asset-filters.ts';
+import { type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Sprite } from '../shared/sprites.ts';
 
 /* Messages between the page and its serving process, which has validated every field that it sends. */
@@ -55,11 +56,14 @@ export const budgetHeader = 'x-budget';
 /** Metadata of a dropped file. `relativeDir` is its directory relative to the drop, such as `day 1/cam a`; `folder` is null for the top level. */
 export type DroppedFileInfo = { name: string; relativeDir: string; folder: string | null; sizeBytes: number };
 
+/** How the upload of a dropped file ended. A file that was not sent, because the service has it, is `skipped`. */
+export type UploadEnd = Extract<UploadOutcome, 'uploaded' | 'skipped' | 'failed'>;
+
 /** Upload state of a dropped file. The page generates the `id`. */
 export type UploadState = {
   id: string;
   name: string;
-  state: 'taking' | 'sending' | 'waiting' | 'uploaded' | 'skipped' | 'failed';
+  state: 'taking' | 'sending' | 'waiting' | UploadEnd;
   /** Bytes transferred so far: first from the page to the serving process, then to the service. */
   doneBytes: number;
   sizeBytes: number;
@@ -67,7 +71,9 @@ export type UploadState = {
   problem?: string;
 };
 
-export const isEnded = ({ state }: Pick<UploadState, 'state'>) => ['uploaded', 'skipped', 'failed'].includes(state);
+export const isEnd = (state: UploadState['state']): state is UploadEnd => state in uploadOutcomes;
+
+export const isEnded = ({ state }: Pick<UploadState, 'state'>) => isEnd(state);
 
 /** Frame of a video preview. `sheet` is the index of its sprite sheet. */
 export type SpriteFrame = Omit<Sprite, 'url'> & { sheet: number };

@@ -9,12 +9,11 @@ import {
 import { usageError } from '../../../client/errors.ts';
 import { type BatchDeps, BatchUploader } from '../../../client/upload/batch/batch-uploader.ts';
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
+import type { FileOutcome } from '../../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
-import type { FileOutcome } from '../../../client/upload/session/upload-job.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
-import type { FolderResolver } from '../../../client/upload/sources/upload-candidate.ts';
-import { loadContentTypes } from '../../../client/upload/sources/upload-candidate.ts';
+import { type FolderResolver, loadContentTypes, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
 import type { BrowseBackend, TransferProgress } from '../../../web/browse/server/backend.ts';
 import { fetchCached, TtlCache } from '../../../web/browse/server/caches.ts';
@@ -72,9 +71,9 @@ export async function openDropUploader(
         const stdin = { spool, open: () => Readable.from(toBuffers(bytes)) };
         const uploader = new BatchUploader(options, { ...deps, folders, stdin, onEvent: toProgress(onProgress) });
         let outcome: FileOutcome | undefined;
-        for await (const [each] of uploader.outcomes([await toCandidate(file)])) outcome ??= each;
+        for await (const [each] of uploader.outcomes([await describeDrop(file)])) outcome ??= each;
         const { uploaded, error, id } = outcome ?? {};
-        if (uploaded && !error) return { assetUid: uploaded.assetUid, isNew: uploaded.how === 'uploaded' };
+        if (uploaded && !error) return { assetUid: uploaded.assetUid, outcome: uploaded.how };
         if (id !== undefined) unfinishedCount++;
         throw error ?? uploader.result.stopReason ?? signal.reason;
       }),
@@ -100,10 +99,10 @@ class KeyedMutex {
   allReleased = () => Promise.all(this.#queues.values());
 }
 
-async function toCandidate({ name, relativeDir }: DroppedFileInfo) {
+async function describeDrop({ name, relativeDir }: DroppedFileInfo): Promise<UploadFile> {
   const contentTypeOf = await loadContentTypes();
-  const label = relativeDir ? `${relativeDir}/${name}` : name;
-  return { path: '-', filename: name, relativeDir, label, about: { contentType: contentTypeOf(name) } };
+  const path = relativeDir ? `${relativeDir}/${name}` : name;
+  return { path, filename: name, relativeDir, stream: {}, about: { contentType: contentTypeOf(name) } };
 }
 
 async function* toBuffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {

@@ -8,7 +8,7 @@ import { digestAndClose, isUnchanged } from '../../../client/upload/session/rece
 import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import type { OwnFiles } from '../../../client/upload/sources/own-files.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
-import type { ReceiptKey, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import type { ReceiptKey, UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { toListedAsset } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
@@ -158,14 +158,14 @@ async function indexAssets(
 const joinPath = (...names: readonly string[]) => names.filter(Boolean).join('/');
 
 async function compareFile(
-  file: UploadCandidate,
+  file: UploadFile,
   { byFolder, uids }: AssetIndex,
   { receipts, scope, hasSameBytes, own }: Comparison,
 ): Promise<FileDifference | undefined> {
-  const { path, sourceId, relativeDir } = file;
+  const { path, realPath, relativeDir } = file;
   const assets = byFolder.get(relativeDir);
   const folder = uids.get(relativeDir);
-  const key = sourceId === undefined || folder === undefined ? undefined : { ...scope, folder, path: sourceId };
+  const key = realPath === undefined || folder === undefined ? undefined : { ...scope, folder, realPath };
   const receipt = key && (await receipts?.find(key));
   const asset = receipt?.blake3 ? assets?.get(normalizeUid(receipt.assetUid)) : undefined;
   if (receipt && asset) {
@@ -201,7 +201,7 @@ type Comparison = {
  * a receipt of equal files, so that they count as uploaded and verified, and the checksum of a different asset, so that
  * the next upload does not take it for the file.
  */
-type ByteComparison = (file: UploadCandidate, asset: AssetRecord, key?: ReceiptKey) => Promise<boolean | undefined>;
+type ByteComparison = (file: UploadFile, asset: AssetRecord, key?: ReceiptKey) => Promise<boolean | undefined>;
 
 function createByteComparison(context: Context, progress: ProgressDisplay): ByteComparison {
   return async (file, asset, key) => {
@@ -232,7 +232,7 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
 }
 
 /** Compares size and mtime first, and the checksum if only the mtime differs. */
-async function hasSameContent(file: UploadCandidate, receipt: Receipt, own: OwnFiles): Promise<boolean> {
+async function hasSameContent(file: UploadFile, receipt: Receipt, own: OwnFiles): Promise<boolean> {
   const { sizeBytes = 0, mtimeNs = '', ctimeNs } = file;
   if (isUnchanged(receipt, { sizeBytes, mtimeNs, ctimeNs })) return true;
   if (sizeBytes !== receipt.sizeBytes) return false;

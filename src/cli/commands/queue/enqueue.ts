@@ -3,7 +3,7 @@ import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import { QueueRun } from '../../../client/queue/queue-run.ts';
 import { Roots } from '../../../client/queue/roots.ts';
 import { hasCredentials, parseSourceUrl } from '../../../client/upload/sources/source-url.ts';
-import { isHttpUrl } from '../../../client/upload/sources/upload-candidate.ts';
+import { isHttpUrl } from '../../../client/upload/sources/upload-file.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';

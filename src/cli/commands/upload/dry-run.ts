@@ -3,19 +3,19 @@ import {
   addToPlan,
   type Classification,
   emptyPlan,
-  type FileTotals,
   type FileToUpload,
-  type FoundUpload,
   filesToUpload,
   markIdOf,
+  type Plan,
   totalToSend,
 } from '../../../client/upload/batch/plan.ts';
-import { digestAndClose, matchContent, type ReceiptMatch } from '../../../client/upload/session/receipt-lookup.ts';
-import { receiptKeyOf, type UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import { digestAndClose, type FoundUpload, matchContent } from '../../../client/upload/session/receipt-lookup.ts';
+import { receiptKeyOf, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipt } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { keptOutcomes, plannedOutcomes } from '../../../contract/upload-outcomes.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
 import { LocationNames } from '../../library/name-cache.ts';
@@ -46,7 +46,7 @@ type PlannedFile = OutputRecord<'upload-dry-run'>;
 
 /** Prints the totals of the files that would be sent, and the estimated cost (`--estimate`). */
 export async function printPlanTotals(context: Context, request: RunRequest, pruning?: PruneOptions) {
-  const { plan, duplicate, outliving, prunable } = await compareFiles(context, request, pruning, () => {});
+  const { plan, outliving, prunable } = await compareFiles(context, request, pruning, () => {});
   const gone = await listPrunable(context, pruning, prunable);
   const { transport, assets } = await context.api();
   if (!transport.connection.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
@@ -56,12 +56,7 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
     context.clock.now(),
   );
   const record: PlanRecord = {
-    skipped: toCount(plan.skipped),
-    same_name_and_size: toCount(plan.same_name_and_size),
-    exists: toCount(plan.exists),
-    changed: toCount(plan.changed),
-    duplicate: toCount(duplicate),
-    new: toCount(plan.new),
+    ...countsOf(plan),
     request_count: requests + 2 * gone.length, // each asset is looked up first
     size_bytes: totalToSend(plan).bytes,
     estimated_hours: hours,
@@ -70,14 +65,19 @@ export async function printPlanTotals(context: Context, request: RunRequest, pru
     deleted_count: gone.length,
   };
   const { rateLimit } = transport.connection;
-  context.terminal.info(
-    formatPlan(plan, { rateLimit, now: context.clock.now(), duplicates: duplicate.files, isExact: true }),
-  );
+  context.terminal.info(formatPlan(plan, { rateLimit, now: context.clock.now(), isExact: true }));
   if (context.isMachineReadable) return { kind: 'record' as const, record, id: '', view: () => '' };
   return listBy(({ outcome }) => outcome, toPlanRows(record), planColumns, 'nothing to upload');
 }
 
-const toCount = ({ files, bytes }: FileTotals) => ({ file_count: files, size_bytes: bytes });
+/** Returns the totals of a plan for which every file was compared. */
+function countsOf({ totals: { sameSize: _, ...totals } }: Plan) {
+  const counts = Object.entries(totals).map(([outcome, { files, bytes }]) => [
+    outcome,
+    { file_count: files, size_bytes: bytes },
+  ]);
+  return Object.fromEntries(counts) as Record<keyof typeof totals, PlanRecord['new']>;
+}
 
 /** Prints the planned outcome of each file (`--dry-run`). */
 export async function printDryRun(context: Context, request: RunRequest, pruning?: PruneOptions) {
@@ -89,7 +89,6 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
   const duplicates = new Map<PlannedFile, Receipt>();
   const { plan, prunable } = await compareFiles(context, request, pruning, (file, decision) => {
     const outcome = decision.kind === 'sameSize' ? 'new' : decision.kind;
-    const isSent = outcome === 'new' || outcome === 'changed';
     const row: PlannedFile = {
       path: file.path,
       outcome,
@@ -98,7 +97,7 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
       folder_uid: request.folders.find(file) ?? null,
       workspace_uid: workspace,
       content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
-      request: isSent ? { method: 'POST', url: new URL(paths.upload(), baseUrl).href } : null,
+      request: plannedOutcomes[outcome].isSent ? { method: 'POST', url: new URL(paths.upload(), baseUrl).href } : null,
       duplicate_of: null,
     };
     rows.push(row);
@@ -106,9 +105,9 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
   });
   for (const [row, { folder, name }] of duplicates) row.duplicate_of = await places.pathOf(folder, name);
   const gone = await listPrunable(context, pruning, prunable);
-  for (const { path, assetUid, folder } of gone)
+  for (const { realPath, assetUid, folder } of gone)
     rows.push({
-      path,
+      path: realPath,
       outcome: 'deleted',
       asset_uid: assetUid,
       size_bytes: null,
@@ -139,14 +138,12 @@ async function listPrunable(context: Context, pruning?: PruneOptions, prunable?:
   return [];
 }
 
-type PlannedOutcome = Classification | ReceiptMatch;
-
 /** Compares all files with the receipts, by size and mtime and, if that is not conclusive, by checksum. */
 async function compareFiles(
   context: Context,
   request: RunRequest,
   pruning: PruneOptions | undefined,
-  onFile: (file: UploadCandidate, decision: PlannedOutcome) => void,
+  onFile: (file: UploadFile, decision: Classification) => void,
 ) {
   const { sources, options, receipts, singleFileOption, rateLimit } = request;
   const { baseUrl } = await context.account();
@@ -158,47 +155,43 @@ async function compareFiles(
   const moved = new Set<string>();
   const plan = emptyPlan();
   const unread = emptyPlan();
-  const duplicate = { files: 0, bytes: 0 };
   let outliving = 0;
   try {
-    const onUploaded = (_: unknown, file: UploadCandidate, found: FoundUpload) => {
+    const onUploaded = (_: unknown, file: UploadFile, found: FoundUpload) => {
       const { receipt } = found;
       onFile(file, found);
-      if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
+      if (receipt.realPath !== file.realPath) moved.add(receipt.assetUid);
     };
     const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
-    const { skipped, same_name_and_size, exists, comparisons, adopted } = unread;
-    Object.assign(plan, { skipped, same_name_and_size, exists, comparisons, adopted });
+    const { comparisons, adopted } = unread;
+    for (const outcome of keptOutcomes) plan.totals[outcome] = unread.totals[outcome];
+    Object.assign(plan, { comparisons, adopted });
     for (const [file, known] of files) {
       const decision = (await matchFile(file, tools.api, request, startMark)) ?? withoutMatch(known);
-      if (decision.kind === 'duplicate') {
-        duplicate.files++;
-        duplicate.bytes += file.sizeBytes ?? 0;
-      } else addToPlan(plan, decision, file, options.chunkBytes);
-      const isSent = decision.kind === 'new' || decision.kind === 'changed';
-      if (isSent && exceedsSessionLifetime(file.sizeBytes ?? 0, rateLimit)) outliving++;
+      addToPlan(plan, decision, file, options.chunkBytes);
+      if (!('receipt' in decision) && exceedsSessionLifetime(file.sizeBytes ?? 0, rateLimit)) outliving++;
       onFile(file, decision);
     }
   } finally {
     await sources.close();
   }
-  assertHasFiles(plan, sources, singleFileOption, duplicate.files);
+  assertHasFiles(plan, sources, singleFileOption);
   await request.confirmFolders?.();
   warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
   const prunable =
     pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved, adopted: plan.adopted }));
-  return { plan, duplicate, outliving, prunable };
+  return { plan, outliving, prunable };
 }
 
 /** Returns the decision for a file whose content no receipt has. */
 const withoutMatch = ({ kind }: FileToUpload): FileToUpload => ({ kind: kind === 'changed' ? 'changed' : 'new' });
 
 async function matchFile(
-  file: UploadCandidate,
+  file: UploadFile,
   api: Api,
   { sources, folders, options: { workspace, force, duplicates }, receipts }: RunRequest,
   mark: number,
-): Promise<ReceiptMatch | undefined> {
+): Promise<FoundUpload | undefined> {
   const key = receiptKeyOf(file, { service: api.transport.baseUrl.origin, workspace, folders });
   if (!key || !receipts || force) return undefined;
   const content = { sizeBytes: file.sizeBytes ?? 0, digest: () => digestAndClose(sources.open(file.path)) };

@@ -4,10 +4,10 @@ import { searchFor } from '../../../client/api/assets.ts';
 import { itemsOf, maxPageSize } from '../../../client/api/pagination.ts';
 import { asCodedError, type CodedError } from '../../../client/errors.ts';
 import type { WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
-import type { FindUploaded, FoundUpload } from '../../../client/upload/batch/plan.ts';
-import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
+import type { FindUploaded } from '../../../client/upload/batch/plan.ts';
+import { digestAndClose, type FoundUpload } from '../../../client/upload/session/receipt-lookup.ts';
 import { parseDigest } from '../../../client/upload/sources/checksum.ts';
-import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { type ListedAsset, parentOf, toListedAsset } from '../../../contract/asset.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
@@ -66,7 +66,7 @@ export function createExistingAssetFinder(
       },
     });
     const comparable = files.filter(
-      (file) => options.folders.find(file) !== null && file.sourceId !== undefined && file.sizeBytes !== undefined,
+      (file) => options.folders.find(file) !== null && file.realPath !== undefined && file.sizeBytes !== undefined,
     );
     const byFolder = groupBy(comparable, (file) => options.folders.find(file) ?? '');
     const comparison = new FolderComparison(context, api, options, receipts);
@@ -91,7 +91,7 @@ export function createExistingAssetFinder(
 /** Returns true if the service, or the workspace, does not allow to list the folder. */
 const isListRefused = ({ kind }: CodedError) => ['usage', 'forbidden', 'rejected', 'notFound'].includes(kind);
 
-function formatSameName(files: readonly UploadCandidate[]): string {
+function formatSameName(files: readonly UploadFile[]): string {
   const names = files.slice(0, maxNamesInWarning).map(({ path }) => escapeControls(path));
   const others = files.length > names.length ? ', …' : '';
   const have = files.length === 1 ? 'file has' : 'files have';
@@ -106,8 +106,8 @@ function formatSameName(files: readonly UploadCandidate[]): string {
  * - same name alone, or incomplete: collected in `sameName`; `exists` if it is complete and those are skipped
  */
 class FolderComparison {
-  readonly found = new Map<UploadCandidate, FoundUpload>();
-  readonly sameName: UploadCandidate[] = [];
+  readonly found = new Map<UploadFile, FoundUpload>();
+  readonly sameName: UploadFile[] = [];
   readonly #context: Context;
   readonly #api: Api;
   readonly #options: CompareOptions;
@@ -130,7 +130,7 @@ class FolderComparison {
   }
 
   /** @param folder uid, or empty for the top level */
-  async compare(folder: string, files: readonly UploadCandidate[]): Promise<void> {
+  async compare(folder: string, files: readonly UploadFile[]): Promise<void> {
     const byName = groupBy(await this.#list(folder, files), ({ name }) => normalizeName(name));
     for (const file of files) {
       this.#context.signal.throwIfAborted();
@@ -141,15 +141,15 @@ class FolderComparison {
     }
   }
 
-  #namesOf(file: UploadCandidate): Set<string> {
+  #namesOf(file: UploadFile): Set<string> {
     return possibleNames({ filename: fileNameOf(file), asset_name: file.about?.name ?? this.#options.name });
   }
 
-  async #match(file: UploadCandidate, folder: string, named: readonly ListedAsset[]) {
+  async #match(file: UploadFile, folder: string, named: readonly ListedAsset[]) {
     let digest: Promise<string | undefined> | undefined;
     const localDigest = () => {
       // An unreadable file fails later, when it is uploaded.
-      digest ??= digestAndClose(this.#options.open(file.path, file.sourceId)).catch(() => undefined);
+      digest ??= digestAndClose(this.#options.open(file.path, file.realPath)).catch(() => undefined);
       return digest;
     };
     let [hasNamesake, hasComplete] = [false, undefined as ListedAsset | undefined];
@@ -157,7 +157,7 @@ class FolderComparison {
       const known = await this.#receipts?.findAsset(asset.uid);
       if (known?.isOwn || this.#matched.has(asset.uid)) continue;
       // Another file, whose content was not compared either, might be this asset.
-      const others = known?.uncomparedPaths.filter((path) => path !== file.sourceId) ?? [];
+      const others = known?.uncomparedPaths.filter((path) => path !== file.realPath) ?? [];
       const isTaken = (await Promise.all(others.map(pathExists))).includes(true);
       const found = isTaken
         ? 'same name'
@@ -175,11 +175,7 @@ class FolderComparison {
 
   /** @returns undefined if the asset is another one, or no longer exists; `incomplete` if it may lack bytes */
   async #compareWith(
-    {
-      file,
-      folder,
-      localDigest,
-    }: { file: UploadCandidate; folder: string; localDigest: () => Promise<string | undefined> },
+    { file, folder, localDigest }: { file: UploadFile; folder: string; localDigest: () => Promise<string | undefined> },
     listed: ListedAsset,
     knownDigest: string | undefined,
   ) {
@@ -205,7 +201,7 @@ class FolderComparison {
   }
 
   /** Returns true for the name of the file, and without its extension only if the record shows no other file name. */
-  #isNamedLike({ name, filename }: AssetRecord, file: UploadCandidate): boolean {
+  #isNamedLike({ name, filename }: AssetRecord, file: UploadFile): boolean {
     const shown = normalizeName(asText(name) ?? '');
     const [first] = this.#namesOf(file);
     const original = asText(filename);
@@ -222,14 +218,14 @@ class FolderComparison {
   }
 
   #receiptOf(
-    { sourceId: path = '', sizeBytes = 0, mtimeNs = '0', ctimeNs }: UploadCandidate,
+    { realPath = '', sizeBytes = 0, mtimeNs = '0', ctimeNs }: UploadFile,
     folder: string,
     { uid: assetUid, name }: ListedAsset,
     { blake3 = null, verified = null }: Partial<Pick<Receipt, 'blake3' | 'verified'>> = {},
   ): Receipt {
     const isReady = classifyStatus(this.#records.get(assetUid)?.status) === 'ready';
     return {
-      ...{ service: this.#service, workspace: this.#options.workspace, folder, path, sizeBytes, mtimeNs },
+      ...{ service: this.#service, workspace: this.#options.workspace, folder, realPath, sizeBytes, mtimeNs },
       ctimeNs: ctimeNs ?? null,
       ...{ blake3, verified, assetUid, sessionUid: '', name, state: isReady ? 'ready' : 'unchecked', reason: null },
       at: new Date(this.#context.clock.now()).toISOString(),
@@ -240,7 +236,7 @@ class FolderComparison {
    * Lists the assets of a folder that might have the name of a file. The first time, reads all pages, or searches for
    * each name if that takes fewer requests. Later, reads only what was created since.
    */
-  async #list(folder: string, files: readonly UploadCandidate[]): Promise<ListedAsset[]> {
+  async #list(folder: string, files: readonly UploadFile[]): Promise<ListedAsset[]> {
     const key = { service: this.#service, workspace: this.#options.workspace, folder };
     const parent = folder || 'root';
     const cached = await this.#receipts?.findListing(key);
@@ -272,7 +268,7 @@ class FolderComparison {
    *
    * @returns undefined if that does not find all of them, because a name cannot be searched for or is too common
    */
-  async #search(parent: string, files: readonly UploadCandidate[]): Promise<ListedAsset[] | undefined> {
+  async #search(parent: string, files: readonly UploadFile[]): Promise<ListedAsset[] | undefined> {
     const names = new Set(files.flatMap((file) => [...this.#namesOf(file)]));
     const isNamed = ({ name }: AssetRecord) => names.has(normalizeName(asText(name) ?? ''));
     const searches = files.map((file) => this.#searchesFor(file));
@@ -293,7 +289,7 @@ class FolderComparison {
   }
 
   /** Returns the searches for a file's name, without extension as the service might have removed it. */
-  #searchesFor(file: UploadCandidate): AssetFilters[] {
+  #searchesFor(file: UploadFile): AssetFilters[] {
     const name = [...this.#namesOf(file)].reverse().find((each) => searchFor(each).search !== undefined) ?? '';
     // The service might have stored accents in their other form.
     return [...new Set([name, name.normalize('NFD')])].map(searchFor).filter(({ search }) => search !== undefined);
@@ -330,7 +326,7 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   return groups;
 }
 
-const fileNameOf = ({ path, filename }: UploadCandidate) => filename ?? basename(path);
+const fileNameOf = ({ path, filename }: UploadFile) => filename ?? basename(path);
 
 /** Returns true if a status shows that the service has all bytes. A `queued` asset might still wait for them. */
 const isStored = (status: unknown) =>

@@ -1,9 +1,9 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, posix, relative } from 'node:path';
 import { toSlashes } from '../../../client/local-path.ts';
-import type { FindUploaded, FoundUpload } from '../../../client/upload/batch/plan.ts';
-import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
-import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import type { FindUploaded } from '../../../client/upload/batch/plan.ts';
+import { digestAndClose, type FoundUpload } from '../../../client/upload/session/receipt-lookup.ts';
+import { type FolderResolver, fileAt, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
@@ -43,13 +43,13 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
       terminal.info(
         `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files with the same name and size were uploaded from paths that no longer exist`,
       );
-    const moved = new Map<UploadCandidate, FoundUpload>();
+    const moved = new Map<UploadFile, FoundUpload>();
     const renamed = new Map<string, RenamedFiles>();
     const isSelected = await sync.filters.createSelector(sync.directory);
     for (const { file, to, fits } of candidates) {
       signal.throwIfAborted();
       // An unreadable file fails later, when it is uploaded.
-      const blake3 = await digestAndClose(sync.open(file.path, file.sourceId)).catch(() => undefined);
+      const blake3 = await digestAndClose(sync.open(file.path, file.realPath)).catch(() => undefined);
       const same = fits.filter((receipt) => receipt.blake3 === blake3);
       const here = same.find(({ folder }) => (folder || undefined) === to);
       if (here) moved.set(file, { kind: 'skipped', receipt: here });
@@ -58,15 +58,15 @@ export function createMovedFileFinder(context: Context, sync: MovedFileOptions, 
         let [was, is] = [posix.join(top, same[0].syncedDir ?? ''), posix.join(top, file.relativeDir)];
         while (was !== top && is !== top && posix.basename(was) === posix.basename(is))
           [was, is] = [posix.dirname(was), posix.dirname(is)];
-        const isPruned = sync.isPruned && isSelected(posix.join(same[0].syncedDir ?? '', basename(same[0].path)));
+        const isPruned = sync.isPruned && isSelected(posix.join(same[0].syncedDir ?? '', basename(same[0].realPath)));
         const key = JSON.stringify([was, is, isPruned]);
         renamed.set(key, { was, is, isPruned, count: (renamed.get(key)?.count ?? 0) + 1 });
       }
     }
     if (!sync.isDryRun)
       await Promise.all(
-        [...moved].map(([{ path, sourceId = path, mtimeNs = '', ctimeNs = null }, { receipt }]) =>
-          receipts.updatePath(receipt, { path: sourceId, mtimeNs, ctimeNs }),
+        [...moved].map(([{ path, realPath = path, mtimeNs = '', ctimeNs = null }, { receipt }]) =>
+          receipts.updatePath(receipt, { realPath, mtimeNs, ctimeNs }),
         ),
       );
     for (const each of renamed.values()) terminal.warn(await formatRenameWarning(sync, top, each));
@@ -79,19 +79,20 @@ async function findMissing(
   context: Context,
   { directory, workspace, folders }: MovedFileOptions,
   receipts: Receipts,
-  files: readonly UploadCandidate[],
+  files: readonly UploadFile[],
 ): Promise<Map<string, MissingFileReceipt[]>> {
   const service = (await context.account()).baseUrl.origin;
   const real = await realpath(directory);
   const kinds = new Set(files.map(({ path, sizeBytes }) => nameAndSizeKey(basename(path), sizeBytes)));
   const gone = new Map<string, MissingFileReceipt[]>();
   for await (const receipt of receipts.listBelow(service, workspace, '')) {
-    const { name, sizeBytes, path, folder, state } = receipt;
+    const { name, sizeBytes, realPath, folder, state } = receipt;
     const kind = nameAndSizeKey(name, sizeBytes);
     const isCandidate = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);
-    if (!isCandidate || (await pathExists(path))) continue;
-    const relativeDir = toSlashes(relative(real, dirname(path)));
-    const isOurs = !relativeDir.startsWith('..') && folders.find({ path, relativeDir }) === (folder || undefined);
+    if (!isCandidate || (await pathExists(realPath))) continue;
+    const relativeDir = toSlashes(relative(real, dirname(realPath)));
+    const isOurs =
+      !relativeDir.startsWith('..') && folders.find(fileAt(realPath, relativeDir)) === (folder || undefined);
     gone.set(kind, [...(gone.get(kind) ?? []), { ...receipt, syncedDir: isOurs ? relativeDir : undefined }]);
   }
   return gone;
@@ -108,7 +109,7 @@ async function formatRenameWarning(
   const what = `${pluralize(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;
   const old = isPruned ? 'move to the trash once the new ones are ready' : 'stay';
   const sent = escapeControls(`${what}: they will be uploaded again, to ${is}; the old assets in ${was} ${old}`);
-  const isFree = folders.find({ path: '', relativeDir: posix.relative(top, is) }) === null;
+  const isFree = folders.find(fileAt('', posix.relative(top, is))) === null;
   if (!isFree || posix.dirname(was) !== posix.dirname(is) || (await pathExists(from))) return sent;
   const rename = `mediactl folders rename ${quoteForShell(was)} ${quoteForShell(posix.basename(is))}`;
   return `${sent}. To avoid that, stop, run ${escapeControls(rename)}, then the same command`;

@@ -31,7 +31,7 @@ export type PruneOptions = {
 
 export type PrunableAsset = {
   assetUid: string;
-  path: string;
+  realPath: string;
   folder: string;
   /** The asset as it was read, if it exists. */
   record?: AssetRecord | undefined;
@@ -82,7 +82,7 @@ export async function planPrune(
     folders === undefined || (folder !== null && folders.has(normalizeUid(folder)));
   const real = await realpath(directory);
   const selects = await filters.createSelector(directory);
-  const isSelected = ({ path }: PrunableAsset) => selects(toSlashes(relative(real, path)));
+  const isSelected = ({ realPath }: PrunableAsset) => selects(toSlashes(relative(real, realPath)));
   let [waiting, leftOut] = [0, 0];
   const missingNow: Receipt[] = [];
   /** Maps content (size and checksum) to the receipt of an existing file. */
@@ -90,7 +90,7 @@ export async function planPrune(
   const counts = new Map<string, DirectoryCounts>();
   for await (const receipt of receipts.listBelow(service, workspace, real)) {
     if (!isInPrunedFolder(receipt.folder)) continue;
-    const isGone = !moved.has(receipt.assetUid) && !(await pathExists(receipt.path));
+    const isGone = !moved.has(receipt.assetUid) && !(await pathExists(receipt.realPath));
     if (isGone && !isSelected(receipt)) {
       leftOut++;
       continue;
@@ -99,7 +99,7 @@ export async function planPrune(
     else copies.set(contentKeyOf(receipt), receipt);
     const isMissing = isGone && !movedUids.has(receipt.assetUid);
     if (!isGone && receipt.id > startMark) continue;
-    for (let at = dirname(receipt.path); at.length >= real.length; at = dirname(at)) {
+    for (let at = dirname(receipt.realPath); at.length >= real.length; at = dirname(at)) {
       const { known = 0, missing = 0 } = counts.get(at) ?? {};
       counts.set(at, { known: known + 1, missing: missing + Number(isMissing) });
       if (at === real) break;
@@ -111,10 +111,10 @@ export async function planPrune(
       sizeBytes === receipt.sizeBytes && (blake3 === null || blake3 === receipt.blake3);
     const stored = await receipts.findAdoptedCopies(service, workspace, real, receipt);
     const found: Receipt[] = [];
-    for (const each of [...stored, ...adopted.filter(isCopy)]) if (await pathExists(each.path)) found.push(each);
+    for (const each of [...stored, ...adopted.filter(isCopy)]) if (await pathExists(each.realPath)) found.push(each);
     return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
   };
-  missingNow.sort((a, b) => (a.path < b.path ? -1 : 1));
+  missingNow.sort((a, b) => (a.realPath < b.realPath ? -1 : 1));
   for (const receipt of missingNow) {
     // If the file was renamed, its old asset is pruned only after the new asset is ready. A file of its size that was
     // not compared with its asset might be the renamed one. So might one that is too new to be uploaded.
@@ -137,7 +137,7 @@ export async function planPrune(
   }
   const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));
   const safetyError = await findSafetyError(counts, candidates.length, displayPath);
-  const missing = new Set(missingNow.map(({ path }) => path));
+  const missing = new Set(missingNow.map(({ realPath }) => realPath));
   return { candidates, waiting, leftOut, safetyError, missing, isInPrunedFolder };
 }
 
@@ -191,7 +191,7 @@ export async function splitByLocation(
     if (isStill || !asset) continue;
     await places.load('folders', [parent ?? undefined]);
     const place = escapeControls(places.displayName(parent ?? undefined) || '/');
-    lines.push(`${escapeControls(each.path)}; its asset is kept, because it was moved to ${place}`);
+    lines.push(`${escapeControls(each.realPath)}; its asset is kept, because it was moved to ${place}`);
   }
   if (lines.length > 0) context.terminal.info(truncateLines(lines, lines.length).join('\n'));
   return { inside, elsewhere };
@@ -238,14 +238,14 @@ export async function pruneMissing(
   const ageMs = startAge(context.clock);
   const { inside, elsewhere } = await splitByLocation(context, prunable);
   const count = inside.length;
-  const gone = inside.map((each) => ({ ...each, label: each.path }));
+  const gone = inside.map((each) => ({ ...each, label: each.realPath }));
   const what = `move ${pluralize(count, 'asset')} of ${top} to the trash`;
   const question = {
     ...{ command: 'sync --prune', limit, doubt: prunable.safetyError, what, ageMs },
     // Whether a file is still missing is decided again by the next run, so that a resume does not rely on this one.
     source: `mediactl sync ${quoteForShell(await realpath(pruning.directory))} ${quoteForShell(top)} --prune`,
-    beforeItem: async ({ path, label }: PrunableAsset & { label: string }) => {
-      if (!(prunable.missing.has(path) && (await pathExists(path)))) return undefined;
+    beforeItem: async ({ realPath, label }: PrunableAsset & { label: string }) => {
+      if (!(prunable.missing.has(realPath) && (await pathExists(realPath)))) return undefined;
       throw new CodedError(`${label} was kept`, { code: 'changed_meanwhile', reason: 'the file is there again' });
     },
   };

@@ -5,7 +5,7 @@ import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
-import { placeholdersIn } from '../../../client/upload/sources/upload-candidate.ts';
+import { placeholdersIn } from '../../../client/upload/sources/upload-file.ts';
 import { maxChunkSize } from '../../../contract/tus.ts';
 import { collect, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';

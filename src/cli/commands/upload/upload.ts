@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { createdFoldersOf } from '../../../client/changes/folder-creation.ts';
 import { CodedError } from '../../../client/errors.ts';
 import { isLibraryPath, isRootPath } from '../../../client/library/library-paths.ts';
-import type { FolderResolver, UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
-import { targetPathOf } from '../../../client/upload/sources/upload-candidate.ts';
+import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import { targetPathOf } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
@@ -146,7 +146,7 @@ async function resolveTargetFolders(
   const top = pathByUid ?? typed;
   const missing = new Set<string>();
   let isConfirmed = createFolders;
-  const targetOf = (file: UploadCandidate) => {
+  const targetOf = (file: UploadFile) => {
     const path = targetPathOf(file, top, isTree);
     const [first = ''] = path.split('/');
     return { path, uid: isUid(first) ? first.toLowerCase() : undefined };

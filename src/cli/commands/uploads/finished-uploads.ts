@@ -38,7 +38,7 @@ const toFinishedUpload = (receipt: Receipt): FinishedUpload => ({
   base_url: receipt.service,
   workspace_uid: receipt.workspace,
   folder_uid: receipt.folder || null,
-  path: receipt.path,
+  path: receipt.realPath,
   size_bytes: receipt.sizeBytes,
   source_version: receipt.mtimeNs,
   blake3: receipt.blake3,

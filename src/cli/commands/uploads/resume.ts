@@ -1,8 +1,8 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
-import type { UploadSettings } from '../../../client/upload/session/upload-job.ts';
+import type { UploadSettings } from '../../../client/upload/session/upload-deps.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
-import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
+import { fileAt, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -57,10 +57,10 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
   const { all, options, timeoutMs, progress } = request;
   const entries = await findResumable(context, request);
   if (context.isDryRun(`resume ${entries.map(({ path }) => path).join(', ') || 'nothing'}`)) return noResult;
-  const files = entries.filter(({ realPath }) => !all || !isNotLocal(realPath)).map(toUploadCandidate);
+  const files = entries.filter(({ realPath }) => !all || !isNotLocal(realPath)).map(toUploadFile);
   const [first] = entries;
   if (!first || files.length === 0) return listBy(() => '', [], [], 'no unfinished uploads');
-  const folderOf = ({ resumable }: UploadCandidate) => resumable?.folder;
+  const folderOf = ({ target }: UploadFile) => target?.folder;
   return runUploads(context, {
     sources: {
       files: async function* () {
@@ -134,15 +134,11 @@ function reopenFile({ ownFiles }: Context, path: string) {
   return FileSource.open(path, ownFiles);
 }
 
-const toUploadCandidate = ({ id, realPath, path, identity, metadata }: UploadEntry): UploadCandidate => ({
-  path: realPath,
-  relativeDir: '',
+const toUploadFile = ({ id, realPath, path, identity, metadata }: UploadEntry): UploadFile => ({
+  ...fileAt(identity === undefined ? realPath : path),
+  ...(identity !== undefined && { stream: { spoolPath: realPath, identity } }),
+  id,
+  filename: metadata.filename,
   about: { name: metadata.asset_name, description: metadata.description, contentType: metadata.content_type },
-  resumable: {
-    id,
-    folder: metadata.parent_folder_uid,
-    workspace: metadata.workspace_uid,
-    filename: metadata.filename,
-    ...(identity !== undefined && { identity, label: path }),
-  },
+  target: { workspace: metadata.workspace_uid, folder: metadata.parent_folder_uid },
 });

@@ -5,7 +5,7 @@ import type { ClientRateLimiter } from '../../../client/http/rate-limiter.ts';
 import { queueStatus } from '../../../client/queue/jobs.ts';
 import type { QueueClient } from '../../../client/queue/queue-client.ts';
 import type { WorkerRun } from '../../../client/queue/worker-run.ts';
-import { type FileOutcome, outcomeOf } from '../../../client/upload/session/upload-job.ts';
+import { type FileOutcome, outcomeOf } from '../../../client/upload/session/file-outcome.ts';
 import { isLoopbackHost } from '../../../contract/bounded-server.ts';
 import { withTimeout } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';

@@ -1,25 +1,20 @@
 import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { toWaitingEvent } from '../session/events.ts';
+import { createOutcome, type FileOutcome, outcomeOf } from '../session/file-outcome.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
-import {
-  createOutcome,
-  type FileOutcome,
-  labelOf,
-  outcomeOf,
-  type RunDeps,
-  type UploadJob,
-  type UploadSettings,
-} from '../session/upload-job.ts';
+import type { RunDeps, UploadSettings } from '../session/upload-deps.ts';
 import { uploadIdOf } from '../session/upload-run.ts';
 import {
   type FolderResolver,
   loadContentTypes,
   receiptKeyOf,
-  type UploadCandidate,
+  shownPathOf,
+  type TargetedFile,
+  type UploadFile,
   type UserMetadata,
   userMetadataOf,
-} from '../sources/upload-candidate.ts';
+} from '../sources/upload-file.ts';
 import { Channel } from './channel.ts';
 import { type Candidates, countFiles, emptyPlan, type FindUploaded, filesToUpload, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
@@ -154,7 +149,7 @@ export class BatchUploader implements BatchRun {
       notice(path, 'the response to a creation was lost, and may have left an empty asset');
   }
 
-  async #uploadAll(files: UploadCandidate[]): Promise<void> {
+  async #uploadAll(files: UploadFile[]): Promise<void> {
     const unfinished = new Set((await this.#deps.store.list()).map(({ id }) => id));
     if (unfinished.size > 0 && !this.#deps.findResumable) {
       const { createMovedUploadFinder } = await import('../session/moved-upload.ts');
@@ -168,7 +163,7 @@ export class BatchUploader implements BatchRun {
     }
     const { FileScheduler } = await import('./file-scheduler.ts');
     const lanes = Math.max(1, Math.min(this.#options.transfers, files.length));
-    const isResumable = (file: UploadCandidate) => unfinished.size > 0 && this.#isUnfinished(file, unfinished);
+    const isResumable = (file: UploadFile) => unfinished.size > 0 && this.#isUnfinished(file, unfinished);
     const scheduler = new FileScheduler(files, isResumable, lanes);
     const lane = async (_: unknown, number: number) => {
       while (!this.#isOver) {
@@ -181,19 +176,18 @@ export class BatchUploader implements BatchRun {
     this.#remaining += scheduler.remaining;
   }
 
-  #isUnfinished(file: UploadCandidate, unfinished: ReadonlySet<string>): boolean {
+  #isUnfinished(file: UploadFile, unfinished: ReadonlySet<string>): boolean {
     const { folders, api } = this.#deps;
-    if (file.resumable) return true;
+    if (file.id !== undefined) return true;
     const folder = folders.find(file);
-    if (file.sourceId === undefined || folder === null) return false;
-    const job = { ...this.#jobOf(file, folder), identity: file.sourceId };
-    return unfinished.has(uploadIdOf(job, api.transport.baseUrl));
+    if (file.realPath === undefined || folder === null) return false;
+    return unfinished.has(uploadIdOf(this.#toTargeted(file, folder), file.realPath, api.transport.baseUrl));
   }
 
-  async #uploadOne(file: UploadCandidate): Promise<void> {
+  async #uploadOne(file: UploadFile): Promise<void> {
     const { clock } = this.#deps.api.transport;
     const startedAt = clock.now();
-    const outcome = createOutcome(file.path, this.#options.workspace);
+    const outcome = createOutcome(file);
     let persisted: PersistResult | undefined;
     try {
       ({ persisted } = await this.#upload(file, outcome));
@@ -219,7 +213,7 @@ export class BatchUploader implements BatchRun {
     }
     if (this.#isBatch) {
       const asset_uid = outcome.uploaded?.assetUid ?? null;
-      const path = labelOf(outcome.job);
+      const path = shownPathOf(outcome.file);
       this.#deps.onEvent({ path, event: 'finished', outcome: outcomeOf(outcome), asset_uid });
     }
     const reported = persisted
@@ -233,30 +227,27 @@ export class BatchUploader implements BatchRun {
   }
 
   /** Uploads one file. @returns a promise that resolves once its receipt is on disk or could not be written */
-  async #upload(file: UploadCandidate, outcome: FileOutcome): Promise<{ persisted: PersistResult }> {
+  async #upload(file: UploadFile, outcome: FileOutcome): Promise<{ persisted: PersistResult }> {
     const { folders, onUploaded, receipts, stdin } = this.#deps;
     const isBatch = this.#isBatch;
-    const folder = file.resumable ? file.resumable.folder : await folders.findOrCreate(file);
-    const job = this.#jobOf(file, folder);
-    outcome.job = job;
+    const folder = file.target ? file.target.folder : await folders.findOrCreate(file);
+    const path = shownPathOf(file);
     const service = this.#deps.api.transport.baseUrl.origin;
     const key = isBatch ? undefined : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
     const previousReceipt = key && (await receipts?.find(key)); // also if the file had other content at that time
-    const notice = (message: string) => this.#deps.onEvent({ path: labelOf(job), event: 'warning', message });
+    const notice = (message: string) => this.#deps.onEvent({ path, event: 'warning', message });
     const api = this.#deps.api.withObserver({
       lane: this.#options.lane ?? (isBatch ? 'bulk' : 'interactive'),
-      onNotice: (wait) => this.#deps.onEvent({ path: labelOf(job), ...toWaitingEvent(wait) }),
+      onNotice: (wait) => this.#deps.onEvent({ path, ...toWaitingEvent(wait) }),
       onRequest: () => {
         outcome.requests++;
       },
     });
-    const source = job.path === '-' ? await spoolStdin(job, this.#deps) : job;
-    outcome.path = source.path;
-    const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, {
-      ...this.#deps,
-      api,
-      orphans: receipts,
-    });
+    const targeted = this.#toTargeted(file, folder);
+    const isUnread = file.stream && file.stream.spoolPath === undefined;
+    const spooled = isUnread ? await spoolStream(targeted, this.#deps) : targeted;
+    outcome.file = spooled;
+    const upload = await openUpload(spooled, this.#options, { ...this.#deps, api, orphans: receipts });
     outcome.id = upload.id;
     let persisted: PersistResult;
     try {
@@ -266,9 +257,10 @@ export class BatchUploader implements BatchRun {
       outcome.assetUid = upload.assetUid;
       await upload.close();
     }
-    if (source.identity !== undefined)
+    const { spoolPath } = spooled.stream ?? {};
+    if (spoolPath !== undefined)
       persisted = persisted.then(
-        (error) => error ?? stdin?.spool.remove(source.path).then(() => undefined, asCodedError),
+        (error) => error ?? stdin?.spool.remove(spoolPath).then(() => undefined, asCodedError),
       );
     if (previousReceipt && outcome.uploaded.how === 'uploaded')
       notice(`previously uploaded as asset ${previousReceipt.assetUid}, which is kept`);
@@ -278,19 +270,11 @@ export class BatchUploader implements BatchRun {
     return { persisted };
   }
 
-  #jobOf(file: UploadCandidate, folder: string | undefined): UploadJob {
-    const { path, filename, label, sourceId, resumable } = file;
+  /** Adds the target, and the metadata that are sent, to a file. */
+  #toTargeted(file: UploadFile, folder: string | undefined): TargetedFile {
     const { workspace, about: defaults } = this.#options;
-    return {
-      path,
-      filename,
-      label,
-      sourceId,
-      workspace,
-      ...resumable,
-      folder,
-      ...userMetadataOf(file, defaults, this.#contentType),
-    };
+    const about = userMetadataOf(file, defaults, this.#contentType);
+    return { ...file, about, target: { workspace: file.target?.workspace ?? workspace, folder } };
   }
 
   /** Hands a complete upload to the ready watch, if there is one; reports every other outcome at once. */
@@ -301,16 +285,19 @@ export class BatchUploader implements BatchRun {
   }
 }
 
-/** Spools stdin to disk. The spooled job is identified by checksum and size, since stdin has no stable path. */
-async function spoolStdin(job: UploadJob, { stdin, signal, api, store }: RunDeps): Promise<UploadJob> {
+/** Spools a stream to disk. It is then identified by checksum and size, since it has no stable path. */
+async function spoolStream(file: TargetedFile, { stdin, signal, api, store }: RunDeps): Promise<TargetedFile> {
   if (!stdin) throw usageError('stdin cannot be uploaded here');
   const { blake3, sizeBytes, saveAs } = await stdin.spool.write(
     stdin.open(),
     (id, part) => store.lock(id, part),
     signal,
   );
-  const filename = job.filename ?? job.name ?? 'stdin';
-  const spooled = { ...job, identity: `${blake3} ${sizeBytes}`, filename };
+  const identity = `${blake3} ${sizeBytes}`;
+  const named = { ...file, filename: file.filename ?? file.about?.name ?? 'stdin' };
   // Name the spool file by the upload id, since the entry of an earlier attempt with the same bytes refers to it.
-  return { ...spooled, path: await saveAs(uploadIdOf(spooled, api.transport.baseUrl)) };
+  return {
+    ...named,
+    stream: { spoolPath: await saveAs(uploadIdOf(named, identity, api.transport.baseUrl)), identity },
+  };
 }

@@ -1,4 +1,4 @@
-import type { UploadCandidate } from '../sources/upload-candidate.ts';
+import type { UploadFile } from '../sources/upload-file.ts';
 
 /**
  * Distributes files over the upload slots (lanes). Resumed uploads come first, since sessions expire after a day.
@@ -7,13 +7,13 @@ import type { UploadCandidate } from '../sources/upload-candidate.ts';
  * files in the given order.
  */
 export class FileScheduler {
-  readonly #resumed: UploadCandidate[];
-  readonly #bySize: UploadCandidate[];
+  readonly #resumed: UploadFile[];
+  readonly #bySize: UploadFile[];
   readonly #largeLanes: number;
   #smallest = 0;
   #largest: number;
 
-  constructor(files: readonly UploadCandidate[], isResumable: (file: UploadCandidate) => boolean, lanes: number) {
+  constructor(files: readonly UploadFile[], isResumable: (file: UploadFile) => boolean, lanes: number) {
     this.#resumed = files.filter(isResumable);
     this.#bySize = files.filter((file) => !isResumable(file));
     this.#largeLanes = lanes > 1 ? Math.ceil(lanes / 4) : 0;
@@ -27,7 +27,7 @@ export class FileScheduler {
   }
 
   /** Removes and returns the next file for a lane; undefined if none is left. @param lane counted from 0 */
-  next(lane: number): UploadCandidate | undefined {
+  next(lane: number): UploadFile | undefined {
     const resumed = this.#resumed.pop();
     if (resumed) return resumed;
     if (this.#smallest >= this.#largest) return undefined;

@@ -1,31 +1,19 @@
 import { createHash } from 'node:crypto';
+import { keptOutcomes } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
-import { isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
-import { createOutcome, type FileOutcome, type UploadSettings } from '../session/upload-job.ts';
+import { createOutcome, type FileOutcome } from '../session/file-outcome.ts';
+import { type FoundUpload, isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
+import type { UploadSettings } from '../session/upload-deps.ts';
 import { unverifiedError } from '../session/verify.ts';
-import {
-  type FolderResolver,
-  type ReceiptKey,
-  receiptKeyOf,
-  type UploadCandidate,
-} from '../sources/upload-candidate.ts';
+import { type FolderResolver, type ReceiptKey, receiptKeyOf, type UploadFile } from '../sources/upload-file.ts';
 import type { Receipt, Receipts } from '../store/receipts.ts';
 
 export type FileTotals = { files: number; bytes: number };
 
 /** Totals of a run before it starts, for files that are already uploaded and files to send. */
 export type Plan = {
-  /** Files already uploaded, according to this machine's receipts. */
-  skipped: FileTotals;
-  /** Files whose folder has an asset of the same name and size, which another machine uploaded. */
-  same_name_and_size: FileTotals;
-  /** Files that are skipped because their folder has an asset of the same name (`--ignore-existing`). */
-  exists: FileTotals;
-  /** Files whose path was uploaded before, but whose size or modification time has changed. */
-  changed: FileTotals;
-  /** Files with the same size as an earlier upload. Hashing them shows whether the content is the same. */
-  sameSize: FileTotals;
-  new: FileTotals;
+  /** Files by what is known of them before their content is read. Hashing a `sameSize` file shows if it is new. */
+  totals: Record<Classification['kind'], FileTotals>;
   /** Receipts to save of files that another machine has uploaded. */
   adopted: Receipt[];
   /** Number of requests to compare files with the assets in their folder. */
@@ -37,13 +25,18 @@ export type Plan = {
   nested: number;
 };
 
+/** A file whose path was not uploaded before or has changed since, or that has the size of an earlier upload. */
+export type FileToUpload = { kind: (typeof kindsToSend)[number] };
+
+const kindsToSend = ['new', 'changed', 'sameSize'] as const;
+
+/** Upload state of a file according to its receipts, size and modification time, before its content is read. */
+export type Classification = FoundUpload | FileToUpload;
+
 export const emptyPlan = (): Plan => ({
-  skipped: { files: 0, bytes: 0 },
-  same_name_and_size: { files: 0, bytes: 0 },
-  exists: { files: 0, bytes: 0 },
-  changed: { files: 0, bytes: 0 },
-  sameSize: { files: 0, bytes: 0 },
-  new: { files: 0, bytes: 0 },
+  totals: Object.fromEntries(
+    [...keptOutcomes, ...kindsToSend].map((kind) => [kind, { files: 0, bytes: 0 }]),
+  ) as Plan['totals'],
   adopted: [],
   comparisons: 0,
   requests: 0,
@@ -51,16 +44,8 @@ export const emptyPlan = (): Plan => ({
   nested: 0,
 });
 
-/** Upload state of a file according to its receipts, size and modification time, before its content is read. */
-export type Classification = FoundUpload | FileToUpload;
-
-export type FileToUpload = { kind: 'changed' | 'sameSize' | 'new' };
-
-/** An asset that makes it unnecessary to upload a file. See `UploadOutcome` for the kinds. */
-export type FoundUpload = { kind: 'skipped' | 'same_name_and_size' | 'exists'; receipt: Receipt };
-
 async function classify(
-  file: UploadCandidate,
+  file: UploadFile,
   key: ReceiptKey | undefined,
   receipts: Receipts | undefined,
 ): Promise<Classification> {
@@ -73,10 +58,11 @@ async function classify(
   return { kind: sizeBytes > 0 && (await receipts.hasSize(key, sizeBytes)) ? 'sameSize' : 'new' };
 }
 
-export function addToPlan(plan: Plan, classification: Classification, file: UploadCandidate, chunkBytes: number): void {
+export function addToPlan(plan: Plan, classification: Classification, file: UploadFile, chunkBytes: number): void {
   const sizeBytes = file.sizeBytes ?? 0;
-  plan[classification.kind].files++;
-  plan[classification.kind].bytes += sizeBytes;
+  const total = plan.totals[classification.kind];
+  total.files++;
+  total.bytes += sizeBytes;
   if ('receipt' in classification) return;
   const creations = 1;
   const chunks = Math.max(1, Math.ceil(sizeBytes / chunkBytes));
@@ -85,15 +71,16 @@ export function addToPlan(plan: Plan, classification: Classification, file: Uplo
   plan.largestBytes = Math.max(plan.largestBytes, sizeBytes);
 }
 
-export const totalToSend = ({ changed, sameSize, new: fresh }: Plan): FileTotals => ({
-  files: changed.files + sameSize.files + fresh.files,
-  bytes: changed.bytes + sameSize.bytes + fresh.bytes,
+export const totalToSend = ({ totals }: Plan): FileTotals => sumOf(kindsToSend.map((kind) => totals[kind]));
+
+export const countFiles = ({ totals }: Plan): number => sumOf(Object.values(totals)).files;
+
+const sumOf = (totals: readonly FileTotals[]): FileTotals => ({
+  files: totals.reduce((sum, { files }) => sum + files, 0),
+  bytes: totals.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
-export const countFiles = (plan: Plan) =>
-  plan.skipped.files + plan.same_name_and_size.files + plan.exists.files + totalToSend(plan).files;
-
-export type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
+export type Candidates = AsyncIterable<UploadFile> | Iterable<UploadFile>;
 
 /**
  * Finds which of the files without a receipt are already uploaded: from another path, before a directory was renamed,
@@ -102,8 +89,8 @@ export type Candidates = AsyncIterable<UploadCandidate> | Iterable<UploadCandida
  * @returns what was found, the number of requests that it took, and receipts to save when the run begins
  */
 export type FindUploaded = (
-  files: readonly UploadCandidate[],
-) => Promise<{ found: ReadonlyMap<UploadCandidate, FoundUpload>; requests: number; adopted: Receipt[] }>;
+  files: readonly UploadFile[],
+) => Promise<{ found: ReadonlyMap<UploadFile, FoundUpload>; requests: number; adopted: Receipt[] }>;
 
 type PlanContext = Pick<UploadSettings, 'force' | 'checksum' | 'chunkBytes' | 'requireChecksum'> & {
   api: Api;
@@ -120,22 +107,22 @@ export async function filesToUpload(
   candidates: Candidates,
   plan: Plan,
   context: PlanContext,
-  onAlreadyUploaded: (outcome: FileOutcome, file: UploadCandidate, found: FoundUpload) => void,
-): Promise<Map<UploadCandidate, FileToUpload>> {
+  onAlreadyUploaded: (outcome: FileOutcome, file: UploadFile, found: FoundUpload) => void,
+): Promise<Map<UploadFile, FileToUpload>> {
   const { api, workspace, folders, receipts, force, checksum = false, chunkBytes, signal, findUploaded = [] } = context;
   const service = api.transport.baseUrl.origin;
-  const files = new Map<UploadCandidate, FileToUpload>();
-  const add = (file: UploadCandidate, classification: Classification) => {
+  const files = new Map<UploadFile, FileToUpload>();
+  const add = (file: UploadFile, classification: Classification) => {
     const isHashed = checksum && classification.kind === 'skipped';
     const decision = isHashed ? ({ kind: 'changed' } as const) : classification;
     addToPlan(plan, decision, file, chunkBytes);
     if (!('receipt' in decision)) return files.set(file, decision);
     const { kind, receipt } = decision;
-    const outcome = createOutcome(file.path, workspace, { uploaded: toUploaded(receipt, kind) });
+    const outcome = createOutcome(file, { uploaded: toUploaded(receipt, kind) });
     if (context.requireChecksum && receipt.verified === null) outcome.error = unverifiedError(receipt.assetUid, true);
     return onAlreadyUploaded(outcome, file, decision);
   };
-  const unmatched = new Map<UploadCandidate, Classification>(); // in the given order
+  const unmatched = new Map<UploadFile, Classification>(); // in the given order
   for await (const file of candidates) {
     signal?.throwIfAborted();
     const key = receiptKeyOf(file, { service, workspace, folders });

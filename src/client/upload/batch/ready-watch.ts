@@ -4,7 +4,9 @@ import { asCodedError, CodedError } from '../../errors.ts';
 import type { TransportNotice } from '../../http/rate-limiter.ts';
 import { waitForIncoming } from '../../library/wait-for-assets.ts';
 import { toWaitingEvent } from '../session/events.ts';
-import { type FileOutcome, labelOf, type RunDeps } from '../session/upload-job.ts';
+import type { FileOutcome } from '../session/file-outcome.ts';
+import type { RunDeps } from '../session/upload-deps.ts';
+import { shownPathOf } from '../sources/upload-file.ts';
 
 type ReadyListeners = {
   /** Called with each file once its asset is ready, has failed, or timed out. */
@@ -78,7 +80,7 @@ export class ReadyWatch {
       onStatus: ({ uid }, status) => {
         const [outcome] = this.#waiting.get(uid) ?? [];
         if (!outcome) return;
-        current = labelOf(outcome.job);
+        current = shownPathOf(outcome.file);
         onEvent({ path: current, event: 'status', asset_uid: uid, status });
       },
       onResult: (uid, found) => this.#settle(uid, found),

@@ -1,3 +1,4 @@
+import type { UploadOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Remedy } from '../../errors.ts';
 import type { TransportNotice } from '../../http/rate-limiter.ts';
 
@@ -37,23 +38,6 @@ export type FileEvent = { path: string } & (
   /** Emitted when a file in a run of several files is done, except for processing. Downloads emit it too. */
   | { event: 'finished'; outcome: UploadOutcome | 'downloaded'; asset_uid: string | null }
 );
-
-/**
- * Outcome of one file: `uploaded` (by this run), `skipped` (uploaded before from this path), `duplicate` (the same
- * content was uploaded before), `same_name_and_size` (as an asset in the folder, which was not compared), `exists` (an
- * asset has its name, and `--ignore-existing` was given), `busy` (another process is uploading it), `queued` (for
- * workers), `interrupted` (not finished when the run was stopped or its time was up) or `failed`.
- */
-export type UploadOutcome =
-  | 'uploaded'
-  | 'skipped'
-  | 'duplicate'
-  | 'same_name_and_size'
-  | 'exists'
-  | 'busy'
-  | 'queued'
-  | 'interrupted'
-  | 'failed';
 
 export type UploadEvent = RunEvent | FileEvent;
 

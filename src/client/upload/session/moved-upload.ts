@@ -5,7 +5,7 @@ import { PrefixDigest } from '../sources/checksum.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import type { ListableUploadStore } from '../store/upload-store.ts';
-import type { UploadDeps } from './upload-job.ts';
+import type { UploadDeps } from './upload-deps.ts';
 
 /**
  * Returns a function that finds the unfinished upload of a moved file and moves its entry to the new id and path.

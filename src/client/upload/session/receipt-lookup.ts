@@ -1,11 +1,13 @@
 import { parentOf } from '../../../contract/asset.ts';
+import type { KeptOutcome, SuccessOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError } from '../../errors.ts';
 import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
-import type { ReceiptKey } from '../sources/upload-candidate.ts';
+import type { ReceiptKey } from '../sources/upload-file.ts';
 import type { Receipt, Receipts } from '../store/receipts.ts';
-import type { SuccessOutcome, Uploaded, UploadSettings } from './upload-job.ts';
+import type { Uploaded } from './file-outcome.ts';
+import type { UploadSettings } from './upload-deps.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Returns the strong ETag of a file if it has one, else its modification time. */
@@ -49,16 +51,16 @@ export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | u
   const { match, deleted } = await matchContent({ api, receipts }, receiptKey, content, dedupe);
   if (deleted) await receipts.forgetAsset(deleted.assetUid);
   if (match?.kind === 'skipped')
-    await receipts.updatePath(receiptKey, { path: receiptKey.path, ...fileTimesOf(identity) });
+    await receipts.updatePath(receiptKey, { realPath: receiptKey.realPath, ...fileTimesOf(identity) });
   return match && toUploaded(match.receipt, match.kind);
 }
 
-/** A receipt with the content of a file: of the file itself (`skipped`) or of another one (`duplicate`). */
-export type ReceiptMatch = { kind: 'skipped'; receipt: Receipt } | { kind: 'duplicate'; receipt: Receipt };
+/** An asset that makes it unnecessary to upload a file, as its receipt describes it. */
+export type FoundUpload = { kind: KeptOutcome; receipt: Receipt };
 
 /**
- * Finds a receipt with the same content: first for the same path and folder, then, unless `duplicates` is `upload`, for
- * other paths in the same folder or, if it is `skip-anywhere`, in any folder. Calls `digest` only if a receipt has the
+ * Finds a receipt with the same content: first for the same path and folder (`skipped`), then, unless `duplicates` is `upload`, for
+ * other paths in the same folder or, if it is `skip-anywhere`, in any folder (`duplicate`). Calls `digest` only if a receipt has the
  * file's size. Empty files never match.
  *
  * @param mark highest receipt id when the run started, since later receipts might be its own
@@ -69,7 +71,7 @@ export async function matchContent(
   key: ReceiptKey,
   { sizeBytes, digest }: { sizeBytes: number; digest: () => Promise<string> },
   { duplicates, mark }: { duplicates: UploadSettings['duplicates']; mark: number },
-): Promise<{ match?: ReceiptMatch; deleted?: Receipt }> {
+): Promise<{ match?: FoundUpload; deleted?: Receipt }> {
   if (sizeBytes === 0 || !(await receipts.hasSize(key, sizeBytes))) return {};
   const blake3 = await digest();
   const own = await receipts.find(key);

@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Remedy } from '../../errors.ts';
 import type { UploadSource } from '../sources/source.ts';
-import type { ReceiptKey } from '../sources/upload-candidate.ts';
+import type { ReceiptKey } from '../sources/upload-file.ts';
+import { metadataOf, shownPathOf, type TargetedFile } from '../sources/upload-file.ts';
 import { orphanOf, type PlannedEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
 import type { FileEvent } from './events.ts';
-import { metadataOf, type UploadDeps, type UploadJob, type UploadSettings } from './upload-job.ts';
+import type { UploadDeps, UploadSettings } from './upload-deps.ts';
 
 /** State of one file's upload in this process: the source, its entry in the upload store, and the counters. */
 export class UploadRun {
   readonly source: UploadSource;
-  readonly job: UploadJob;
+  readonly file: TargetedFile;
   readonly options: UploadSettings;
   readonly deps: UploadDeps;
   readonly store: UploadStore;
@@ -27,28 +28,29 @@ export class UploadRun {
   /** Number of creations of this run whose response was lost. */
   lostCreations = 0;
 
-  constructor(source: UploadSource, job: UploadJob, options: UploadSettings, deps: UploadDeps) {
+  constructor(source: UploadSource, file: TargetedFile, options: UploadSettings, deps: UploadDeps) {
     this.source = source;
-    this.job = job;
+    this.file = file;
     this.options = options;
     this.deps = deps;
     this.store = deps.store;
-    this.metadata = metadataOf(job);
+    this.metadata = metadataOf(file);
     this.startedAt = new Date(deps.api.transport.clock.now()).toISOString();
-    const identity = job.identity ?? source.realPath;
-    this.id = job.id ?? uploadIdOf({ ...job, identity }, deps.api.transport.baseUrl);
-    const { workspace, folder = '' } = job;
-    this.receiptKey = { service: deps.api.transport.baseUrl.origin, workspace, folder, path: identity };
+    const identity = file.stream?.identity ?? source.realPath;
+    const { baseUrl } = deps.api.transport;
+    this.id = file.id ?? uploadIdOf(file, identity, baseUrl);
+    const { workspace, folder = '' } = file.target;
+    this.receiptKey = { service: baseUrl.origin, workspace, folder, realPath: identity };
   }
 
   /** Returns the entry that this upload has before any request to the service. */
   planned(): PlannedEntry {
     const { api, profile } = this.deps;
-    const { identity } = this.job;
+    const { identity } = this.file.stream ?? {};
     return {
       state: 'planned',
       id: this.id,
-      path: this.label,
+      path: this.shownPath,
       realPath: this.source.realPath,
       ...(identity !== undefined && { identity }),
       file: this.source.identity,
@@ -59,8 +61,8 @@ export class UploadRun {
     };
   }
 
-  get label(): string {
-    return this.job.label ?? this.job.path;
+  get shownPath(): string {
+    return shownPathOf(this.file);
   }
 
   /** Records an incomplete asset for `uploads cleanup`. */
@@ -83,17 +85,17 @@ export class UploadRun {
   }
 
   emit(event: WithoutPath<FileEvent>): void {
-    this.deps.onEvent({ path: this.label, ...event });
+    this.deps.onEvent({ path: this.shownPath, ...event });
   }
 }
 
 /**
- * Returns the id of an upload job, a hash with which the same command finds its own entry again. It does not
+ * Returns the id of an upload, a hash with which the same command finds its own entry again. It does not
  * include the API key, because a rotated key still belongs to the same organization.
  */
-export const uploadIdOf = (job: UploadJob & { identity: string }, { origin }: URL) =>
+export const uploadIdOf = (file: TargetedFile, identity: string, { origin }: URL) =>
   createHash('sha256')
-    .update(JSON.stringify([origin, job.identity, Object.entries(metadataOf(job)).sort()]))
+    .update(JSON.stringify([origin, identity, Object.entries(metadataOf(file)).sort()]))
     .digest('hex')
     .slice(0, 16);
 

@@ -6,11 +6,13 @@ import { isRetryable } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
 import { digestOf } from '../sources/checksum.ts';
 import { describeChange, fileChanged, isUntouched, sizeChange } from '../sources/source.ts';
+import type { TargetedFile } from '../sources/upload-file.ts';
 import type { CompleteEntry, IntendedEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import { type Evidence, readEvidence } from './evidence.ts';
+import type { Uploaded } from './file-outcome.ts';
 import { fileTimesOf, findReceiptByContent, findReceiptByPath } from './receipt-lookup.ts';
 import { SessionGoneError, send } from './send.ts';
-import type { UploadDeps, Uploaded, UploadJob, UploadSettings } from './upload-job.ts';
+import type { UploadDeps, UploadSettings } from './upload-deps.ts';
 import { UploadRun } from './upload-run.ts';
 import { checksumMismatch, completeEntry, unverifiedError } from './verify.ts';
 
@@ -51,9 +53,9 @@ export type PersistResult = Promise<CodedError | undefined>;
 type SendResult = { uploaded: Uploaded; persisted: PersistResult };
 
 /** Opens a file for upload. @throws CodedError if the file does not exist or cannot be read */
-export async function openUpload(job: UploadJob, options: UploadSettings, deps: UploadDeps): Promise<OpenedUpload> {
-  const source = await deps.openSource(job.path, job.sourceId);
-  const run = new UploadRun(source, job, options, deps);
+export async function openUpload(file: TargetedFile, options: UploadSettings, deps: UploadDeps): Promise<OpenedUpload> {
+  const source = await deps.openSource(file.stream?.spoolPath ?? file.path, file.realPath);
+  const run = new UploadRun(source, file, options, deps);
   return {
     id: run.id,
     run: () => uploadLocked(run),
@@ -86,7 +88,7 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   const foundReceipt = (uploaded: Uploaded) => ({ uploaded, persisted: Promise.resolve(undefined) });
   // Check the receipts again, since another run might have uploaded the file after this run made its plan.
   // An upload resumed by its id is unfinished, whatever receipts exist for its file.
-  const before = force || run.job.id !== undefined ? undefined : await findReceiptByPath(run);
+  const before = force || run.file.id !== undefined ? undefined : await findReceiptByPath(run);
   if (before) return foundReceipt(before);
   run.emit({ event: 'started', size_bytes: run.source.sizeBytes });
   if (run.source.sizeBytes === 0) run.notice('the file is empty');
@@ -95,7 +97,7 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   if (duplicate) return foundReceipt(duplicate);
   if (!found && !force) found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
-  if (!found && run.job.identity !== undefined) await run.store.write(run.planned());
+  if (!found && run.file.stream !== undefined) await run.store.write(run.planned());
   let entry = found ? await resumeFrom(run, found) : await create(run);
   while (entry.state === 'open') entry = await sendOrRecover(run, entry);
   const uploaded = await finish(run, entry);
@@ -196,7 +198,7 @@ async function create(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEn
   } catch (error) {
     if (!hasCreatedNothing(error)) throw error;
     if (previousEntry) await store.write(previousEntry);
-    else if (run.job.identity !== undefined)
+    else if (run.file.stream !== undefined)
       await store.write(run.planned()); // names the only copy of stdin
     else await store.remove(run.id);
     throw error;
@@ -291,15 +293,16 @@ const sessionGone = ({ session }: OpenEntry, loss: keyof typeof lossReasons, und
   });
 
 async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
-  const { id, label, job, deps, metadata, source, bytesSent, resumedFrom } = run;
+  const { id, shownPath, file, deps, metadata, source, bytesSent, resumedFrom } = run;
   const { blake3, verified, session } = entry;
   const { assetUid, uid: sessionUid } = session;
   const { assets } = writesOf(deps.api);
   if (verified === false) {
     // The bytes of stdin are only in the spool file, which the entry names.
-    throw checksumMismatch(label, job.identity === undefined ? undefined : ['resume_upload', id, 'forced'], entry);
+    throw checksumMismatch(shownPath, file.stream === undefined ? undefined : ['resume_upload', id, 'forced'], entry);
   }
-  if (job.tags && job.tags.length > 0) await assets.update(assetUid, assets.tagFields(job.tags));
+  const { tags = [] } = file.about ?? {};
+  if (tags.length > 0) await assets.update(assetUid, assets.tagFields(tags));
   run.emit({ event: 'uploaded', asset_uid: assetUid, blake3, verified });
   const name = metadata.asset_name ?? metadata.filename;
   const counts = { sizeBytes: source.sizeBytes, bytesSent, resumedFrom };

@@ -8,7 +8,7 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import { CodedError, usageError } from '../../errors.ts';
 import { toSlashes } from '../../local-path.ts';
 import { isProjectFile, type OwnFiles } from './own-files.ts';
-import { describeFile, notAFile, toCandidate, type UploadCandidate, unreadableFile } from './upload-candidate.ts';
+import { describeAt, describeFile, fileAt, notAFile, type UploadFile, unreadableFile } from './upload-file.ts';
 
 export type WalkOptions = {
   /** Globs that are matched against the relative path, or against the file name if the glob has no slash. */
@@ -20,12 +20,12 @@ export type WalkOptions = {
   own: OwnFiles;
   /** Real path of a file to skip, such as an output file that is being written. */
   excludedPath?: string | undefined;
-  onDuplicate?: (file: UploadCandidate) => void;
+  onDuplicate?: (file: UploadFile) => void;
 };
 
 type WalkFailure = { path: string; error: CodedError };
-type DirectoryToWalk = { directory: string; named: string; glob?: string };
-type WalkRoot = { file: UploadCandidate } | DirectoryToWalk;
+type DirectoryToWalk = { directory: string; typedPath: string; glob?: string };
+type WalkRoot = { file: UploadFile } | DirectoryToWalk;
 
 /** Returns true if a walk selects the file at a path, which is relative to its directory, with slashes. */
 export type PathSelector = (inside: string) => boolean;
@@ -121,21 +121,21 @@ export class FileWalker {
   }
 
   /** Yields all files at the paths given to `checkPaths`, which must be called first. */
-  async *files(): AsyncGenerator<UploadCandidate> {
+  async *files(): AsyncGenerator<UploadFile> {
     const { excludedPath, onDuplicate } = this.#options;
     // Dedupe by real path, since several of the given paths might lead to the same file.
     const seen = this.#roots.length > 1 ? new Set<string>() : undefined;
     for (const root of this.#roots)
       for await (const file of 'file' in root ? [root.file] : this.#filesIn(root)) {
-        const { sourceId = file.path } = file;
-        if (sourceId === excludedPath) continue;
-        if (seen?.has(sourceId)) onDuplicate?.(file);
+        const { realPath = file.path } = file;
+        if (realPath === excludedPath) continue;
+        if (seen?.has(realPath)) onDuplicate?.(file);
         else yield file;
-        seen?.add(sourceId);
+        seen?.add(realPath);
       }
   }
 
-  async *#filesIn({ directory, named, glob }: DirectoryToWalk): AsyncGenerator<UploadCandidate> {
+  async *#filesIn({ directory, typedPath, glob }: DirectoryToWalk): AsyncGenerator<UploadFile> {
     const relativePathOf = (path: string) => toSlashes(relative(directory, path));
     const { isExcluded, ruleFor } = await createPathRules(this.#options, glob);
     const isDeep = glob === undefined || glob.includes('**');
@@ -151,7 +151,7 @@ export class FileWalker {
       },
     })) {
       if (glob === undefined) file.relativeDir = relativePathOf(dirname(file.path));
-      file.typedPath = named;
+      file.typedPath = typedPath;
       yield file;
     }
   }
@@ -178,7 +178,7 @@ export class FileWalker {
 
   /** Returns undefined for a file that is too new. */
   async #resolveRoot(path: string, mayBeGlob: boolean): Promise<WalkRoot | undefined> {
-    if (path === '-') return { file: { path, typedPath: path, relativeDir: '' } };
+    if (path === '-') return { file: { ...fileAt(path), typedPath: path, stream: {} } };
     let found: BigIntStats;
     try {
       found = await stat(path, { bigint: true });
@@ -187,7 +187,7 @@ export class FileWalker {
       if (pattern) return pattern;
       throw unreadableFile(path, error);
     }
-    if (found.isDirectory()) return { directory: path, named: path };
+    if (found.isDirectory()) return { directory: path, typedPath: path };
     if (!found.isFile()) throw notAFile(path, false);
     if (!this.#isRecent(found)) return { file: await describeFile(path, found, this.#options.own) };
     this.#skipRecent(found);
@@ -195,7 +195,7 @@ export class FileWalker {
   }
 
   /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
-  async *#walk(directory: string, real: string, selection: Selection): AsyncGenerator<UploadCandidate> {
+  async *#walk(directory: string, real: string, selection: Selection): AsyncGenerator<UploadFile> {
     const { maxDepth, isSelected, isOwn } = selection;
     const { own } = this.#options;
     for (const [index, entry] of (await this.#entriesOf(directory, selection)).entries()) {
@@ -214,13 +214,13 @@ export class FileWalker {
     }
   }
 
-  #fileAt(path: string, real: string): UploadCandidate | undefined {
+  #fileAt(path: string, real: string): UploadFile | undefined {
     const found = statIfReadable(path);
     // A dangling link, or a file deleted since the listing, is reported when it is opened.
-    if (!found) return { path, relativeDir: '' };
+    if (!found) return fileAt(path);
     if (!found.isFile()) this.#skip(found.isDirectory() ? 'link' : 'special');
     else if (this.#isRecent(found)) this.#skipRecent(found);
-    else return toCandidate(path, real, found);
+    else return describeAt(path, real, found);
     return undefined;
   }
 
@@ -279,7 +279,7 @@ async function parseGlob(path: string): Promise<DirectoryToWalk | undefined> {
   if (!isGlob) return undefined;
   const directory = base === '' ? '.' : base;
   const found = await stat(directory).catch(() => undefined);
-  return found?.isDirectory() ? { directory, named: path, glob } : undefined;
+  return found?.isDirectory() ? { directory, typedPath: path, glob } : undefined;
 }
 
 /** Matches files that file managers create, such as thumbnails, view settings and resource forks. */

@@ -2,7 +2,7 @@ import { asText } from '../../../contract/json-values.ts';
 import { describeWrongTag, parseTags } from '../../../contract/slug.ts';
 import { asCodedError } from '../../errors.ts';
 import { readTable, type TableRow, tableError } from '../../table/read-table.ts';
-import type { UserMetadata } from './upload-candidate.ts';
+import type { UserMetadata } from './upload-file.ts';
 
 const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'] as const;
 

@@ -22,8 +22,8 @@ import { type FileIdentity, fileChanged, fileGone, type ReadOptions, type Upload
 import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
 
 export type RangeOptions = {
-  /** Name shown to the user and stored instead of a temporary URL. */
-  label?: string;
+  /** Path to show and store instead of a temporary URL. */
+  path?: string;
   /** Headers to send with every request, but only to the URL's own origin. */
   headers?: Record<string, string>;
   /** Aborts the requests. Without it, only closing the transport aborts them. */
@@ -74,21 +74,21 @@ export class RangeSource implements UploadSource {
    *   no length or version; `file_not_found`, `source_forbidden` (exit 2); network errors
    */
   static async open(address: string, transport: Transport, options: RangeOptions = {}): Promise<RangeSource> {
-    const { label, headers, signal, mayFollow, checkOriginal } = options;
+    const { path, headers, signal, mayFollow, checkOriginal } = options;
     const parsed = parseSourceUrl(address);
     const remote = {
       transport,
       signal,
       mayFollow,
       url: parsed.url,
-      path: label ?? parsed.path,
+      path: path ?? parsed.path,
       headers: { ...parsed.headers, ...headers },
     };
     const response = await requestFirstByte(remote);
     const sizeBytes = parseSize(response);
     if (sizeBytes === undefined) throw toSourceError(remote, response);
     if (typeof sizeBytes === 'string') throw sourceNotReadable(remote, sizeBytes);
-    const source = new RangeSource(remote, label ?? parsed.realPath, sizeBytes, response.headers);
+    const source = new RangeSource(remote, path ?? parsed.realPath, sizeBytes, response.headers);
     const { etag, modified } = source.#version;
     if (sizeBytes > 0 && etag === undefined && modified === undefined)
       throw sourceNotReadable(remote, 'its server sends neither an ETag nor Last-Modified');

@@ -45,15 +45,15 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
     files,
     addressOf,
     sourceOf: async (file) => {
-      const label = addressOf(file);
+      const path = addressOf(file);
       if (file.sizeBytes < 0)
         throw usageError(
-          `the size of ${label} is unknown`,
+          `the size of ${path} is unknown`,
           undefined,
           'the size must be known before the upload starts',
-        ).with({ remedy: ['pipe_remote', parseRemote(label)] });
+        ).with({ remedy: ['pipe_remote', parseRemote(path)] });
       serving ??= serveRemote(remote, options);
-      return openSource(await serving, file, label, options);
+      return openSource(await serving, file, path, options);
     },
     close: async () => {
       const server = await serving?.catch(() => undefined); // reported by sourceOf
@@ -66,26 +66,26 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
 async function openSource(
   { url, headers, ended }: RcloneServer,
   listed: RcloneFile,
-  label: string,
+  path: string,
   options: RcloneOptions,
 ): Promise<RangeSource> {
   const { signal, transport } = options;
   let expected = listed;
   const assertSame = (file: RcloneFile) => {
     if (!isSameVersion(expected, file))
-      throw fileChanged(label, `on the remote, it has ${file.sizeBytes} bytes and was modified at ${file.modTime}`);
+      throw fileChanged(path, `on the remote, it has ${file.sizeBytes} bytes and was modified at ${file.modTime}`);
   };
-  const path = listed.path.split('/').map(encodeURIComponent).join('/');
-  const source = await RangeSource.open(new URL(path, url).href, transport, {
-    label,
+  const urlPath = listed.path.split('/').map(encodeURIComponent).join('/');
+  const source = await RangeSource.open(new URL(urlPath, url).href, transport, {
+    path,
     headers,
     signal: signal ? AbortSignal.any([signal, ended]) : ended,
-    checkOriginal: async () => assertSame(await statAgain(label, options)),
+    checkOriginal: async () => assertSame(await statAgain(path, options)),
   });
   const modTime = new Date(Number(BigInt(source.identity.mtimeNs) / 1_000_000n)).toISOString();
   const served = { ...listed, sizeBytes: source.sizeBytes, modTime };
   // The file might have been modified between the listing and now.
-  if (!isSameVersion(listed, served)) expected = await statAgain(label, options);
+  if (!isSameVersion(listed, served)) expected = await statAgain(path, options);
   assertSame(served);
   return source;
 }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { CodedError } from '../../errors.ts';
 import type { FileWalker, WalkOptions } from './file-walker.ts';
 import type { OwnFiles } from './own-files.ts';
-import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-candidate.ts';
+import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-file.ts';
 
 /** Attributes that distinguish a file from other files and from later versions of itself. */
 export type FileIdentity = {
@@ -78,11 +78,11 @@ export class FileSource {
 
   /**
    * @param own files of mediactl itself, which are not opened
-   * @param sourceId real path of the file, if already resolved
+   * @param realPath real path of the file, if already resolved
    * @throws CodedError (exit 2) if the file does not exist, is unreadable, is in `own`, or is a directory, pipe or
    *   device
    */
-  static async open(path: string, own: OwnFiles, sourceId?: string): Promise<FileSource> {
+  static async open(path: string, own: OwnFiles, realPath?: string): Promise<FileSource> {
     try {
       own.assertForeign(path);
       // Without O_NONBLOCK, opening a FIFO waits for its writer.
@@ -92,7 +92,7 @@ export class FileSource {
         if (!found.isFile()) throw notAFile(path, found.isDirectory());
         const identity = identityOf(found);
         if (identity.sizeBytes === 0) assertEmpty(path, fd);
-        return new FileSource(path, sourceId ?? (await realPathOf(path)), identity, fd);
+        return new FileSource(path, realPath ?? (await realPathOf(path)), identity, fd);
       } catch (error) {
         closeSync(fd);
         throw error;

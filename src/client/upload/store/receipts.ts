@@ -2,7 +2,7 @@ import type { ListedAsset } from '../../../contract/asset.ts';
 import { CodedError } from '../../errors.ts';
 import { rangeBelow } from '../../local-path.ts';
 import type { SqlValue } from '../../sqlite-database.ts';
-import type { ReceiptKey } from '../sources/upload-candidate.ts';
+import type { ReceiptKey } from '../sources/upload-file.ts';
 import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';
 import type { Orphan } from './upload-entry.ts';
@@ -39,14 +39,14 @@ export type KnownAsset = { isOwn: boolean; blake3: string | undefined; uncompare
 export type FolderListing = { since: string; assets: ListedAsset[] };
 
 /** An asset superseded by a newer upload of the same path. */
-export type ReplacedAsset = { folder: string; path: string; assetUid: string };
+export type ReplacedAsset = { folder: string; realPath: string; assetUid: string };
 
 /** Maps each field of a receipt to its column. */
 const columnOf: Record<keyof Receipt, string> = {
   service: 'service',
   workspace: 'workspace',
   folder: 'folder',
-  path: 'path',
+  realPath: 'path',
   sizeBytes: 'size',
   mtimeNs: 'source_version',
   ctimeNs: 'ctime_ns',
@@ -128,9 +128,9 @@ export class Receipts {
   }
 
   /** Updates path and times of a receipt, after the file was moved or touched. */
-  async updatePath(key: ReceiptKey, to: Pick<Receipt, 'path' | 'mtimeNs' | 'ctimeNs'>): Promise<void> {
+  async updatePath(key: ReceiptKey, to: Pick<Receipt, 'realPath' | 'mtimeNs' | 'ctimeNs'>): Promise<void> {
     const sql = `UPDATE OR IGNORE uploads SET path = ?, source_version = ?, ctime_ns = ? WHERE ${byKey} AND ${isDone}`;
-    await this.#database.execute(sql, to.path, to.mtimeNs, to.ctimeNs, ...keyOf(key));
+    await this.#database.execute(sql, to.realPath, to.mtimeNs, to.ctimeNs, ...keyOf(key));
   }
 
   /**
@@ -182,7 +182,7 @@ export class Receipts {
   }
 
   /** Returns the assets that an earlier comparison has listed in a folder, and the day from which to list others. */
-  async findListing({ service, workspace, folder }: Omit<ReceiptKey, 'path'>): Promise<FolderListing | undefined> {
+  async findListing({ service, workspace, folder }: Omit<ReceiptKey, 'realPath'>): Promise<FolderListing | undefined> {
     const byFolder = 'WHERE service = ? AND workspace = ? AND folder = ?';
     const where = [service, workspace, folder];
     const sql = `SELECT asset AS uid, name, size AS sizeBytes FROM listed_assets ${byFolder}`;
@@ -194,7 +194,10 @@ export class Receipts {
   }
 
   /** Adds assets to the listing of a folder. */
-  async saveListing({ service, workspace, folder }: Omit<ReceiptKey, 'path'>, listing: FolderListing): Promise<void> {
+  async saveListing(
+    { service, workspace, folder }: Omit<ReceiptKey, 'realPath'>,
+    listing: FolderListing,
+  ): Promise<void> {
     const where = [service, workspace, folder];
     await this.#database.change(() => {
       this.#database.run('INSERT OR REPLACE INTO listings VALUES (?, ?, ?, ?)', ...where, listing.since);
@@ -204,7 +207,7 @@ export class Receipts {
   }
 
   /** Records the checksum of an asset that was downloaded and differs from the file of its name. */
-  async saveDigest({ service, workspace, folder }: Omit<ReceiptKey, 'path'>, asset: ListedAsset, blake3: string) {
+  async saveDigest({ service, workspace, folder }: Omit<ReceiptKey, 'realPath'>, asset: ListedAsset, blake3: string) {
     const { uid, name, sizeBytes } = asset;
     await this.#database.execute(saveListed, service, workspace, folder, uid, name, sizeBytes, blake3);
   }
@@ -269,7 +272,7 @@ export class Receipts {
   }
 
   listReplacedBelow(service: string, workspace: string, directory: string): Promise<ReplacedAsset[]> {
-    const sql = `SELECT folder, path, asset AS assetUid FROM uploads
+    const sql = `SELECT folder, path AS realPath, asset AS assetUid FROM uploads
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND state = 'replaced' ORDER BY path`;
     return this.#database.select(sql, service, workspace, ...rangeBelow(directory));
   }
@@ -359,7 +362,7 @@ export function saveReceipt(database: StateDatabase, receipt: Receipt, id?: stri
   database.run(insert, ...values);
 }
 
-const keyOf = ({ service, workspace, folder, path }: ReceiptKey) => [service, workspace, folder, path];
+const keyOf = ({ service, workspace, folder, realPath }: ReceiptKey) => [service, workspace, folder, realPath];
 
 const valuesOf = (receipt: Receipt) =>
   Object.keys(columnOf).map((field) => {

@@ -1,20 +1,21 @@
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { isEnded, type UploadState } from '../protocol.ts';
+import { outcomeNames, uploadOutcomes } from '../../../contract/upload-outcomes.ts';
+import { isEnd, isEnded, type UploadEnd, type UploadState } from '../protocol.ts';
 import { setup } from './api.ts';
 import { Button } from './controls.tsx';
 import type { Uploads } from './uploads.ts';
 
 const maxListedFiles = 40;
 
-const stateLabels: Record<UploadState['state'], string> = {
+const transferLabels: Record<Exclude<UploadState['state'], UploadEnd>, string> = {
   taking: 'reading',
   sending: 'sending',
   waiting: 'waiting for the service',
-  uploaded: 'uploaded',
-  skipped: 'already uploaded',
-  failed: 'failed',
 };
+
+const labelOf = (state: UploadState['state']): string =>
+  isEnd(state) ? uploadOutcomes[state].summary : transferLabels[state];
 
 export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
   const { states, isServerDown } = uploads;
@@ -39,7 +40,7 @@ type UploadRowProps = { upload: UploadState; isStopped: boolean; onOpen(uid: str
 
 function UploadRow({ upload, isStopped, onOpen }: UploadRowProps) {
   const { name, state, assetUid, problem, doneBytes, sizeBytes } = upload;
-  const label = isStopped ? 'stopped' : stateLabels[state];
+  const label = isStopped ? 'stopped' : labelOf(state);
   return (
     <li>
       <div class="file">
@@ -60,17 +61,13 @@ function UploadRow({ upload, isStopped, onOpen }: UploadRowProps) {
   );
 }
 
-/** Maps the states of uploads to the words of the summary, in its order. Other states are `remaining`. */
-const resultNames = { uploaded: 'uploaded', skipped: 'already uploaded', failed: 'failed', open: 'remaining' };
-
 /** Returns the number of files by result: "8 files: 1 uploaded, 5 already uploaded, 1 failed, 1 remaining". */
 function summarize(states: readonly UploadState[]): string {
   const files = pluralize(states.length, 'file');
   if (states.every((each) => isEnded(each) && each.state !== 'failed')) return `${files} done`;
-  const results = Map.groupBy(states, (each) => (isEnded(each) ? each.state : 'open'));
-  const counts = Object.entries(resultNames).flatMap(([result, name]) => {
-    const found = results.get(result as keyof typeof resultNames);
-    return found ? `${found.length} ${name}` : [];
+  const counts = [...outcomeNames, undefined].flatMap((outcome) => {
+    const found = states.filter(({ state }) => (isEnd(state) ? state : undefined) === outcome);
+    return found.length > 0 ? `${found.length} ${outcome ? uploadOutcomes[outcome].summary : 'remaining'}` : [];
   });
   return `${files}: ${counts.join(', ')}`;
 }

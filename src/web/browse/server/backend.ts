@@ -1,5 +1,6 @@
 import type { SlugEdit } from '../../../contract/slug.ts';
 import type { AssetRecord, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
+import type { SuccessOutcome } from '../../../contract/upload-outcomes.ts';
 import type { DroppedFileInfo, FolderView, Query, RequestBudget } from '../protocol.ts';
 
 /** Changes to an asset. Absent fields stay unchanged; a `folder` of null means the top level. */
@@ -8,12 +9,8 @@ export type AssetEdit = { name?: string; description?: string; tags?: SlugEdit; 
 /** Upload progress of a dropped file. It waits after an outage or because of a rate limit. */
 export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number };
 
-/**
- * Result of a completed upload.
- *
- * @property isNew true if the file was sent; false if the service already had it
- */
-type DropResult = { assetUid: string; isNew: boolean };
+/** Result of an upload, after which the service has the file. */
+type DropResult = { assetUid: string; outcome: SuccessOutcome };
 
 /** Error as the page shows it. `status` is an HTTP status. The error contains no secrets. */
 export type Problem = { status: number; problem: string; reason?: string; hint?: string };

@@ -1,3 +1,4 @@
+import { uploadOutcomes } from '../../../contract/upload-outcomes.ts';
 import type { DroppedFileInfo, UploadState } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
@@ -29,7 +30,8 @@ export async function receiveFile(
       report({ state, doneBytes: sentBytes }),
     )
     .then(
-      ({ isNew, assetUid }) => report({ state: isNew ? 'uploaded' : 'skipped', doneBytes: sizeBytes, assetUid }),
+      ({ outcome, assetUid }) =>
+        report({ state: uploadOutcomes[outcome].isSent ? 'uploaded' : 'skipped', doneBytes: sizeBytes, assetUid }),
       (error) => {
         const { problem, reason, hint } = PageProblem.findIn(error) ?? library.toProblem(error);
         report({ state: 'failed', problem: [problem, reason, hint].filter(Boolean).join('; ') });

@@ -2,45 +2,65 @@ import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { UploadMetadata } from '../../../contract/tus.ts';
 import { CodedError, usageError } from '../../errors.ts';
 import type { OwnFiles } from './own-files.ts';
 
 export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
 
-/** Names of a file to upload. Events and errors use the first of `label` and `path`. */
-export type FileNames = {
-  /** Path or URL shown to the user; `-` is stdin. */
+/**
+ * A file to upload, from the arguments of the user to its receipt. Before it is opened, it describes what was found; a
+ * run adds the target and the metadata that are sent.
+ */
+export type UploadFile = {
+  /** Path or URL to show, from which the bytes are read unless the file is a stream; `-` is stdin. */
   path: string;
-  /** Key under which receipts store the file: its real path or URL; undefined for stdin or if not resolved yet. */
-  sourceId?: string | undefined;
+  /** Real path or URL, by which receipts know the file; undefined for a stream, and if not resolved yet. */
+  realPath?: string | undefined;
+  /** Command-line argument through which the file was found: its path, a parent directory, a glob or a URL. */
+  typedPath?: string | undefined;
   /** File name to send to the service, if it differs from the last part of `path`. */
   filename?: string | undefined;
-  /** Name for events and errors if `path` means nothing to the user. */
-  label?: string | undefined;
-};
-
-/** A file that the user wants to upload, described before any byte of it is read. */
-export type UploadCandidate = FileNames & {
-  /** Command-line argument through which the file was found: its path, a parent directory or a glob. */
-  typedPath?: string | undefined;
-  /** Size of the file; undefined for stdin, whose length is unknown until it is read. */
+  /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
+  relativeDir: string;
+  /** Size of the file; undefined for a stream, whose length is unknown until it is read. */
   sizeBytes?: number | undefined;
   mtimeNs?: string | undefined;
   /** Inode change time in ns since the epoch; undefined if the source is not a file. */
   ctimeNs?: string | undefined;
-  /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
-  relativeDir: string;
   about?: UserMetadata | undefined;
-  /** Properties of an unfinished upload, as recorded in its entry. */
-  resumable?: {
-    id: string;
-    workspace: string;
-    folder?: string | undefined;
-    filename: string;
-    label?: string;
-    identity?: string;
-  };
+  /** Present for stdin and dropped files, whose bytes can be read only once. Undefined properties are not known yet. */
+  stream?: SpooledStream | undefined;
+  /** Id of an upload to resume, or of a job; by default derived from service, file and metadata. */
+  id?: string | undefined;
+  /** Where the file goes to; undefined as long as its folder is to be found or created. */
+  target?: { workspace: string; folder?: string | undefined } | undefined;
 };
+
+/** A file of which it is known where it goes to. */
+export type TargetedFile = UploadFile & Required<Pick<UploadFile, 'target'>>;
+
+/** Copy of a stream on disk. Its `identity`, the checksum and size, stands for the real path, which it does not have. */
+type SpooledStream = { spoolPath?: string | undefined; identity?: string | undefined };
+
+/** Describes a file of which only the path is known. */
+export const fileAt = (path: string, relativeDir = ''): UploadFile => ({ path, relativeDir });
+
+/** Returns the path for events and errors. */
+export const shownPathOf = ({ path }: UploadFile): string => (path === '-' ? 'stdin' : path);
+
+/** Returns the upload metadata: "required keys filename and workspace_uid; optional keys …" (§4). */
+export function metadataOf({ path, filename, about = {}, target }: TargetedFile): UploadMetadata {
+  const { name, description, contentType } = about;
+  return {
+    filename: filename ?? basename(path),
+    workspace_uid: target.workspace,
+    ...(name !== undefined && { asset_name: name }),
+    ...(description !== undefined && { description }),
+    ...(target.folder !== undefined && { parent_folder_uid: target.folder }),
+    ...(contentType !== undefined && { content_type: contentType }),
+  };
+}
 
 /** Metadata that the user sets for a file with flags or a manifest. */
 export type UserMetadata = {
@@ -68,8 +88,8 @@ export function placeholdersIn(name: string): string[] {
  * Expands the placeholders of a name: `{stem}` is the file name without its extension, `{date}` the local day of its
  * last change (YYYY-MM-DD), `{parent}` the directory that it is in. One that a file does not have is empty.
  */
-export function expandName(template: string, { path, sourceId, filename, mtimeNs }: UploadCandidate): string {
-  const parts = (sourceId ?? path).replace(/[?#].*$/, '').split(/[\\/:]/);
+export function expandName(template: string, { path, realPath, filename, mtimeNs }: UploadFile): string {
+  const parts = (realPath ?? path).replace(/[?#].*$/, '').split(/[\\/:]/);
   const changedAt = mtimeNs === undefined ? undefined : new Date(Number(BigInt(mtimeNs) / 1_000_000n));
   const values: Record<string, string> = {
     stem: (filename ?? parts.at(-1) ?? '').replace(/(?<=.)\.[^.]*$/, ''),
@@ -87,7 +107,7 @@ export async function loadContentTypes() {
 
 /** Returns a file's own metadata, else that of the run; a missing content type is derived from the path. */
 export const userMetadataOf = (
-  { path, about }: Pick<UploadCandidate, 'path' | 'about'>,
+  { path, about }: Pick<UploadFile, 'path' | 'about'>,
   defaults: Pick<UserMetadata, 'name' | 'description' | 'contentType'>,
   contentType: (path: string) => string | undefined,
 ) => ({
@@ -100,13 +120,13 @@ export const userMetadataOf = (
 /** Finds or creates the target folder for each file. */
 export type FolderResolver = {
   /** Returns the uid of the target folder; undefined for the top level, null if the folder does not exist yet. */
-  find(file: UploadCandidate): string | undefined | null;
+  find(file: UploadFile): string | undefined | null;
   /** Returns the uid of the target folder, which it creates if necessary; undefined for the top level. */
-  findOrCreate(file: UploadCandidate): Promise<string | undefined>;
+  findOrCreate(file: UploadFile): Promise<string | undefined>;
 };
 
 /** Returns the path of the folder that a file goes to: `top` or its own, and its directory if `isTree`. */
-export const targetPathOf = ({ about, relativeDir }: UploadCandidate, top: string, isTree: boolean): string =>
+export const targetPathOf = ({ about, relativeDir }: UploadFile, top: string, isTree: boolean): string =>
   [(about?.folder ?? top).replace(/\/+$/, ''), ...(isTree && relativeDir ? [relativeDir] : [])].join('/') || '/';
 
 /** Key of a receipt. A file has at most one receipt for each target folder. */
@@ -115,25 +135,25 @@ export type ReceiptKey = {
   workspace: string;
   /** Uid of the folder; empty for the top level. */
   folder: string;
-  /** Real path of a local file, or URL of another source. */
-  path: string;
+  /** Real path of a local file, URL of another source, or checksum and size of a stream. */
+  realPath: string;
 };
 
 /** Returns the receipt key of a file; undefined for stdin and if the target folder does not exist yet. */
 export function receiptKeyOf(
-  file: UploadCandidate,
+  file: UploadFile,
   { service, workspace, folders }: { service: string; workspace: string; folders: FolderResolver },
 ): ReceiptKey | undefined {
-  const folder = file.resumable ? file.resumable.folder : folders.find(file);
-  if (file.sourceId === undefined || folder === null) return undefined;
-  return { service, workspace, folder: folder ?? '', path: file.sourceId };
+  const folder = file.target ? file.target.folder : folders.find(file);
+  if (file.realPath === undefined || folder === null) return undefined;
+  return { service, workspace, folder: folder ?? '', realPath: file.realPath };
 }
 
 /** Share of the files, such as number 3 of 10, for an upload split over several machines. Numbers start at 1. */
 export type Shard = { number: number; total: number };
 
 /** Depends only on a hash of the relative path, so that machines with different roots agree without communication. */
-export function isInShard({ number, total }: Shard, { relativeDir, filename, path }: UploadCandidate): boolean {
+export function isInShard({ number, total }: Shard, { relativeDir, filename, path }: UploadFile): boolean {
   const relativePath = `${relativeDir}/${filename ?? basename(path)}`.normalize('NFC');
   return createHash('sha256').update(relativePath).digest().readUIntBE(0, 6) % total === number - 1;
 }
@@ -142,20 +162,20 @@ export function isInShard({ number, total }: Shard, { relativeDir, filename, pat
 export const realPathOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
 
 /** Describes a file that the user has named. @throws CodedError (exit 2) if it cannot be read, or is in `own` */
-export async function describeFile(path: string, found: BigIntStats, own: OwnFiles): Promise<UploadCandidate> {
+export async function describeFile(path: string, found: BigIntStats, own: OwnFiles): Promise<UploadFile> {
   own.assertForeign(path);
   const handle = await open(path, 'r').catch((error) => {
     throw unreadableFile(path, error);
   });
   await handle.close();
-  return { ...toCandidate(path, await realPathOf(path), found), typedPath: path };
+  return { ...describeAt(path, await realPathOf(path), found), typedPath: path };
 }
 
-export function toCandidate(path: string, sourceId: string, found: BigIntStats): UploadCandidate {
+export function describeAt(path: string, realPath: string, found: BigIntStats): UploadFile {
   return {
     path,
     // Keep a single string if both are equal, to save memory with 100,000 files.
-    sourceId: sourceId === path ? path : sourceId,
+    realPath: realPath === path ? path : realPath,
     sizeBytes: Number(found.size),
     mtimeNs: String(found.mtimeNs),
     ctimeNs: String(found.ctimeNs),

@@ -1,0 +1,56 @@
+import type { SuccessOutcome, UploadOutcome } from '../../../contract/upload-outcomes.ts';
+import type { CodedError } from '../../errors.ts';
+import type { UploadFile } from '../sources/upload-file.ts';
+import type { Receipt } from '../store/receipts.ts';
+
+/** A file that is complete on the service. */
+export type Uploaded = Pick<
+  Receipt,
+  'state' | 'assetUid' | 'sessionUid' | 'name' | 'sizeBytes' | 'blake3' | 'verified'
+> & {
+  how: SuccessOutcome;
+  /** Uid of the folder that a duplicate is in; empty for the top level. */
+  folder?: string;
+  bytesSent: number;
+  /** Offset from which this run resumed; null if it created the session. */
+  resumedFrom: number | null;
+};
+
+export type FileOutcome = {
+  file: UploadFile;
+  /** Id of the upload; absent if it was not started. */
+  id?: string;
+  uploaded?: Uploaded;
+  /** Uid of the asset that this run created or resumed, also if the upload failed. */
+  assetUid?: string | undefined;
+  /** True if this run skips the file because another process is uploading it. */
+  isBusy?: boolean;
+  queueId?: string;
+  requests: number;
+  /** Bytes that this process has sent of the file, also if it was not completed. */
+  bytesSent?: number;
+  durationMs: number;
+  /** Processing status of the asset, if the run waited for it. */
+  status?: string | undefined;
+  error?: CodedError;
+};
+
+/** Creates the outcome of a file, to be completed later unless `result` has everything. */
+export const createOutcome = (file: UploadFile, result: Partial<FileOutcome> = {}): FileOutcome => ({
+  file,
+  requests: 0,
+  durationMs: 0,
+  ...result,
+});
+
+/** Returns the outcome's name. A complete upload counts as uploaded even if a later step failed. */
+export function outcomeOf({ uploaded, isBusy, queueId, error }: FileOutcome): UploadOutcome {
+  if (isBusy) return 'busy';
+  if (queueId !== undefined && !uploaded && !error) return 'queued';
+  return uploaded?.how ?? (error && isInterruption(error) ? 'interrupted' : 'failed');
+}
+
+/** Returns true if the error means that a signal or `--stop-at` stopped the run. */
+export const isInterruption = ({ explanation: { code } }: CodedError) => isInterruptionCode(code);
+
+export const isInterruptionCode = (code: string) => ['stopped_at_limit', 'interrupted', 'terminated'].includes(code);

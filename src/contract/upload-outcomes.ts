@@ -1,0 +1,113 @@
+/** Facts about an outcome, and its words for people. */
+type OutcomeRow = {
+  /** True if this run has sent the file: to the service or, if it is queued, to the workers. */
+  isSent: boolean;
+  /** True if the service has the whole file. */
+  isThere: boolean;
+  /** True if the content is known to be that of the asset, which can also be verified. */
+  isCompared: boolean;
+  /** Explanation for JSON Schemas. */
+  meaning: string;
+  /** Words after a number of files, in the summary of a run. */
+  summary: string;
+  /** Words for one file, in the result column. A name, an id or an error may follow; empty if the rest says it. */
+  result: string;
+};
+
+const sent = { isSent: true, isThere: true, isCompared: true } as const;
+const same = { isSent: false, isThere: true, isCompared: true } as const;
+const similar = { isSent: false, isThere: true, isCompared: false } as const;
+const handedOver = { isSent: true, isThere: false, isCompared: false } as const;
+const missing = { isSent: false, isThere: false, isCompared: false } as const;
+
+const uncompared = 'same name and size, not compared';
+const busy = 'being uploaded by another run';
+
+/** Outcomes of one file of a run, in the order in which its summary counts them. */
+export const uploadOutcomes = {
+  uploaded: { ...sent, meaning: 'by this run', summary: 'uploaded', result: '' },
+  skipped: { ...same, meaning: 'uploaded before', summary: 'already uploaded', result: 'already uploaded' },
+  duplicate: {
+    ...same,
+    meaning: 'the same content was uploaded before',
+    summary: 'skipped: duplicate content',
+    result: 'skipped: duplicate of',
+  },
+  same_name_and_size: {
+    ...similar,
+    meaning: 'as an asset in the folder, which was not compared',
+    summary: uncompared,
+    result: uncompared,
+  },
+  exists: {
+    ...similar,
+    meaning: 'an asset has its name, with --ignore-existing',
+    summary: 'skipped: same name',
+    result: 'skipped: same name',
+  },
+  busy: { ...missing, meaning: 'another run is uploading it', summary: busy, result: busy },
+  queued: { ...handedOver, meaning: 'for a worker', summary: 'queued', result: 'queued as' },
+  failed: { ...missing, meaning: 'see error', summary: 'failed', result: 'failed' },
+  interrupted: { ...missing, meaning: 'stopped before its end', summary: 'not finished', result: 'not finished' },
+} as const satisfies Record<string, OutcomeRow>;
+
+/** Outcome of one file of a run. See `uploadOutcomes` for what each means. */
+export type UploadOutcome = keyof typeof uploadOutcomes;
+
+type OutcomeWith<Facts> = {
+  [Name in UploadOutcome]: (typeof uploadOutcomes)[Name] extends Facts ? Name : never;
+}[UploadOutcome];
+
+/** Outcome of a file that the service has. */
+export type SuccessOutcome = OutcomeWith<{ isThere: true }>;
+
+/** Outcome of a file that the service has, and that this run has not sent. */
+export type KeptOutcome = OutcomeWith<{ isThere: true; isSent: false }>;
+
+export const outcomeNames = namesOf(uploadOutcomes);
+
+export const keptOutcomes = outcomeNames.filter((name): name is KeptOutcome => {
+  const { isThere, isSent } = uploadOutcomes[name];
+  return isThere && !isSent;
+});
+
+/** Facts about an outcome that a preview predicts, and its words for people. */
+type PlannedRow = {
+  /** True if the run would send the file. */
+  isSent: boolean;
+  meaning: string;
+  /** Words after a number of files, in a plan. */
+  plan: string;
+  /** Words in the table of `--estimate`, on a terminal. */
+  label: string;
+};
+
+/** Returns the row of a file that the run would not send. */
+const kept = <Outcome extends KeptOutcome>(outcome: Outcome, plan: string, label = plan) =>
+  ({ isSent: false, meaning: uploadOutcomes[outcome].meaning, plan, label }) as const;
+
+/** Outcomes that a preview predicts, in the order of its table. */
+export const plannedOutcomes = {
+  skipped: kept('skipped', 'already uploaded'),
+  new: { isSent: true, meaning: 'to be uploaded', plan: 'new', label: 'new' },
+  changed: { isSent: true, meaning: 'to be uploaded as another asset', plan: 'changed', label: 'changed' },
+  duplicate: kept('duplicate', 'duplicate content'),
+  same_name_and_size: kept('same_name_and_size', uncompared, 'same name and size'),
+  exists: kept('exists', 'same name, skipped', 'same name'),
+  deleted: { isSent: false, meaning: 'an asset whose file is gone', plan: 'to the trash', label: 'to the trash' },
+} as const satisfies Record<KeptOutcome | 'new' | 'changed' | 'deleted', PlannedRow>;
+
+/** Predicted outcome of a file, or of an asset whose file is gone. See `plannedOutcomes` for what each means. */
+export type PlannedOutcome = keyof typeof plannedOutcomes;
+
+export const plannedNames = namesOf(plannedOutcomes);
+
+/** Describes the outcomes of a table for a JSON Schema, such as `busy: another run is uploading it; …`. */
+export const describeOutcomes = (rows: Record<string, { meaning: string }>): string =>
+  Object.entries(rows)
+    .map(([name, { meaning }]) => `${name}: ${meaning}`)
+    .join('; ');
+
+function namesOf<Name extends string>(rows: Record<Name, unknown>): Name[] {
+  return Object.keys(rows) as Name[];
+}

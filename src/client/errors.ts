@@ -161,6 +161,11 @@ export const endsTheRun = ({ explanation: { code, endsRun } }: CodedError): bool
 export const notAttempted = (cause: CodedError) =>
   new CodedError('not attempted', { ...cause.explanation, reason: cause.message });
 
+/** Returns nothing for an error of what does not exist. @throws any other error, unchanged */
+export function ignoreNotFound(thrown: unknown): undefined {
+  if (asCodedError(thrown).kind !== 'notFound') throw thrown;
+}
+
 /** Wraps a thrown value in an unclassified CodedError. A CodedError is returned unchanged. */
 export function asCodedError(thrown: unknown): CodedError {
   if (thrown instanceof CodedError) return thrown;

@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { isWindows } from '../contract/platform.ts';
 
@@ -21,3 +22,10 @@ export function rangeBelow(directory: string, separator: string = sep): [from: s
   const bare = directory.endsWith(separator) ? directory.slice(0, -1) : directory;
   return [bare + separator, bare + next];
 }
+
+/** Returns true if a file, directory, or link exists at a path, or if that cannot be determined. */
+export const pathExists = (path: string) =>
+  lstat(path).then(
+    () => true,
+    ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR',
+  );

@@ -78,24 +78,28 @@ type PlannedRow = {
   meaning: string;
   /** Words after a number of files, in a plan. */
   plan: string;
-  /** Words in the table of `--estimate`, on a terminal. */
-  label: string;
 };
 
 /** Returns the row of a file that the run would not send. */
-const kept = <Outcome extends KeptOutcome>(outcome: Outcome, plan: string, label = plan) =>
-  ({ isSent: false, meaning: uploadOutcomes[outcome].meaning, plan, label }) as const;
+const kept = <Outcome extends KeptOutcome>(outcome: Outcome, plan: string) =>
+  ({ isSent: false, meaning: uploadOutcomes[outcome].meaning, plan }) as const;
 
 /** Outcomes that a preview predicts, in the order of its table. */
 export const plannedOutcomes = {
   skipped: kept('skipped', 'already uploaded'),
-  new: { isSent: true, meaning: 'to be uploaded', plan: 'new', label: 'new' },
-  changed: { isSent: true, meaning: 'to be uploaded as another asset', plan: 'changed', label: 'changed' },
+  new: { isSent: true, meaning: 'to be uploaded', plan: 'new' },
+  changed: { isSent: true, meaning: 'to be uploaded as another asset', plan: 'changed' },
+  resumed: { isSent: true, meaning: 'the rest of an unfinished upload', plan: 'to resume' },
+  conflict: {
+    isSent: false,
+    meaning: 'changed since its upload began; see error',
+    plan: 'changed since the upload began',
+  },
   duplicate: kept('duplicate', 'duplicate content'),
-  same_name_and_size: kept('same_name_and_size', uncompared, 'same name and size'),
-  exists: kept('exists', 'same name, skipped', 'same name'),
-  deleted: { isSent: false, meaning: 'an asset whose file is gone', plan: 'to the trash', label: 'to the trash' },
-} as const satisfies Record<KeptOutcome | 'new' | 'changed' | 'deleted', PlannedRow>;
+  same_name_and_size: kept('same_name_and_size', uncompared),
+  exists: kept('exists', 'same name, skipped'),
+  deleted: { isSent: false, meaning: 'an asset whose file is gone', plan: 'to the trash' },
+} as const satisfies Record<KeptOutcome | 'new' | 'changed' | 'resumed' | 'conflict' | 'deleted', PlannedRow>;
 
 /** Predicted outcome of a file, or of an asset whose file is gone. See `plannedOutcomes` for what each means. */
 export type PlannedOutcome = keyof typeof plannedOutcomes;

@@ -58,6 +58,7 @@ const layers: Record<string, readonly string[]> = {
     'library',
     'changes',
     'open',
+    'upload/decide',
     'upload/session',
     'upload/batch',
     'queue',

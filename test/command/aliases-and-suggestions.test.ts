@@ -133,6 +133,7 @@ const replaced: [typed: string, hint: string][] = [
   ['update --tag draft --name x', 'mediactl ls -q --tag … | mediactl update -'],
   ['videos update --status=ready', 'mediactl ls -q --status … | mediactl update -'],
   ['wait --created-after 1d', 'mediactl ls -q --created-after … | mediactl wait -'],
+  ['upload ./rushes --estimate', 'mediactl upload FILE -n'],
   ['upload - --stdin-size 5', 'stdin is saved to a file first'],
   ['sync . / --on-session-expired fail', 'an expired session starts again'],
   ['uploads resume --all --on-session-expired fail', 'an expired session starts again'],

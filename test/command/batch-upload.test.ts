@@ -198,13 +198,14 @@ describe('upload --prune', () => {
     expect(service.completeAssets).toHaveLength(4);
   });
 
-  it('upload --prune lists its deletions with --dry-run and counts them with --estimate', async () => {
+  it('upload --prune with --dry-run lists its deletions, and counts them and their requests', async () => {
     const { cli, directory, writeFile, runCli } = await setUp();
     const path = writeFile('a.bin');
     writeFile('stays.bin');
     await runCli(...syncArgs(directory));
     unlinkSync(path);
-    expect(await cli.json(syncArgs(directory, '--estimate'))).toMatchObject({ deleted_count: 1, request_count: 2 });
+    const { stderr } = await runCli(...syncArgs(directory, '-n'));
+    expect(stderr).toContain('1 already uploaded; 0 B, 2 requests; would move 1 asset to the trash');
     expect(await cli.json(syncArgs(directory, '-n'))).toMatchObject([
       { outcome: 'skipped' },
       { outcome: 'deleted', path, request: { method: 'DELETE' } },

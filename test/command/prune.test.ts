@@ -180,16 +180,14 @@ it('--prune --yes needs no --max-delete for a few deleted files or a small delet
   expect(service.completeAssets).toHaveLength(20);
 });
 
-it('--prune with -n or --estimate announces no deletion that the run would refuse', async () => {
+it('--prune with -n announces no deletion that the run would refuse', async () => {
   writeFiles('.', { count: 12 });
   await prune();
   rmSync(directory, { recursive: true });
   writeFileAt('NOT_MOUNTED');
-  for (const option of ['-n', '--estimate']) {
-    const { code, stderr } = await prune(['--yes', option]);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('--max-delete 12')]);
-    expect(stderr).not.toContain('to the trash');
-  }
+  const { code, stderr } = await prune(['--yes', '-n']);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('--max-delete 12')]);
+  expect(stderr).not.toContain('to the trash');
 });
 
 it('--prune trashes nothing while another process uploads a file of the directory', async () => {
@@ -236,11 +234,11 @@ describe('--prune with filters', () => {
     const { stdout } = await cli.run(['check', directory, '/F', ...args, '--json']);
     return (JSON.parse(stdout) as { outcome: string; path: string }[]).map(({ outcome, path }) => `${outcome} ${path}`);
   };
-  /** Expects that dry run, estimate, run and `check` with the same filters leave the assets of missing files alone. */
+  /** Expects that dry run, run and `check` with the same filters leave the assets of missing files alone. */
   async function expectLeftOut(count: number, filters: readonly string[]) {
     const before = assetNames();
     const report = `--prune keeps ${count} asset${count === 1 ? '' : 's'} whose missing or replaced files the filters`;
-    for (const option of ['-n', '--estimate', '--yes']) {
+    for (const option of ['-n', '--yes']) {
       const { code, stderr } = await prune([option, ...filters]);
       expect([code, stderr]).toEqual([0, expect.stringContaining(report)]);
       expect(stderr).not.toContain('to the trash');

@@ -52,7 +52,6 @@ const calls: Record<string, () => Promise<Call> | Call> = {
     return { args: ['upload', fixturePath('still.jpg'), broken, '--wait'] };
   },
   'upload --dry-run': () => ({ args: ['upload', fixturePath('clip.mp4'), '--force', '--dry-run'] }),
-  'upload --estimate': () => ({ args: ['upload', fixturePath('clip.mp4'), '--estimate'] }),
   check: () => {
     const directory = join(cli.home, 'checked');
     mkdirSync(directory);

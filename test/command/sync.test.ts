@@ -156,36 +156,37 @@ describe('check', () => {
 });
 
 describe('upload plans, globs and manifests', () => {
-  it('upload --estimate prints counts, bytes and requests, and sends nothing', async () => {
+  it('upload -n prints counts, bytes and requests, and sends nothing', async () => {
     await cli.json(['upload', join(directory, 'top.bin')]);
     writeFileSync(join(directory, 'copy.bin'), 'top');
-    const estimate = await cli.json(['upload', '--flatten', directory, '--estimate']);
-    expect(estimate).toMatchObject({
-      skipped: { file_count: 1, size_bytes: 3 },
-      duplicate: { file_count: 1, size_bytes: 3 },
-      new: { file_count: 3, size_bytes: 3 },
-      changed: { file_count: 0 },
-      request_count: 6 + 2, // to compare: the list of the folder, and one to see that the service filters by folder
-      size_bytes: 3,
-      exceeding_session_count: 0,
-    });
+    const preview = ['upload', '--flatten', directory, '-n'];
+    // To compare: the list of the folder, and one request to see that the service filters by folder.
+    expect((await cli.run(preview)).stderr).toContain(
+      `dry run: 5 files: 1 already uploaded, 1 duplicate content, 3 new; 3 B, ${6 + 2} requests\n`,
+    );
     expect(service.assets.size).toBe(1);
-    const slowEstimate = ['upload', '--flatten', directory, '--estimate', '--limit-rate', '1'];
+    const remaining = (await cli.json(preview)).map((row: { outcome: string; remaining_bytes: number }) => [
+      row.outcome,
+      row.remaining_bytes,
+    ]);
+    expect(Object.fromEntries(remaining)).toEqual({ skipped: 0, duplicate: 0, new: 1 });
+    expect((await cli.run([...preview, '--limit-rate', '1'])).stderr).not.toContain('24 hours');
     writeFileSync(join(directory, 'long.bin'), Buffer.alloc(90_000));
-    expect(await cli.json(slowEstimate)).toMatchObject({ exceeding_session_count: 1 });
+    expect((await cli.run([...preview, '--limit-rate', '1'])).stderr).toContain('longer than 24 hours');
   });
 
-  it('upload --force with --estimate or --dry-run counts uploaded files as new', async () => {
+  it('upload -n says how long the requests take if that is more than minutes', async () => {
+    for (let at = 0; at < 60; at++) writeFileSync(join(directory, `${at}.bin`), String(at));
+    const { stderr } = await cli.run(['upload', '--flatten', directory, '-n']);
+    expect(stderr).toMatch(/64 new; 114 B, 1\d\d requests, about 0\.1 h at 1,000 requests per hour\n/);
+  });
+
+  it('upload --force -n counts uploaded files as new', async () => {
     const path = join(directory, 'top.bin');
     await cli.json(['upload', path]);
-    const estimate = await cli.json(['upload', path, '--force', '--estimate']);
-    expect(estimate).toMatchObject({
-      skipped: { file_count: 0 },
-      new: { file_count: 1, size_bytes: 3 },
-      request_count: 2,
-    });
+    expect((await cli.run(['upload', path, '--force', '-n'])).stderr).toContain('1 file: 1 new; 3 B, 2 requests');
     expect(await cli.json(['upload', path, '--force', '--dry-run'])).toMatchObject([
-      { outcome: 'new', asset_uid: null },
+      { outcome: 'new', asset_uid: null, remaining_bytes: 3 },
     ]);
   });
 

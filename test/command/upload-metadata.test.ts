@@ -63,10 +63,12 @@ it('a name of the manifest wins over --name, and its tags are added to those of 
   ]);
 });
 
-it('upload --estimate counts the request that sets the tags of each file', async () => {
+it('upload -n counts the request that sets the tags of each file', async () => {
   const directory = createDirectory('estimated');
-  const requests = async (...args: string[]) =>
-    (await setup.cli.json(['upload', directory, '--estimate', '--force', ...args])).request_count;
+  const requests = async (...args: string[]) => {
+    const { stderr } = await setup.cli.run(['upload', directory, '-n', '--force', ...args]);
+    return Number(/(\d+) requests/.exec(stderr)?.[1]);
+  };
   expect((await requests('--tag', 'sea')) - (await requests())).toBe(2);
 });
 

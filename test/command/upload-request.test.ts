@@ -29,7 +29,7 @@ beforeEach(() => {
     sources: { include: [], exclude: [], roots: [] },
     pruneLimit: undefined,
     queue: undefined,
-    preview: undefined,
+    preview: false,
     rateLimit: undefined,
     reserveRequests: undefined,
     stopAt: undefined,
@@ -59,7 +59,7 @@ it('runUpload returns the records of its files', async () => {
   const { records, failure } = await uploadWith();
   expect(failure).toBeUndefined();
   expect(records).toMatchObject([{ path: setup.path, outcome: 'uploaded', verified: true }]);
-  const { records: secondRun } = await uploadWith({ preview: 'files', verbose: true });
+  const { records: secondRun } = await uploadWith({ preview: true, verbose: true });
   expect(secondRun).toMatchObject([{ outcome: 'skipped', asset_uid: records[0].asset_uid }]);
 });
 

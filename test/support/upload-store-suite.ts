@@ -5,13 +5,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Api } from '../../src/client/api/api.ts';
 import { asCodedError, type CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import { Decider } from '../../src/client/upload/decide/decide.ts';
 import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
 import { findEmptyAssets } from '../../src/client/upload/session/lost-creations.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
-import { uploadIdOf } from '../../src/client/upload/session/upload-run.ts';
 import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
-import { fileAt, type TargetedFile } from '../../src/client/upload/sources/upload-file.ts';
+import { fileAt, type TargetedFile, uploadIdOf } from '../../src/client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../src/client/upload/store/receipts.ts';
 import type { OpenEntry, Orphan, UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
@@ -89,13 +89,17 @@ async function uploadOnce(
   const notices: string[] = [];
   const orphans: Orphan[] = [];
   const emptyAssets: Orphan[] = [];
+  const openSource = (from: string) => FileSource.open(from, new OwnFiles({}));
+  const decider = new Decider(
+    { force: false, duplicates: 'skip', workspace: '', about: {} },
+    { api, store, receipts, mark: 0, folders: { find: () => null, findOrCreate: async () => undefined }, openSource },
+  );
   const opened = await openUpload(
     { ...targetedFile(path), ...(!receipts && { id }) },
     {
       chunkBytes,
       idleTimeoutMs: 1_000_000,
       force: false,
-      duplicates: 'skip',
       requireChecksum: false,
     },
     {
@@ -103,11 +107,11 @@ async function uploadOnce(
       store,
       receipts,
       profile: 'none',
-      mark: 0,
+      decide: (subject) => decider.decide(subject, api),
       onEvent: (event) => {
         if (event.event === 'warning') notices.push(event.message);
       },
-      openSource: (from) => FileSource.open(from, new OwnFiles({})),
+      openSource,
       orphans: {
         saveOrphan: async (service, orphan) => {
           await receipts?.saveOrphan(service, orphan);

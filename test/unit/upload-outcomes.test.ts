@@ -20,7 +20,7 @@ it('the library has the outcomes of a file that the service has, but for the one
 
 it('a preview has each outcome of a file that the service has already', () => {
   expect(plannedNames).toEqual(expect.arrayContaining(keptOutcomes));
-  expect(plannedNames.filter((name) => plannedOutcomes[name].isSent)).toEqual(['new', 'changed']);
+  expect(plannedNames.filter((name) => plannedOutcomes[name].isSent)).toEqual(['new', 'changed', 'resumed']);
 });
 
 it('only content that is in the library counts as compared', () => {

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import { decideByEntry } from '../../src/client/upload/decide/by-entry.ts';
+import { isUnchanged } from '../../src/client/upload/decide/by-receipt.ts';
+import { sendNew } from '../../src/client/upload/decide/decision.ts';
 import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
-import { isUnchanged } from '../../src/client/upload/session/receipt-lookup.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
 import { RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import { describeChange, isUntouched, type UploadSource } from '../../src/client/upload/sources/source.ts';
@@ -57,7 +59,6 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
       chunkBytes,
       idleTimeoutMs: 10_000,
       force: false,
-      duplicates: 'skip',
       requireChecksum: true,
     },
     {
@@ -65,7 +66,7 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
       store,
       profile: 'none',
       onEvent: () => {},
-      mark: 0,
+      decide: async (subject) => (await decideByEntry(subject, sendNew, store)) ?? sendNew,
       openSource: () => openSource(keyless),
       orphans: undefined,
       confirmNewAsset: async (refusal) => {

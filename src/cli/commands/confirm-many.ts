@@ -1,6 +1,6 @@
 import type { ChangeHooks } from '../../client/changes/carry-out.ts';
 import type { LibraryChange } from '../../client/changes/writer.ts';
-import { asCodedError, type CodedError, endsTheRun, usageError } from '../../client/errors.ts';
+import { type CodedError, endsTheRun, usageError } from '../../client/errors.ts';
 import { byUid } from '../../client/library/select-assets.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
@@ -120,10 +120,6 @@ type TrashOptions<T> = Pick<BulkConfirmation, 'limit' | 'doubt'> &
     /** Throws if an asset must not be moved to the trash any more. */
     beforeItem?(asset: T): Promise<undefined>;
   };
-
-export function ignoreNotFound(error: unknown): undefined {
-  if (asCodedError(error).kind !== 'notFound') throw error;
-}
 
 export const maxLines = 5;
 

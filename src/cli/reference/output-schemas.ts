@@ -10,7 +10,6 @@ import type { schemas } from './schemas.ts';
 export const outputSchemas: Readonly<Record<string, keyof typeof schemas | null>> = {
   upload: 'upload',
   'upload --dry-run': 'upload-dry-run',
-  'upload --estimate': 'upload-estimate',
   check: 'check',
   'play --probe': 'probe',
   'assets ls --html': 'contact-sheet',

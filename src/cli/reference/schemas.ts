@@ -2,7 +2,6 @@ import { z } from 'zod';
 import {
   describeOutcomes,
   outcomeNames,
-  type PlannedOutcome,
   plannedNames,
   plannedOutcomes,
   uploadOutcomes,
@@ -103,12 +102,6 @@ const command = z.strictObject({
     return z.array(command).optional();
   },
 });
-
-const count = z.strictObject({ file_count: integer, size_bytes: integer });
-
-const plannedCounts = Object.fromEntries(
-  plannedNames.flatMap((name) => (name === 'deleted' ? [] : [[name, count.describe(plannedOutcomes[name].meaning)]])),
-) as Record<Exclude<PlannedOutcome, 'deleted'>, typeof count>;
 
 const assetSections = ['largest', 'longest', 'same_size_and_duration', 'same_name', 'not_ready', 'failed'] as const;
 
@@ -236,22 +229,15 @@ export const schemas = {
       outcome: z.enum(plannedNames).describe(describeOutcomes(plannedOutcomes)),
       asset_uid: optionalText,
       size_bytes: optionalInteger,
+      remaining_bytes: optionalInteger.describe('bytes that the run would send; null if unknown'),
       folder_uid: optionalText,
       workspace_uid: text,
       content_type: optionalText,
       request: z.strictObject({ method: text, url: uri }).nullable(),
       duplicate_of: optionalText,
+      error: errorOrNull.describe('why the run would refuse the file'),
     }),
   ),
-  'upload-estimate': z.strictObject({
-    ...plannedCounts,
-    request_count: integer,
-    size_bytes: integer,
-    estimated_hours: z.number().nullable(),
-    requests_per_hour: z.number().nullable(),
-    deleted_count: integer,
-    exceeding_session_count: integer.describe('files that may outlast their upload session'),
-  }),
   'finished-upload': z.array(
     z.strictObject({
       base_url: uri,

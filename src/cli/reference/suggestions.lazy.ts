@@ -19,6 +19,7 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     '--no-tags': "mediactl tag ID --set ''",
   },
   upload: {
+    '--estimate': 'mediactl upload FILE -n, which also prints the totals, requests and time',
     '--stdin-size': 'leave it out: stdin is saved to a file first, and then resumable',
     '--on-session-expired': onSessionExpired,
   },

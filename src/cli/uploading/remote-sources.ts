@@ -1,5 +1,5 @@
 import type { Transport } from '../../client/http/transport.ts';
-import { versionOf } from '../../client/upload/session/receipt-lookup.ts';
+import { versionOf } from '../../client/upload/decide/by-receipt.ts';
 import { RangeSource } from '../../client/upload/sources/range-source.ts';
 import { openRclone, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../client/upload/sources/source.ts';

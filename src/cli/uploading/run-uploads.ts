@@ -6,7 +6,7 @@ import {
   BatchUploader,
   type RunOptions,
 } from '../../client/upload/batch/batch-uploader.ts';
-import { countFiles, type FindUploaded, markIdOf, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import { countFiles, markIdOf, type Plan, totalToAttempt } from '../../client/upload/batch/plan.ts';
 import { createOutcome } from '../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
@@ -17,40 +17,44 @@ import type { Context } from '../context.ts';
 import { withHint } from '../error-hints.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
+import { reportDecideNotice } from './decide-notices.ts';
 import { exceedsSessionLifetime } from './plan-view.ts';
 import { presentRun, type RunView } from './run-view.ts';
 import type { UploadSources } from './sources.ts';
 import { saveLastUpload } from './upload-record.ts';
 
-export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> & {
-  sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
-    Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty'>>;
-  folders: FolderResolver;
-  options: RunOptions;
-  receipts: Receipts | undefined;
-  /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
-  identity: readonly string[];
-  progress: ProgressMode;
-  /** Maximum upload rate in bytes per second. */
-  rateLimit?: number | undefined;
-  /** Number of requests per rate-limit window to leave for other uses. */
-  reserveRequests?: number | undefined;
-  /** Time to stop, in milliseconds since the Unix epoch, and the time as the user entered it. */
-  stopAt?: { time: number; typed: string } | undefined;
-  /** True if all files go to one folder, regardless of their directories. */
-  isFlat?: boolean;
-  /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
-  confirmFolders?: (() => Promise<void>) | undefined;
-  /** Name of a used option that accepts only one file, to report if there are more. */
-  singleFileOption?: string;
-  /** Called with the id of the newest receipt at the start of the run, after all files were uploaded. */
-  onComplete?: (startMark: number) => Promise<void>;
-  findUploaded?: FindUploaded[];
-  /** Creates the run if workers upload the files instead of this process. */
-  createRun?: (deps: BatchDeps) => BatchRun;
-  /** Returns the suggested next step. The default suggestion is to wait for the assets. */
-  nextStep?: (isOne: boolean) => string;
-};
+export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
+  Pick<BatchDeps, 'comparison' | 'mirror'> & {
+    sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
+      Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty'>>;
+    folders: FolderResolver;
+    options: RunOptions;
+    receipts: Receipts | undefined;
+    /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
+    identity: readonly string[];
+    progress: ProgressMode;
+    /** Maximum upload rate in bytes per second. */
+    rateLimit?: number | undefined;
+    /** Number of requests per rate-limit window to leave for other uses. */
+    reserveRequests?: number | undefined;
+    /** Time to stop, in milliseconds since the Unix epoch, and the time as the user entered it. */
+    stopAt?: { time: number; typed: string } | undefined;
+    /** True if all files go to one folder, regardless of their directories. */
+    isFlat?: boolean;
+    /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
+    confirmFolders?: (() => Promise<void>) | undefined;
+    /** Name of a used option that accepts only one file, to report if there are more. */
+    singleFileOption?: string;
+    /** Called with the id of the newest receipt at the start of the run, and its plan, after all files were uploaded. */
+    onComplete?: (startMark: number, plan: Plan) => Promise<void>;
+    /** Creates the run if workers upload the files instead of this process. */
+    createRun?: (deps: BatchDeps) => BatchRun;
+    /** Returns the suggested next step. The default suggestion is to wait for the assets. */
+    nextStep?: (isOne: boolean) => string;
+  };
+
+export const slowUploadWarning =
+  'at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire';
 
 /** Minimum number of files for which a run prints its plan first. */
 const minFilesForPlan = 20;
@@ -90,7 +94,7 @@ export async function runUploads(context: Context, request: RunRequest) {
       await lastUpload.save();
     },
     onEnd: async (isWhole, isIncomplete) => {
-      if (isWhole && !isIncomplete) await onComplete?.(startMark);
+      if (isWhole && !isIncomplete) await onComplete?.(startMark, run.result.plan);
       else if (onComplete)
         context.terminal.warn('nothing was moved to the trash, because some files are not uploaded yet');
       // Not reached if the prune was refused, so that a repeated run keeps its start mark, and the
@@ -111,13 +115,15 @@ async function createBatchDeps(
   progress: ProgressDisplay,
 ): Promise<Omit<BatchDeps, 'mark' | 'signal' | 'onUploaded'>> {
   const { terminal, stateDir, clock } = context;
-  const { receipts, rateLimit, sources, folders, findUploaded = [] } = request;
+  const { receipts, rateLimit, sources, folders, comparison, mirror } = request;
   return {
     api: await context.api(),
     store: await context.state.uploads(),
     receipts,
     folders,
-    findUploaded,
+    comparison,
+    mirror,
+    onDecideNotice: (notice) => reportDecideNotice(context, notice),
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     stdin: {
       spool: new Spool(stateDir),
@@ -195,7 +201,7 @@ async function printPlan(
   { progress, isComplete }: { progress: ProgressDisplay; isComplete: boolean },
 ): Promise<void> {
   const { terminal } = context;
-  const { files, bytes } = totalToSend(plan);
+  const { files, bytes } = totalToAttempt(plan);
   assertHasFiles(plan, sources, singleFileOption);
   await confirmFolders?.();
   if (options.timeoutMs !== undefined || files > 0)
@@ -218,10 +224,9 @@ async function printPlan(
   if (isBig && !progress.hidesSummary) {
     const { formatPlan } = await import('./plan-view.ts');
     const { transport } = await context.api();
-    terminal.info(formatPlan(plan, { rateLimit: transport.connection.rateLimit, now: context.clock.now() }));
+    terminal.info(formatPlan(plan, transport.connection.rateLimit, context.clock.now()));
   }
-  if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit))
-    terminal.warn('at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire');
+  if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit)) terminal.warn(slowUploadWarning);
 }
 
 /** @throws CodedError `usage` (exit 2) if there are no files, or several for an option that accepts only one */

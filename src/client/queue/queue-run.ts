@@ -4,8 +4,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
 import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
-import { type Candidates, emptyPlan, filesToUpload } from '../upload/batch/plan.ts';
+import { decideFiles, emptyPlan } from '../upload/batch/plan.ts';
 import { ReadyWatch } from '../upload/batch/ready-watch.ts';
+import { type Candidates, Decider } from '../upload/decide/decide.ts';
+import { saveRecords } from '../upload/decide/decision.ts';
 import { createOutcome, type FileOutcome, type Uploaded } from '../upload/session/file-outcome.ts';
 import {
   fileAt,
@@ -47,6 +49,7 @@ export class QueueRun implements BatchRun {
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #contentTypes = loadContentTypes();
   readonly #plan = emptyPlan();
+  readonly #decider: Decider;
   readonly #readyWatch: ReadyWatch | undefined;
   #tracker: JobTracker | undefined;
   readonly #tracked = new Map<string, QueuedTask>();
@@ -61,6 +64,8 @@ export class QueueRun implements BatchRun {
     this.#roots = roots;
     this.#options = options;
     this.#deps = deps;
+    // The unfinished uploads of this machine are not those of the workers.
+    this.#decider = new Decider(options, { ...deps, store: undefined });
     if (options.timeoutMs === undefined) return;
     this.#readyWatch = new ReadyWatch(deps, options.timeoutMs, {
       onResult: (outcome) => this.#outcomes.push(outcome),
@@ -116,7 +121,7 @@ export class QueueRun implements BatchRun {
   /** Queues the files in batches while the directories are still read, so that memory does not grow with the files. */
   async #queueAll(candidates: Candidates): Promise<void> {
     // A sync finds moved files by comparing all of them.
-    const size = this.#deps.findUploaded?.length ? Number.POSITIVE_INFINITY : batchSize;
+    const size = this.#deps.mirror ? Number.POSITIVE_INFINITY : batchSize;
     const batch: UploadFile[] = [];
     for await (const file of candidates) {
       if (this.#isOver) break;
@@ -133,8 +138,9 @@ export class QueueRun implements BatchRun {
 
   async #queueBatch(batch: readonly UploadFile[]): Promise<void> {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
-    const settings = { ...this.#options, ...this.#deps, signal: undefined };
-    const files = [...(await filesToUpload(batch, this.#plan, settings, done)).keys()];
+    const decided = await decideFiles(batch, this.#plan, this.#decider, this.#options, done);
+    const files = [...decided.files.keys()];
+    await saveRecords(this.#deps.receipts, decided.records);
     if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
     for (let at = 0; at < files.length; at += batchSize)
       if (this.#isOver) this.#remaining += Math.min(batchSize, files.length - at);

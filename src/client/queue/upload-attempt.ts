@@ -1,7 +1,9 @@
 import type { Api } from '../api/api.ts';
+import { decideByEntry } from '../upload/decide/by-entry.ts';
+import { fileTimesOf, isUnchanged, versionOf } from '../upload/decide/by-receipt.ts';
+import { sendNew } from '../upload/decide/decision.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
-import type { Uploaded } from '../upload/session/file-outcome.ts';
-import { fileTimesOf, isUnchanged, toUploaded, versionOf } from '../upload/session/receipt-lookup.ts';
+import { toUploaded, type Uploaded } from '../upload/session/file-outcome.ts';
 import { type OpenedUpload, openUpload } from '../upload/session/upload.ts';
 import type { UploadDeps } from '../upload/session/upload-deps.ts';
 import type { OwnFiles } from '../upload/sources/own-files.ts';
@@ -86,11 +88,12 @@ export class UploadAttempt {
     const { chunkBytes, requireChecksum } = task;
     return openUpload(
       toUploadFile(job.id, task),
-      { chunkBytes, idleTimeoutMs, duplicates: 'upload', force: false, requireChecksum },
+      { chunkBytes, idleTimeoutMs, force: false, requireChecksum },
       {
         api: this.#api,
         store: this.#store,
-        mark: 0,
+        // The queue has the receipts, which were compared before the job was claimed.
+        decide: async (subject) => (await decideByEntry(subject, sendNew, this.#store)) ?? sendNew,
         throttle,
         profile,
         signal: AbortSignal.any([signal, lease.signal]),

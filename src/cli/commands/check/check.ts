@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../../client/api/assets.ts';
-import { asCodedError, CodedError, endsTheRun, usageError } from '../../../client/errors.ts';
+import { asCodedError, CodedError, endsTheRun, ignoreNotFound, usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
-import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
+import { hasContentOf } from '../../../client/upload/decide/by-receipt.ts';
+import { digestAndClose } from '../../../client/upload/sources/checksum.ts';
 import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import type { OwnFiles } from '../../../client/upload/sources/own-files.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
@@ -26,7 +27,6 @@ import { type Column, listBy } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
-import { ignoreNotFound } from '../confirm-many.ts';
 
 /**
  * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder. `unverified`:
@@ -232,11 +232,10 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
 }
 
 /** Compares size and mtime first, and the checksum if only the mtime differs. */
-async function hasSameContent(file: UploadFile, receipt: Receipt, own: OwnFiles): Promise<boolean> {
-  const { sizeBytes = 0, mtimeNs = '', ctimeNs } = file;
-  if (isUnchanged(receipt, { sizeBytes, mtimeNs, ctimeNs })) return true;
-  if (sizeBytes !== receipt.sizeBytes) return false;
-  return (await digestAndClose(FileSource.open(file.path, own))) === receipt.blake3;
+function hasSameContent(file: UploadFile, receipt: Receipt, own: OwnFiles): Promise<boolean> {
+  const { path, sizeBytes = 0, mtimeNs = '', ctimeNs } = file;
+  const digest = () => digestAndClose(FileSource.open(path, own));
+  return hasContentOf(receipt, { identity: { sizeBytes, mtimeNs, ctimeNs }, digest });
 }
 
 const columns: Column<FileDifference>[] = [

@@ -1,35 +1,21 @@
-import type { Api } from '../../../client/api/api.ts';
-import {
-  addToPlan,
-  type Classification,
-  emptyPlan,
-  type FileToUpload,
-  filesToUpload,
-  markIdOf,
-  type Plan,
-  totalToSend,
-} from '../../../client/upload/batch/plan.ts';
-import { digestAndClose, type FoundUpload, matchContent } from '../../../client/upload/session/receipt-lookup.ts';
-import { receiptKeyOf, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
-import type { Receipt } from '../../../client/upload/store/receipts.ts';
-import { formatBytes, pluralize } from '../../../contract/figures.ts';
+import { addToPlan, decideFiles, emptyPlan, markIdOf, plannedKindOf } from '../../../client/upload/batch/plan.ts';
+import { Decider } from '../../../client/upload/decide/decide.ts';
+import type { Decision, LocalRecord } from '../../../client/upload/decide/decision.ts';
+import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import { acknowledged, assetOf } from '../../../client/upload/store/upload-entry.ts';
+import type { ListableUploadStore } from '../../../client/upload/store/upload-store.ts';
+import { pluralize } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import { keptOutcomes, plannedOutcomes } from '../../../contract/upload-outcomes.ts';
+import { plannedOutcomes } from '../../../contract/upload-outcomes.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import {
-  estimateCost,
-  exceedsSessionLifetime,
-  formatPlan,
-  type PlanRecord,
-  planColumns,
-  toPlanRows,
-} from '../../uploading/plan-view.ts';
-import { assertHasFiles, type RunRequest } from '../../uploading/run-uploads.ts';
+import { reportDecideNotice } from '../../uploading/decide-notices.ts';
+import { exceedsSessionLifetime, formatPlan } from '../../uploading/plan-view.ts';
+import { assertHasFiles, type RunRequest, slowUploadWarning } from '../../uploading/run-uploads.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
 import { sizeText } from '../../uploading/upload-record.ts';
 import {
@@ -44,64 +30,21 @@ import {
 
 type PlannedFile = OutputRecord<'upload-dry-run'>;
 
-/** Prints the totals of the files that would be sent, and the estimated cost (`--estimate`). */
-export async function printPlanTotals(context: Context, request: RunRequest, pruning?: PruneOptions) {
-  const { plan, outliving, prunable } = await compareFiles(context, request, pruning, () => {});
-  const gone = await listPrunable(context, pruning, prunable);
+/** @property store unfinished uploads that the run would resume; undefined if there are none */
+type PreviewRequest = RunRequest & { store: ListableUploadStore | undefined };
+
+/** Prints what the run would do with each file, and its totals (`--dry-run`). */
+export async function printDryRun(context: Context, request: PreviewRequest, pruning?: PruneOptions) {
   const { transport, assets } = await context.api();
-  if (!transport.connection.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
-  const { requests, hours, limit } = estimateCost(
-    plan.comparisons + plan.requests,
-    transport.connection.rateLimit,
-    context.clock.now(),
-  );
-  const record: PlanRecord = {
-    ...countsOf(plan),
-    request_count: requests + 2 * gone.length, // each asset is looked up first
-    size_bytes: totalToSend(plan).bytes,
-    estimated_hours: hours,
-    requests_per_hour: limit,
-    exceeding_session_count: outliving,
-    deleted_count: gone.length,
-  };
-  const { rateLimit } = transport.connection;
-  context.terminal.info(formatPlan(plan, { rateLimit, now: context.clock.now(), isExact: true }));
-  if (context.isMachineReadable) return { kind: 'record' as const, record, id: '', view: () => '' };
-  return listBy(({ outcome }) => outcome, toPlanRows(record), planColumns, 'nothing to upload');
-}
-
-/** Returns the totals of a plan for which every file was compared. */
-function countsOf({ totals: { sameSize: _, ...totals } }: Plan) {
-  const counts = Object.entries(totals).map(([outcome, { files, bytes }]) => [
-    outcome,
-    { file_count: files, size_bytes: bytes },
-  ]);
-  return Object.fromEntries(counts) as Record<keyof typeof totals, PlanRecord['new']>;
-}
-
-/** Prints the planned outcome of each file (`--dry-run`). */
-export async function printDryRun(context: Context, request: RunRequest, pruning?: PruneOptions) {
-  const { baseUrl } = await context.account();
-  const { workspace, about: defaults } = request.options;
-  const { default: mime } = await import('mime/lite');
-  const rows: PlannedFile[] = [];
+  const { workspace } = request.options;
   const places = new LocationNames(context);
-  const duplicates = new Map<PlannedFile, Receipt>();
-  const { plan, prunable } = await compareFiles(context, request, pruning, (file, decision) => {
-    const outcome = decision.kind === 'sameSize' ? 'new' : decision.kind;
-    const row: PlannedFile = {
-      path: file.path,
-      outcome,
-      asset_uid: 'receipt' in decision ? decision.receipt.assetUid : null,
-      size_bytes: file.sizeBytes ?? null,
-      folder_uid: request.folders.find(file) ?? null,
-      workspace_uid: workspace,
-      content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
-      request: plannedOutcomes[outcome].isSent ? { method: 'POST', url: new URL(paths.upload(), baseUrl).href } : null,
-      duplicate_of: null,
-    };
+  const rows: PlannedFile[] = [];
+  const duplicates = new Map<PlannedFile, { folder: string; name: string }>();
+  const toRow = await createRows(context, request);
+  const { plan, prunable } = await decideFinally(context, request, pruning, (file, decision) => {
+    const row = toRow(file, decision);
     rows.push(row);
-    if (decision.kind === 'duplicate') duplicates.set(row, decision.receipt);
+    if (decision.action === 'keep' && decision.outcome === 'duplicate') duplicates.set(row, decision.receipt);
   });
   for (const [row, { folder, name }] of duplicates) row.duplicate_of = await places.pathOf(folder, name);
   const gone = await listPrunable(context, pruning, prunable);
@@ -111,21 +54,55 @@ export async function printDryRun(context: Context, request: RunRequest, pruning
       outcome: 'deleted',
       asset_uid: assetUid,
       size_bytes: null,
+      remaining_bytes: null,
       folder_uid: folder || null,
       workspace_uid: workspace,
       content_type: null,
-      request: { method: 'DELETE', url: new URL(paths.item('assets', assetUid), baseUrl).href },
+      request: { method: 'DELETE', url: new URL(paths.item('assets', assetUid), transport.baseUrl).href },
       duplicate_of: null,
+      error: null,
     });
-  const { files, bytes: size } = totalToSend(plan);
-  context.terminal.info(
-    `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests + plan.comparisons} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
-  );
+  plan.requests += 2 * gone.length; // each asset is looked up first
+  const { connection } = transport;
+  if (!connection.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
+  const totals = formatPlan(plan, connection.rateLimit, context.clock.now());
+  const deleted = gone.length > 0 ? `; would move ${pluralize(gone.length, 'asset')} to the trash` : '';
+  context.terminal.info(`dry run: ${totals}${deleted}`);
+  if (request.rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, request.rateLimit))
+    context.terminal.warn(slowUploadWarning);
   const isHuman = !context.isMachineReadable && !request.verbose;
   const uids = rows.map(({ folder_uid }) => folder_uid ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
   const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'skipped') : rows;
   return listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload');
+}
+
+/** Creates a function that returns the record of a decided file. */
+async function createRows(context: Context, { folders, options: { workspace, about: defaults } }: RunRequest) {
+  const { baseUrl } = await context.account();
+  const { default: mime } = await import('mime/lite');
+  const create = { method: 'POST', url: new URL(paths.upload(), baseUrl).href };
+  return (file: UploadFile, decision: Decision): PlannedFile => {
+    const kind = plannedKindOf(decision);
+    const outcome = kind === 'toCompare' ? 'new' : kind;
+    const sizeBytes = file.sizeBytes ?? null;
+    const entry = decision.action === 'resume' || decision.action === 'refuse' ? decision.entry : undefined;
+    const resume = entry?.state === 'open' ? { method: 'PATCH', url: entry.session.url } : null;
+    const { isSent } = plannedOutcomes[outcome];
+    return {
+      path: file.path,
+      outcome,
+      asset_uid: (decision.action === 'keep' ? decision.receipt.assetUid : entry && assetOf(entry)) ?? null,
+      size_bytes: sizeBytes,
+      remaining_bytes: isSent ? sizeBytes && sizeBytes - (entry ? acknowledged(entry) : 0) : 0,
+      folder_uid: folders.find(file) ?? null,
+      workspace_uid: workspace,
+      content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
+      request: decision.action === 'send' ? create : decision.action === 'resume' ? resume : null,
+      duplicate_of: null,
+      error: context.terminal.redactor.errorRecord(decision.action === 'refuse' ? decision.error : undefined),
+    };
+  };
 }
 
 /** Returns the assets that the run would move to the trash. Warns if the run would refuse to. */
@@ -138,64 +115,60 @@ async function listPrunable(context: Context, pruning?: PruneOptions, prunable?:
   return [];
 }
 
-/** Compares all files with the receipts, by size and mtime and, if that is not conclusive, by checksum. */
-async function compareFiles(
+/** Decides all files as the run would, which reads those whose content may show that they are uploaded. */
+async function decideFinally(
   context: Context,
-  request: RunRequest,
+  request: PreviewRequest,
   pruning: PruneOptions | undefined,
-  onFile: (file: UploadFile, decision: Classification) => void,
+  onFile: (file: UploadFile, decision: Decision) => void,
 ) {
-  const { sources, options, receipts, singleFileOption, rateLimit } = request;
+  const { sources, options, receipts, singleFileOption } = request;
+  const { chunkBytes } = options;
   const { baseUrl } = await context.account();
-  const startMark =
-    (await receipts?.findMark(
-      markIdOf(baseUrl, { workspace: request.options.workspace, identity: request.identity }),
-    )) ?? Number.MAX_SAFE_INTEGER;
-  const tools = { ...request, api: await context.api(), signal: context.signal };
-  const moved = new Set<string>();
+  const markId = markIdOf(baseUrl, { workspace: options.workspace, identity: request.identity });
+  const startMark = (await receipts?.findMark(markId)) ?? Number.MAX_SAFE_INTEGER;
+  const { signal } = context;
+  const decider = new Decider(options, {
+    ...request,
+    api: await context.api(),
+    mark: startMark,
+    openSource: sources.open,
+    signal,
+    onDecideNotice: (notice) => reportDecideNotice(context, notice),
+  });
   const plan = emptyPlan();
-  const unread = emptyPlan();
-  let outliving = 0;
+  const moved = new Set<string>();
+  let records: LocalRecord[];
   try {
-    const onUploaded = (_: unknown, file: UploadFile, found: FoundUpload) => {
-      const { receipt } = found;
-      onFile(file, found);
-      if (receipt.realPath !== file.realPath) moved.add(receipt.assetUid);
-    };
-    const files = await filesToUpload(sources.files(), unread, { ...options, ...tools }, onUploaded);
-    const { comparisons, adopted } = unread;
-    for (const outcome of keptOutcomes) plan.totals[outcome] = unread.totals[outcome];
-    Object.assign(plan, { comparisons, adopted });
-    for (const [file, known] of files) {
-      const decision = (await matchFile(file, tools.api, request, startMark)) ?? withoutMatch(known);
-      addToPlan(plan, decision, file, options.chunkBytes);
-      if (!('receipt' in decision) && exceedsSessionLifetime(file.sizeBytes ?? 0, rateLimit)) outliving++;
+    const decided = await decideFiles(
+      sources.files(),
+      emptyPlan(),
+      decider,
+      { ...options, signal },
+      ({ file }, kept) => {
+        addToPlan(plan, kept, file, chunkBytes);
+        if (kept.receipt.realPath !== file.realPath) moved.add(kept.receipt.assetUid);
+        onFile(file, kept);
+      },
+    );
+    ({ records } = decided);
+    for (const [file, before] of decided.files) {
+      const decision = await decider.decideFinally(file, before);
+      addToPlan(plan, decision, file, chunkBytes);
       onFile(file, decision);
     }
+    plan.comparisons = decider.requests;
   } finally {
     await sources.close();
   }
   assertHasFiles(plan, sources, singleFileOption);
   await request.confirmFolders?.();
   warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
-  const prunable =
-    pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved, adopted: plan.adopted }));
-  return { plan, outliving, prunable };
-}
-
-/** Returns the decision for a file whose content no receipt has. */
-const withoutMatch = ({ kind }: FileToUpload): FileToUpload => ({ kind: kind === 'changed' ? 'changed' : 'new' });
-
-async function matchFile(
-  file: UploadFile,
-  api: Api,
-  { sources, folders, options: { workspace, force, duplicates }, receipts }: RunRequest,
-  mark: number,
-): Promise<FoundUpload | undefined> {
-  const key = receiptKeyOf(file, { service: api.transport.baseUrl.origin, workspace, folders });
-  if (!key || !receipts || force) return undefined;
-  const content = { sizeBytes: file.sizeBytes ?? 0, digest: () => digestAndClose(sources.open(file.path)) };
-  return (await matchContent({ api, receipts }, key, content, { duplicates, mark })).match;
+  if (!pruning || !receipts) return { plan, prunable: undefined };
+  const adopted = records.flatMap((each) => (each.record === 'adopted' ? [each.receipt] : []));
+  const { movedUids } = plan;
+  const prunable = await planPrune(context, { ...pruning, movedUids }, { receipts, startMark, moved, adopted });
+  return { plan, prunable };
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [

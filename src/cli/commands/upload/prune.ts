@@ -1,9 +1,9 @@
-import { lstat, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
-import { asCodedError, CodedError, partialFailure, usageError } from '../../../client/errors.ts';
+import { asCodedError, CodedError, ignoreNotFound, partialFailure, usageError } from '../../../client/errors.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
-import { toSlashes } from '../../../client/local-path.ts';
+import { pathExists, toSlashes } from '../../../client/local-path.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
@@ -16,7 +16,7 @@ import type { Context } from '../../context.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import type { UploadSources } from '../../uploading/sources.ts';
-import { findLimitError, ignoreNotFound, trashAssets, truncateLines, type WriteLimit } from '../confirm-many.ts';
+import { findLimitError, trashAssets, truncateLines, type WriteLimit } from '../confirm-many.ts';
 
 export type PruneOptions = {
   directory: string;
@@ -273,10 +273,3 @@ async function listSubfolderUids(context: Context, top: string): Promise<Set<str
   });
   return new Set((node ? [node, ...descendantsOf(node)] : []).map(({ folder }) => normalizeUid(folder.uid)));
 }
-
-/** Returns true if a file, directory, or link exists at a path, or if that cannot be determined. */
-export const pathExists = (path: string) =>
-  lstat(path).then(
-    () => true,
-    ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR',
-  );

@@ -91,7 +91,6 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
     )
     .option('--shard <n/total>', 'upload part 3 of 10 (3/10); run the other parts on other machines')
     .optionsGroup('Output')
-    .option('--estimate', 'print totals and the number of requests, and upload nothing')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'maximum time to wait, after the last upload', '30m')
     .option('--results <file>', 'also write the result of each file to a file, as JSON lines')
@@ -117,8 +116,8 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | '
   pruneLimit: WriteLimit | undefined;
   /** Queue whose workers upload the files, and its named directories; undefined to upload from here. */
   queue: { address: QueueAddress; roots: readonly string[] } | undefined;
-  /** Shows the totals (`--estimate`) or each file (`--dry-run`) instead of uploading; undefined to upload. */
-  preview: 'totals' | 'files' | undefined;
+  /** True to show what the run would do with each file, and to upload nothing. */
+  preview: boolean;
 };
 
 /** Parses arguments and options of `upload`. @throws CodedError `usage` (exit 2) if they are wrong */
@@ -144,7 +143,7 @@ export async function parseUploadRequest(
     assertQueueOptions(flags);
     assertQueueable(inputs);
   }
-  const preview = flags.estimate ? 'totals' : context.settings.dryRun ? 'files' : undefined;
+  const preview = context.settings.dryRun;
   // Fail before an upload that can take hours, rather than when it asks.
   if (flags.prune && !preview && !context.settings.yes && !context.terminal.isInteractive)
     throw usageError(

@@ -24,7 +24,7 @@ export const upload: CommandDefinition = (command, run) => {
     'mediactl upload ./rushes /Campaigns/2026',
     'mediactl upload ./a.mp4 ./b.mp4 /Inbox --create-folders',
     'mediactl sync ./rushes /Campaigns/2026 --stop-at 06:00',
-    "mediactl upload './rushes/*.mov' --estimate",
+    "mediactl upload './rushes/*.mov' -n",
     'mediactl upload --manifest shots.csv --results outcome.jsonl',
     'mediactl upload ./rushes --queue redis://queue.lan --wait',
     'mediactl upload https://example.com/clip.mp4 rclone:archive:2026/clip.mov',
@@ -47,8 +47,10 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
   });
   const pruning: PruneOptions | undefined = pruneLimit && { ...target, limit: pruneLimit };
   if (preview) {
-    const { printDryRun, printPlanTotals } = await import('./dry-run.ts');
-    return (preview === 'totals' ? printPlanTotals : printDryRun)(context, run, pruning);
+    const { printDryRun } = await import('./dry-run.ts');
+    const isFromHere = !queue && !request.options.force;
+    const store = isFromHere ? await context.state.uploadsIfAny() : undefined;
+    return printDryRun(context, { ...run, store }, pruning);
   }
   if (queue) {
     const { enqueue } = await import('../queue/enqueue.ts');
@@ -57,16 +59,16 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
   if (!pruning) return runUploads(context, run);
   return runUploads(context, {
     ...run,
-    onComplete: async (startMark) => {
+    onComplete: async (startMark, { movedUids }) => {
       const { pruneMissing } = await import('./prune.ts');
-      await pruneMissing(context, pruning, run.receipts, startMark);
+      await pruneMissing(context, { ...pruning, movedUids }, run.receipts, startMark);
     },
   });
 }
 
 /** Resolves workspace and folders, opens the receipts, and returns the run and the directory that it syncs. */
 async function prepareRun(context: Context, request: UploadRequest, sources: UploadSources) {
-  const { inputs, folder: top, mirrorsTree, options, sync, preview } = request;
+  const { inputs, folder: top, mirrorsTree, options, sync, preview, ignoresExisting } = request;
   const { shard, resultsFile } = request.sources;
   if (request.queue) assertQueueable(sources.inputs);
   const workspace = await resolveWorkspaceUid(context);
@@ -79,6 +81,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     name === '-' || isRemote(name) ? name : resolve(context.host.cwd, name),
   );
   const target = { directory: inputs[0] ?? '', top, workspace, movedUids: new Set<string>(), filters: sources };
+  const { directory } = target;
   const run: RunRequest = {
     sources,
     folders,
@@ -99,17 +102,10 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     ],
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
   };
-  if (force) return { run, target };
-  const shared = { folders, workspace, open: sources.open, isDryRun: preview !== undefined };
-  const { createExistingAssetFinder } = await import('./existing-assets.ts');
-  const compared = { ...shared, name: options.about.name, ignoresExisting: request.ignoresExisting };
   // A queue has receipts of its own, which all machines share.
-  run.findUploaded = request.queue ? [] : [createExistingAssetFinder(context, compared, receipts)];
-  if (sync && receipts) {
-    const { createMovedFileFinder } = await import('./moved-files.ts');
-    const synced = { ...target, ...shared, isPruned: request.pruneLimit !== undefined };
-    run.findUploaded.unshift(createMovedFileFinder(context, synced, receipts));
-  }
+  if (!request.queue) run.comparison = { library: await context.library(), ignoresExisting };
+  const createPruneSelector = request.pruneLimit && (() => sources.createSelector(directory));
+  if (sync) run.mirror = { directory, top, createPruneSelector };
   return { run, target };
 }
 
@@ -127,7 +123,7 @@ async function resolveTargetFolders(
 ): Promise<FolderResolver & Pick<RunRequest, 'confirmFolders'>> {
   const { folder: typed, mirrorsTree, createFolders, preview, sync } = request;
   const { terminal } = context;
-  const canCreate = createFolders || preview !== undefined || terminal.isInteractive;
+  const canCreate = createFolders || preview || terminal.isInteractive;
   const isTree = mirrorsTree && sources.hasDirectories;
   const isOneFolder = !isTree && !sources.hasFolders;
   const existing =

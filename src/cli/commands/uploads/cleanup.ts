@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { asCodedError, type CodedError, partialFailure } from '../../../client/errors.ts';
+import { asCodedError, type CodedError, ignoreNotFound, partialFailure } from '../../../client/errors.ts';
 import { listWorkspaces } from '../../../client/library/workspaces.ts';
 import { findEmptyAssets, listLostCreations } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
@@ -12,7 +12,7 @@ import { type ActionWrapper, addExamples, type CommandOutcome } from '../../comm
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { timeText } from '../../uploading/upload-record.ts';
-import { ignoreNotFound, parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
+import { parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
 
 type OrphanRow = {
   asset_uid: string;

@@ -1,22 +1,25 @@
 import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
+import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
+import { type Decision, saveRecords } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { createOutcome, type FileOutcome, outcomeOf } from '../session/file-outcome.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
-import type { RunDeps, UploadSettings } from '../session/upload-deps.ts';
-import { uploadIdOf } from '../session/upload-run.ts';
+import type { RunDeps, UploadDeps, UploadSettings } from '../session/upload-deps.ts';
 import {
+  type ContentTypeOf,
   type FolderResolver,
   loadContentTypes,
   receiptKeyOf,
   shownPathOf,
   type TargetedFile,
+  targetFile,
   type UploadFile,
   type UserMetadata,
-  userMetadataOf,
+  uploadIdOf,
 } from '../sources/upload-file.ts';
 import { Channel } from './channel.ts';
-import { type Candidates, countFiles, emptyPlan, type FindUploaded, filesToUpload, type Plan } from './plan.ts';
+import { countFiles, decideFiles, emptyPlan, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
 
 export type RunOptions = UploadSettings & {
@@ -36,8 +39,7 @@ export type BatchDeps = RunDeps & {
   onEnd?: (() => void) | undefined;
   /** Called with the plan before the first byte is sent. A run that queues files calls it for each batch, and at the end. */
   onPlan?(plan: Plan, isComplete: boolean): Promise<void>;
-  findUploaded?: readonly FindUploaded[];
-};
+} & Pick<DeciderDeps, 'comparison' | 'mirror' | 'onDecideNotice'>;
 
 /** An upload run, carried out by this process or by the workers of a queue. */
 export type BatchRun = {
@@ -62,7 +64,8 @@ export type RunResult = {
  */
 export class BatchUploader implements BatchRun {
   readonly #options: RunOptions;
-  #deps: BatchDeps;
+  readonly #deps: BatchDeps;
+  readonly #decider: Decider;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #plan = emptyPlan();
   #watch: ReadyWatch | undefined;
@@ -70,12 +73,13 @@ export class BatchUploader implements BatchRun {
   #isBatch = false;
   #stopReason: CodedError | undefined;
   readonly #persisting = new Set<Promise<void>>();
-  #contentType: (path: string) => string | undefined = () => undefined;
+  #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
   constructor(options: RunOptions, deps: BatchDeps) {
     this.#options = options;
     this.#deps = deps;
+    this.#decider = new Decider(options, deps);
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
@@ -108,12 +112,14 @@ export class BatchUploader implements BatchRun {
 
   async #planAndUpload(candidates: Candidates): Promise<void> {
     this.#contentType = await loadContentTypes();
-    const settings = { ...this.#options, ...this.#deps };
-    const files = await filesToUpload(candidates, this.#plan, settings, (found) => this.#reportOrWatch(found));
+    const settings = { ...this.#options, signal: this.#deps.signal };
+    const { files, records } = await decideFiles(candidates, this.#plan, this.#decider, settings, (kept) =>
+      this.#reportOrWatch(kept),
+    );
     this.#isBatch = countFiles(this.#plan) > 1;
     await this.#deps.onPlan?.(this.#plan, true);
-    await this.#deps.receipts?.adopt(this.#plan.adopted);
-    await this.#uploadAll([...files.keys()]);
+    await saveRecords(this.#deps.receipts, records);
+    await this.#uploadAll(files);
     await Promise.all(this.#persisting);
     await this.#nameEmptyAssets();
   }
@@ -149,12 +155,8 @@ export class BatchUploader implements BatchRun {
       notice(path, 'the response to a creation was lost, and may have left an empty asset');
   }
 
-  async #uploadAll(files: UploadFile[]): Promise<void> {
-    const unfinished = new Set((await this.#deps.store.list()).map(({ id }) => id));
-    if (unfinished.size > 0 && !this.#deps.findResumable) {
-      const { createMovedUploadFinder } = await import('../session/moved-upload.ts');
-      this.#deps = { ...this.#deps, findResumable: createMovedUploadFinder(this.#deps.store) };
-    }
+  async #uploadAll(decided: ReadonlyMap<UploadFile, Decision>): Promise<void> {
+    const files = [...decided.keys()];
     const [file] = files;
     if (file && files.length === 1) {
       if (this.#isOver) this.#remaining++;
@@ -163,7 +165,7 @@ export class BatchUploader implements BatchRun {
     }
     const { FileScheduler } = await import('./file-scheduler.ts');
     const lanes = Math.max(1, Math.min(this.#options.transfers, files.length));
-    const isResumable = (file: UploadFile) => unfinished.size > 0 && this.#isUnfinished(file, unfinished);
+    const isResumable = (file: UploadFile) => file.id !== undefined || hasEntry(decided.get(file));
     const scheduler = new FileScheduler(files, isResumable, lanes);
     const lane = async (_: unknown, number: number) => {
       while (!this.#isOver) {
@@ -174,14 +176,6 @@ export class BatchUploader implements BatchRun {
     };
     await Promise.all(Array.from({ length: lanes }, lane));
     this.#remaining += scheduler.remaining;
-  }
-
-  #isUnfinished(file: UploadFile, unfinished: ReadonlySet<string>): boolean {
-    const { folders, api } = this.#deps;
-    if (file.id !== undefined) return true;
-    const folder = folders.find(file);
-    if (file.realPath === undefined || folder === null) return false;
-    return unfinished.has(uploadIdOf(this.#toTargeted(file, folder), file.realPath, api.transport.baseUrl));
   }
 
   async #uploadOne(file: UploadFile): Promise<void> {
@@ -243,11 +237,13 @@ export class BatchUploader implements BatchRun {
         outcome.requests++;
       },
     });
-    const targeted = this.#toTargeted(file, folder);
+    const { workspace, about } = this.#options;
+    const targeted = targetFile(file, { workspace, folder, about, contentType: this.#contentType });
     const isUnread = file.stream && file.stream.spoolPath === undefined;
     const spooled = isUnread ? await spoolStream(targeted, this.#deps) : targeted;
     outcome.file = spooled;
-    const upload = await openUpload(spooled, this.#options, { ...this.#deps, api, orphans: receipts });
+    const decide: UploadDeps['decide'] = (subject, counted) => this.#decider.decide(subject, counted);
+    const upload = await openUpload(spooled, this.#options, { ...this.#deps, api, decide, orphans: receipts });
     outcome.id = upload.id;
     let persisted: PersistResult;
     try {
@@ -270,13 +266,6 @@ export class BatchUploader implements BatchRun {
     return { persisted };
   }
 
-  /** Adds the target, and the metadata that are sent, to a file. */
-  #toTargeted(file: UploadFile, folder: string | undefined): TargetedFile {
-    const { workspace, about: defaults } = this.#options;
-    const about = userMetadataOf(file, defaults, this.#contentType);
-    return { ...file, about, target: { workspace: file.target?.workspace ?? workspace, folder } };
-  }
-
   /** Hands a complete upload to the ready watch, if there is one; reports every other outcome at once. */
   #reportOrWatch(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
@@ -284,6 +273,10 @@ export class BatchUploader implements BatchRun {
     else this.#outcomes.push(outcome);
   }
 }
+
+/** Returns true for a file with an unfinished upload. */
+const hasEntry = (decision: Decision | undefined) =>
+  decision !== undefined && 'entry' in decision && decision.entry !== undefined;
 
 /** Spools a stream to disk. It is then identified by checksum and size, since it has no stable path. */
 async function spoolStream(file: TargetedFile, { stdin, signal, api, store }: RunDeps): Promise<TargetedFile> {

@@ -1,21 +1,23 @@
 import { createHash } from 'node:crypto';
-import { keptOutcomes } from '../../../contract/upload-outcomes.ts';
-import type { Api } from '../../api/api.ts';
-import { createOutcome, type FileOutcome } from '../session/file-outcome.ts';
-import { type FoundUpload, isUnchanged, toUploaded } from '../session/receipt-lookup.ts';
+import { type PlannedOutcome, plannedNames } from '../../../contract/upload-outcomes.ts';
+import type { Candidates, Decider } from '../decide/decide.ts';
+import type { Decision, KeepDecision, LocalRecord } from '../decide/decision.ts';
+import { createOutcome, type FileOutcome, toUploaded } from '../session/file-outcome.ts';
 import type { UploadSettings } from '../session/upload-deps.ts';
 import { unverifiedError } from '../session/verify.ts';
-import { type FolderResolver, type ReceiptKey, receiptKeyOf, type UploadFile } from '../sources/upload-file.ts';
-import type { Receipt, Receipts } from '../store/receipts.ts';
+import type { UploadFile } from '../sources/upload-file.ts';
+import { acknowledged } from '../store/upload-entry.ts';
 
 export type FileTotals = { files: number; bytes: number };
 
+/** What a plan counts: the outcome of a file, or that its content is to be compared first. */
+type PlannedKind = Exclude<PlannedOutcome, 'deleted'> | 'toCompare';
+
 /** Totals of a run before it starts, for files that are already uploaded and files to send. */
 export type Plan = {
-  /** Files by what is known of them before their content is read. Hashing a `sameSize` file shows if it is new. */
-  totals: Record<Classification['kind'], FileTotals>;
-  /** Receipts to save of files that another machine has uploaded. */
-  adopted: Receipt[];
+  totals: Record<PlannedKind, FileTotals>;
+  /** Number of bytes that the service has of the files to send, from unfinished uploads. */
+  acknowledgedBytes: number;
   /** Number of requests to compare files with the assets in their folder. */
   comparisons: number;
   /** Number of requests to send everything, without retries. */
@@ -23,55 +25,64 @@ export type Plan = {
   largestBytes: number;
   /** Number of files to send that are in a subdirectory of the given directory. */
   nested: number;
+  /** Uids of the assets of missing files that were moved to another directory. They do not count as missing. */
+  movedUids: Set<string>;
 };
 
-/** A file whose path was not uploaded before or has changed since, or that has the size of an earlier upload. */
-export type FileToUpload = { kind: (typeof kindsToSend)[number] };
-
-const kindsToSend = ['new', 'changed', 'sameSize'] as const;
-
-/** Upload state of a file according to its receipts, size and modification time, before its content is read. */
-export type Classification = FoundUpload | FileToUpload;
+const kindsToSend = ['new', 'changed', 'resumed', 'toCompare'] as const satisfies PlannedKind[];
 
 export const emptyPlan = (): Plan => ({
   totals: Object.fromEntries(
-    [...keptOutcomes, ...kindsToSend].map((kind) => [kind, { files: 0, bytes: 0 }]),
+    [...plannedNames, 'toCompare'].map((kind) => [kind, { files: 0, bytes: 0 }]),
   ) as Plan['totals'],
-  adopted: [],
+  acknowledgedBytes: 0,
   comparisons: 0,
   requests: 0,
   largestBytes: 0,
   nested: 0,
+  movedUids: new Set(),
 });
 
-async function classify(
-  file: UploadFile,
-  key: ReceiptKey | undefined,
-  receipts: Receipts | undefined,
-): Promise<Classification> {
-  const { sizeBytes, mtimeNs = '', ctimeNs } = file;
-  if (!receipts || !key || sizeBytes === undefined) return { kind: 'new' };
-  const receipt = await receipts.find(key);
-  if (receipt && isUnchanged(receipt, { sizeBytes, mtimeNs, ctimeNs }))
-    return { kind: receipt.blake3 === null ? 'same_name_and_size' : 'skipped', receipt };
-  if (receipt?.blake3) return { kind: 'changed' };
-  return { kind: sizeBytes > 0 && (await receipts.hasSize(key, sizeBytes)) ? 'sameSize' : 'new' };
+/** Returns the outcome that a decision leads to; of a file whose content is to be compared, `toCompare`. */
+export function plannedKindOf(decision: Decision): PlannedKind {
+  switch (decision.action) {
+    case 'keep':
+      return decision.outcome;
+    case 'resume':
+      return 'resumed';
+    case 'refuse':
+      return 'conflict';
+    default:
+      if (decision.mayBeDuplicate) return 'toCompare';
+      return decision.reason === 'changed' ? 'changed' : 'new';
+  }
 }
 
-export function addToPlan(plan: Plan, classification: Classification, file: UploadFile, chunkBytes: number): void {
-  const sizeBytes = file.sizeBytes ?? 0;
-  const total = plan.totals[classification.kind];
+export function addToPlan(plan: Plan, decision: Decision, file: UploadFile, chunkBytes: number): void {
+  const entry = decision.action === 'resume' ? decision.entry : undefined;
+  const sizeBytes = file.sizeBytes ?? entry?.file.sizeBytes ?? 0;
+  const total = plan.totals[plannedKindOf(decision)];
   total.files++;
   total.bytes += sizeBytes;
-  if ('receipt' in classification) return;
-  const creations = 1;
-  const chunks = Math.max(1, Math.ceil(sizeBytes / chunkBytes));
-  plan.requests += creations + chunks + (file.about?.tags?.length ? 1 : 0);
+  if ('movedUids' in decision) for (const uid of decision.movedUids ?? []) plan.movedUids.add(uid);
+  if (decision.action === 'keep' || decision.action === 'refuse') return;
+  const acknowledgedBytes = entry ? acknowledged(entry) : 0;
+  plan.acknowledgedBytes += acknowledgedBytes;
+  plan.requests += requestsToSend(sizeBytes - acknowledgedBytes, chunkBytes, entry?.state);
+  if (file.about?.tags?.length) plan.requests++;
   if (file.relativeDir !== '') plan.nested++;
   plan.largestBytes = Math.max(plan.largestBytes, sizeBytes);
 }
 
+/** A creation, or the question how far an unfinished upload is, and a request for each chunk. */
+const requestsToSend = (bytes: number, chunkBytes: number, state: string | undefined) =>
+  1 + (state === 'whole' ? 0 : Math.max(1, Math.ceil(bytes / chunkBytes)));
+
+/** Returns the totals of the files to send, with the bytes of unfinished uploads that the service has. */
 export const totalToSend = ({ totals }: Plan): FileTotals => sumOf(kindsToSend.map((kind) => totals[kind]));
+
+/** Returns the totals of the files that a run attempts: those to send, and those that it refuses. */
+export const totalToAttempt = (plan: Plan): FileTotals => sumOf([totalToSend(plan), plan.totals.conflict]);
 
 export const countFiles = ({ totals }: Plan): number => sumOf(Object.values(totals)).files;
 
@@ -80,69 +91,43 @@ const sumOf = (totals: readonly FileTotals[]): FileTotals => ({
   bytes: totals.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
-export type Candidates = AsyncIterable<UploadFile> | Iterable<UploadFile>;
+type PlanSettings = Pick<UploadSettings, 'chunkBytes' | 'requireChecksum'> & { signal?: AbortSignal | undefined };
 
 /**
- * Finds which of the files without a receipt are already uploaded: from another path, before a directory was renamed,
- * or by another machine.
+ * Decides all files, and adds them to the plan. Reports those that are already uploaded.
  *
- * @returns what was found, the number of requests that it took, and receipts to save when the run begins
+ * @returns the files to attempt, and the changes of this machine's records to save when the run begins
  */
-export type FindUploaded = (
-  files: readonly UploadFile[],
-) => Promise<{ found: ReadonlyMap<UploadFile, FoundUpload>; requests: number; adopted: Receipt[] }>;
-
-type PlanContext = Pick<UploadSettings, 'force' | 'checksum' | 'chunkBytes' | 'requireChecksum'> & {
-  api: Api;
-  workspace: string;
-  folders: FolderResolver;
-  receipts?: Receipts | undefined;
-  signal?: AbortSignal | undefined;
-  /** Run one after the other, each with the files that the ones before did not find. */
-  findUploaded?: readonly FindUploaded[];
-};
-
-/** Adds all files to the plan. Reports those that are already uploaded, and returns those still to be uploaded. */
-export async function filesToUpload(
+export async function decideFiles(
   candidates: Candidates,
   plan: Plan,
-  context: PlanContext,
-  onAlreadyUploaded: (outcome: FileOutcome, file: UploadFile, found: FoundUpload) => void,
-): Promise<Map<UploadFile, FileToUpload>> {
-  const { api, workspace, folders, receipts, force, checksum = false, chunkBytes, signal, findUploaded = [] } = context;
-  const service = api.transport.baseUrl.origin;
-  const files = new Map<UploadFile, FileToUpload>();
-  const add = (file: UploadFile, classification: Classification) => {
-    const isHashed = checksum && classification.kind === 'skipped';
-    const decision = isHashed ? ({ kind: 'changed' } as const) : classification;
+  decider: Decider,
+  { chunkBytes, requireChecksum, signal }: PlanSettings,
+  onKept: (outcome: FileOutcome, decision: KeepDecision) => void,
+): Promise<{ files: Map<UploadFile, Decision>; records: LocalRecord[] }> {
+  const files = new Map<UploadFile, Decision>();
+  const records: LocalRecord[] = [];
+  for await (const [file, decision] of decider.decideAll(untilAborted(candidates, signal))) {
     addToPlan(plan, decision, file, chunkBytes);
-    if (!('receipt' in decision)) return files.set(file, decision);
-    const { kind, receipt } = decision;
-    const outcome = createOutcome(file, { uploaded: toUploaded(receipt, kind) });
-    if (context.requireChecksum && receipt.verified === null) outcome.error = unverifiedError(receipt.assetUid, true);
-    return onAlreadyUploaded(outcome, file, decision);
-  };
-  const unmatched = new Map<UploadFile, Classification>(); // in the given order
-  for await (const file of candidates) {
-    signal?.throwIfAborted();
-    const key = receiptKeyOf(file, { service, workspace, folders });
-    const classification = await classify(file, key, force ? undefined : receipts);
-    if ('receipt' in classification) add(file, classification);
-    else unmatched.set(file, classification);
-  }
-  for (const find of force ? [] : findUploaded) {
-    const withoutReceipt = [...unmatched].flatMap(([file, { kind }]) => (kind === 'changed' ? [] : [file]));
-    if (withoutReceipt.length === 0) break;
-    const { found, requests, adopted } = await find(withoutReceipt);
-    plan.adopted.push(...adopted);
-    plan.comparisons += requests;
-    for (const [file, match] of found) {
-      unmatched.delete(file);
-      add(file, match);
+    if (decision.action !== 'keep') {
+      files.set(file, decision);
+      continue;
     }
+    const { receipt } = decision;
+    records.push(...decision.records);
+    const outcome = createOutcome(file, { uploaded: toUploaded(receipt, decision.outcome) });
+    if (requireChecksum && receipt.verified === null) outcome.error = unverifiedError(receipt.assetUid, true);
+    onKept(outcome, decision);
   }
-  for (const [file, classification] of unmatched) add(file, classification);
-  return files;
+  plan.comparisons = decider.requests;
+  return { files, records: [...decider.takeRecords(), ...records] };
+}
+
+async function* untilAborted(files: Candidates, signal: AbortSignal | undefined): AsyncGenerator<UploadFile> {
+  for await (const file of files) {
+    signal?.throwIfAborted();
+    yield file;
+  }
 }
 
 /** Returns the id of a run's mark, which is the same each time the same files are uploaded in the same way. */

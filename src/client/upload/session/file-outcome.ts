@@ -1,4 +1,4 @@
-import type { SuccessOutcome, UploadOutcome } from '../../../contract/upload-outcomes.ts';
+import type { KeptOutcome, SuccessOutcome, UploadOutcome } from '../../../contract/upload-outcomes.ts';
 import type { CodedError } from '../../errors.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipts.ts';
@@ -15,6 +15,13 @@ export type Uploaded = Pick<
   /** Offset from which this run resumed; null if it created the session. */
   resumedFrom: number | null;
 };
+
+/** Returns the upload that a receipt describes, as the outcome of a run that has not sent it. */
+export function toUploaded(receipt: Receipt, how: KeptOutcome): Uploaded {
+  const { state, assetUid, sessionUid, name, sizeBytes, blake3, verified, folder } = receipt;
+  const asset = { state, assetUid, sessionUid, name, sizeBytes, blake3, verified };
+  return { how, ...asset, bytesSent: 0, resumedFrom: null, ...(how === 'duplicate' && { folder }) };
+}
 
 export type FileOutcome = {
   file: UploadFile;

@@ -1,32 +1,31 @@
 import type { Api } from '../../api/api.ts';
-import type { CodedError, Remedy } from '../../errors.ts';
+import type { CodedError } from '../../errors.ts';
+import type { Decision } from '../decide/decision.ts';
+import type { DecidePolicy, Subject } from '../decide/matcher.ts';
 import type { UploadSource } from '../sources/source.ts';
 import type { Spool } from '../sources/spool.ts';
 import type { Receipts } from '../store/receipts.ts';
-import type { OpenEntry, PlannedEntry } from '../store/upload-entry.ts';
 import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
 import type { OnUploadEvent } from './events.ts';
 import type { Throttle } from './throttle.ts';
 
-export type UploadSettings = {
+export type SessionSettings = {
   chunkBytes: number;
   idleTimeoutMs: number;
-  /** True to ignore receipts and unfinished uploads and create a new asset (`--force`). */
+  /** True to create a new asset instead of resuming an unfinished upload. */
   force: boolean;
-  /** Dedupe of content uploaded from another path: within the same folder, in the whole library, or not at all. */
-  duplicates: 'skip' | 'skip-anywhere' | 'upload';
   requireChecksum: boolean;
-  /** True to hash each file that has a receipt, instead of comparing size and times. Default: false. */
-  checksum?: boolean | undefined;
 };
+
+export type UploadSettings = SessionSettings & DecidePolicy;
 
 export type UploadDeps = {
   api: Api;
   store: UploadStore;
   /** Receipts of earlier uploads; undefined for a queue worker, whose uploads are recorded in the queue. */
   receipts?: Receipts | undefined;
-  /** Highest receipt id that counts for dedupe by content, so that receipts of this run are excluded. */
-  mark: number;
+  /** Decides what to do with the opened file, which is locked. @param api client that counts its requests */
+  decide(subject: Subject, api: Api): Promise<Decision>;
   throttle?: Throttle | undefined;
   /** Name of the profile, recorded for the user. */
   profile: string;
@@ -38,14 +37,12 @@ export type UploadDeps = {
   confirmNewAsset(refusal: CodedError, assetUids: readonly string[]): Promise<void>;
   /** Records incomplete assets for `uploads cleanup`; undefined if they cannot be recorded. */
   orphans: Pick<Receipts, 'saveOrphan'> | undefined;
-  /** Finds the unfinished upload of a file that was moved since; absent if moved files are not looked for. */
-  findResumable?(file: PlannedEntry, source: UploadSource, notice: NoticeCallback): Promise<OpenEntry | undefined>;
 };
 
-type NoticeCallback = (message: string, remedy?: Remedy) => void;
-
-export type RunDeps = Omit<UploadDeps, 'orphans'> & {
+export type RunDeps = Omit<UploadDeps, 'orphans' | 'decide'> & {
   store: ListableUploadStore;
+  /** Highest receipt id that counts for dedupe by content, so that receipts of this run are excluded. */
+  mark: number;
   /** Opens stdin or another stream, and the folder in which it is spooled. Absent if no stream is uploaded. */
   stdin?: { open(): AsyncIterable<Buffer | string>; spool: Spool } | undefined;
   /** Called with the uid of each asset whose upload is complete. */

@@ -1,25 +1,27 @@
-import { createHash } from 'node:crypto';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Remedy } from '../../errors.ts';
-import type { UploadSource } from '../sources/source.ts';
+import type { Subject } from '../decide/matcher.ts';
+import { digestOf } from '../sources/checksum.ts';
+import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { ReceiptKey } from '../sources/upload-file.ts';
-import { metadataOf, shownPathOf, type TargetedFile } from '../sources/upload-file.ts';
+import { metadataOf, shownPathOf, type TargetedFile, uploadIdOf } from '../sources/upload-file.ts';
 import { orphanOf, type PlannedEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
 import type { FileEvent } from './events.ts';
-import type { UploadDeps, UploadSettings } from './upload-deps.ts';
+import type { SessionSettings, UploadDeps } from './upload-deps.ts';
 
 /** State of one file's upload in this process: the source, its entry in the upload store, and the counters. */
-export class UploadRun {
+export class UploadRun implements Subject {
   readonly source: UploadSource;
   readonly file: TargetedFile;
-  readonly options: UploadSettings;
+  readonly options: SessionSettings;
   readonly deps: UploadDeps;
   readonly store: UploadStore;
   readonly metadata: UploadMetadata;
   readonly id: string;
   readonly startedAt: string;
-  readonly receiptKey: ReceiptKey;
+  /** Key of its receipt. */
+  readonly key: ReceiptKey;
   /** Number of bytes written to the socket. Bytes that are sent again count again. */
   bytesSent = 0;
   resumedFrom: number | null = null;
@@ -27,8 +29,10 @@ export class UploadRun {
   assetUid: string | undefined;
   /** Number of creations of this run whose response was lost. */
   lostCreations = 0;
+  #isStarted = false;
+  #digest: Promise<string> | undefined;
 
-  constructor(source: UploadSource, file: TargetedFile, options: UploadSettings, deps: UploadDeps) {
+  constructor(source: UploadSource, file: TargetedFile, options: SessionSettings, deps: UploadDeps) {
     this.source = source;
     this.file = file;
     this.options = options;
@@ -40,7 +44,7 @@ export class UploadRun {
     const { baseUrl } = deps.api.transport;
     this.id = file.id ?? uploadIdOf(file, identity, baseUrl);
     const { workspace, folder = '' } = file.target;
-    this.receiptKey = { service: baseUrl.origin, workspace, folder, realPath: identity };
+    this.key = { service: baseUrl.origin, workspace, folder, realPath: identity };
   }
 
   /** Returns the entry that this upload has before any request to the service. */
@@ -61,6 +65,28 @@ export class UploadRun {
     };
   }
 
+  get identity(): FileIdentity {
+    return this.source.identity;
+  }
+
+  readonly digest = (): Promise<string> => {
+    this.#digest ??= this.read(digestOf);
+    return this.#digest;
+  };
+
+  read<T>(work: (source: UploadSource) => Promise<T>): Promise<T> {
+    this.start();
+    return work(this.source);
+  }
+
+  /** Reports, once, that the file is read or sent. */
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.emit({ event: 'started', size_bytes: this.source.sizeBytes });
+    if (this.source.sizeBytes === 0) this.notice('the file is empty');
+  }
+
   get shownPath(): string {
     return shownPathOf(this.file);
   }
@@ -77,7 +103,7 @@ export class UploadRun {
 
   async #saveOrphan(assetUid: string | null, at: string): Promise<void> {
     const orphan = { ...orphanOf(this.planned()), assetUid, at };
-    await this.deps.orphans?.saveOrphan(this.receiptKey.service, orphan);
+    await this.deps.orphans?.saveOrphan(this.key.service, orphan);
   }
 
   notice(message: string, remedy?: Remedy): void {
@@ -88,15 +114,5 @@ export class UploadRun {
     this.deps.onEvent({ path: this.shownPath, ...event });
   }
 }
-
-/**
- * Returns the id of an upload, a hash with which the same command finds its own entry again. It does not
- * include the API key, because a rotated key still belongs to the same organization.
- */
-export const uploadIdOf = (file: TargetedFile, identity: string, { origin }: URL) =>
-  createHash('sha256')
-    .update(JSON.stringify([origin, identity, Object.entries(metadataOf(file)).sort()]))
-    .digest('hex')
-    .slice(0, 16);
 
 type WithoutPath<T> = T extends unknown ? Omit<T, 'path'> : never;

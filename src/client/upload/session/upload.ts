@@ -4,15 +4,18 @@ import { writesOf } from '../../api/writes.ts';
 import { asCodedError, CodedError } from '../../errors.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
+import { hasSentContent } from '../decide/by-entry.ts';
+import { fileTimesOf } from '../decide/by-receipt.ts';
+import { type ResumeDecision, type SendDecision, saveRecords } from '../decide/decision.ts';
 import { digestOf } from '../sources/checksum.ts';
-import { describeChange, fileChanged, isUntouched, sizeChange } from '../sources/source.ts';
+import { describeChange, fileChanged } from '../sources/source.ts';
 import type { TargetedFile } from '../sources/upload-file.ts';
 import type { CompleteEntry, IntendedEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import { type Evidence, readEvidence } from './evidence.ts';
-import type { Uploaded } from './file-outcome.ts';
-import { fileTimesOf, findReceiptByContent, findReceiptByPath } from './receipt-lookup.ts';
+import { toUploaded, type Uploaded } from './file-outcome.ts';
+import { claimMoved, noteNotResumed } from './moved-upload.ts';
 import { SessionGoneError, send } from './send.ts';
-import type { UploadDeps, UploadSettings } from './upload-deps.ts';
+import type { SessionSettings, UploadDeps } from './upload-deps.ts';
 import { UploadRun } from './upload-run.ts';
 import { checksumMismatch, completeEntry, unverifiedError } from './verify.ts';
 
@@ -53,7 +56,11 @@ export type PersistResult = Promise<CodedError | undefined>;
 type SendResult = { uploaded: Uploaded; persisted: PersistResult };
 
 /** Opens a file for upload. @throws CodedError if the file does not exist or cannot be read */
-export async function openUpload(file: TargetedFile, options: UploadSettings, deps: UploadDeps): Promise<OpenedUpload> {
+export async function openUpload(
+  file: TargetedFile,
+  options: SessionSettings,
+  deps: UploadDeps,
+): Promise<OpenedUpload> {
   const source = await deps.openSource(file.stream?.spoolPath ?? file.path, file.realPath);
   const run = new UploadRun(source, file, options, deps);
   return {
@@ -84,18 +91,16 @@ async function uploadLocked(run: UploadRun): Promise<SendResult> {
 }
 
 async function uploadFile(run: UploadRun): Promise<SendResult> {
-  const { force } = run.options;
-  const foundReceipt = (uploaded: Uploaded) => ({ uploaded, persisted: Promise.resolve(undefined) });
-  // Check the receipts again, since another run might have uploaded the file after this run made its plan.
-  // An upload resumed by its id is unfinished, whatever receipts exist for its file.
-  const before = force || run.file.id !== undefined ? undefined : await findReceiptByPath(run);
-  if (before) return foundReceipt(before);
-  run.emit({ event: 'started', size_bytes: run.source.sizeBytes });
-  if (run.source.sizeBytes === 0) run.notice('the file is empty');
-  let found = await run.store.read(run.id);
-  const duplicate = found || force ? undefined : await findReceiptByContent(run);
-  if (duplicate) return foundReceipt(duplicate);
-  if (!found && !force) found = await run.deps.findResumable?.(run.planned(), run.source, run.notice.bind(run));
+  const { deps } = run;
+  // Decide again, since another run might have uploaded the file after this run made its plan.
+  const decision = await deps.decide(run, deps.api);
+  if (decision.action === 'keep') {
+    await saveRecords(deps.receipts, decision.records);
+    return { uploaded: toUploaded(decision.receipt, decision.outcome), persisted: Promise.resolve(undefined) };
+  }
+  run.start();
+  if (decision.action === 'refuse') throw decision.error;
+  const found = await takeEntry(run, decision);
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
   if (!found && run.file.stream !== undefined) await run.store.write(run.planned());
   let entry = found ? await resumeFrom(run, found) : await create(run);
@@ -104,13 +109,24 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   return { uploaded, persisted: saveReceipt(run, uploaded, entry) };
 }
 
-/** Continues from the state that an earlier run left. @throws CodedError `file_changed` (exit 13), by its size */
+/** Returns the entry to continue from, if there is one. */
+async function takeEntry(run: UploadRun, decision: SendDecision | ResumeDecision): Promise<UploadEntry | undefined> {
+  if (decision.action === 'send') {
+    for (const entry of decision.similar ?? []) noteNotResumed(run, entry);
+    return decision.entry;
+  }
+  return decision.isMoved ? claimMoved(run, decision.entry) : decision.entry;
+}
+
+/** Continues from the state that an earlier run left. */
 async function resumeFrom(run: UploadRun, entry: UploadEntry): Promise<OpenEntry | CompleteEntry> {
   if (entry.state === 'intended') await run.recordLostCreation(entry.begunAt);
   if (entry.state === 'planned' || entry.state === 'intended') return create(run);
   if (run.options.force) return replaceAsset(run, entry);
   run.assetUid = entry.session.assetUid;
-  return entry.state === 'open' ? resumeSession(run, entry) : reuseComplete(run, entry);
+  if (entry.state === 'whole') return reuseComplete(run, entry);
+  run.resumedFrom = entry.offset;
+  return entry;
 }
 
 /** Creates a new asset, and names the one that an earlier run has created. */
@@ -121,23 +137,10 @@ async function replaceAsset(run: UploadRun, { state, session }: OpenEntry | Comp
   return create(run);
 }
 
-/** Resumes an open session if the file size is unchanged. The content is checked later, by hashing the prefix. */
-function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
-  const { source } = run;
-  if (entry.file.sizeBytes !== source.sizeBytes)
-    throw fileChanged(
-      source.path,
-      `${entry.offset} bytes of it are already uploaded, but ${sizeChange(entry.file, source)}`,
-    );
-  run.resumedFrom = entry.offset;
-  return entry;
-}
-
 /** Continues an upload whose bytes were all acknowledged, but which has no receipt. */
 async function reuseComplete(run: UploadRun, entry: CompleteEntry): Promise<OpenEntry | CompleteEntry> {
   const { source } = run;
-  const isSame = isUntouched(entry.file, source.identity) || (await digestOf(source)) === entry.blake3;
-  if (!isSame) return replaceAsset(run, entry);
+  if (!(await hasSentContent(entry, run))) return replaceAsset(run, entry);
   const { assetUid } = entry.session;
   const step = recovery.receipt[await readEvidence(run, assetUid, { mayBeWhole: true, isAcknowledged: true })];
   if (step === 'create') {
@@ -314,7 +317,7 @@ async function saveReceipt(run: UploadRun, uploaded: Uploaded, entry: CompleteEn
   try {
     const at = new Date(run.deps.api.transport.clock.now()).toISOString();
     const times = fileTimesOf(run.source.identity);
-    await run.store.finish(entry, { ...run.receiptKey, ...uploaded, ...times, reason: null, at });
+    await run.store.finish(entry, { ...run.key, ...uploaded, ...times, reason: null, at });
     return undefined;
   } catch (error) {
     return asCodedError(error); // the next run finds the entry, or the receipt if only its sync failed

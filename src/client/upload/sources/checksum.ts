@@ -116,6 +116,11 @@ export class PrefixDigest {
   }
 }
 
+export async function digestAndClose(opening: Promise<UploadSource>): Promise<string> {
+  const source = await opening;
+  return digestOf(source).finally(() => source.close());
+}
+
 /** Returns the BLAKE3 digest of the complete file, in hex. @param expected prefix that must not have changed */
 export async function digestOf(source: UploadSource, expected?: Prefix): Promise<string> {
   const digest = await PrefixDigest.open(source, expected);

@@ -99,23 +99,54 @@ export function expandName(template: string, { path, realPath, filename, mtimeNs
   return template.replace(/\{(\w+)\}/g, (word, name: string) => values[name] ?? word);
 }
 
-/** Returns a function that derives a media type from a path; undefined if its extension has none. */
-export async function loadContentTypes() {
+/** Derives a media type from a path; undefined if its extension has none. */
+export type ContentTypeOf = (path: string) => string | undefined;
+
+export async function loadContentTypes(): Promise<ContentTypeOf> {
   const { default: mime } = await import('mime/lite');
-  return (path: string) => mime.getType(path) ?? undefined;
+  return (path) => mime.getType(path) ?? undefined;
 }
 
 /** Returns a file's own metadata, else that of the run; a missing content type is derived from the path. */
 export const userMetadataOf = (
   { path, about }: Pick<UploadFile, 'path' | 'about'>,
   defaults: Pick<UserMetadata, 'name' | 'description' | 'contentType'>,
-  contentType: (path: string) => string | undefined,
+  contentType: ContentTypeOf,
 ) => ({
   name: about?.name ?? defaults.name,
   description: about?.description ?? defaults.description,
   contentType: about?.contentType ?? defaults.contentType ?? contentType(path),
   ...(about?.tags && { tags: about.tags }),
 });
+
+/** Adds to a file where it goes to, and the metadata that are sent with it. @param folder uid; undefined for the top level */
+export function targetFile(
+  file: UploadFile,
+  {
+    workspace,
+    folder,
+    about,
+    contentType,
+  }: {
+    workspace: string;
+    folder: string | undefined;
+    about: Pick<UserMetadata, 'name' | 'description' | 'contentType'>;
+    contentType: ContentTypeOf;
+  },
+): TargetedFile {
+  const target = { workspace: file.target?.workspace ?? workspace, folder };
+  return { ...file, about: userMetadataOf(file, about, contentType), target };
+}
+
+/**
+ * Returns the id of an upload, a hash with which the same command finds its own entry again. It does not
+ * include the API key, because a rotated key still belongs to the same organization.
+ */
+export const uploadIdOf = (file: TargetedFile, identity: string, { origin }: URL) =>
+  createHash('sha256')
+    .update(JSON.stringify([origin, identity, Object.entries(metadataOf(file)).sort()]))
+    .digest('hex')
+    .slice(0, 16);
 
 /** Finds or creates the target folder for each file. */
 export type FolderResolver = {

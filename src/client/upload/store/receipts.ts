@@ -233,6 +233,11 @@ export class Receipts {
     await this.#database.execute('DELETE FROM listed_assets WHERE asset = ?', assetUid);
   }
 
+  /** Deletes a receipt whose file was not compared with its asset, as they differ. */
+  async forgetUncompared(key: ReceiptKey): Promise<void> {
+    await this.#database.execute(`DELETE FROM uploads WHERE ${byKey} AND ${isDone} AND blake3 IS NULL`, ...keyOf(key));
+  }
+
   /** Returns the receipts of assets not known to be ready or failed, oldest first. */
   async pending(service: string, workspace: string): Promise<Receipt[]> {
     const sql = `SELECT ${selectedColumns} FROM uploads

@@ -1,102 +1,63 @@
 import { basename } from 'node:path';
-import type { Api } from '../../../client/api/api.ts';
-import { searchFor } from '../../../client/api/assets.ts';
-import { itemsOf, maxPageSize } from '../../../client/api/pagination.ts';
-import { asCodedError, type CodedError } from '../../../client/errors.ts';
-import type { WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
-import type { FindUploaded } from '../../../client/upload/batch/plan.ts';
-import { digestAndClose, type FoundUpload } from '../../../client/upload/session/receipt-lookup.ts';
-import { parseDigest } from '../../../client/upload/sources/checksum.ts';
-import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
-import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { type ListedAsset, parentOf, toListedAsset } from '../../../contract/asset.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
-import type { Context } from '../../context.ts';
-import { fetchFolderTree } from '../../library/folders.ts';
-import type { UploadSources } from '../../uploading/sources.ts';
-import { ignoreNotFound } from '../confirm-many.ts';
-import { pathExists } from './prune.ts';
-
-type CompareOptions = Pick<UploadSources, 'open'> & {
-  folders: FolderResolver;
-  workspace: string;
-  /** Name for the only file (`--name`). */
-  name: string | undefined;
-  /** True to skip each file whose name the folder has (`--ignore-existing`). */
-  ignoresExisting: boolean;
-  /** True to leave the receipts unchanged. */
-  isDryRun: boolean;
-};
+import type { Api } from '../../api/api.ts';
+import { searchFor } from '../../api/assets.ts';
+import { itemsOf, maxPageSize } from '../../api/pagination.ts';
+import { asCodedError, type CodedError, ignoreNotFound } from '../../errors.ts';
+import type { WorkspaceFolderTree } from '../../library/folder-tree.ts';
+import { pathExists } from '../../local-path.ts';
+import { digestAndClose, parseDigest } from '../sources/checksum.ts';
+import type { UploadFile } from '../sources/upload-file.ts';
+import type { KnownAsset, Receipt } from '../store/receipts.ts';
+import { keep } from './by-receipt.ts';
+import type { KeepDecision } from './decision.ts';
+import type { BatchMatcher, FolderComparisonOptions, MatcherDeps } from './matcher.ts';
 
 /** Number of concurrent searches. */
 const lanes = 8;
 const dayMs = 86_400_000;
-const maxNamesInWarning = 10;
 const maxPagesWithoutNotice = 10;
 /** Maximum number of assets of one name that a file is compared with, since each may cost a request. */
 const maxNamesakes = 20;
 
 /**
- * Creates a function that compares files without a receipt with the assets that their folder already has, because
- * another machine might have uploaded them, or an older copy of the state folder was restored. See `FolderComparison`.
+ * Compares files without a receipt with the assets that their folder already has, because another machine might have
+ * uploaded them, or an older copy of the state folder was restored. See `FolderComparison`. Takes a request for 100
+ * assets of a folder, or one for each file if that is less. Reads a file only if the checksum of its namesake is known.
  *
- * If a folder cannot be listed, warns and finds nothing in it: outside the primary workspace (assumption A26), and with
- * a key that may not read. With `--ignore-existing` that is an error.
+ * If a folder cannot be listed, notifies and decides nothing in it: outside the primary workspace (assumption A26), and
+ * with a key that may not read. With `--ignore-existing` that is an error.
  */
-export function createExistingAssetFinder(
-  context: Context,
-  options: CompareOptions,
-  receipts: Receipts | undefined,
-): FindUploaded {
-  const { terminal } = context;
-  return async (files) => {
-    // Several files with one name are refused before anything is sent.
-    if (options.name !== undefined && files.length > 1) return { found: new Map(), requests: 0, adopted: [] };
-    let requests = 0;
-    const api = (await context.api()).withObserver({
-      lane: files.length > 1 ? 'bulk' : 'interactive',
-      onRequest: () => {
-        requests++;
-      },
+export const inFolder: BatchMatcher = async (files, deps) => {
+  const { comparison: options, folders, about } = deps;
+  // Several files with one name are refused before anything is sent.
+  if (!options || (about.name !== undefined && files.length > 1)) return new Map();
+  const comparable = files.filter(
+    (file) => folders.find(file) !== null && file.realPath !== undefined && file.sizeBytes !== undefined,
+  );
+  const byFolder = groupBy(comparable, (file) => folders.find(file) ?? '');
+  const comparison = new FolderComparison(deps, options);
+  let refusal: CodedError | undefined;
+  for (const [folder, filesOfFolder] of byFolder)
+    await comparison.compare(folder, filesOfFolder).catch((thrown) => {
+      const error = asCodedError(thrown);
+      if (!isListRefused(error) || options.ignoresExisting) throw thrown;
+      refusal ??= error;
     });
-    const comparable = files.filter(
-      (file) => options.folders.find(file) !== null && file.realPath !== undefined && file.sizeBytes !== undefined,
-    );
-    const byFolder = groupBy(comparable, (file) => options.folders.find(file) ?? '');
-    const comparison = new FolderComparison(context, api, options, receipts);
-    let refusal: CodedError | undefined;
-    for (const [folder, inFolder] of byFolder)
-      await comparison.compare(folder, inFolder).catch((thrown) => {
-        const error = asCodedError(thrown);
-        if (!isListRefused(error) || options.ignoresExisting) throw thrown;
-        refusal ??= error;
-      });
-    const { found, sameName } = comparison;
-    if (refusal)
-      terminal.warn(
-        `files that this machine has not uploaded are not compared with the folder: ${refusal.explanation.reason ?? refusal.message}`,
-      );
-    if (sameName.length > 0) terminal.warn(formatSameName(sameName));
-    const adopted = [...found.values()].flatMap(({ kind, receipt }) => (kind === 'exists' ? [] : [receipt]));
-    return { found, requests, adopted };
-  };
-}
+  const { found, sameName } = comparison;
+  if (refusal) deps.notify({ notice: 'not_compared', error: refusal });
+  if (sameName.length > 0) deps.notify({ notice: 'same_name', paths: sameName.map(({ path }) => path) });
+  return found;
+};
 
 /** Returns true if the service, or the workspace, does not allow to list the folder. */
 const isListRefused = ({ kind }: CodedError) => ['usage', 'forbidden', 'rejected', 'notFound'].includes(kind);
-
-function formatSameName(files: readonly UploadFile[]): string {
-  const names = files.slice(0, maxNamesInWarning).map(({ path }) => escapeControls(path));
-  const others = files.length > names.length ? ', …' : '';
-  const have = files.length === 1 ? 'file has' : 'files have';
-  return `${files.length} ${have} the name of another asset in the folder, and will be uploaded beside it: ${names.join(', ')}${others}; --ignore-existing skips such files`;
-}
 
 /**
  * Compares files with the assets of their folder that this machine did not upload:
@@ -106,13 +67,11 @@ function formatSameName(files: readonly UploadFile[]): string {
  * - same name alone, or incomplete: collected in `sameName`; `exists` if it is complete and those are skipped
  */
 class FolderComparison {
-  readonly found = new Map<UploadFile, FoundUpload>();
+  readonly found = new Map<UploadFile, KeepDecision>();
   readonly sameName: UploadFile[] = [];
-  readonly #context: Context;
+  readonly #deps: MatcherDeps;
   readonly #api: Api;
-  readonly #options: CompareOptions;
-  readonly #receipts: Receipts | undefined;
-  readonly #service: string;
+  readonly #options: FolderComparisonOptions;
   /** Records that this run has fetched, by uid. */
   readonly #records = new Map<string, AssetRecord>();
   /** Uids of assets that are already the match of a file. */
@@ -121,19 +80,17 @@ class FolderComparison {
   /** True once it was found out that the service lists only what is directly in a folder. */
   #isFlat = false;
 
-  constructor(context: Context, api: Api, options: CompareOptions, receipts: Receipts | undefined) {
-    this.#context = context;
-    this.#api = api;
+  constructor(deps: MatcherDeps, options: FolderComparisonOptions) {
+    this.#deps = deps;
+    this.#api = deps.api;
     this.#options = options;
-    this.#receipts = receipts;
-    this.#service = api.transport.baseUrl.origin;
   }
 
   /** @param folder uid, or empty for the top level */
   async compare(folder: string, files: readonly UploadFile[]): Promise<void> {
     const byName = groupBy(await this.#list(folder, files), ({ name }) => normalizeName(name));
     for (const file of files) {
-      this.#context.signal.throwIfAborted();
+      this.#deps.signal?.throwIfAborted();
       const named = [...this.#namesOf(file)].flatMap((name) => byName.get(name) ?? []).slice(0, maxNamesakes);
       const match = await this.#match(file, folder, named);
       if (match === 'same name') this.sameName.push(file);
@@ -141,35 +98,40 @@ class FolderComparison {
     }
   }
 
+  #placeOf(folder: string) {
+    return { service: this.#api.transport.baseUrl.origin, workspace: this.#deps.workspace, folder };
+  }
+
+  get #clock() {
+    return this.#api.transport.clock;
+  }
+
   #namesOf(file: UploadFile): Set<string> {
-    return possibleNames({ filename: fileNameOf(file), asset_name: file.about?.name ?? this.#options.name });
+    return possibleNames({ filename: fileNameOf(file), asset_name: file.about?.name ?? this.#deps.about.name });
   }
 
   async #match(file: UploadFile, folder: string, named: readonly ListedAsset[]) {
     let digest: Promise<string | undefined> | undefined;
     const localDigest = () => {
       // An unreadable file fails later, when it is uploaded.
-      digest ??= digestAndClose(this.#options.open(file.path, file.realPath)).catch(() => undefined);
+      digest ??= digestAndClose(this.#deps.openSource(file.path, file.realPath)).catch(() => undefined);
       return digest;
     };
     let [hasNamesake, hasComplete] = [false, undefined as ListedAsset | undefined];
     for (const asset of named) {
-      const known = await this.#receipts?.findAsset(asset.uid);
+      const known = await this.#deps.receipts?.findAsset(asset.uid);
       if (known?.isOwn || this.#matched.has(asset.uid)) continue;
       // Another file, whose content was not compared either, might be this asset.
       const others = known?.uncomparedPaths.filter((path) => path !== file.realPath) ?? [];
       const isTaken = (await Promise.all(others.map(pathExists))).includes(true);
-      const found = isTaken
-        ? 'same name'
-        : await this.#compareWith({ file, folder, localDigest }, asset, known?.blake3);
+      const found = isTaken ? 'same name' : await this.#compareWith({ file, folder, localDigest }, asset, known);
       hasNamesake ||= found !== undefined;
       if (found === 'same name') hasComplete = asset;
       if (typeof found !== 'object') continue;
       this.#matched.add(asset.uid);
       return found;
     }
-    if (hasComplete && this.#options.ignoresExisting)
-      return { kind: 'exists' as const, receipt: this.#receiptOf(file, folder, hasComplete) };
+    if (hasComplete && this.#options.ignoresExisting) return keep('exists', this.#receiptOf(file, folder, hasComplete));
     return hasNamesake ? 'same name' : undefined;
   }
 
@@ -177,7 +139,7 @@ class FolderComparison {
   async #compareWith(
     { file, folder, localDigest }: { file: UploadFile; folder: string; localDigest: () => Promise<string | undefined> },
     listed: ListedAsset,
-    knownDigest: string | undefined,
+    known: KnownAsset | undefined,
   ) {
     const asset = await this.#fetch(listed.uid);
     if (!asset || !this.#isNamedLike(asset, file)) return undefined;
@@ -186,18 +148,23 @@ class FolderComparison {
     const { status } = asset;
     if (isAwaitingUpload(status) || classifyStatus(status) === 'failed') return 'incomplete';
     const shownDigest = digestIn(asset);
-    const digest = shownDigest ?? knownDigest;
+    const digest = shownDigest ?? known?.blake3;
     const size = asNumber(asset.size);
     if (digest !== undefined && (size === undefined || size === file.sizeBytes)) {
       const blake3 = await localDigest();
-      this.#context.signal.throwIfAborted();
-      if (blake3 !== digest) return 'same name';
+      this.#deps.signal?.throwIfAborted();
+      if (blake3 !== digest) {
+        const { realPath = '' } = file;
+        if (blake3 !== undefined && known?.uncomparedPaths.includes(realPath))
+          this.#deps.note({ record: 'different', key: { ...this.#placeOf(folder), realPath } });
+        return 'same name';
+      }
       const verified = shownDigest === undefined ? null : true;
-      return { kind: 'skipped' as const, receipt: this.#receiptOf(file, folder, listed, { blake3, verified }) };
+      return adopt('skipped', this.#receiptOf(file, folder, listed, { blake3, verified }));
     }
     if (size !== file.sizeBytes) return 'same name';
     if (!isStored(status)) return 'incomplete';
-    return { kind: 'same_name_and_size' as const, receipt: this.#receiptOf(file, folder, listed) };
+    return adopt('same_name_and_size', this.#receiptOf(file, folder, listed));
   }
 
   /** Returns true for the name of the file, and without its extension only if the record shows no other file name. */
@@ -213,7 +180,7 @@ class FolderComparison {
   async #fetch(uid: string): Promise<AssetRecord | undefined> {
     const asset = this.#records.get(uid) ?? (await this.#api.assets.get(uid).catch(ignoreNotFound));
     if (asset) this.#records.set(uid, asset);
-    else if (!this.#options.isDryRun) await this.#receipts?.forgetAsset(uid);
+    else this.#deps.note({ record: 'forgotten', assetUid: uid });
     return asset;
   }
 
@@ -225,10 +192,10 @@ class FolderComparison {
   ): Receipt {
     const isReady = classifyStatus(this.#records.get(assetUid)?.status) === 'ready';
     return {
-      ...{ service: this.#service, workspace: this.#options.workspace, folder, realPath, sizeBytes, mtimeNs },
+      ...{ ...this.#placeOf(folder), realPath, sizeBytes, mtimeNs },
       ctimeNs: ctimeNs ?? null,
       ...{ blake3, verified, assetUid, sessionUid: '', name, state: isReady ? 'ready' : 'unchecked', reason: null },
-      at: new Date(this.#context.clock.now()).toISOString(),
+      at: new Date(this.#clock.now()).toISOString(),
     };
   }
 
@@ -237,9 +204,9 @@ class FolderComparison {
    * each name if that takes fewer requests. Later, reads only what was created since.
    */
   async #list(folder: string, files: readonly UploadFile[]): Promise<ListedAsset[]> {
-    const key = { service: this.#service, workspace: this.#options.workspace, folder };
+    const key = this.#placeOf(folder);
     const parent = folder || 'root';
-    const cached = await this.#receipts?.findListing(key);
+    const cached = await this.#deps.receipts?.findListing(key);
     const searched = !cached && files.length === 1 ? await this.#search(parent, files) : undefined;
     if (searched) return searched;
     const listed: AssetRecord[] = [];
@@ -247,7 +214,7 @@ class FolderComparison {
     const onTotal = (total = 0) => {
       pages = Math.ceil(total / maxPageSize);
       if (pages > maxPagesWithoutNotice && (cached || pages <= files.length + 1))
-        this.#context.terminal.info(`comparing the files with ${total} assets in their folder`);
+        this.#deps.notify({ notice: 'listing', assets: total });
     };
     const created = cached && { created_after: cached.since };
     for await (const page of this.#api.assets.list({ parent, ...created }, { onTotal })) {
@@ -258,8 +225,8 @@ class FolderComparison {
       if (byName) return byName;
     }
     const assets = await this.#checked(parent, listed);
-    const since = sinceDay(listed, this.#context.clock.now()) ?? cached?.since;
-    if (since !== undefined && !this.#options.isDryRun) await this.#receipts?.saveListing(key, { since, assets });
+    const since = sinceDay(listed, this.#clock.now()) ?? cached?.since;
+    if (since !== undefined) this.#deps.note({ record: 'listing', key, listing: { since, assets } });
     return [...new Map([...(cached?.assets ?? []), ...assets].map((asset) => [asset.uid, asset])).values()];
   }
 
@@ -302,9 +269,9 @@ class FolderComparison {
    */
   async #checked(parent: string, assets: readonly AssetRecord[]): Promise<ListedAsset[]> {
     if (assets.length > 0 && !this.#isFlat) {
-      const { assertFiltersApplied, assertFolderIsFlat } = await import('../../../client/library/filter-checks.ts');
+      const { assertFiltersApplied, assertFolderIsFlat } = await import('../../library/filter-checks.ts');
       const showsFolders = assets.every((asset) => parentOf(asset) !== undefined);
-      if (!showsFolders) this.#tree ??= (await fetchFolderTree(this.#context)).tree;
+      if (!showsFolders) this.#tree ??= (await this.#options.library.folders()).tree;
       const below = this.#tree?.childrenOf(parent) ?? [];
       await assertFiltersApplied(this.#api.assets, { parent }, assets);
       await assertFolderIsFlat(this.#api.assets, { parent, findBelow: async () => below }, assets);
@@ -314,6 +281,10 @@ class FolderComparison {
     return assets.map(toListedAsset);
   }
 }
+
+/** Keeps an asset of another machine, and records it as the file's. */
+const adopt = (outcome: 'skipped' | 'same_name_and_size', receipt: Receipt) =>
+  keep(outcome, receipt, [{ record: 'adopted', receipt }]);
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();

@@ -1,0 +1,92 @@
+import { lstat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import type { UploadMetadata } from '../../../contract/tus.ts';
+import { PrefixDigest } from '../sources/checksum.ts';
+import { fileChanged, isUntouched, sizeChange, type UploadSource } from '../sources/source.ts';
+import { shownPathOf } from '../sources/upload-file.ts';
+import type { CompleteEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
+import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
+import type { Decision, SendDecision } from './decision.ts';
+import type { FileMatcher, KnownEntry, Subject } from './matcher.ts';
+
+/** Matches a file that has an unfinished upload of its own. Reads its entry, and no byte. */
+export const unfinished: FileMatcher = (subject, before, { store, policy }) =>
+  decideByEntry(subject, before, store, policy.force);
+
+/** Like `unfinished`, for a file of a run. Reads nothing unless it was unfinished when the run began. */
+export const knownUnfinished: FileMatcher = async (subject, before, deps) => {
+  const known = await deps.listUnfinished();
+  const isKnown = known.size > 0 && subject.id !== undefined && known.has(subject.id);
+  return isKnown ? unfinished(subject, before, deps) : undefined;
+};
+
+/** Decides a file by its unfinished upload; undefined if there is none. */
+export async function decideByEntry(
+  { id, identity, file }: Pick<Subject, 'id' | 'identity' | 'file'>,
+  before: SendDecision,
+  store: Pick<UploadStore, 'read'> | undefined,
+  isForced = false,
+): Promise<Decision | undefined> {
+  const entry = id === undefined ? undefined : await store?.read(id);
+  if (!entry) return undefined;
+  const { state } = entry;
+  if (isForced || state === 'planned' || state === 'intended') return { ...before, entry };
+  if (state === 'whole' || !identity || identity.sizeBytes === entry.file.sizeBytes)
+    return { action: 'resume', entry, isMoved: false };
+  // The content is compared later, by hashing the part that is uploaded.
+  const change = `${entry.offset} bytes of it are already uploaded, but ${sizeChange(entry.file, identity)}`;
+  return { action: 'refuse', entry, error: fileChanged(shownPathOf(file), change) };
+}
+
+/** Returns true if a file still has the content that an upload without a receipt has sent. */
+export async function hasSentContent(
+  { file, blake3 }: CompleteEntry,
+  { identity, digest }: { identity: Subject['identity']; digest(): Promise<string> },
+): Promise<boolean> {
+  return (identity !== undefined && isUntouched(file, identity)) || (await digest()) === blake3;
+}
+
+/**
+ * Matches a file that was moved after its upload was interrupted. Service, metadata, size and the acknowledged bytes
+ * must match, the old path must be gone, and exactly one upload must match. Reads what is acknowledged of the file.
+ */
+export const movedUnfinished: FileMatcher = async (subject, before, { api, store, listUnfinished }) => {
+  const { file, key, identity, metadata } = subject;
+  if (before.entry || !store || !key || !identity || !metadata || !isFile(key.realPath, file.stream)) return undefined;
+  const ownKey = matchKeyOf(api.transport.baseUrl.origin, metadata, identity.sizeBytes);
+  const ids = [...(await listUnfinished()).values()].flatMap((known) => (known.key === ownKey ? [known.id] : []));
+  if (ids.length === 0) return undefined;
+  const similar = (await Promise.all(ids.map((each) => store.read(each)))).filter(isOpen);
+  const [found, another] = await subject.read((source) => findMatching(source, similar));
+  return found && !another ? { action: 'resume', entry: found, isMoved: true } : { ...before, similar };
+};
+
+/** Lists the unfinished uploads, by id. */
+export async function listKnownEntries(store: ListableUploadStore): Promise<ReadonlyMap<string, KnownEntry>> {
+  const keyOf = (entry: UploadEntry) =>
+    isOpen(entry) ? matchKeyOf(entry.baseUrl, entry.metadata, entry.file.sizeBytes) : '';
+  return new Map((await store.list()).map((entry) => [entry.id, { id: entry.id, key: keyOf(entry) }]));
+}
+
+/** Returns the entries whose path no longer exists and whose acknowledged bytes are a prefix of this file. */
+async function findMatching(source: UploadSource, entries: readonly OpenEntry[]): Promise<OpenEntry[]> {
+  const digest = await PrefixDigest.open(source);
+  const found: OpenEntry[] = [];
+  const offsetOf = ({ prefix }: OpenEntry) => prefix?.offset ?? 0;
+  for (const entry of [...entries].sort((a, b) => offsetOf(a) - offsetOf(b))) {
+    const { code } = await lstat(entry.realPath).catch((error) => error);
+    if (offsetOf(entry) === 0 || !['ENOENT', 'ENOTDIR'].includes(code)) continue;
+    await digest.catchUp(offsetOf(entry));
+    if (digest.current().blake3 === entry.prefix?.blake3) found.push(entry);
+  }
+  return found;
+}
+
+const isFile = (realPath: string, identity: unknown) => isAbsolute(realPath) && !identity;
+
+/** Returns true for an upload of a local file whose session accepts bytes. */
+export const isOpen = (entry?: UploadEntry): entry is OpenEntry =>
+  entry?.state === 'open' && isFile(entry.realPath, entry.identity);
+
+const matchKeyOf = (service: string, metadata: UploadMetadata, sizeBytes: number) =>
+  JSON.stringify([service, Object.entries(metadata).sort(), sizeBytes]);

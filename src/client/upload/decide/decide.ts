@@ -1,0 +1,210 @@
+import type { UploadMetadata } from '../../../contract/tus.ts';
+import type { Api } from '../../api/api.ts';
+import { digestOf } from '../sources/checksum.ts';
+import type { FileIdentity, UploadSource } from '../sources/source.ts';
+import {
+  type ContentTypeOf,
+  loadContentTypes,
+  metadataOf,
+  type ReceiptKey,
+  receiptKeyOf,
+  type TargetedFile,
+  targetFile,
+  type UploadFile,
+  uploadIdOf,
+} from '../sources/upload-file.ts';
+import { hasSentContent, knownUnfinished, listKnownEntries, movedUnfinished, unfinished } from './by-entry.ts';
+import { mayBeDuplicate, sameContent, sameFile } from './by-receipt.ts';
+import { type DecideNotice, type Decision, type LocalRecord, type SendDecision, sendNew } from './decision.ts';
+import type { BatchMatcher, DecidePolicy, FileMatcher, KnownEntry, MatcherDeps, Subject } from './matcher.ts';
+
+/** Decide the files of a run one by one, by this machine's records: no request, and no byte is read. */
+const byRecords: readonly FileMatcher[] = [sameFile, knownUnfinished];
+/** Decide a file right before its first byte is sent, and under its lock, since other processes upload files too. */
+const whenOpened: readonly FileMatcher[] = [sameFile, unfinished, sameContent, movedUnfinished];
+/** Those of `whenOpened` that read the file. For all files of a run, that would delay the first byte. */
+const byReading: readonly FileMatcher[] = [sameContent, movedUnfinished];
+
+export type DeciderOptions = DecidePolicy & Pick<MatcherDeps, 'workspace' | 'about'>;
+
+export type DeciderDeps = Omit<MatcherDeps, 'policy' | 'workspace' | 'about' | 'listUnfinished' | 'notify' | 'note'> & {
+  onDecideNotice?: ((notice: DecideNotice) => void) | undefined;
+};
+
+export type Candidates = AsyncIterable<UploadFile> | Iterable<UploadFile>;
+
+const sendForced = { action: 'send', reason: 'forced', mayBeDuplicate: false } as const satisfies SendDecision;
+const sendSameSize = { action: 'send', reason: 'new', mayBeDuplicate: true } as const satisfies SendDecision;
+
+/** Decides what is to be done with the files of a run. Changes nothing; `saveRecords` writes what follows. */
+export class Decider {
+  readonly #deps: MatcherDeps;
+  readonly #records: LocalRecord[] = [];
+  readonly #contentTypes = loadContentTypes();
+  #unfinished: Promise<ReadonlyMap<string, KnownEntry>> | undefined;
+  #requests = 0;
+
+  constructor({ workspace, about, ...policy }: DeciderOptions, { onDecideNotice = () => {}, ...deps }: DeciderDeps) {
+    const { store } = deps;
+    this.#deps = {
+      ...deps,
+      policy,
+      workspace,
+      about,
+      notify: onDecideNotice,
+      note: (record) => this.#records.push(record),
+      listUnfinished: () => {
+        this.#unfinished ??= store && 'list' in store ? listKnownEntries(store) : Promise.resolve(new Map());
+        return this.#unfinished;
+      },
+    };
+  }
+
+  /** Number of requests that the decisions about all files have taken. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Returns, once, the changes of this machine's records that no single decision has, such as a folder's listing. */
+  takeRecords(): LocalRecord[] {
+    return this.#records.splice(0);
+  }
+
+  /**
+   * Decides the files of a run before one of them is opened. Those that this machine's records decide are yielded as
+   * they are found, and not kept; then the others, in the given order.
+   */
+  async *decideAll(files: Candidates): AsyncGenerator<[UploadFile, Decision]> {
+    const open = new Map<UploadFile, Decision>();
+    for await (const file of files) {
+      const decision = await this.#match(byRecords, await this.#subjectOf(file), sendNew, this.#deps);
+      if (decision.action === 'send') open.set(file, decision);
+      else yield [file, decision];
+    }
+    for (const match of await this.#batchMatchers()) {
+      const unmatched = [...open].flatMap(([file, each]) => (isNew(each) ? [file] : []));
+      if (unmatched.length === 0) break;
+      const decided = await match(unmatched, this.#counting(unmatched.length > 1 ? 'bulk' : 'interactive'));
+      for (const [file, decision] of decided) {
+        const before = open.get(file);
+        open.set(file, before?.action === 'send' ? { movedUids: before.movedUids, ...decision } : decision);
+      }
+    }
+    for (const [file, decision] of open) yield [file, await this.#withDoubt(file, decision)];
+  }
+
+  /** Decides finally, as when the file is opened, what `decideAll` has decided: for a preview, which reads the file. */
+  async decideFinally(file: UploadFile, before: Decision): Promise<Decision> {
+    const subject = await this.#subjectOf(file);
+    if (before.action === 'resume' && before.entry.state === 'whole') {
+      const { entry } = before;
+      return (await hasSentContent(entry, subject)) ? before : { ...sendNew, entry };
+    }
+    if (before.action !== 'send' || before.entry) return before;
+    return this.#match(byReading, subject, { ...before, mayBeDuplicate: false }, this.#counting('bulk'));
+  }
+
+  /** Decides an opened file. @param api client that counts the requests as those of the file */
+  decide(subject: Subject, api: Api): Promise<Decision> {
+    return this.#match(whenOpened, subject, sendNew, { ...this.#deps, api });
+  }
+
+  async #match(
+    matchers: readonly FileMatcher[],
+    subject: Subject,
+    before: SendDecision,
+    deps: MatcherDeps,
+  ): Promise<Decision> {
+    const { force } = deps.policy;
+    let decision = force ? sendForced : before;
+    // Of a forced upload, only the entry under its lock matters, since its asset is replaced.
+    for (const match of force ? matchers.filter((each) => each === unfinished) : matchers) {
+      const matched = await match(subject, decision, deps);
+      if (matched && matched.action !== 'send') return matched;
+      decision = matched ?? decision;
+    }
+    return decision;
+  }
+
+  /** Returns the matchers that see the files together, whose code is loaded when they are needed. */
+  async #batchMatchers(): Promise<readonly BatchMatcher[]> {
+    const { policy, mirror, comparison, receipts } = this.#deps;
+    if (policy.force) return [];
+    return [
+      ...(mirror && receipts ? [(await import('./by-rename.ts')).renamed] : []),
+      ...(comparison ? [(await import('./by-folder.ts')).inFolder] : []),
+    ];
+  }
+
+  /** Adds whether the content of a file that was not read may show that it is uploaded. */
+  async #withDoubt(file: UploadFile, decision: Decision): Promise<Decision> {
+    if (!isNew(decision) || decision.entry) return decision;
+    if (!(await mayBeDuplicate(this.#keyOf(file), file.sizeBytes, this.#deps))) return decision;
+    return decision === sendNew ? sendSameSize : { ...decision, mayBeDuplicate: true };
+  }
+
+  #keyOf(file: UploadFile): ReceiptKey | undefined {
+    const { api, workspace, folders } = this.#deps;
+    return receiptKeyOf(file, { service: api.transport.baseUrl.origin, workspace, folders });
+  }
+
+  async #subjectOf(file: UploadFile): Promise<Subject> {
+    return new UnopenedFile(file, this.#keyOf(file), this.#deps, await this.#contentTypes);
+  }
+
+  #counting(lane: 'bulk' | 'interactive'): MatcherDeps {
+    const onRequest = () => {
+      this.#requests++;
+    };
+    return { ...this.#deps, api: this.#deps.api.withObserver({ lane, onRequest }) };
+  }
+}
+
+const isNew = (decision: Decision): decision is SendDecision => decision.action === 'send' && decision.reason === 'new';
+
+/** A file of a run that is not open. */
+class UnopenedFile implements Subject {
+  readonly file: UploadFile;
+  readonly key: ReceiptKey | undefined;
+  readonly #deps: MatcherDeps;
+  readonly #contentType: ContentTypeOf;
+  #digest: Promise<string> | undefined;
+
+  constructor(file: UploadFile, key: ReceiptKey | undefined, deps: MatcherDeps, contentType: ContentTypeOf) {
+    this.file = file;
+    this.key = key;
+    this.#deps = deps;
+    this.#contentType = contentType;
+  }
+
+  get id(): string | undefined {
+    if (this.file.id !== undefined) return this.file.id;
+    const targeted = this.#targeted;
+    return targeted && this.key && uploadIdOf(targeted, this.key.realPath, this.#deps.api.transport.baseUrl);
+  }
+
+  get identity(): FileIdentity | undefined {
+    const { sizeBytes, mtimeNs = '', ctimeNs } = this.file;
+    return sizeBytes === undefined ? undefined : { sizeBytes, mtimeNs, ctimeNs };
+  }
+
+  get metadata(): UploadMetadata | undefined {
+    return this.#targeted && metadataOf(this.#targeted);
+  }
+
+  get #targeted(): TargetedFile | undefined {
+    const { workspace, about } = this.#deps;
+    const folder = this.key?.folder || undefined;
+    return this.key && targetFile(this.file, { workspace, folder, about, contentType: this.#contentType });
+  }
+
+  readonly digest = (): Promise<string> => {
+    this.#digest ??= this.read(digestOf);
+    return this.#digest;
+  };
+
+  async read<T>(work: (source: UploadSource) => Promise<T>): Promise<T> {
+    const source = await this.#deps.openSource(this.file.path, this.file.realPath);
+    return work(source).finally(() => source.close());
+  }
+}

@@ -1,0 +1,115 @@
+import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
+import type { CodedError } from '../../errors.ts';
+import type { ReceiptKey } from '../sources/upload-file.ts';
+import type { FolderListing, Receipt, Receipts } from '../store/receipts.ts';
+import type { OpenEntry, UploadEntry } from '../store/upload-entry.ts';
+
+/**
+ * What is to be done with one file. A run carries it out, a preview shows it, and both get it from the same matchers
+ * (`decide.ts`). To decide changes nothing: neither the library nor this machine's records.
+ */
+export type Decision = SendDecision | ResumeDecision | KeepDecision | RefuseDecision;
+
+/** Sends the whole file, as a new asset. */
+export type SendDecision = {
+  action: 'send';
+  /** `changed`: the file was uploaded with other content, or is to be hashed. `forced`: receipts do not count. */
+  reason: 'new' | 'changed' | 'forced';
+  /** True if the content of the file, which was not read yet, may show that it is uploaded already. */
+  mayBeDuplicate: boolean;
+  /** Unfinished upload of the file that cannot be resumed: it has no asset yet, other content, or is replaced. */
+  entry?: UploadEntry;
+  /** Unfinished uploads that could be of this file before it was moved, but not certainly. */
+  similar?: readonly OpenEntry[];
+} & MovedFile;
+
+/** @property movedUids assets of missing files with the same content, if the file was moved to another directory */
+type MovedFile = { movedUids?: readonly string[] };
+
+/** What is decided of a file if nothing is known of it. */
+export const sendNew = { action: 'send', reason: 'new', mayBeDuplicate: false } as const satisfies SendDecision;
+
+/** Sends what is missing of an unfinished upload. */
+export type ResumeDecision = {
+  action: 'resume';
+  entry: UploadEntry;
+  /** True if the upload was started from another path, from which the file was moved. */
+  isMoved: boolean;
+};
+
+/** Sends nothing, because an asset has the file. */
+export type KeepDecision = {
+  action: 'keep';
+  outcome: KeptOutcome;
+  /** Receipt of this machine, or one that describes an asset of another machine. */
+  receipt: Receipt;
+  records: readonly LocalRecord[];
+} & MovedFile;
+
+/** Sends nothing, because the file contradicts its unfinished upload. */
+type RefuseDecision = { action: 'refuse'; entry: UploadEntry; error: CodedError };
+
+/** A change of this machine's records that follows from a decision. */
+export type LocalRecord =
+  /** Another machine has uploaded the file. */
+  | { record: 'adopted'; receipt: Receipt }
+  /** The file was moved or touched. */
+  | { record: 'path'; key: ReceiptKey; to: Pick<Receipt, 'realPath' | 'mtimeNs' | 'ctimeNs'> }
+  /** The asset no longer exists. */
+  | { record: 'forgotten'; assetUid: string }
+  /** The file differs from the asset of its receipt, which was not compared with it before. */
+  | { record: 'different'; key: ReceiptKey }
+  /** The assets of a folder were listed. */
+  | { record: 'listing'; key: Omit<ReceiptKey, 'realPath'>; listing: FolderListing };
+
+/** Writes what decisions say of this machine's records: first what is deleted, then adopted receipts, all at once. */
+export async function saveRecords(receipts: Receipts | undefined, records: readonly LocalRecord[]): Promise<void> {
+  if (!receipts) return;
+  const adopted: Receipt[] = [];
+  const updates: (() => Promise<void>)[] = [];
+  for (const each of records)
+    switch (each.record) {
+      case 'forgotten':
+        await receipts.forgetAsset(each.assetUid);
+        break;
+      case 'different':
+        await receipts.forgetUncompared(each.key);
+        break;
+      case 'adopted':
+        adopted.push(each.receipt);
+        break;
+      case 'path':
+        updates.push(() => receipts.updatePath(each.key, each.to));
+        break;
+      case 'listing':
+        updates.push(() => receipts.saveListing(each.key, each.listing));
+    }
+  await receipts.adopt(adopted);
+  await Promise.all(updates.map((update) => update()));
+}
+
+/** What the matchers have to say besides their decisions. The command line words it. */
+export type DecideNotice =
+  /** Files are read, to find out whether they were uploaded before they were moved. */
+  | { notice: 'reading'; files: number; bytes: number }
+  /** A folder with many assets is listed. */
+  | { notice: 'listing'; assets: number }
+  /** Files are sent although their folder has another asset with their name. */
+  | { notice: 'same_name'; paths: readonly string[] }
+  /** A folder cannot be listed, so that its files are not compared with it. */
+  | { notice: 'not_compared'; error: CodedError }
+  /** Files of a directory are sent again, because they were moved to another one. */
+  | ({ notice: 'renamed' } & RenamedFiles);
+
+/** Files that were moved from one directory to another, given as local paths and as paths of their folders. */
+export type RenamedFiles = {
+  count: number;
+  from: string;
+  to: string;
+  fromFolder: string;
+  toFolder: string;
+  /** True if the old assets are moved to the trash once the new ones are ready. */
+  isPruned: boolean;
+  /** True if renaming the folder, before the files are sent, would keep their assets. */
+  canRenameFolder: boolean;
+};

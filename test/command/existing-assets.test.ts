@@ -23,6 +23,8 @@ async function startWithFiveFiles(options: Parameters<typeof FakeService.start>[
   return { service, cli, directory, onMachine, uploadFromMachine };
 }
 
+type Shows = NonNullable<Parameters<typeof FakeService.start>[0]>['shows'] & unknown[];
+
 const outcomes = (items: UploadRecord[]) => items.map(({ outcome }) => outcome).sort();
 const fiveTimes = (outcome: string) => Array(5).fill(outcome);
 
@@ -56,6 +58,27 @@ describe('files that another machine uploaded', () => {
     const items = await uploadFromMachine('b');
     expect([outcomes(items), service.assets.size]).toEqual([fiveTimes('skipped'), 5]);
     expect(items.map(({ verified }) => verified)).toEqual(Array(5).fill(true));
+  });
+
+  it('upload --checksum compares files again that were not compared, and sends those that differ', async () => {
+    const shows: Shows = ['size', 'parent'];
+    const { service, directory, uploadFromMachine } = await startWithFiveFiles({ shows });
+    await uploadFromMachine('a');
+    writeFileSync(join(directory, 'shot 5.bin'), 'yyyyy');
+    expect(outcomes(await uploadFromMachine('b'))).toEqual(fiveTimes('same_name_and_size'));
+    expect(outcomes(await uploadFromMachine('b', '--checksum'))).toEqual(fiveTimes('same_name_and_size'));
+    shows.push('checksum_blake3');
+    expect(outcomes(await uploadFromMachine('b', '--checksum', '-n'))).toEqual([
+      'new',
+      ...fiveTimes('skipped').slice(1),
+    ]);
+    expect(outcomes(await uploadFromMachine('b'))).toEqual(fiveTimes('same_name_and_size'));
+    // The run stops after the comparison, which has found the difference.
+    service.fault = ({ method }) => (method === 'POST' ? respondWithError(402) : undefined);
+    await uploadFromMachine('b', '--checksum').catch(() => {});
+    service.fault = () => undefined;
+    expect(outcomes(await uploadFromMachine('b'))).toEqual([...fiveTimes('skipped').slice(1), 'uploaded']);
+    expect(service.assets.size).toBe(6);
   });
 
   it('sync skips files if a compared file of another path had their checksum', async () => {
@@ -205,7 +228,7 @@ describe('comparison in the sandbox', () => {
   );
 
   it.skipIf(isStrict)(
-    'check --download compares files that match by name and size, and upload then skips them as verified',
+    'check --download compares files that match by name and size, and upload then skips the equal and sends the different',
     async () => {
       const directory = join(uploader.cli.home, 'checked');
       mkdirSync(directory);
@@ -221,12 +244,14 @@ describe('comparison in the sandbox', () => {
       await uploader.run(['upload', directory, '/Checked'], otherMachine);
       expect(await checkOutcomes()).toEqual(['unverified', 'unverified']);
       expect(await checkOutcomes('--download')).toEqual(['different']);
-      const { stdout } = await uploader.run(['upload', directory, '/Checked', '--json'], otherMachine);
-      const items: UploadRecord[] = JSON.parse(stdout);
-      expect(items.map(({ outcome, verified }) => [outcome, verified]).sort()).toEqual([
-        ['same_name_and_size', null],
-        ['skipped', true],
-      ]);
+      const upload = async (...args: string[]) => {
+        const { stdout } = await uploader.run(['sync', directory, '/Checked', '--json', ...args], otherMachine);
+        const items: UploadRecord[] = JSON.parse(stdout);
+        return items.map(({ outcome, verified }) => `${outcome} ${verified}`).sort();
+      };
+      expect(await upload('-n')).toEqual(['new undefined', 'skipped undefined']);
+      expect(await upload()).toEqual(['skipped true', 'uploaded true']);
+      expect(await upload()).toEqual(['skipped true', 'skipped true']);
     },
   );
 });

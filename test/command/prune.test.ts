@@ -229,6 +229,27 @@ it('--prune trashes the old assets of a renamed directory only when the new ones
   expect(service.completeAssets).toHaveLength(3);
 });
 
+it('--prune needs no --max-delete if all missing files of a directory wait for their new assets', async () => {
+  const options: LibraryOptions = { shows: ['parent'], readyAfterMs: 0 };
+  service = await FakeService.start(options);
+  cli = new Cli(service.environment);
+  directory = join(cli.home, 'rushes');
+  for (const name of ['day1/a.bin', 'day1/b.bin']) writeFileAt(name);
+  await prune();
+  options.readyAfterMs = 3_600_000;
+  renameSync(join(directory, 'day1'), join(directory, 'day2'));
+  mkdirSync(join(directory, 'day1')); // as the mount point of a disk
+  const folder = service.folders.find(({ name }) => name === 'day1');
+  if (folder) folder.name = 'first day';
+  const { code, stderr } = await prune();
+  expect([code, stderr]).toEqual([0, expect.stringContaining('2 old assets kept until the new ones are ready')]);
+  options.readyAfterMs = 0;
+  const refused = await prune();
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes --max-delete 2')]);
+  expect((await prune(['--yes', '--max-delete', '2'])).code).toBe(0);
+  expect(service.completeAssets).toHaveLength(2);
+});
+
 describe('--prune with filters', () => {
   const check = async (...args: string[]) => {
     const { stdout } = await cli.run(['check', directory, '/F', ...args, '--json']);

@@ -5,6 +5,7 @@ import { listFolders } from '../../../client/library/filter-checks.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
 import { hasContentOf } from '../../../client/upload/decide/by-receipt.ts';
+import { saveRecords } from '../../../client/upload/decide/decision.ts';
 import { digestAndClose } from '../../../client/upload/sources/checksum.ts';
 import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import type { OwnFiles } from '../../../client/upload/sources/own-files.ts';
@@ -198,8 +199,8 @@ type Comparison = {
 
 /**
  * Returns true if an asset has the bytes of a file, and undefined if it cannot be downloaded. If a key is given, saves
- * a receipt of equal files, so that they count as uploaded and verified, and the checksum of a different asset, so that
- * the next upload does not take it for the file.
+ * a receipt of equal files, so that they count as uploaded and verified, and the checksum of a different asset instead of
+ * a receipt that was not compared, so that the next upload does not take it for the file.
  */
 type ByteComparison = (file: UploadFile, asset: AssetRecord, key?: ReceiptKey) => Promise<boolean | undefined>;
 
@@ -217,7 +218,10 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
     }
     const blake3 = await digestAndClose(FileSource.open(path, context.ownFiles));
     if (blake3 !== downloaded) {
-      if (key) await (await context.state.receipts()).saveDigest(key, toListedAsset(asset), downloaded);
+      if (!key) return false;
+      const receipts = await context.state.receipts();
+      await receipts.saveDigest(key, toListedAsset(asset), downloaded);
+      await saveRecords(receipts, [{ record: 'different', key }]);
       return false;
     }
     const content = { sizeBytes, mtimeNs, ctimeNs, blake3, verified: true };

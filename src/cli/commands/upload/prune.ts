@@ -136,7 +136,8 @@ export async function planPrune(
     else waiting++;
   }
   const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));
-  const safetyError = await findSafetyError(counts, candidates.length, displayPath);
+  // Nothing is in danger while each old asset waits for the new one, and no number could confirm that.
+  const safetyError = candidates.length > 0 ? await findSafetyError(counts, candidates.length, displayPath) : undefined;
   const missing = new Set(missingNow.map(({ realPath }) => realPath));
   return { candidates, waiting, leftOut, safetyError, missing, isInPrunedFolder };
 }

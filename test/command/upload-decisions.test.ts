@@ -1,0 +1,135 @@
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { respondWith } from '../support/fault-proxy.ts';
+import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
+
+/* What `upload -n` says of unfinished uploads is what the run does, and it changes nothing. */
+
+const setup = setUpUploader();
+const sizeBytes = 4 * chunkBytes + 1000;
+
+async function preview(args: string[] = []) {
+  const { code, stderr, record } = await setup.upload(['-n', ...args]);
+  expect(code).toBe(0);
+  return { totals: /^dry run: .*$/m.exec(stderr)?.[0], record };
+}
+
+const sentBytes = () => setup.patchRequests().reduce((sum, { headers }) => sum + Number(headers['content-length']), 0);
+
+describe('a preview of an unfinished upload', () => {
+  it('upload -n shows an interrupted file as resumed with the bytes that remain, and the run sends them', async () => {
+    await setup.interruptAfterTwoChunks();
+    const { session } = setup.storedEntry();
+    const { totals, record } = await preview();
+    const remaining = sizeBytes - 2 * chunkBytes;
+    expect(record).toMatchObject({
+      outcome: 'resumed',
+      asset_uid: session.assetUid,
+      size_bytes: sizeBytes,
+      remaining_bytes: remaining,
+      request: { method: 'PATCH', url: session.url },
+      error: null,
+    });
+    expect(totals).toMatch(/^dry run: 1 file: 1 to resume; 129\.0 KiB, 4 requests/);
+    expect(setup.patchRequests()).toEqual([]);
+    const run = await setup.upload();
+    expect(run.record).toMatchObject({ asset_uid: session.assetUid, resumed_from_bytes: 2 * chunkBytes });
+    expect(sentBytes()).toBe(remaining);
+    await setup.expectUploaded(run.record);
+  });
+
+  it('upload -n shows the unfinished upload of a moved file as resumed, without moving its entry', async () => {
+    await setup.interruptAfterTwoChunks();
+    const before = setup.storedEntry();
+    const newPath = join(setup.cli.home, 'elsewhere', basename(setup.path));
+    mkdirSync(join(newPath, '..'));
+    renameSync(setup.path, newPath);
+    setup.path = newPath;
+    const { record } = await preview();
+    expect(record).toMatchObject({ outcome: 'resumed', asset_uid: before.session.assetUid });
+    expect(setup.storedEntry()).toEqual(before);
+    expect((await setup.upload()).record).toMatchObject({ asset_uid: before.session.assetUid, outcome: 'uploaded' });
+  });
+
+  it.each([
+    ['shorter', (path: string) => truncateSync(path, 1000)],
+    ['longer', (path: string) => appendFileSync(path, 'more')],
+  ])('upload -n shows a file that became %s since its upload began as a conflict, as the run does', async (_, edit) => {
+    await setup.interruptAfterTwoChunks();
+    const before = setup.storedEntry();
+    edit(setup.path);
+    const { totals, record } = await preview();
+    expect(record).toMatchObject({ outcome: 'conflict', remaining_bytes: 0, request: null });
+    expect(record.error.code).toBe('file_changed');
+    expect(totals).toMatch(/1 changed since the upload began; 0 B, \d requests?$/);
+    const run = await setup.upload();
+    expect([run.code, run.record.error]).toEqual([13, record.error]);
+    expect(setup.storedEntry()).toEqual(before);
+  });
+
+  it('upload -n --force, and -n of an upload whose creation was not answered, show the file as new', async () => {
+    await setup.interruptAfterTwoChunks();
+    expect((await preview(['--force'])).record).toMatchObject({ outcome: 'new', remaining_bytes: sizeBytes });
+    const other = join(setup.cli.home, `other-${basename(setup.path)}`);
+    copyFileSync(setup.path, other);
+    setup.path = other;
+    setup.fault = ({ method }) => (method === 'POST' ? respondWith(500, {}) : undefined);
+    await setup.upload();
+    setup.fault = () => undefined;
+    expect((await preview()).record).toMatchObject({ outcome: 'new', asset_uid: null, remaining_bytes: sizeBytes });
+  });
+
+  it('a run counts the files that it resumes in its plan, and the bytes that are left of them', async () => {
+    await setup.interruptAfterTwoChunks();
+    const directory = join(setup.cli.home, 'many');
+    mkdirSync(directory);
+    for (let at = 0; at < 20; at++)
+      writeFileSync(join(directory, `${at} ${basename(setup.path)}`), `${setup.path} ${at}`);
+    const { stderr } = await setup.run(['upload', setup.path, directory, '--flatten', '--chunk-size', '64KiB']);
+    expect(stderr).toMatch(/21 files: 20 new, 1 to resume; 130\.5 KiB, 45 requests/);
+  });
+});
+
+describe('a decision', () => {
+  it('upload -n changes none of the records that a run updates', async () => {
+    const { record } = await setup.upload();
+    const finished = async () => (await setup.run(['uploads', 'ls', '--finished', '--json'])).stdout;
+    const before = await finished();
+    utimesSync(setup.path, 1, 1);
+    expect((await preview()).record).toMatchObject({ outcome: 'skipped', asset_uid: record.asset_uid });
+    expect(await finished()).toBe(before);
+    expect((await setup.upload()).record.outcome).toBe('skipped');
+    expect(await finished()).not.toBe(before);
+  });
+
+  it('upload -n forgets no receipt of an asset that is gone, and shows its copy as new', async () => {
+    const { record } = await setup.upload();
+    const copy = join(setup.cli.home, `copy-${basename(setup.path)}`);
+    copyFileSync(setup.path, copy);
+    await setup.run(['rm', record.asset_uid, '--yes']);
+    rmSync(setup.path);
+    setup.path = copy;
+    expect((await preview(['--duplicates', 'skip-anywhere'])).record).toMatchObject({ outcome: 'new' });
+    expect((await setup.upload(['--duplicates', 'skip-anywhere'])).record.outcome).toBe('uploaded');
+  });
+
+  it('upload -n finds a duplicate in any folder for a folder that does not exist yet, as the run does', async () => {
+    const { record } = await setup.upload();
+    const copy = join(setup.cli.home, `copy-${basename(setup.path)}`);
+    copyFileSync(setup.path, copy);
+    setup.path = copy;
+    const args = ['/Not yet', '--create-folders', '--duplicates', 'skip-anywhere'];
+    expect((await preview(args)).record).toMatchObject({ outcome: 'duplicate', asset_uid: record.asset_uid });
+    expect((await setup.upload(args)).record).toMatchObject({ outcome: 'duplicate', asset_uid: record.asset_uid });
+  });
+});

@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import { createdFoldersOf, createFolderPathResolver } from '../client/changes/folder-creation.ts';
 import { CodedError, usageError } from '../client/errors.ts';
 import { isRootPath } from '../client/library/library-paths.ts';
-import { BatchUploader, type RunOptions } from '../client/upload/batch/batch-uploader.ts';
-import { markIdOf } from '../client/upload/batch/plan.ts';
+import type { RunOptions } from '../client/upload/batch/batch-uploader.ts';
+import { startUploads } from '../client/upload/batch/start-uploads.ts';
+import type { DecideNotice } from '../client/upload/decide/decision.ts';
 import type { FileEvent } from '../client/upload/session/events.ts';
 import { createOutcome, type FileOutcome, type Uploaded } from '../client/upload/session/file-outcome.ts';
 import { Throttle } from '../client/upload/session/throttle.ts';
@@ -44,35 +45,36 @@ export function createUploader(parts: ClientParts) {
     const { library } = parts.openFor({ ...call, signal });
     const workspace = await library.workspace();
     const receipts = await parts.state.receipts();
-    const { baseUrl } = library.api.transport;
-    const run = { workspace, identity: [path, folder] };
     const folders = await resolveFolders(parts, call, isDirectory && !call.flatten, receipts);
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const uploader = new BatchUploader(optionsOf(parts, call, workspace, transfers), {
-      api: library.api,
+    const withTags = async function* (): AsyncGenerator<UploadFile> {
+      for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
+    };
+    const run = await startUploads({
+      library,
+      options: optionsOf(parts, call, workspace, transfers),
+      files: withTags(),
+      identity: [path, folder],
       store: await parts.state.uploads(),
       receipts,
       folders,
       signal,
       profile: 'library',
-      mark: await receipts.startMark(markIdOf(baseUrl, run)),
       throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
       openSource: (file, realPath) => FileSource.open(file, own, realPath),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
       onEnd: () => end(),
+      onDecideNotice: (notice) => reportDecideNotice(parts.notify(call), notice),
       onEvent: reporter(parts.notify(call), parts.errors.guard(call.onProgress)),
     });
-    const withTags = async function* (): AsyncGenerator<UploadFile> {
-      for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
-    };
     running.add(ended);
     void ended.then(() => running.delete(ended));
     let isWanted = true;
     try {
-      for await (const outcomes of uploader.outcomes(withTags()))
+      for await (const outcomes of run.outcomes)
         for (const outcome of outcomes) {
           isWanted = false;
           try {
@@ -84,9 +86,9 @@ export function createUploader(parts: ClientParts) {
         }
       for (const { path: failed, error } of walk.failures) yield createOutcome(fileAt(failed), { error });
       for (const kind of walk.skipped) parts.notify(call)({ kind: 'warning', message: `skipped: ${kind}` });
-      const { stopReason, remaining } = uploader.result;
+      const { stopReason, remaining } = run.result;
       if (stopReason && remaining > 0) throw stopReason;
-      await receipts.deleteMark(markIdOf(baseUrl, run));
+      await run.forget();
     } finally {
       end();
     }
@@ -143,6 +145,17 @@ async function resolveFolders(
     find: (file) => byPath.find(targetPathOf(file, top, isTree)),
     findOrCreate: (file) => byPath.make(targetPathOf(file, top, isTree)),
   };
+}
+
+/** Reports files that are not compared with their folder, and those that have the name of another asset there. */
+function reportDecideNotice(notify: (notice: Notice) => void, decided: DecideNotice): void {
+  if (decided.notice === 'not_compared')
+    notify({ kind: 'warning', message: `files are not compared with the folder: ${decided.error.message}` });
+  else if (decided.notice === 'same_name')
+    notify({
+      kind: 'warning',
+      message: `uploaded beside another asset of the same name: ${decided.paths.slice(0, 10).join(', ')}`,
+    });
 }
 
 /** Returns a function that reports the events of files as progress and as notices. */

@@ -10,7 +10,7 @@ import { respond, startServer } from '../support/http-server.ts';
 import { Pty } from '../support/pty.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { type Responder, startRecordingServer } from '../support/recording-server.ts';
-import { startSandbox } from '../support/sandbox.ts';
+import { fixturePath, startSandbox } from '../support/sandbox.ts';
 import { mediactl, mediactlCommand } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -565,6 +565,32 @@ it('a file that is dropped twice at once is uploaded once, and its request ends 
     await waitForEvent('"id":"2","name":"a.bin","state":"skipped"');
     const { items } = await (await rawHttp(() => service).call('GET', '/assets/')).json();
     expect(items).toHaveLength(1);
+  } finally {
+    await service.end();
+  }
+});
+
+it('a dropped file is compared with the folder, so that what another machine uploaded is not sent again', async () => {
+  const service = await startSandbox({ strict: false });
+  try {
+    const path = fixturePath('tone.mp3');
+    const body = new Uint8Array(readFileSync(path));
+    const api = rawHttp(() => service);
+    const { uid } = await api.upload(path);
+    const { address } = await startBrowse(service);
+    const { fetchPage } = await signIn(address);
+    const events = (await fetchPage('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+    let received = '';
+    const drop = async (id: number, name: string, outcome: string) => {
+      await fetchPage(`uploads?id=${id}&name=${name}&below=&folder=&size=${body.length}`, { method: 'POST', body });
+      while (!received.includes(`"id":"${id}","name":"${name}","state":"${outcome}"`))
+        received += (await events?.read())?.value ?? '';
+    };
+    await drop(1, 'tone.mp3', 'same_name_and_size');
+    await drop(2, 'other.mp3', 'uploaded');
+    const { items } = await (await api.call('GET', '/assets/')).json();
+    expect(items.map(({ name }: { name: string }) => name).sort()).toEqual(['other.mp3', 'tone.mp3']);
+    expect(received).toContain(uid);
   } finally {
     await service.end();
   }

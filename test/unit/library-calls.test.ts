@@ -470,3 +470,23 @@ describe('a client that is aborted or closed', () => {
     await updated;
   });
 });
+
+it('upload and uploadDirectory compare files with the folder, so that what another machine uploaded is not sent again', async () => {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.end());
+  const options = { baseUrl: sandbox.url, apiKey: sandbox.key };
+  const directory = temporaryFolder();
+  for (const name of ['a.bin', 'b.bin']) writeFileSync(join(directory, name), pseudoRandomBytes(4_000));
+  const other = openClient(options);
+  const uids: string[] = [];
+  for await (const { upload } of other.uploadDirectory(directory)) uids.push(upload?.uid ?? '');
+  const client = openClient(options); // without receipts
+  const found: unknown[] = [];
+  for await (const { upload } of client.uploadDirectory(directory)) found.push([upload?.uid, upload?.outcome]);
+  expect(found.toSorted()).toEqual(uids.map((uid) => [uid, 'same_name_and_size']).toSorted());
+  const single = await openClient(options).upload(join(directory, 'a.bin'));
+  expect([uids.includes(single.uid), single.outcome]).toEqual([true, 'same_name_and_size']);
+  let count = 0;
+  for await (const _ of client.assets.list({})) count++;
+  expect(count).toBe(2);
+});

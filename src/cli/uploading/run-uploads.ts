@@ -1,12 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { CodedError, usageError } from '../../client/errors.ts';
-import {
-  type BatchDeps,
-  type BatchRun,
-  BatchUploader,
-  type RunOptions,
-} from '../../client/upload/batch/batch-uploader.ts';
-import { countFiles, markIdOf, type Plan, totalToAttempt } from '../../client/upload/batch/plan.ts';
+import type { RunOptions } from '../../client/upload/batch/batch-uploader.ts';
+import { countFiles, type Plan, totalToAttempt } from '../../client/upload/batch/plan.ts';
+import { startUploads, type UploadRunRequest } from '../../client/upload/batch/start-uploads.ts';
 import { createOutcome } from '../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
@@ -24,7 +20,7 @@ import type { UploadSources } from './sources.ts';
 import { saveLastUpload } from './upload-record.ts';
 
 export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
-  Pick<BatchDeps, 'comparison' | 'mirror'> & {
+  Pick<UploadRunRequest, 'mirror' | 'isCompared' | 'ignoresExisting' | 'createRun'> & {
     sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
       Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty'>>;
     folders: FolderResolver;
@@ -47,8 +43,6 @@ export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
     singleFileOption?: string;
     /** Called with the id of the newest receipt at the start of the run, and its plan, after all files were uploaded. */
     onComplete?: (startMark: number, plan: Plan) => Promise<void>;
-    /** Creates the run if workers upload the files instead of this process. */
-    createRun?: (deps: BatchDeps) => BatchRun;
     /** Returns the suggested next step. The default suggestion is to wait for the assets. */
     nextStep?: (isOne: boolean) => string;
   };
@@ -61,27 +55,22 @@ const minFilesForPlan = 20;
 const lastUploadIntervalMs = 1_000;
 
 export async function runUploads(context: Context, request: RunRequest) {
-  const { sources, receipts, onComplete, progress: mode, verbose, resultsFile } = request;
-  const { timeoutMs, workspace } = request.options;
+  const { sources, onComplete, progress: mode, verbose, resultsFile } = request;
+  const { timeoutMs } = request.options;
   const { transport } = await context.api();
   transport.connection.rateLimiter.reserve = request.reserveRequests;
   const progress = await createProgress(context, mode, { budget: () => transport.connection.rateLimiter.budget });
   const finished = new AbortController();
-  const markId = markIdOf(transport.baseUrl, { workspace, identity: request.identity });
-  const startMark = (await receipts?.startMark(markId)) ?? 0;
   const lastUpload = createLastUploadSaver(context);
-  const deps: BatchDeps = {
-    ...(await createBatchDeps(context, request, progress)),
-    mark: startMark,
+  const run = await startUploads({
+    ...(await createPorts(context, request, progress)),
     signal: runSignal(context, request.stopAt, finished.signal),
     onUploaded: lastUpload.onUploaded,
-  };
-  const run = request.createRun?.(deps) ?? new BatchUploader(request.options, deps);
+  });
   return presentRun(context, run, {
     progress,
     verbose,
     resultsFile,
-    files: sources.files(),
     waitsForReady: timeoutMs !== undefined,
     // A getter, because the directory walk adds failures during the run.
     get failures() {
@@ -94,12 +83,12 @@ export async function runUploads(context: Context, request: RunRequest) {
       await lastUpload.save();
     },
     onEnd: async (isWhole, isIncomplete) => {
-      if (isWhole && !isIncomplete) await onComplete?.(startMark, run.result.plan);
+      if (isWhole && !isIncomplete) await onComplete?.(run.startMark, run.result.plan);
       else if (onComplete)
         context.terminal.warn('nothing was moved to the trash, because some files are not uploaded yet');
       // Not reached if the prune was refused, so that a repeated run keeps its start mark, and the
       // files that this run uploaded still do not count as existing.
-      if (isWhole) await receipts?.deleteMark(markId);
+      if (isWhole) await run.forget();
     },
   });
 }
@@ -109,20 +98,19 @@ const defaultNextStep = (isOne: boolean) =>
     ? 'the asset is processing; next: mediactl wait @last, then mediactl play @last'
     : 'the assets are processing; to wait until they are ready: mediactl wait';
 
-async function createBatchDeps(
+/** Returns what the command line adds to an upload run. */
+async function createPorts(
   context: Context,
   request: RunRequest,
   progress: ProgressDisplay,
-): Promise<Omit<BatchDeps, 'mark' | 'signal' | 'onUploaded'>> {
+): Promise<Omit<UploadRunRequest, 'signal' | 'onUploaded'>> {
   const { terminal, stateDir, clock } = context;
-  const { receipts, rateLimit, sources, folders, comparison, mirror } = request;
+  const { receipts, rateLimit, sources, folders, mirror, isCompared, ignoresExisting, createRun, options } = request;
   return {
-    api: await context.api(),
+    library: await context.library(),
+    ...{ options, identity: request.identity, files: sources.files(), isCompared, ignoresExisting, createRun },
     store: await context.state.uploads(),
-    receipts,
-    folders,
-    comparison,
-    mirror,
+    ...{ receipts, folders, mirror },
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     stdin: {

@@ -1,10 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { asCodedError, type CodedError } from '../../client/errors.ts';
 import { createTableEncoder, type TableEncoder, tableFormatOf } from '../../client/table/format-table.ts';
-import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
 import { countFiles } from '../../client/upload/batch/plan.ts';
+import type { StartedRun } from '../../client/upload/batch/start-uploads.ts';
 import { type FileOutcome, outcomeOf } from '../../client/upload/session/file-outcome.ts';
-import type { UploadFile } from '../../client/upload/sources/upload-file.ts';
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
 import { type KeptOutcome, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Context } from '../context.ts';
@@ -21,7 +20,6 @@ export type RunView = {
   verbose: boolean;
   /** Path of a file that each output record is also written to. */
   resultsFile?: string | undefined;
-  files: AsyncIterable<UploadFile> | Iterable<UploadFile>;
   /** Outcomes of files that could not be read, and so are not part of the run. */
   failures: readonly FileOutcome[];
   /** True if the run waits until the assets are ready. */
@@ -36,11 +34,14 @@ export type RunView = {
   onEnd?(isFinished: boolean, hasUnsent: boolean): Promise<void>;
 };
 
+/** A run that was started. */
+type RunOutcomes = Pick<StartedRun, 'outcomes' | 'result'>;
+
 /** Maximum number of files for which a terminal lists every file. */
 const maxListedFiles = 10;
 
 /** Prints the outcome of each file, then a summary. `failure` returns the error once the run has ended. */
-export function presentRun(context: Context, run: BatchRun, view: RunView) {
+export function presentRun(context: Context, run: RunOutcomes, view: RunView) {
   const presenter = new RunPresenter(context, run, view);
   const result: ListResult = {
     kind: 'list',
@@ -55,7 +56,7 @@ export function presentRun(context: Context, run: BatchRun, view: RunView) {
 
 class RunPresenter {
   readonly #context: Context;
-  readonly #run: BatchRun;
+  readonly #run: RunOutcomes;
   readonly #view: RunView;
   readonly #startedAt: number;
   /** Outcome of the only file. A run of several files has a summary instead. */
@@ -67,7 +68,7 @@ class RunPresenter {
   #endError: CodedError | undefined;
   #places: LocationNames | undefined;
 
-  constructor(context: Context, run: BatchRun, view: RunView) {
+  constructor(context: Context, run: RunOutcomes, view: RunView) {
     this.#context = context;
     this.#run = run;
     this.#view = view;
@@ -78,7 +79,7 @@ class RunPresenter {
   async *pages(): AsyncGenerator<UploadRecord[]> {
     const view = this.#view;
     const isHuman = !this.#context.isMachineReadable;
-    const outcomes = this.#run.outcomes(view.files);
+    const { outcomes } = this.#run;
     const next = async () => {
       const { value, done } = await outcomes.next();
       return done ? undefined : this.#record(value);

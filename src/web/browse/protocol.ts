@@ -1,5 +1,5 @@
 import { type AssetFilters, filterRows } from '../../contract/asset-filters.ts';
-import { type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
+import { type SuccessOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Sprite } from '../shared/sprites.ts';
 
 /* Messages between the page and its serving process, which has validated every field that it sends. */
@@ -56,8 +56,8 @@ export const budgetHeader = 'x-budget';
 /** Metadata of a dropped file. `relativeDir` is its directory relative to the drop, such as `day 1/cam a`; `folder` is null for the top level. */
 export type DroppedFileInfo = { name: string; relativeDir: string; folder: string | null; sizeBytes: number };
 
-/** How the upload of a dropped file ended. A file that was not sent, because the service has it, is `skipped`. */
-export type UploadEnd = Extract<UploadOutcome, 'uploaded' | 'skipped' | 'failed'>;
+/** How the upload of a dropped file ended. */
+export type UploadEnd = SuccessOutcome | 'failed';
 
 /** Upload state of a dropped file. The page generates the `id`. */
 export type UploadState = {

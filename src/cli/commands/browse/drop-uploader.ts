@@ -7,7 +7,7 @@ import {
   type FolderPathResolver,
 } from '../../../client/changes/folder-creation.ts';
 import { usageError } from '../../../client/errors.ts';
-import { type BatchDeps, BatchUploader } from '../../../client/upload/batch/batch-uploader.ts';
+import { startUploads, type UploadRunRequest } from '../../../client/upload/batch/start-uploads.ts';
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
 import type { FileOutcome } from '../../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
@@ -48,14 +48,15 @@ export async function openDropUploader(
   const { profile, baseUrl } = await context.account();
   const resolveFolder = createDropFolderResolver(context, () => createdFoldersOf(receipts, baseUrl.origin, workspace));
   const options = { ...parseUploadOptions(context, {}), workspace, transfers: 1, lane: 'bulk' as const, about: {} };
-  const deps: Omit<BatchDeps, 'folders' | 'stdin' | 'onEvent'> = {
-    api,
+  const library = await context.library();
+  const ports: Omit<UploadRunRequest, 'folders' | 'files' | 'stdin' | 'onEvent'> = {
+    library: { api, folders: (how) => library.folders(how) },
+    options,
     receipts,
     profile,
     signal,
     store: await context.state.uploads(),
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),
-    mark: Number.MAX_SAFE_INTEGER, // a run of one file has no earlier receipts of its own
     openSource: (path) => FileSource.open(path, context.ownFiles),
     onUploaded: (uid) => saveLastUpload(context, uid),
     confirmNewAsset: (refusal) => Promise.reject(refusal),
@@ -69,13 +70,14 @@ export async function openDropUploader(
       mutexes.run(JSON.stringify(file), async () => {
         const folders = await resolveFolder(file);
         const stdin = { spool, open: () => Readable.from(toBuffers(bytes)) };
-        const uploader = new BatchUploader(options, { ...deps, folders, stdin, onEvent: toProgress(onProgress) });
+        const files = [await describeDrop(file)];
+        const run = await startUploads({ ...ports, files, folders, stdin, onEvent: toProgress(onProgress) });
         let outcome: FileOutcome | undefined;
-        for await (const [each] of uploader.outcomes([await describeDrop(file)])) outcome ??= each;
+        for await (const [each] of run.outcomes) outcome ??= each;
         const { uploaded, error, id } = outcome ?? {};
         if (uploaded && !error) return { assetUid: uploaded.assetUid, outcome: uploaded.how };
         if (id !== undefined) unfinishedCount++;
-        throw error ?? uploader.result.stopReason ?? signal.reason;
+        throw error ?? run.result.stopReason ?? signal.reason;
       }),
     close: async () => {
       await mutexes.allReleased();

@@ -106,10 +106,16 @@ async function runWatch(context: Context, { address, mode, verbose }: WatchReque
     onEvent: (event) => progress.show(event),
     onPlanned: (planned) => progress.show(planned),
   });
-  return presentRun(context, watching, {
+  const outcomes = watching.outcomes();
+  const run = {
+    outcomes,
+    get result() {
+      return watching.result;
+    },
+  };
+  return presentRun(context, run, {
     progress,
     verbose,
-    files: [],
     failures: [],
     waitsForReady: false,
     emptyText: 'the queue is empty',

@@ -1,4 +1,5 @@
 import { addToPlan, decideFiles, emptyPlan, markIdOf, plannedKindOf } from '../../../client/upload/batch/plan.ts';
+import { comparisonOf } from '../../../client/upload/batch/start-uploads.ts';
 import { Decider } from '../../../client/upload/decide/decide.ts';
 import type { Decision, LocalRecord } from '../../../client/upload/decide/decision.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
@@ -130,6 +131,7 @@ async function decideFinally(
   const { signal } = context;
   const decider = new Decider(options, {
     ...request,
+    comparison: comparisonOf({ ...request, library: await context.library() }),
     api: await context.api(),
     mark: startMark,
     openSource: sources.open,

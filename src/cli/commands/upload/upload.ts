@@ -101,9 +101,8 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
       ...(request.pruneLimit ? ['--prune'] : []),
     ],
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
+    ...{ isCompared: !request.queue, ignoresExisting },
   };
-  // A queue has receipts of its own, which all machines share.
-  if (!request.queue) run.comparison = { library: await context.library(), ignoresExisting };
   const createPruneSelector = request.pruneLimit && (() => sources.createSelector(directory));
   if (sync) run.mirror = { directory, top, createPruneSelector };
   return { run, target };

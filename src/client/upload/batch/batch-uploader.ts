@@ -3,7 +3,7 @@ import type { Lane } from '../../http/rate-limiter.ts';
 import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
 import { type Decision, saveRecords } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
-import { createOutcome, type FileOutcome, outcomeOf } from '../session/file-outcome.ts';
+import { createOutcome, type FileOutcome, outcomeOf, toUploaded, type Uploaded } from '../session/file-outcome.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
 import type { RunDeps, UploadDeps, UploadSettings } from '../session/upload-deps.ts';
 import {
@@ -242,6 +242,11 @@ export class BatchUploader implements BatchRun {
     const isUnread = file.stream && file.stream.spoolPath === undefined;
     const spooled = isUnread ? await spoolStream(targeted, this.#deps) : targeted;
     outcome.file = spooled;
+    const kept = isUnread ? await this.#keepSpooled(spooled) : undefined;
+    if (kept) {
+      outcome.uploaded = kept;
+      return { persisted: Promise.resolve(undefined) };
+    }
     const decide: UploadDeps['decide'] = (subject, counted) => this.#decider.decide(subject, counted);
     const upload = await openUpload(spooled, this.#options, { ...this.#deps, api, decide, orphans: receipts });
     outcome.id = upload.id;
@@ -264,6 +269,21 @@ export class BatchUploader implements BatchRun {
       notice(`cannot save @last: ${error.message}`),
     );
     return { persisted };
+  }
+
+  /** Returns the asset of the folder that has a spooled stream already, whose copy is then removed. */
+  async #keepSpooled(file: TargetedFile): Promise<Uploaded | undefined> {
+    const { receipts, stdin } = this.#deps;
+    const decision = await this.#decider.decideSpooled(file);
+    const records = this.#decider.takeRecords();
+    if (decision.action !== 'keep') {
+      await saveRecords(receipts, records);
+      return undefined;
+    }
+    await saveRecords(receipts, [...records, ...decision.records]);
+    const { spoolPath } = file.stream ?? {};
+    if (spoolPath !== undefined) await stdin?.spool.remove(spoolPath);
+    return toUploaded(decision.receipt, decision.outcome);
   }
 
   /** Hands a complete upload to the ready watch, if there is one; reports every other outcome at once. */
@@ -291,6 +311,7 @@ async function spoolStream(file: TargetedFile, { stdin, signal, api, store }: Ru
   // Name the spool file by the upload id, since the entry of an earlier attempt with the same bytes refers to it.
   return {
     ...named,
+    sizeBytes,
     stream: { spoolPath: await saveAs(uploadIdOf(named, identity, api.transport.baseUrl)), identity },
   };
 }

@@ -8,16 +8,23 @@ export class Channel<T> {
     this.#wake();
   }
 
-  /** Yields the items that are pushed while `work` runs. Awaits `work`, even if the consumer stops reading. */
-  async *streamWhile(work: () => Promise<void>, onClosed = () => {}): AsyncGenerator<T[]> {
-    let isDone = false;
+  /**
+   * Starts `work`, and returns a generator of the items that are pushed while it runs. The work goes on even if nothing
+   * reads them. The generator awaits it, even if the consumer stops reading.
+   */
+  streamWhile(work: () => Promise<void>, onClosed = () => {}): AsyncGenerator<T[]> {
+    const state = { isDone: false };
     const done = work().finally(() => {
-      isDone = true;
+      state.isDone = true;
       this.#wake();
     });
-    done.catch(() => {}); // awaited below, after the queued items are consumed
+    done.catch(() => {}); // awaited by the generator, after the queued items are consumed
+    return this.#itemsUntil(state, done, onClosed);
+  }
+
+  async *#itemsUntil(state: { isDone: boolean }, done: Promise<void>, onClosed: () => void): AsyncGenerator<T[]> {
     try {
-      while (!isDone || this.#items.length > 0) {
+      while (!state.isDone || this.#items.length > 0) {
         const pushed = new Promise<void>((resolve) => {
           this.#wake = resolve;
         });

@@ -39,7 +39,7 @@ export const inFolder: BatchMatcher = async (files, deps) => {
   // Several files with one name are refused before anything is sent.
   if (!options || (about.name !== undefined && files.length > 1)) return new Map();
   const comparable = files.filter(
-    (file) => folders.find(file) !== null && file.realPath !== undefined && file.sizeBytes !== undefined,
+    (file) => folders.find(file) !== null && keyPathOf(file) !== undefined && file.sizeBytes !== undefined,
   );
   const byFolder = groupBy(comparable, (file) => folders.find(file) ?? '');
   const comparison = new FolderComparison(deps, options);
@@ -114,7 +114,8 @@ class FolderComparison {
     let digest: Promise<string | undefined> | undefined;
     const localDigest = () => {
       // An unreadable file fails later, when it is uploaded.
-      digest ??= digestAndClose(this.#deps.openSource(file.path, file.realPath)).catch(() => undefined);
+      const { path, realPath, stream } = file;
+      digest ??= digestAndClose(this.#deps.openSource(stream?.spoolPath ?? path, realPath)).catch(() => undefined);
       return digest;
     };
     let [hasNamesake, hasComplete] = [false, undefined as ListedAsset | undefined];
@@ -122,7 +123,7 @@ class FolderComparison {
       const known = await this.#deps.receipts?.findAsset(asset.uid);
       if (known?.isOwn || this.#matched.has(asset.uid)) continue;
       // Another file, whose content was not compared either, might be this asset.
-      const others = known?.uncomparedPaths.filter((path) => path !== file.realPath) ?? [];
+      const others = known?.uncomparedPaths.filter((path) => path !== keyPathOf(file)) ?? [];
       const isTaken = (await Promise.all(others.map(pathExists))).includes(true);
       const found = isTaken ? 'same name' : await this.#compareWith({ file, folder, localDigest }, asset, known);
       hasNamesake ||= found !== undefined;
@@ -154,7 +155,7 @@ class FolderComparison {
       const blake3 = await localDigest();
       this.#deps.signal?.throwIfAborted();
       if (blake3 !== digest) {
-        const { realPath = '' } = file;
+        const realPath = keyPathOf(file) ?? '';
         if (blake3 !== undefined && known?.uncomparedPaths.includes(realPath))
           this.#deps.note({ record: 'different', key: { ...this.#placeOf(folder), realPath } });
         return 'same name';
@@ -185,11 +186,13 @@ class FolderComparison {
   }
 
   #receiptOf(
-    { realPath = '', sizeBytes = 0, mtimeNs = '0', ctimeNs }: UploadFile,
+    file: UploadFile,
     folder: string,
     { uid: assetUid, name }: ListedAsset,
     { blake3 = null, verified = null }: Partial<Pick<Receipt, 'blake3' | 'verified'>> = {},
   ): Receipt {
+    const { sizeBytes = 0, mtimeNs = '0', ctimeNs } = file;
+    const realPath = keyPathOf(file) ?? '';
     const isReady = classifyStatus(this.#records.get(assetUid)?.status) === 'ready';
     return {
       ...{ ...this.#placeOf(folder), realPath, sizeBytes, mtimeNs },
@@ -285,6 +288,9 @@ class FolderComparison {
 /** Keeps an asset of another machine, and records it as the file's. */
 const adopt = (outcome: 'skipped' | 'same_name_and_size', receipt: Receipt) =>
   keep(outcome, receipt, [{ record: 'adopted', receipt }]);
+
+/** Returns the path by which receipts know a file; of a spooled stream, its checksum and size. */
+const keyPathOf = ({ realPath, stream }: UploadFile) => realPath ?? stream?.identity;
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();

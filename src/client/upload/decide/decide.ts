@@ -104,6 +104,20 @@ export class Decider {
     return this.#match(byReading, subject, { ...before, mayBeDuplicate: false }, this.#counting('bulk'));
   }
 
+  /**
+   * Decides a stream whose bytes are on disk now: it can be compared with the assets of its folder. The name of stdin says
+   * nothing, so that only a checksum shows that an asset is the same.
+   */
+  async decideSpooled(file: UploadFile): Promise<Decision> {
+    if (this.#deps.policy.force) return sendForced;
+    if (!this.#deps.comparison) return sendNew;
+    const { inFolder } = await import('./by-folder.ts');
+    const decided = await inFolder([file], this.#counting('interactive'));
+    const decision = decided.get(file) ?? sendNew;
+    const isGuess = decision.action === 'keep' && decision.outcome === 'same_name_and_size';
+    return isGuess && file.path === '-' ? sendNew : decision;
+  }
+
   /** Decides an opened file. @param api client that counts the requests as those of the file */
   decide(subject: Subject, api: Api): Promise<Decision> {
     return this.#match(whenOpened, subject, sendNew, { ...this.#deps, api });

@@ -1,4 +1,3 @@
-import { uploadOutcomes } from '../../../contract/upload-outcomes.ts';
 import type { DroppedFileInfo, UploadState } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
@@ -30,8 +29,7 @@ export async function receiveFile(
       report({ state, doneBytes: sentBytes }),
     )
     .then(
-      ({ outcome, assetUid }) =>
-        report({ state: uploadOutcomes[outcome].isSent ? 'uploaded' : 'skipped', doneBytes: sizeBytes, assetUid }),
+      ({ outcome, assetUid }) => report({ state: outcome, doneBytes: sizeBytes, assetUid }),
       (error) => {
         const { problem, reason, hint } = PageProblem.findIn(error) ?? library.toProblem(error);
         report({ state: 'failed', problem: [problem, reason, hint].filter(Boolean).join('; ') });

@@ -112,15 +112,22 @@ describe('a decision', () => {
     expect(await finished()).not.toBe(before);
   });
 
-  it('upload -n forgets no receipt of an asset that is gone, and shows its copy as new', async () => {
+  it('upload forgets the receipt of an asset that is gone, and sends its copy; -n says so, and forgets nothing', async () => {
     const { record } = await setup.upload();
     const copy = join(setup.cli.home, `copy-${basename(setup.path)}`);
     copyFileSync(setup.path, copy);
-    await setup.run(['rm', record.asset_uid, '--yes']);
+    const url = `${setup.sandbox.url}/api/external/v1/assets/${record.asset_uid}/`;
+    await fetch(url, { method: 'DELETE', headers: { authorization: `Bearer ${setup.sandbox.key}` } });
+    const finishedUids = async (): Promise<string[]> =>
+      JSON.parse((await setup.run(['uploads', 'ls', '--finished', '--json'])).stdout).map(
+        ({ asset_uid }: { asset_uid: string }) => asset_uid,
+      );
     rmSync(setup.path);
     setup.path = copy;
     expect((await preview(['--duplicates', 'skip-anywhere'])).record).toMatchObject({ outcome: 'new' });
-    expect((await setup.upload(['--duplicates', 'skip-anywhere'])).record.outcome).toBe('uploaded');
+    expect(await finishedUids()).toEqual([record.asset_uid]);
+    const run = await setup.upload(['--duplicates', 'skip-anywhere']);
+    expect([run.record.outcome, await finishedUids()]).toEqual(['uploaded', [run.record.asset_uid]]);
   });
 
   it('upload -n finds a duplicate in any folder for a folder that does not exist yet, as the run does', async () => {

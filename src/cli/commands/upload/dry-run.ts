@@ -167,7 +167,7 @@ async function decideFinally(
   if (!pruning || !receipts) return { plan, prunable: undefined };
   const adopted = records.flatMap((each) => (each.record === 'adopted' ? [each.receipt] : []));
   const { movedUids } = plan;
-  const prunable = await planPrune(context, { ...pruning, movedUids }, { receipts, startMark, moved, adopted });
+  const prunable = await planPrune(context, pruning, { receipts, startMark, movedUids, moved, adopted });
   return { plan, prunable };
 }
 

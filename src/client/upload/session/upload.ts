@@ -94,10 +94,9 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   const { deps } = run;
   // Decide again, since another run might have uploaded the file after this run made its plan.
   const decision = await deps.decide(run, deps.api);
-  if (decision.action === 'keep') {
-    await saveRecords(deps.receipts, decision.records);
+  if ('records' in decision) await saveRecords(deps.receipts, decision.records ?? []);
+  if (decision.action === 'keep')
     return { uploaded: toUploaded(decision.receipt, decision.outcome), persisted: Promise.resolve(undefined) };
-  }
   run.start();
   if (decision.action === 'refuse') throw decision.error;
   const found = await takeEntry(run, decision);

@@ -41,6 +41,9 @@ describe('a preview of an unfinished upload', () => {
       error: null,
     });
     expect(totals).toMatch(/^dry run: 1 file: 1 to resume; 129\.0 KiB, 4 requests/);
+    expect((await setup.run(['upload', setup.path, '-n'], { tty: true, columns: 200 })).stdout).toMatch(
+      /REMAINING.*\n.*resumed +257\.0 KiB +129\.0 KiB/,
+    );
     expect(setup.patchRequests()).toEqual([]);
     const run = await setup.upload();
     expect(run.record).toMatchObject({ asset_uid: session.assetUid, resumed_from_bytes: 2 * chunkBytes });
@@ -72,6 +75,8 @@ describe('a preview of an unfinished upload', () => {
     expect(record).toMatchObject({ outcome: 'conflict', remaining_bytes: 0, request: null });
     expect(record.error.code).toBe('file_changed');
     expect(totals).toMatch(/1 changed since the upload began; 0 B, \d requests?$/);
+    const { stdout } = await setup.run(['upload', setup.path, '-n'], { tty: true, columns: 300 });
+    expect(stdout).toContain('bytes of it are already uploaded, but its size changed');
     const run = await setup.upload();
     expect([run.code, run.record.error]).toEqual([13, record.error]);
     expect(setup.storedEntry()).toEqual(before);

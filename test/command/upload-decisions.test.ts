@@ -78,7 +78,7 @@ describe('a preview of an unfinished upload', () => {
     const { stdout } = await setup.run(['upload', setup.path, '-n'], { tty: true, columns: 300 });
     expect(stdout).toContain('bytes of it are already uploaded, but its size changed');
     const run = await setup.upload();
-    expect([run.code, run.record.error]).toEqual([13, record.error]);
+    expect([run.code, run.record.error, run.record.asset_uid]).toEqual([13, record.error, before.session.assetUid]);
     expect(setup.storedEntry()).toEqual(before);
   });
 

@@ -23,35 +23,36 @@ import { presentRun, type RunView } from './run-view.ts';
 import type { UploadSources } from './sources.ts';
 import { saveLastUpload } from './upload-record.ts';
 
-export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
-  Pick<BatchDeps, 'comparison' | 'mirror'> & {
-    sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
-      Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty'>>;
-    folders: FolderResolver;
-    options: RunOptions;
-    receipts: Receipts | undefined;
-    /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
-    identity: readonly string[];
-    progress: ProgressMode;
-    /** Maximum upload rate in bytes per second. */
-    rateLimit?: number | undefined;
-    /** Number of requests per rate-limit window to leave for other uses. */
-    reserveRequests?: number | undefined;
-    /** Time to stop, in milliseconds since the Unix epoch, and the time as the user entered it. */
-    stopAt?: { time: number; typed: string } | undefined;
-    /** True if all files go to one folder, regardless of their directories. */
-    isFlat?: boolean;
-    /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
-    confirmFolders?: (() => Promise<void>) | undefined;
-    /** Name of a used option that accepts only one file, to report if there are more. */
-    singleFileOption?: string;
-    /** Called with the id of the newest receipt at the start of the run, and its plan, after all files were uploaded. */
-    onComplete?: (startMark: number, plan: Plan) => Promise<void>;
-    /** Creates the run if workers upload the files instead of this process. */
-    createRun?: (deps: BatchDeps) => BatchRun;
-    /** Returns the suggested next step. The default suggestion is to wait for the assets. */
-    nextStep?: (isOne: boolean) => string;
-  };
+export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> & {
+  sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
+    Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty'>>;
+  folders: FolderResolver;
+  options: RunOptions;
+  receipts: Receipts | undefined;
+  /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
+  identity: readonly string[];
+  progress: ProgressMode;
+  /** Maximum upload rate in bytes per second. */
+  rateLimit?: number | undefined;
+  /** Number of requests per rate-limit window to leave for other uses. */
+  reserveRequests?: number | undefined;
+  /** Time to stop, in milliseconds since the Unix epoch, and the time as the user entered it. */
+  stopAt?: { time: number; typed: string } | undefined;
+  /** True if all files go to one folder, regardless of their directories. */
+  isFlat?: boolean;
+  /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
+  confirmFolders?: (() => Promise<void>) | undefined;
+  /** Name of a used option that accepts only one file, to report if there are more. */
+  singleFileOption?: string;
+  /** Called with the id of the newest receipt at the start of the run, and its plan, after all files were uploaded. */
+  onComplete?: (startMark: number, plan: Plan) => Promise<void>;
+  comparison?: BatchDeps['comparison'];
+  mirror?: BatchDeps['mirror'];
+  /** Creates the run if workers upload the files instead of this process. */
+  createRun?: (deps: BatchDeps) => BatchRun;
+  /** Returns the suggested next step. The default suggestion is to wait for the assets. */
+  nextStep?: (isOne: boolean) => string;
+};
 
 export const slowUploadWarning =
   'at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire';

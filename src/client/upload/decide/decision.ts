@@ -21,6 +21,7 @@ export type SendDecision = {
   entry?: UploadEntry;
   /** Unfinished uploads that could be of this file before it was moved, but not certainly. */
   similar?: readonly OpenEntry[];
+  /** Absent if there are none. */
   records?: readonly LocalRecord[];
 } & MovedFile;
 

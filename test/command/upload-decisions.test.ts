@@ -41,6 +41,9 @@ describe('a preview of an unfinished upload', () => {
       error: null,
     });
     expect(totals).toMatch(/^dry run: 1 file: 1 to resume; 129\.0 KiB, 4 requests/);
+    expect((await setup.run(['upload', setup.path, '-n'], { tty: true, columns: 200 })).stdout).toMatch(
+      /REMAINING.*\n.*resumed +257\.0 KiB +129\.0 KiB/,
+    );
     expect(setup.patchRequests()).toEqual([]);
     const run = await setup.upload();
     expect(run.record).toMatchObject({ asset_uid: session.assetUid, resumed_from_bytes: 2 * chunkBytes });
@@ -72,8 +75,10 @@ describe('a preview of an unfinished upload', () => {
     expect(record).toMatchObject({ outcome: 'conflict', remaining_bytes: 0, request: null });
     expect(record.error.code).toBe('file_changed');
     expect(totals).toMatch(/1 changed since the upload began; 0 B, \d requests?$/);
+    const { stdout } = await setup.run(['upload', setup.path, '-n'], { tty: true, columns: 300 });
+    expect(stdout).toContain('bytes of it are already uploaded, but its size changed');
     const run = await setup.upload();
-    expect([run.code, run.record.error]).toEqual([13, record.error]);
+    expect([run.code, run.record.error, run.record.asset_uid]).toEqual([13, record.error, before.session.assetUid]);
     expect(setup.storedEntry()).toEqual(before);
   });
 
@@ -112,15 +117,22 @@ describe('a decision', () => {
     expect(await finished()).not.toBe(before);
   });
 
-  it('upload -n forgets no receipt of an asset that is gone, and shows its copy as new', async () => {
+  it('upload forgets the receipt of an asset that is gone, and sends its copy; -n says so, and forgets nothing', async () => {
     const { record } = await setup.upload();
     const copy = join(setup.cli.home, `copy-${basename(setup.path)}`);
     copyFileSync(setup.path, copy);
-    await setup.run(['rm', record.asset_uid, '--yes']);
+    const url = `${setup.sandbox.url}/api/external/v1/assets/${record.asset_uid}/`;
+    await fetch(url, { method: 'DELETE', headers: { authorization: `Bearer ${setup.sandbox.key}` } });
+    const finishedUids = async (): Promise<string[]> =>
+      JSON.parse((await setup.run(['uploads', 'ls', '--finished', '--json'])).stdout).map(
+        ({ asset_uid }: { asset_uid: string }) => asset_uid,
+      );
     rmSync(setup.path);
     setup.path = copy;
     expect((await preview(['--duplicates', 'skip-anywhere'])).record).toMatchObject({ outcome: 'new' });
-    expect((await setup.upload(['--duplicates', 'skip-anywhere'])).record.outcome).toBe('uploaded');
+    expect(await finishedUids()).toEqual([record.asset_uid]);
+    const run = await setup.upload(['--duplicates', 'skip-anywhere']);
+    expect([run.record.outcome, await finishedUids()]).toEqual(['uploaded', [run.record.asset_uid]]);
   });
 
   it('upload -n finds a duplicate in any folder for a folder that does not exist yet, as the run does', async () => {

@@ -169,7 +169,7 @@ async function decideFinally(
   if (!pruning || !receipts) return { plan, prunable: undefined };
   const adopted = records.flatMap((each) => (each.record === 'adopted' ? [each.receipt] : []));
   const { movedUids } = plan;
-  const prunable = await planPrune(context, { ...pruning, movedUids }, { receipts, startMark, moved, adopted });
+  const prunable = await planPrune(context, pruning, { receipts, startMark, movedUids, moved, adopted });
   return { plan, prunable };
 }
 
@@ -177,7 +177,19 @@ const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
   { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
   { header: 'OUTCOME', value: ({ outcome }) => outcome, noTruncate: true },
   { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9 },
+  {
+    header: 'REMAINING',
+    value: ({ outcome, remaining_bytes }, shown) => (outcome === 'resumed' ? sizeText(remaining_bytes, shown) : ''),
+    minWidth: 9,
+    terminalOnly: true,
+  },
   { header: 'FOLDER', value: ({ folder_uid }) => places.displayName(folder_uid ?? undefined), minWidth: 12 },
   { header: 'DUPLICATE OF', value: ({ duplicate_of }) => displayText(duplicate_of), minWidth: 12, terminalOnly: true },
+  {
+    header: 'ERROR',
+    value: ({ error }) => displayText(error?.cause ?? error?.message),
+    minWidth: 18,
+    terminalOnly: true,
+  },
   { header: 'CONTENT TYPE', value: ({ content_type }) => displayText(content_type), minWidth: 12 },
 ];

@@ -23,8 +23,6 @@ export type PruneOptions = {
   top: string;
   workspace: string;
   limit: WriteLimit;
-  /** Uids of assets whose files were moved within the directory. They do not count as missing. */
-  movedUids: Set<string>;
   /** Filters of the upload, which limit the prune too. */
   filters: Pick<UploadSources, 'createSelector' | 'recentSizes'>;
 };
@@ -59,6 +57,8 @@ type ReceiptsAtStart = {
    * that this run uploaded. They have newer receipts and do not count as proof of the disk.
    */
   startMark: number;
+  /** Uids of assets whose files were moved to another directory of it. They do not count as missing. */
+  movedUids: ReadonlySet<string>;
   /** Uids of assets whose files were only moved, so that they are never pruned. */
   moved?: ReadonlySet<string>;
   /** Receipts that the run would save of files that another machine has uploaded. */
@@ -72,8 +72,8 @@ type ReceiptsAtStart = {
  */
 export async function planPrune(
   context: Context,
-  { directory, top, workspace, movedUids, filters }: Omit<PruneOptions, 'limit'>,
-  { receipts, startMark, moved = new Set(), adopted = [] }: ReceiptsAtStart,
+  { directory, top, workspace, filters }: Omit<PruneOptions, 'limit'>,
+  { receipts, startMark, movedUids, moved = new Set(), adopted = [] }: ReceiptsAtStart,
 ): Promise<PrunePlan> {
   const api = await context.api();
   const service = api.transport.baseUrl.origin;
@@ -221,13 +221,12 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
 export async function pruneMissing(
   context: Context,
   pruning: PruneOptions,
-  receipts: Receipts | undefined,
-  startMark: number,
+  { receipts, startMark, movedUids }: Omit<ReceiptsAtStart, 'receipts'> & { receipts: Receipts | undefined },
 ): Promise<void> {
   if (!receipts) return;
   const { terminal, settings } = context;
   const { limit, top } = pruning;
-  const prunable = await planPrune(context, pruning, { receipts, startMark });
+  const prunable = await planPrune(context, pruning, { receipts, startMark, movedUids });
   reportLeftOut(context, prunable);
   if (prunable.waiting > 0)
     terminal.info(

@@ -61,7 +61,7 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
     ...run,
     onComplete: async (startMark, { movedUids }) => {
       const { pruneMissing } = await import('./prune.ts');
-      await pruneMissing(context, { ...pruning, movedUids }, run.receipts, startMark);
+      await pruneMissing(context, pruning, { receipts: run.receipts, startMark, movedUids });
     },
   });
 }
@@ -80,7 +80,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   const absolutePaths = sources.inputs.map((name) =>
     name === '-' || isRemote(name) ? name : resolve(context.host.cwd, name),
   );
-  const target = { directory: inputs[0] ?? '', top, workspace, movedUids: new Set<string>(), filters: sources };
+  const target = { directory: inputs[0] ?? '', top, workspace, filters: sources };
   const { directory } = target;
   const run: RunRequest = {
     sources,

@@ -30,7 +30,7 @@ export async function decideByEntry(
   const entry = id === undefined ? undefined : await store?.read(id);
   if (!entry) return undefined;
   const { state } = entry;
-  if (isForced || state === 'planned' || state === 'intended') return { ...before, entry };
+  if (isForced || state === 'planned' || state === 'intended') return { ...before, mayBeDuplicate: false, entry };
   if (state === 'whole' || !identity || identity.sizeBytes === entry.file.sizeBytes)
     return { action: 'resume', entry, isMoved: false };
   // The content is compared later, by hashing the part that is uploaded.

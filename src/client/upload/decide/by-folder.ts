@@ -98,14 +98,6 @@ class FolderComparison {
     }
   }
 
-  #placeOf(folder: string) {
-    return { service: this.#api.transport.baseUrl.origin, workspace: this.#deps.workspace, folder };
-  }
-
-  get #clock() {
-    return this.#api.transport.clock;
-  }
-
   #namesOf(file: UploadFile): Set<string> {
     return possibleNames({ filename: fileNameOf(file), asset_name: file.about?.name ?? this.#deps.about.name });
   }
@@ -183,6 +175,14 @@ class FolderComparison {
     if (asset) this.#records.set(uid, asset);
     else this.#deps.note({ record: 'forgotten', assetUid: uid });
     return asset;
+  }
+
+  #placeOf(folder: string) {
+    return { service: this.#api.transport.baseUrl.origin, workspace: this.#deps.workspace, folder };
+  }
+
+  get #clock() {
+    return this.#api.transport.clock;
   }
 
   #receiptOf(

@@ -81,8 +81,7 @@ export const sameContent: FileMatcher = async (subject, before, deps) => {
   if (!receipt) return undefined;
   const folder = isAnywhere ? await findFolder(deps.api, receipt) : receipt.folder;
   if (folder !== undefined) return keep('duplicate', { ...receipt, folder });
-  deps.note({ record: 'forgotten', assetUid: receipt.assetUid });
-  return undefined;
+  return { ...before, records: [{ record: 'forgotten', assetUid: receipt.assetUid }] };
 };
 
 /** Returns true if a file of another path was uploaded that has the size, and would count as a duplicate. */

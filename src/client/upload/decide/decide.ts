@@ -90,7 +90,10 @@ export class Decider {
         open.set(file, before?.action === 'send' ? { movedUids: before.movedUids, ...decision } : decision);
       }
     }
-    for (const [file, decision] of open) yield [file, await this.#withDoubt(file, decision)];
+    for (const [file, decision] of open) {
+      open.delete(file); // the consumer keeps what it needs
+      yield [file, await this.#withDoubt(file, decision)];
+    }
   }
 
   /** Decides finally, as when the file is opened, what `decideAll` has decided: for a preview, which reads the file. */

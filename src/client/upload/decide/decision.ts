@@ -21,6 +21,8 @@ export type SendDecision = {
   entry?: UploadEntry;
   /** Unfinished uploads that could be of this file before it was moved, but not certainly. */
   similar?: readonly OpenEntry[];
+  /** Absent if there are none. */
+  records?: readonly LocalRecord[];
 } & MovedFile;
 
 /** @property movedUids assets of missing files with the same content, if the file was moved to another directory */

@@ -10,7 +10,13 @@ import { type ResumeDecision, type SendDecision, saveRecords } from '../decide/d
 import { digestOf } from '../sources/checksum.ts';
 import { describeChange, fileChanged } from '../sources/source.ts';
 import type { TargetedFile } from '../sources/upload-file.ts';
-import type { CompleteEntry, IntendedEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
+import {
+  assetOf,
+  type CompleteEntry,
+  type IntendedEntry,
+  type OpenEntry,
+  type UploadEntry,
+} from '../store/upload-entry.ts';
 import { type Evidence, readEvidence } from './evidence.ts';
 import { toUploaded, type Uploaded } from './file-outcome.ts';
 import { claimMoved, noteNotResumed } from './moved-upload.ts';
@@ -94,12 +100,14 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   const { deps } = run;
   // Decide again, since another run might have uploaded the file after this run made its plan.
   const decision = await deps.decide(run, deps.api);
-  if (decision.action === 'keep') {
-    await saveRecords(deps.receipts, decision.records);
+  if ('records' in decision) await saveRecords(deps.receipts, decision.records ?? []);
+  if (decision.action === 'keep')
     return { uploaded: toUploaded(decision.receipt, decision.outcome), persisted: Promise.resolve(undefined) };
-  }
   run.start();
-  if (decision.action === 'refuse') throw decision.error;
+  if (decision.action === 'refuse') {
+    run.assetUid = assetOf(decision.entry);
+    throw decision.error;
+  }
   const found = await takeEntry(run, decision);
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
   if (!found && run.file.stream !== undefined) await run.store.write(run.planned());

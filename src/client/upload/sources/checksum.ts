@@ -116,6 +116,7 @@ export class PrefixDigest {
   }
 }
 
+/** Returns the BLAKE3 digest of a source that is being opened, in hex, and closes it. */
 export async function digestAndClose(opening: Promise<UploadSource>): Promise<string> {
   const source = await opening;
   return digestOf(source).finally(() => source.close());

@@ -4,7 +4,6 @@ import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
-import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { writesOf } from '../api/writes.ts';
 import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
@@ -228,7 +227,7 @@ async function writeUnchanged(
   }
   const unwritten = isOld ? await readUnwritten(api, deps.folders, item) : asPlanned(api, item);
   const { toWrite, conflict, present } = unwritten;
-  await send(sentOf(api, item, unwritten));
+  await send(sentOf(item, unwritten));
   const isNothing = Object.keys(toWrite).length === 0 && isEmptyEdit(item.tags && effectOf(item.tags, unwritten.tags));
   const written =
     isOld && isNothing ? { asset: present } : await writeItem(deps, item, toWrite, unwritten.tags, collection);
@@ -237,19 +236,15 @@ async function writeUnchanged(
 }
 
 /** Returns what is sent of an item if that is not what was planned, or null. */
-function sentOf({ assets }: Api, item: StoredItem, { toWrite, done, tags, conflict }: Unwritten): Sent | null {
+function sentOf(item: StoredItem, { toWrite, done, tags, conflict }: Unwritten): Sent | null {
   // What an earlier attempt with an unknown outcome may have written counts as written.
   const isRepeated = item.state === 'unknown';
   const after = isRepeated
     ? { ...Object.fromEntries(done.map((field) => [field, item.after?.[field]])), ...toWrite }
     : toWrite;
   const edit = item.tags ?? null;
-  const sent: Sent = { after, tags: isRepeated ? edit : edit && effectOf(edit, tags), tagsBefore: edit && [...tags] };
-  const planned: Sent = {
-    after: item.after ?? {},
-    tags: edit,
-    tagsBefore: edit && (assets.tagsIn(item.before ?? {}) ?? []),
-  };
+  const sent: Sent = { after, tags: isRepeated ? edit : edit && effectOf(edit, tags) };
+  const planned: Sent = { after: item.after ?? {}, tags: edit };
   return !conflict && isDeepStrictEqual(sent, planned) ? null : sent;
 }
 

@@ -4,7 +4,6 @@ import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
-import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { writesOf } from '../api/writes.ts';
 import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
@@ -234,26 +233,22 @@ async function writeUnchanged(
   const planned = asPlanned(api, item);
   const unwritten = isRead || isNothing(planned) ? await readUnwritten(api, deps.folders, item) : planned;
   const { toWrite, tags, conflict, present } = unwritten;
-  await send(sentOf(api, item, unwritten));
+  await send(sentOf(item, unwritten));
   const written = isNothing(unwritten) ? { asset: present } : await writeItem(deps, item, toWrite, tags, collection);
   if (conflict) throw conflict;
   return written;
 }
 
 /** Returns what is sent of an item if that is not what was planned, or null. */
-function sentOf({ assets }: Api, item: StoredItem, { toWrite, done, tags, conflict }: Unwritten): Sent | null {
+function sentOf(item: StoredItem, { toWrite, done, tags, conflict }: Unwritten): Sent | null {
   // What an earlier attempt with an unknown outcome may have written counts as written.
   const isRepeated = item.state === 'unknown';
   const after = isRepeated
     ? { ...Object.fromEntries(done.map((field) => [field, item.after?.[field]])), ...toWrite }
     : toWrite;
   const edit = item.tags ?? null;
-  const sent: Sent = { after, tags: isRepeated ? edit : edit && effectOf(edit, tags), tagsBefore: edit && [...tags] };
-  const planned: Sent = {
-    after: item.after ?? {},
-    tags: edit,
-    tagsBefore: edit && (assets.tagsIn(item.before ?? {}) ?? []),
-  };
+  const sent: Sent = { after, tags: isRepeated ? edit : edit && effectOf(edit, tags) };
+  const planned: Sent = { after: item.after ?? {}, tags: edit };
   return !conflict && isDeepStrictEqual(sent, planned) ? null : sent;
 }
 

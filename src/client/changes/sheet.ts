@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../contract/asset.ts';
-import { asText } from '../../contract/json-values.ts';
+import { asText, type JsonObject } from '../../contract/json-values.ts';
 import { applySlugEdit, parseTags } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
@@ -128,7 +128,10 @@ export function parseHashes(text: string): RowHashes | undefined {
   };
 }
 
-/** Returns the hashes of a row after the writes of earlier applies, and of their undos. */
+/**
+ * Returns the hashes of a row after the writes of earlier applies, and of their undos. The tags are those that the table
+ * and its applies have set: others that the asset had when it was written are not known to the table.
+ */
 export function advanceHashes(
   assets: AssetsApi,
   uid: string,
@@ -138,34 +141,52 @@ export function advanceHashes(
 ): RowHashes {
   const columns: Record<EditableColumn, readonly string[] | undefined> = { ...hashes.columns };
   let { folders } = hashes;
+  let tagSets: readonly (readonly string[])[] = [];
   for (const { item, folderPaths } of writes) {
-    const written = writtenValues(assets, item);
-    if (!written) continue;
-    const { folder, ...values } = written;
-    const add = (known: readonly string[] | undefined, hash: string) =>
-      item.state === 'done' ? [hash] : [...(known ?? []), hash];
+    const written = writtenOf(item);
+    if (!written?.after) continue;
+    const isDone = item.state === 'done';
+    const add = (known: readonly string[] | undefined, values: readonly string[]) =>
+      isDone ? values : [...(known ?? []), ...values];
+    const edited = editTags(assets, item, tagSets);
+    if (written.tags) tagSets = isDone ? edited : [...tagSets, ...edited];
+    const { folder, ...values } = valuesIn(assets, written.after);
     const path = folder ? (folderPaths[normalizeUid(folder)] ?? paths.pathOf(folder)) : undefined;
-    const cells = sheetValuesOf({ uid, ...values }, { pathOf: () => path }, folder);
+    const shown = (written.tags ? edited : [undefined]).map((tags) => {
+      return sheetValuesOf({ uid, ...values, ...(tags && { tags }) }, { pathOf: () => path }, folder);
+    });
     for (const column of editableColumns) {
-      const value = cells[column];
-      if (value !== undefined) columns[column] = add(columns[column], hashCell(uid, column, value));
+      const found = shown.flatMap(({ [column]: value }) => (value === undefined ? [] : [hashCell(uid, column, value)]));
+      if (found.length > 0) columns[column] = add(columns[column], found);
     }
-    if (folder !== undefined) folders = add(folders, folderHash(uid, folder));
+    if (folder !== undefined) folders = add(folders, [folderHash(uid, folder)]);
   }
   return { ...hashes, columns, folders };
 }
 
-/** Returns the values that an asset had after a write, by their names in a record. */
-function writtenValues(assets: AssetsApi, item: StoredItem) {
-  const written = writtenOf(item);
-  if (!written?.after) return undefined;
-  const { after, tags } = written;
-  const before = item.sent?.tagsBefore ?? assets.tagsIn(item.before ?? {}) ?? [];
-  const all = tags ? applySlugEdit(before, tags) : assets.tagsIn(after);
+/**
+ * Returns the tags after an edit.
+ *
+ * @param known sets of which one was there before, as far as the table knows
+ */
+function editTags(
+  assets: AssetsApi,
+  { before, tags }: StoredItem,
+  known: readonly (readonly string[])[],
+): (readonly string[])[] {
+  const shown = assets.tagsIn(before ?? {}) ?? [];
+  const same = known.filter((each) => sortTags(each) === sortTags(shown));
+  const bases = same.length > 0 ? same : known.length > 0 ? known : [shown];
+  return bases.map((each) => applySlugEdit(each, tags ?? { add: [], remove: [] }));
+}
+
+/** Returns the values that an asset gets by fields of a PATCH, by their names in a record. */
+function valuesIn(assets: AssetsApi, after: JsonObject) {
+  const tags = assets.tagsIn(after);
   return {
     ...('name' in after && { name: after.name }),
     ...('description' in after && { description: after.description }),
-    ...(all && { tags: all }),
+    ...(tags && { tags }),
     folder: assets.folderIn(after),
   };
 }

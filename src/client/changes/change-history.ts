@@ -23,7 +23,7 @@ export type ChangePlan = {
   /** Id of the change that this one undoes. */
   undoOf?: string | null;
   /**
-   * What decides the change anew: the path of the applied table, or the command of a prune. An interrupted change of the
+   * What decides the change again: the path of the applied table, or the command of a prune. An interrupted change of the
    * same source is merged into this change.
    */
   source?: string | null;

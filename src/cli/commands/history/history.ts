@@ -91,7 +91,7 @@ async function confirmUnread(
   items: readonly StoredItem[],
 ): Promise<readonly StoredItem[]> {
   const { terminal, settings } = context;
-  const instead = `mediactl history ${change.id} --resume --yes, once you know that nobody has changed them`;
+  const instead = `mediactl history ${change.id} --resume --yes, once you know that others have not changed them`;
   const count = items.filter(isUnread).length;
   if (!terminal.isInteractive && !settings.yes)
     throw usageError(`change ${change.id} has not read ${pluralize(count, 'asset')} that it is to write`, instead);

@@ -36,17 +36,22 @@ async function runHistory(context: Context, id: string | undefined, isResumed: b
     return listBy(({ change_id }) => change_id, changes.map(toHistoryRecord), changeColumns, 'no changes');
   }
   const change = await findChange(context, id);
-  if (!isResumed) return itemList(change, (await store?.items(change.id)) ?? []);
+  const items = (await store?.items(change.id)) ?? [];
+  if (!isResumed) return itemList(change, items);
   const { hasUndo } = change;
-  if (hasUndo || (change.state === 'finished' && change.failed + change.unknown === 0))
+  const left = items.filter(isLeft);
+  if (hasUndo || (change.state === 'finished' && left.every(({ state }) => state === 'pending')))
     throw usageError(`change ${change.id} is ${hasUndo ? 'undone' : 'finished'}`, `mediactl history ${change.id}`);
   if (change.source !== null && change.command !== 'apply')
     throw usageError(
       `change ${change.id} is not resumed, but decided again`,
       `run its command again, with the options that it had: ${change.source}`,
     );
-  return resume(context, change);
+  return resume(context, change, items, left);
 }
+
+/** Returns true for an item that a resume writes. A later change has decided anew about what is kept of earlier ones. */
+const isLeft = ({ seq, state }: StoredItem) => seq >= 0 && state !== 'done' && state !== 'conflict';
 
 /** Finds a change by its id or the beginning of it. @throws CodedError `not_found` (exit 3) */
 export async function findChange(context: Context, id: string): Promise<CountedChange> {
@@ -55,11 +60,13 @@ export async function findChange(context: Context, id: string): Promise<CountedC
   throw new CodedError(`there is no change ${id}`, { code: 'not_found', reason: 'this machine has made none' });
 }
 
-async function resume(context: Context, change: CountedChange): Promise<CommandOutcome> {
+async function resume(
+  context: Context,
+  change: CountedChange,
+  all: readonly StoredItem[],
+  left: readonly StoredItem[],
+): Promise<CommandOutcome> {
   await assertSameService(context, change);
-  const store = await context.state.history();
-  const all = await store.items(change.id);
-  const left = all.filter(({ state }) => state !== 'done' && state !== 'conflict');
   if (context.isDryRun(`carry out ${left.length} items of change ${change.id}`)) return noResult;
   const items = left.some(isUnread) ? await confirmUnread(context, change, left) : left;
   const read = items.filter((item, at) => item.before !== null && isUnread(left[at] as StoredItem));

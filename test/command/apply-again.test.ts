@@ -324,3 +324,16 @@ describe('undo names every item that it leaves', () => {
     expect(await namesOf(uids)).toEqual(['of a colleague', 'two', 'three', 'four']);
   });
 });
+
+it('a value of a colleague that --mine overruled, and undo wrote back, is still a conflict', async () => {
+  const { uids, path, edited } = await createEditedTable();
+  const [uid = ''] = uids;
+  await colleague('update', uid, '--name', 'of a colleague');
+  expect(await apply(path, '--mine')).toMatchObject({ code: 0 });
+  expect(await namesOf(uids)).toEqual(edited);
+  expect((await run(['undo', '--yes'])).code).toBe(0);
+  const { code, outcomes } = await apply(path);
+  expect([code, outcomes.filter(([, , outcome]) => outcome === 'conflict').length]).toEqual([11, 1]);
+  expect((await get(uid)).name).toBe('of a colleague');
+  expect(await namesOf(uids.slice(1))).toEqual(edited.slice(1));
+});

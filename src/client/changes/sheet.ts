@@ -144,12 +144,19 @@ export function advanceHashes(
 ): RowHashes {
   const columns: Record<EditableColumn, readonly string[] | undefined> = { ...hashes.columns };
   let { folders } = hashes;
+  const earlier = new Map<EditableColumn | 'folders', (readonly string[] | undefined)[]>();
   let knownTags: readonly string[] | undefined;
   for (const { item, isUndo, folderPaths } of writes) {
     const after = writtenOf(item)?.after;
     if (!after) continue;
-    const add = (known: readonly string[] | undefined, hash: string) =>
-      item.state === 'done' ? [hash] : [...(known ?? []), hash];
+    const add = (column: EditableColumn | 'folders', known: readonly string[] | undefined, hash: string) => {
+      const past = earlier.get(column) ?? [];
+      if (!isUndo) earlier.set(column, [...past, known]);
+      // An undo may write back what others had set, and an apply has overruled. The table does not know that.
+      const isForeign = isUndo && !past.some((hashes) => hashes?.includes(hash));
+      const now = isForeign ? (past.at(-1) ?? []) : [hash];
+      return item.state === 'done' ? now : [...(known ?? []), ...now];
+    };
     const folder = assets.folderIn(after);
     const path = folder ? (folderPaths[normalizeUid(folder)] ?? paths.pathOf(folder)) : undefined;
     // An apply starts from tags that the table knows, or overrules others; an undo from those that the asset has.
@@ -166,9 +173,9 @@ export function advanceHashes(
     const cells = sheetValuesOf(written, { pathOf: () => path }, folder);
     for (const column of editableColumns) {
       const value = cells[column];
-      if (value !== undefined) columns[column] = add(columns[column], hashCell(uid, column, value));
+      if (value !== undefined) columns[column] = add(column, columns[column], hashCell(uid, column, value));
     }
-    if (folder !== undefined) folders = add(folders, folderHash(uid, folder));
+    if (folder !== undefined) folders = add('folders', folders, folderHash(uid, folder));
   }
   return { ...hashes, columns, folders };
 }

@@ -44,7 +44,7 @@ async function runHistory(context: Context, id: string | undefined, isResumed: b
     throw usageError(`change ${change.id} is ${hasUndo ? 'undone' : 'finished'}`, `mediactl history ${change.id}`);
   if (change.source !== null && change.command !== 'apply')
     throw usageError(
-      `change ${change.id} is not resumed, but decided again`,
+      `change ${change.id} cannot be resumed, because a prune is decided again each time`,
       `run its command again, with the options that it had: ${change.source}`,
     );
   return resume(context, change, items, left);
@@ -202,10 +202,13 @@ const itemColumns = (folderPaths: CountedChange['folderPaths']): Column<ItemReco
 
 /** Describes a change: `name: a → b; tags: +sea -draft`. Folders are named by the path that they had then. */
 function describeItem(
-  { before, after, add_tags, remove_tags, local_path }: ReturnType<typeof toItemRecord>,
+  { kind, before, after, add_tags, remove_tags, local_path }: ReturnType<typeof toItemRecord>,
   folderPaths: CountedChange['folderPaths'],
 ): string {
-  if (after === null) return local_path ? `deleted; uploaded from ${escapeControls(local_path)}` : 'deleted';
+  if (after === null) {
+    const action = kind === 'asset' ? 'to the trash' : 'delete';
+    return local_path ? `${action}; uploaded from ${escapeControls(local_path)}` : action;
+  }
   const shown = (value: unknown) => folderPaths[normalizeUid(displayText(value))] ?? value;
   const text = (values: JsonObject | null, field: string) =>
     values && field in values ? displayText(shown(values[field])) || '(none)' : 'unknown';

@@ -180,7 +180,7 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   name_encoding: (name, ...others) =>
     name === undefined
       ? 'save it as UTF-8 (in Excel: "CSV UTF-8"), or name its encoding, such as --encoding windows-1250'
-      : `--encoding ${name}${others.length > 0 ? `, or one of ${others.join(', ')}` : ''}`,
+      : `--encoding ${[name, ...others].join(', or ')}`,
   pipe_download: () => pipeUrl,
   pipe_remote: (remote) => `rclone cat '${remote}' | mediactl upload - --name NAME`,
   rename_folder: (path) => `mediactl rename ${quoteForShell(path)} NAME renames it`,

@@ -2,7 +2,7 @@
 export type Clock = {
   /** Returns the current time in milliseconds since the epoch. */
   now(): number;
-  /** Returns milliseconds since an arbitrary moment. Nobody sets this clock, but it may stand still in standby. */
+  /** Returns milliseconds since an arbitrary moment. This clock is never set, but it may stop while the machine sleeps. */
   steady(): number;
   /** Resolves after `delayMs`, or rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
@@ -39,7 +39,7 @@ const timer = (delayMs: number, signal: AbortSignal | undefined) =>
   });
 
 /**
- * Starts to measure an age by both clocks, since one can be set back and the other may stand still in standby.
+ * Starts to measure an age by both clocks, since one can be set back, and the other may stop while the machine sleeps.
  *
  * @returns a function that returns the age in milliseconds
  */

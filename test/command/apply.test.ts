@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { unguardCell } from '../../src/client/table/guard.ts';
-import type { CliOptions } from '../support/cli.ts';
+import { Cli, type CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { parseStrictCsv, writeCsv } from '../support/csv.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
@@ -10,8 +10,9 @@ import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { hostileNames } from '../support/hostile-names.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { isStrict, startSandbox } from '../support/sandbox.ts';
+import { changeState } from '../support/state-database.ts';
 
-const { setup } = setUpCli();
+const { setup, account } = setUpCli();
 const { createUploadOfSize } = rawHttp(() => setup.sandbox);
 
 /** Creates assets without bytes, with these names; each test lists its own by a tag. */
@@ -126,6 +127,33 @@ describe('export and apply', () => {
     edit(path, [1, 'name', 'fourth']);
     expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'name', 'conflict']] });
   });
+
+  it.each([
+    ['undo', 'with-undo'],
+    ['history --resume', 'with-resume'],
+  ])(
+    'a tag that others added before %s is in conflict with the next apply, which does not remove it',
+    async (between, tag) => {
+      const [uid = ''] = await createAssets(tag, ['merged']);
+      const path = await exportTag(tag);
+      edit(path, [1, 'tags', `${tag} mine`]);
+      expect(await apply(path)).toMatchObject({ code: 0 });
+      if (between !== 'undo') {
+        // As a kill before the write leaves it.
+        await new Cli(account()).run(['tag', uid, '--set', tag]);
+        changeState(pathOf('state'), "UPDATE change_items SET state = 'pending'");
+        changeState(pathOf('state'), "UPDATE changes SET state = 'running'");
+      }
+      await new Cli(account()).run(['tag', uid, '--add', 'theirs']);
+      const [{ change_id }] = await setup.cli.json(['history']);
+      const args = between === 'undo' ? ['undo', change_id] : ['history', change_id, '--resume'];
+      expect(await setup.cli.run([...args, '--yes'])).toMatchObject({ code: 0 });
+      const { tags } = await get(uid);
+      expect((await apply(path)).outcomes).toEqual([[2, 'tags', 'conflict']]);
+      expect((await get(uid)).tags).toEqual(tags);
+      expect(JSON.stringify(tags)).toContain('theirs');
+    },
+  );
 
   it('apply of a copied table does not revert what apply of the original changed', async () => {
     const [uid] = await createAssets('copies', ['exported']);

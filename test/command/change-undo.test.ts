@@ -6,7 +6,9 @@ import { anyWorkspace, isStrict } from '../support/sandbox.ts';
 
 /* What an undo reads and writes, and what it and a change say that they cost. */
 
-const { setup, run, colleague, createAssets, tagsOf, stopAfter, history, answerAfter, exportTag } = setUpChanges();
+const changes = setUpChanges();
+const { setup, run, colleague, createAssets, get, namesOf, tagsOf, history, answerAfter, exportTag } = changes;
+const { stopAfter, stopAfterEffect, forgetOutcomes } = changes;
 const { call } = rawHttp(() => setup.sandbox);
 
 let counter = 0;
@@ -53,6 +55,123 @@ it('undo of a stopped change reads what was written, and nothing else', async ()
   const { methods } = setup.proxy;
   expect(methods.filter((method) => method === 'PATCH')).toHaveLength(2);
   expect(methods.length).toBeLessThanOrEqual(6);
+});
+
+it.each(['killed before its write', 'killed and resumed'])(
+  'undo of a tag that was %s leaves the tags that the assets had before',
+  async (how) => {
+    const uids = await create(6);
+    await colleague(...tagAll('--add', 'alpha'));
+    await stopAfter(how === 'killed and resumed' ? 1 : 0, 'PATCH', tagAll('--add', 'alpha', '--add', 'beta'));
+    forgetOutcomes();
+    const [{ change_id: id }] = await history();
+    if (how === 'killed and resumed') expect((await run(['history', id, '--resume', '--yes'])).code).toBe(0);
+    expect((await run(['undo', id, '--yes'])).code).toBe(0);
+    for (const uid of uids) expect(await tagsOf(uid)).toEqual(['alpha', word]);
+  },
+);
+
+describe('an asset that shows a tag without its slug', () => {
+  /** Hides the slug of the first tag of an asset from the user. */
+  const hideSlug = async (uid: string) => {
+    const record = await get(uid);
+    const [, ...others] = record.tags;
+    setup.fault = ({ method, path }) =>
+      method === 'GET' && path.includes(uid)
+        ? respondWith(200, { ...record, tags: [{ name: 'Sea Side' }, ...others] })
+        : undefined;
+  };
+  const expectKept = async (uid: string, tags: readonly string[], args: readonly string[]) => {
+    await hideSlug(uid);
+    const { code, stdout, stderr } = await run([...args, '--json']);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('does not show')]);
+    expect(stdout + stderr).toContain(uid);
+    expect(await tagsOf(uid)).toEqual(tags);
+  };
+
+  it('is named by undo of a tag, and keeps all its tags', async () => {
+    const [uid = ''] = await create(1);
+    await run(tagAll('--add', 'alpha', '--add', 'beta'));
+    await expectKept(uid, ['alpha', 'beta', word], ['undo', '--yes']);
+  });
+
+  it('is named by a resume of a tag, and keeps all its tags', async () => {
+    const [uid = ''] = await create(1);
+    await colleague('tag', uid, '--add', 'alpha');
+    await stopAfter(0, 'PATCH', tagAll('--add', 'beta'));
+    const [{ change_id: id }] = await history();
+    await expectKept(uid, ['alpha', word], ['history', id, '--resume']);
+  });
+});
+
+describe('a write that the service accepted, and whose check was refused, is taken back by undo', () => {
+  const outcomes = async () => {
+    const [{ change_id: id }] = await history();
+    return (await setup.cli.json(['history', id])).map(({ outcome }: { outcome: string }) => outcome);
+  };
+
+  it.skipIf(isStrict)('if it renames a folder, and the folders cannot be read', async () => {
+    await create(0);
+    await colleague('folders', 'create', `/${word} old`);
+    let isWritten = false;
+    setup.fault = ({ method }) => {
+      isWritten ||= method === 'PATCH';
+      return isWritten && method === 'GET' ? respondWith(403, { error: {} }) : undefined;
+    };
+    expect((await run(['folders', 'rename', `/${word} old`, `${word} new`])).code).not.toBe(0);
+    setup.fault = undefined;
+    expect((await run(['folders', 'ls', `/${word} new`])).code).toBe(0);
+    expect(await outcomes()).toEqual(['unknown']);
+    expect((await run(['undo', '--yes'])).code).toBe(0);
+    expect((await run(['folders', 'ls', `/${word} old`])).code).toBe(0);
+  });
+
+  it('if it renames an asset, and the asset is not found', async () => {
+    const [uid = ''] = await create(1);
+    let isWritten = false;
+    setup.fault = ({ method }) => {
+      if (method === 'PATCH') {
+        isWritten = true;
+        return { replaceResponse: { status: 200, body: JSON.stringify({ uid }), type: 'application/json' } };
+      }
+      return isWritten ? respondWith(404, { error: {} }) : undefined;
+    };
+    expect((await run(['update', uid, '--name', 'new'], { tty: true })).code).not.toBe(0);
+    setup.fault = undefined;
+    expect([await namesOf([uid]), await outcomes()]).toEqual([['new'], ['unknown']]);
+    expect((await run(['undo', '--yes'])).code).toBe(0);
+    expect(await namesOf([uid])).toEqual([`${word} 0`]);
+  });
+});
+
+it.skipIf(isStrict)(
+  'a move that was killed after its effect, into a folder that others rename, is done for a resume and undone by undo',
+  async () => {
+    const uids = await create(2);
+    await colleague('folders', 'create', `/${word} target`);
+    await stopAfterEffect(['mv', ...uids, `/${word} target`, '--yes']);
+    const [{ change_id: id }] = await history();
+    const folders = () => Promise.all(uids.map(async (uid) => (await get(uid)).parent));
+    const target = await folders();
+    expect(target).not.toContain(null);
+    await colleague('folders', 'rename', `/${word} target`, `${word} renamed`);
+    expect(await run(['history', id, '--resume', '--yes'])).toMatchObject({ code: 0 });
+    expect(await folders()).toEqual(target);
+    expect(await run(['undo', id, '--yes'])).toMatchObject({ code: 0 });
+    expect(await folders()).toEqual([null, null]);
+  },
+);
+
+it('undo of update NAME on a terminal restores a field that the list of assets does not show', async () => {
+  const [uid = ''] = await create(1);
+  const { description: _, ...listed } = await get(uid);
+  setup.fault = ({ method, path }) =>
+    method === 'GET' && path.includes('/assets/?') ? respondWith(200, { items: [listed], total: 1 }) : undefined;
+  const updated = await run(['update', `${word} 0`, '--description', 'mine', ...anyWorkspace], { tty: true });
+  expect(updated.code, updated.stderr).toBe(0);
+  expect((await get(uid)).description).toBe('mine');
+  expect((await run(['undo', '--yes'])).code).toBe(0);
+  expect((await get(uid)).description).toBe('at first');
 });
 
 describe('the cost that is told before a change', () => {

@@ -370,7 +370,7 @@ describe('a change that is stopped', () => {
 
   it('history CHANGE --resume names the conflicts of an earlier attempt, too', async () => {
     const uids = await createAssets(6);
-    const id = await stopAfter(2, ['update', `/${tag} *`, '--description', 'sea']);
+    const id = await stopAfter(2, ['update', ...uids, '--description', 'sea']);
     const [{ uid: left }] = (await setup.cli.json(['history', id])).filter(
       ({ outcome }: { outcome: string }) => outcome === 'pending',
     );

@@ -4,7 +4,7 @@ import { anyWorkspace, isStrict } from '../support/sandbox.ts';
 
 /* What others change while the question of a command is open. */
 
-const { setup, run, colleague, createAssets, get, tagsOf, answerAfter, exportTag } = setUpChanges();
+const { setup, run, colleague, createAssets, get, tagsOf, answerAfter, exportTag, apply } = setUpChanges();
 
 let counter = 0;
 let word = '';
@@ -67,6 +67,26 @@ describe('tags that a colleague sets while a question is open', () => {
     });
     expect(await tagsOf(uids[0])).toEqual(['colleague', 'mine']);
     expect((await run(['undo', '--yes'])).code).toBe(0);
+    expect(await tagsOf(uids[0])).toEqual(['colleague', word].sort());
+  });
+
+  it('are a conflict if the same table is applied again', async () => {
+    const { uids, path } = await createTable('tags', 'mine', 1);
+    await answerAfter(() => colleague('tag', uids[0], '--add', 'colleague'), ['apply', path]);
+    expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'tags', 'conflict']] });
+    expect(await tagsOf(uids[0])).toEqual(['colleague', 'mine']);
+    expect((await apply(path, '--mine')).code).toBe(0);
+    expect(await tagsOf(uids[0])).toEqual(['mine']);
+    expect(await apply(path)).toMatchObject({ code: 0, outcomes: [] });
+  });
+
+  it('are a conflict if the table is edited and applied again after an undo that kept them', async () => {
+    const { uids, path } = await createTable('tags', 'mine', 1);
+    await run(['apply', path, '--yes']);
+    await colleague('tag', uids[0], '--add', 'colleague');
+    expect((await run(['undo', '--yes'])).code).toBe(0);
+    editCells(path, [1, 'tags', 'other']);
+    expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'tags', 'conflict']] });
     expect(await tagsOf(uids[0])).toEqual(['colleague', word].sort());
   });
 

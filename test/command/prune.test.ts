@@ -6,8 +6,9 @@ import { Cli, type CliOptions } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import type { LibraryOptions } from '../support/fake-library.ts';
 import { FakeService } from '../support/fake-service.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { createLatch } from '../support/latch.ts';
+import { mediactl } from '../support/spawn.ts';
 
 /* Assets that `--sync --prune` moves to the trash, and the limits of --yes. */
 
@@ -248,6 +249,61 @@ it('--prune needs no --max-delete if all missing files of a directory wait for t
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes --max-delete 2')]);
   expect((await prune(['--yes', '--max-delete', '2'])).code).toBe(0);
   expect(service.completeAssets).toHaveLength(2);
+});
+
+describe('a prune that was stopped', () => {
+  let deletionsLeft: number;
+  let environment: Record<string, string | undefined>;
+  beforeEach(async () => {
+    deletionsLeft = Number.POSITIVE_INFINITY;
+    const proxy = await FaultProxy.start(service.url, ({ method }) =>
+      method === 'DELETE' && --deletionsLeft < 0 ? respondWith(401, { error: {} }) : undefined,
+    );
+    environment = { ...service.environment, MEDIACTL_BASE_URL: proxy.url };
+    cli = new Cli(environment);
+    directory = join(cli.home, 'rushes');
+  });
+  const states = async () =>
+    (await cli.json(['history'])).map(({ state, done_count }: { state: string; done_count: number }) => [
+      state,
+      done_count,
+    ]);
+
+  it('stays a change of its own when another directory with the same relative name is pruned', async () => {
+    const names = ['1.bin', '2.bin', '3.bin', '4.bin', '5.bin'];
+    for (const each of ['one', 'other']) for (const name of names) writeFileAt(`${each}/${each} ${name}`);
+    const folders = { MEDIACTL_CONFIG_DIR: join(cli.home, 'config'), MEDIACTL_STATE_DIR: join(cli.home, 'state') };
+    const prune = (each: string) =>
+      mediactl(['sync', '.', '/F', '--prune', '--yes'], { ...environment, ...folders }, join(directory, each)).finished;
+    for (const each of ['one', 'other']) expect((await prune(each)).code).toBe(0);
+    for (const path of ['one/one 1.bin', 'one/one 2.bin', 'other/other 1.bin']) unlinkSync(join(directory, path));
+    deletionsLeft = 1;
+    expect((await prune('one')).code).not.toBe(0);
+    deletionsLeft = Number.POSITIVE_INFINITY;
+    expect((await prune('other')).code).toBe(0);
+    expect(await states()).toEqual([
+      ['finished', 1],
+      ['interrupted', 1],
+    ]);
+    expect((await prune('one')).code).toBe(0);
+    expect(await states()).toEqual([
+      ['finished', 2],
+      ['finished', 1],
+    ]);
+  });
+
+  it('is finished in the history once its command is run again, and nothing is left to move to the trash', async () => {
+    for (const name of ['a.bin', 'b.bin', 'c.bin', 'd.bin']) writeFileAt(name);
+    await prune();
+    for (const name of ['a.bin', 'b.bin']) unlinkSync(join(directory, name));
+    deletionsLeft = 0;
+    expect((await prune()).code).not.toBe(0);
+    expect(await states()).toEqual([['interrupted', 0]]);
+    for (const name of ['a.bin', 'b.bin']) writeFileAt(name);
+    expect((await prune()).code).toBe(0);
+    expect(await states()).toEqual([['finished', 0]]);
+    expect(assetNames()).toEqual(['a.bin', 'b.bin', 'c.bin', 'd.bin']);
+  });
 });
 
 describe('--prune with filters', () => {

@@ -76,7 +76,7 @@ describe('apply of a table in another encoding', () => {
     const several = await exportEdited('several-fit', 'Café');
     encodeFile(several, 'windows-1252');
     const { hint } = errorOf(await apply(several));
-    expect(hint).toMatch(/^--encoding windows-1252, or one of windows-1250, .*iso-8859-15/);
+    expect(hint).toMatch(/^--encoding windows-1252, or windows-1250, or .*iso-8859-15/);
     expect(hint).not.toContain('macintosh');
   });
 

@@ -39,6 +39,16 @@ describe('rows of one asset', () => {
     ]);
     expect((await namesOf(uids)).sort()).toEqual([first[1], 'two edited'].sort());
   });
+
+  it('are named once each if the table was also sorted without the column uid', async () => {
+    const { uids, path } = await create(['bravo', 'alpha', 'delta']);
+    const [header = [], one = [], two = [], three = []] = readRows(path);
+    const sorted = [two, three, one].map((row, at) => row.with(0, [one, two, three][at]?.[0] as string));
+    writeCsv(path, [header, ...sorted, sorted[0] as string[]]);
+    const { code, outcomes } = await apply(path);
+    expect([code, outcomes]).toEqual([11, [2, 3, 4, 5].map((line) => [line, null, 'invalid'])]);
+    expect(await namesOf(uids)).toEqual(['bravo', 'alpha', 'delta']);
+  });
 });
 
 describe('a table that was sorted without some of its columns', () => {
@@ -88,6 +98,18 @@ describe('cells that differ in spaces or accents only', () => {
     expect(stderr).toContain('2 that differ only in outer spaces or accents, left as they are');
     expect(await get(uid)).toMatchObject(inexact);
     expect(await get(other)).toMatchObject({ name: 'edited' });
+  });
+
+  it('apply neither reads nor counts a number or a formula that ends with a space, which its exported cell does not', async () => {
+    const { uids } = await create(['number', 'formula']);
+    const texts = ['007 ', '=1 '];
+    for (const [at, description] of texts.entries()) await send('PATCH', `/assets/${uids[at]}/`, { description });
+    const path = await exportTag(word, 'again.csv');
+    const [header = [], ...rows] = readRows(path);
+    expect(rows.map((row) => row[header.indexOf('description')])).toEqual(["'007", "'=1"]);
+    setup.proxy.requests.length = 0;
+    expect(await apply(path)).toMatchObject({ code: 0, stderr: '2 rows: nothing to change\n' });
+    expect(setup.proxy.requests).toEqual([]);
   });
 
   it('apply counts them in a table without the column was, too', async () => {

@@ -47,6 +47,16 @@ describe.runIf(isFullRun)('a table of 100,000 assets', { tags: ['Linux'] }, () =
     }
   });
 
+  it('a dry run of an apply of 5,000 edited rows of 100,000 stays within 240 MiB', async () => {
+    const table = join(setup.home, 'table.csv');
+    await run('export', '-o', table);
+    const [header = [], ...rows] = parseStrictCsv(readFileSync(table, 'utf8'));
+    writeCsv(table, [header, ...rows.map((row, n) => (n < 5_000 ? row.with(1, `edited again ${n}`) : row))]);
+    const { peakMiB, stderr } = await measure(['apply', table, '-n']);
+    expect(stderr).toContain('100,000 rows: 5,000 cells to change in 5,000 assets');
+    expect(peakMiB).toBeLessThan(240);
+  });
+
   it('apply of 100,000 rows in Windows-1250 finds the encoding, reads it and stays within 200 MiB', async () => {
     const table = join(setup.home, 'table.csv');
     for (const uid of [...readStore().keys()].filter((_, n) => n % 200 === 0)) await changeAsset(uid, { name: 'Łódź' });

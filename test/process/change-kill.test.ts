@@ -93,7 +93,7 @@ const isRefused = ({ command, next }: Case) => command === 'sync --prune' && nex
 function withTheirs({ touched, theirs, theirFolder }: Situation, uid: string, asset: Asset): Asset | null {
   if (!touched.has(uid)) return asset;
   if (theirs === 'asset') return null;
-  if (theirs === 'tags') return { ...asset, tags: [...asset.tags, 'theirs'].sort() };
+  if (theirs === 'tags') return { ...asset, tags: [...new Set([...asset.tags, 'theirs'])].sort() };
   return { ...asset, [theirs]: theirs === 'folder' ? theirFolder : 'theirs' };
 }
 
@@ -371,14 +371,20 @@ describe.skipIf(isStrict)('a command that is killed', () => {
     if (!isResent) expect([second, countWrites()]).toEqual([second, writes]);
     await check(expected);
 
-    if (isDeletion(each) || next === 'undo') return;
-    // All that was done can be undone, the newest change first. Applies of one table are one change.
-    const changes = (await readHistory()).filter(({ id }) => !earlier.includes(id));
-    if (command === 'apply') expect(changes.length).toBe(1);
-    for (const { id } of changes.toReversed()) await cli('undo', id, '--yes');
-    const undone = readLibrary();
-    expect(undone).toEqual(new Map(uids.map((uid) => [uid, oldOf(situation, uid)])));
-    await checkHistory(situation, undone, earlier);
+    if (!isDeletion(each) && next !== 'undo') {
+      // All that was done can be undone, the newest change first. Applies of one table are one change.
+      const changes = (await readHistory()).filter(({ id }) => !earlier.includes(id));
+      if (command === 'apply') expect(changes.length).toBe(1);
+      for (const { id } of changes.toReversed()) await cli('undo', id, '--yes');
+      const undone = readLibrary();
+      expect(undone).toEqual(new Map(uids.map((uid) => [uid, oldOf(situation, uid)])));
+      await checkHistory(situation, undone, earlier);
+    }
+    if (command !== 'apply') return;
+    // A later apply of the table does not overrule the second person, either.
+    await cli(...args, '--yes');
+    const applied = [...readLibrary()].filter(([uid]) => touched.has(uid));
+    expect(applied).toEqual(applied.map(([uid, asset]) => [uid, asset && withTheirs(situation, uid, asset)]));
   });
 });
 

@@ -7,7 +7,7 @@ import { Cli, type CliOptions } from './cli.ts';
 import { parseStrictCsv, writeCsv } from './csv.ts';
 import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from './fault-proxy.ts';
 import { rawHttp } from './raw-http.ts';
-import { anyWorkspace, startSandbox, type TestSandbox } from './sandbox.ts';
+import { startSandbox, type TestSandbox } from './sandbox.ts';
 import { changeState } from './state-database.ts';
 
 type ChangeSetup = {
@@ -76,6 +76,14 @@ export function setUpChanges() {
     setup.fault = undefined;
     return result;
   };
+  /** Runs a command that is killed once its writes have taken effect, and before the user has their responses. */
+  const stopAfterEffect = async (args: readonly string[], options?: CliOptions) => {
+    setup.fault = ({ method }) =>
+      method === 'PATCH' ? { replaceResponse: { status: 401, body: '{}', type: 'application/json' } } : undefined;
+    await run(args, options);
+    setup.fault = undefined;
+    forgetOutcomes();
+  };
   /**
    * Runs a command on a terminal, and answers its question with yes after something has happened meanwhile.
    *
@@ -114,7 +122,7 @@ export function setUpChanges() {
   const pathOf = (file: string) => join(setup.cli.home, file);
   /** Exports the assets with a tag, in the order in which they were created. */
   const exportTag = async (tag: string, file = 'table.csv') => {
-    const args = ['export', '--tag', tag, '--sort', 'created_at', ...anyWorkspace, '-o', pathOf(file)];
+    const args = ['export', '--tag', tag, '--sort', 'created_at', '-o', pathOf(file)];
     const { code, stderr } = await run(args);
     if (code !== 0) throw new Error(`exit ${code}: ${stderr}`);
     return pathOf(file);
@@ -126,7 +134,7 @@ export function setUpChanges() {
   };
   return {
     ...{ setup, account, run, colleague, createAssets, get, namesOf, tagsOf, exists, stopAfter, history },
-    ...{ answerAfter, forgetOutcomes, pathOf, exportTag, apply },
+    ...{ stopAfterEffect, answerAfter, forgetOutcomes, pathOf, exportTag, apply },
   };
 }
 

@@ -69,7 +69,7 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
         toSheetChange(row.line, { uid: row.uid, outcome: 'not_found', reason: 'the library has no such asset' }),
       );
   }
-  for (const { changes, item } of compared.values()) {
+  for (const { changes, item } of [...compared.values()].sort((one, other) => one.line - other.line)) {
     plan.changes.push(...changes);
     if (item) plan.items.push(item);
   }

@@ -4,7 +4,6 @@ import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
-import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { writesOf } from '../api/writes.ts';
 import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
@@ -251,21 +250,17 @@ async function writeUnchanged(
     unwritten.conflict ??= moved;
   }
   const { toWrite, tags, conflict, present } = unwritten;
-  await send(sentOf(api, item, unwritten));
+  await send(sentOf(item, unwritten));
   const written = isNothing(unwritten) ? { asset: present } : await writeItem(deps, item, toWrite, tags, collection);
   if (conflict) throw conflict;
   return written;
 }
 
 /** Returns what is sent of an item, or may have been in an earlier attempt; null if that is what was planned. */
-function sentOf({ assets }: Api, item: StoredItem, { toWrite, done, tags, conflict }: Unwritten): Sent | null {
+function sentOf(item: StoredItem, { toWrite, done, tags, conflict }: Unwritten): Sent | null {
   const { sent: earlier, state, tags: edit = null } = item;
-  const planned: Sent = {
-    after: item.after ?? {},
-    tags: edit,
-    tagsBefore: edit && (assets.tagsIn(item.before ?? {}) ?? []),
-  };
-  const now: Sent = { after: toWrite, tags: edit && effectOf(edit, tags), tagsBefore: edit && [...tags] };
+  const planned: Sent = { after: item.after ?? {}, tags: edit };
+  const now: Sent = { after: toWrite, tags: edit && effectOf(edit, tags) };
   const sent = state === 'unknown' ? addToSent(earlier ?? planned, now, done) : now;
   return !conflict && !earlier && isDeepStrictEqual(sent, planned) ? null : sent;
 }
@@ -277,7 +272,6 @@ function addToSent(earlier: Sent, now: Sent, done: readonly string[]): Sent {
   return {
     after: { ...Object.fromEntries(there), ...now.after },
     tags: now.tags && { add: union('add'), remove: union('remove') },
-    tagsBefore: now.tagsBefore,
   };
 }
 

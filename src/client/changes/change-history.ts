@@ -23,7 +23,7 @@ export type ChangePlan = {
   /** Id of the change that this one undoes. */
   undoOf?: string | null;
   /**
-   * What decides the change anew: the path of the applied table, or the command of a prune. An interrupted change of the
+   * What decides the change again: the path of the applied table, or the command of a prune. An interrupted change of the
    * same source is merged into this change.
    */
   source?: string | null;
@@ -62,7 +62,7 @@ export type OutcomeOf = (item: StoredItem) => 'done' | 'pending' | undefined;
 type CreateOptions = { markedCount?: number; left?: readonly LeftItem[]; outcomeOf?: OutcomeOf | undefined };
 
 /** A write of an apply, or of its undo. */
-export type SourceWrite = { item: StoredItem } & Pick<StoredChange, 'folderPaths'>;
+export type SourceWrite = { item: StoredItem; isUndo: boolean } & Pick<StoredChange, 'folderPaths'>;
 
 type JsonColumn = 'before' | 'after' | 'tags' | 'sent';
 type ItemRow = Omit<StoredItem, JsonColumn> & Record<JsonColumn, string | null>;
@@ -283,13 +283,15 @@ export class ChangeHistory {
     const ids = JSON.stringify([...own, ...(await this.#findUndos(own)).map(({ id }) => id)]);
     const from = 'FROM change_items JOIN changes ON id = change_id WHERE id IN (SELECT value FROM json_each(?))';
     const uids = new Set((await this.#database.select<ItemRow>(`SELECT uid ${from}`, ids)).map(({ uid }) => uid));
-    const sql = `SELECT ${itemColumns}, folder_paths AS folderPaths ${from} AND uid = ? AND planned_at >= ?
+    const sql = `SELECT ${itemColumns}, folder_paths AS folderPaths, undo_of AS undoOf ${from} AND uid = ? AND planned_at >= ?
       ORDER BY changes.seq, change_items.seq`;
     return async (uid, since) => {
       if (!uids.has(uid)) return [];
-      type WriteRow = ItemRow & Pick<ChangeRow, 'folderPaths'>;
+      type WriteRow = ItemRow & Pick<ChangeRow, 'folderPaths' | 'undoOf'>;
       const found = await this.#database.select<WriteRow>(sql, ids, uid, new Date(since).toISOString());
-      return found.map(({ folderPaths, ...row }) => ({ item: itemOf(row), folderPaths: pathsOf(folderPaths) }));
+      return found.map(({ folderPaths, undoOf, ...row }) => ({
+        ...{ item: itemOf(row), isUndo: undoOf !== null, folderPaths: pathsOf(folderPaths) },
+      }));
     };
   }
 

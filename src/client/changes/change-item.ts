@@ -47,8 +47,6 @@ export type Sent = {
   after: JsonObject;
   /** Tags that were added and removed. */
   tags: SlugEdit | null;
-  /** Tags that the asset had before. */
-  tagsBefore: string[] | null;
 };
 
 /** Returns what was, or may have been, written of an item; undefined if nothing was. */

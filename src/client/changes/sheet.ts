@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { asText } from '../../contract/json-values.ts';
-import { applySlugEdit, parseTags } from '../../contract/slug.ts';
+import { applySlugEdit, parseTags, type SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { SourceWrite } from './change-history.ts';
-import { type StoredItem, writtenOf } from './change-item.ts';
+import { isEmptyEdit, writtenOf } from './change-item.ts';
 
 /** Columns of an exported table that can be changed. */
 export const editableColumns = ['name', 'description', 'tags', 'folder'] as const;
@@ -131,7 +131,10 @@ export function parseHashes(text: string): RowHashes | undefined {
   };
 }
 
-/** Returns the hashes of a row after the writes of earlier applies, and of their undos. */
+/**
+ * Returns the hashes of a row after the writes of earlier applies, and of their undos. Tags that others have added are not
+ * among the values that the table knows, though a write has kept them.
+ */
 export function advanceHashes(
   assets: AssetsApi,
   uid: string,
@@ -141,36 +144,40 @@ export function advanceHashes(
 ): RowHashes {
   const columns: Record<EditableColumn, readonly string[] | undefined> = { ...hashes.columns };
   let { folders } = hashes;
-  for (const { item, folderPaths } of writes) {
-    const written = writtenValues(assets, item);
-    if (!written) continue;
-    const { folder, ...values } = written;
-    const add = (known: readonly string[] | undefined, hash: string) =>
-      item.state === 'done' ? [hash] : [...(known ?? []), hash];
+  const earlier = new Map<EditableColumn | 'folders', (readonly string[] | undefined)[]>();
+  let knownTags: readonly string[] | undefined;
+  for (const { item, isUndo, folderPaths } of writes) {
+    const after = writtenOf(item)?.after;
+    if (!after) continue;
+    const add = (column: EditableColumn | 'folders', known: readonly string[] | undefined, hash: string) => {
+      const past = earlier.get(column) ?? [];
+      if (!isUndo) earlier.set(column, [...past, known]);
+      // An undo may write back what others had set, and an apply has overruled. The table does not know that.
+      const isForeign = isUndo && !past.some((hashes) => hashes?.includes(hash));
+      const now = isForeign ? (past.at(-1) ?? []) : [hash];
+      return item.state === 'done' ? now : [...(known ?? []), ...now];
+    };
+    const folder = assets.folderIn(after);
     const path = folder ? (folderPaths[normalizeUid(folder)] ?? paths.pathOf(folder)) : undefined;
-    const cells = sheetValuesOf({ uid, ...values }, { pathOf: () => path }, folder);
+    // An apply starts from tags that the table knows, or overrules others; an undo from those that the asset has.
+    const read = assets.tagsIn(item.before ?? {}) ?? [];
+    const isKnown = () => columns.tags?.includes(hashCell(uid, 'tags', sortTags(read) ?? ''));
+    const start = !isUndo ? read : (knownTags ?? (isKnown() ? read : undefined));
+    const tags = isEmptyEdit(item.tags) ? assets.tagsIn(after) : start && applySlugEdit(start, item.tags as SlugEdit);
+    knownTags = tags ?? knownTags;
+    const { name, description } = after;
+    const written = {
+      ...{ uid, ...(name !== undefined && { name }) },
+      ...{ ...(description !== undefined && { description }), ...(tags && { tags }) },
+    };
+    const cells = sheetValuesOf(written, { pathOf: () => path }, folder);
     for (const column of editableColumns) {
       const value = cells[column];
-      if (value !== undefined) columns[column] = add(columns[column], hashCell(uid, column, value));
+      if (value !== undefined) columns[column] = add(column, columns[column], hashCell(uid, column, value));
     }
-    if (folder !== undefined) folders = add(folders, folderHash(uid, folder));
+    if (folder !== undefined) folders = add('folders', folders, folderHash(uid, folder));
   }
   return { ...hashes, columns, folders };
-}
-
-/** Returns the values that an asset had after a write, by their names in a record. */
-function writtenValues(assets: AssetsApi, item: StoredItem) {
-  const written = writtenOf(item);
-  if (!written?.after) return undefined;
-  const { after, tags } = written;
-  const before = item.sent?.tagsBefore ?? assets.tagsIn(item.before ?? {}) ?? [];
-  const all = tags ? applySlugEdit(before, tags) : assets.tagsIn(after);
-  return {
-    ...('name' in after && { name: after.name }),
-    ...('description' in after && { description: after.description }),
-    ...(all && { tags: all }),
-    folder: assets.folderIn(after),
-  };
 }
 
 /**

@@ -136,7 +136,7 @@ export class LibraryWriter {
   /**
    * Continues a change of the history. Each item is read first, since its write may have happened.
    *
-   * @param read items of which `readUnread` has read the values, which are recorded now that somebody has agreed to them
+   * @param read items of which `readUnread` has read the values, which are recorded now that the user has agreed
    */
   async resume(
     change: StoredChange,

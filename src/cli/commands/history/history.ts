@@ -36,17 +36,22 @@ async function runHistory(context: Context, id: string | undefined, isResumed: b
     return listBy(({ change_id }) => change_id, changes.map(toHistoryRecord), changeColumns, 'no changes');
   }
   const change = await findChange(context, id);
-  if (!isResumed) return itemList(change, (await store?.items(change.id)) ?? []);
+  const items = (await store?.items(change.id)) ?? [];
+  if (!isResumed) return itemList(change, items);
   const { hasUndo } = change;
-  if (hasUndo || (change.state === 'finished' && change.failed + change.unknown === 0))
+  const left = items.filter(isLeft);
+  if (hasUndo || (change.state === 'finished' && left.every(({ state }) => state === 'pending')))
     throw usageError(`change ${change.id} is ${hasUndo ? 'undone' : 'finished'}`, `mediactl history ${change.id}`);
   if (change.source !== null && change.command !== 'apply')
     throw usageError(
-      `change ${change.id} is not resumed, but decided again`,
+      `change ${change.id} cannot be resumed, because a prune is decided again each time`,
       `run its command again, with the options that it had: ${change.source}`,
     );
-  return resume(context, change);
+  return resume(context, change, items, left);
 }
+
+/** Returns true for an item that a resume writes. A later change has decided anew about what is kept of earlier ones. */
+const isLeft = ({ seq, state }: StoredItem) => seq >= 0 && state !== 'done' && state !== 'conflict';
 
 /** Finds a change by its id or the beginning of it. @throws CodedError `not_found` (exit 3) */
 export async function findChange(context: Context, id: string): Promise<CountedChange> {
@@ -55,11 +60,13 @@ export async function findChange(context: Context, id: string): Promise<CountedC
   throw new CodedError(`there is no change ${id}`, { code: 'not_found', reason: 'this machine has made none' });
 }
 
-async function resume(context: Context, change: CountedChange): Promise<CommandOutcome> {
+async function resume(
+  context: Context,
+  change: CountedChange,
+  all: readonly StoredItem[],
+  left: readonly StoredItem[],
+): Promise<CommandOutcome> {
   await assertSameService(context, change);
-  const store = await context.state.history();
-  const all = await store.items(change.id);
-  const left = all.filter(({ state }) => state !== 'done' && state !== 'conflict');
   if (context.isDryRun(`carry out ${left.length} items of change ${change.id}`)) return noResult;
   const items = left.some(isUnread) ? await confirmUnread(context, change, left) : left;
   const read = items.filter((item, at) => item.before !== null && isUnread(left[at] as StoredItem));
@@ -91,7 +98,7 @@ async function confirmUnread(
   items: readonly StoredItem[],
 ): Promise<readonly StoredItem[]> {
   const { terminal, settings } = context;
-  const instead = `mediactl history ${change.id} --resume --yes, once you know that nobody has changed them`;
+  const instead = `mediactl history ${change.id} --resume --yes, once you know that others have not changed them`;
   const count = items.filter(isUnread).length;
   if (!terminal.isInteractive && !settings.yes)
     throw usageError(`change ${change.id} has not read ${pluralize(count, 'asset')} that it is to write`, instead);
@@ -195,10 +202,13 @@ const itemColumns = (folderPaths: CountedChange['folderPaths']): Column<ItemReco
 
 /** Describes a change: `name: a → b; tags: +sea -draft`. Folders are named by the path that they had then. */
 function describeItem(
-  { before, after, add_tags, remove_tags, local_path }: ReturnType<typeof toItemRecord>,
+  { kind, before, after, add_tags, remove_tags, local_path }: ReturnType<typeof toItemRecord>,
   folderPaths: CountedChange['folderPaths'],
 ): string {
-  if (after === null) return local_path ? `deleted; uploaded from ${escapeControls(local_path)}` : 'deleted';
+  if (after === null) {
+    const action = kind === 'asset' ? 'to the trash' : 'delete';
+    return local_path ? `${action}; uploaded from ${escapeControls(local_path)}` : action;
+  }
   const shown = (value: unknown) => folderPaths[normalizeUid(displayText(value))] ?? value;
   const text = (values: JsonObject | null, field: string) =>
     values && field in values ? displayText(shown(values[field])) || '(none)' : 'unknown';

@@ -303,12 +303,12 @@ describe('a damaged receipt database', () => {
       const [link, target] = [join(state, name), join(cli.home, 'target')];
       rmSync(link, { force: true });
       symlinkSync(target, link);
-      await upload(['--force']);
+      await upload(['--existing', 'upload']);
       expect(existsSync(target)).toBe(false);
       writeFileSync(target, 'precious');
       rmSync(link);
       symlinkSync(target, link);
-      await upload(['--force']);
+      await upload(['--existing', 'upload']);
       expect(readFileSync(target, 'utf8')).toBe('precious');
     },
   );

@@ -229,10 +229,12 @@ export class BatchUploader implements BatchRun {
 
   /** Reports a file that another process was uploading. If that has finished meanwhile, the file is uploaded. */
   async #lookAgain(outcome: FileOutcome): Promise<void> {
-    const decision = await this.#decider.decideAgain(outcome.file);
-    if (decision.action === 'keep') {
-      delete outcome.isBusy;
-      Object.assign(outcome, keptResult(decision, this.#options));
+    try {
+      const decision = await this.#decider.decideAgain(outcome.file);
+      if (decision.action === 'keep') Object.assign(outcome, { isBusy: false, ...keptResult(decision, this.#options) });
+    } catch (thrown) {
+      Object.assign(outcome, { isBusy: false, error: asCodedError(thrown) });
+      this.#stopIfFatal(outcome.error);
     }
     this.#emitFinished(outcome);
     this.#reportOrWatch(outcome);

@@ -133,7 +133,7 @@ function upload({ directory }, url, parallel, prefix = []) {
     [
       ...[...args, mediactl, 'upload', '--flatten', directory, '--progress', 'none', '--json'],
       ...(uploadTakes('--transfers') ? ['--transfers', String(parallel)] : []),
-      uploadTakes('--force') ? '--force' : '--no-resume',
+      ...(uploadTakes('--existing') ? ['--existing', 'upload'] : ['--no-resume']),
     ],
     {
       env: {

@@ -63,7 +63,7 @@ try {
         process.execPath,
         [
           ...[mediactl, 'upload', file, '--require-checksum', '--progress', 'none'],
-          ...(uploadTakes('--force') ? ['--force'] : []), // it was uploaded in the previous round
+          ...(uploadTakes('--existing') ? ['--existing', 'upload'] : []), // it was uploaded in the previous round
         ],
         {
           env: {

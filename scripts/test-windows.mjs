@@ -136,18 +136,19 @@ const checks = {
     const tree = await json('upload', 'sub', '/Camp', '--create-folders');
     assert.deepEqual(tree.map(({ path }) => path).sort(), ['sub\\b.mp4', 'sub\\day 1\\C.MP4']);
     assert.match((await run(['folders', 'tree'])).stdout, /day 1/);
-    assert.match((await run(['upload', 'sub\\b.mp4', '/', '--force', '--dry-run'])).stderr, /1 file/);
+    assert.match((await run(['upload', 'sub\\b.mp4', '/', '--existing', 'upload', '--dry-run'])).stderr, /1 file/);
     assert.match((await run(['upload', 'C:\\', '--dry-run'], 2)).stderr, /root directory cannot be uploaded/);
   },
   'globs have backslashes, and names any case': async () => {
-    const paths = async (...args) => (await json('upload', ...args, '--force', '--dry-run')).map(({ path }) => path);
+    const paths = async (...args) =>
+      (await json('upload', ...args, '--existing', 'upload', '--dry-run')).map(({ path }) => path);
     assert.deepEqual(await paths('sub\\*.mp4'), ['sub\\b.mp4']);
     assert.deepEqual(await paths('sub\\**\\*.mp4'), ['sub\\b.mp4', 'sub\\day 1\\C.MP4']);
     assert.deepEqual(await paths('--flatten', 'sub', '--exclude', 'day 1\\*'), ['sub\\b.mp4']);
     assert.deepEqual(await paths('--flatten', 'sub', '--include', 'day 1\\*'), ['sub\\day 1\\C.MP4']);
   },
   'a file is not overwritten by --results, however it is spelled': async () => {
-    const args = ['upload', 'C:\\proj\\a.mp4', '--force', '--results', 'C:\\PROJ\\A.MP4'];
+    const args = ['upload', 'C:\\proj\\a.mp4', '--existing', 'upload', '--results', 'C:\\PROJ\\A.MP4'];
     assert.match(
       (
         await run(
@@ -194,7 +195,7 @@ const checks = {
   },
   'lists in UTF-16, as PowerShell writes them': async () => {
     writeFileSync(join(home, 'list.txt'), Buffer.from('\uFEFFa.mp4\r\nmany-1.bin\r\n', 'utf16le'));
-    assert.equal((await json('upload', '--files-from', 'list.txt', '--force', '--dry-run')).length, 2);
+    assert.equal((await json('upload', '--files-from', 'list.txt', '--existing', 'upload', '--dry-run')).length, 2);
   },
   'a sandbox on Windows processes media': async () => {
     await run(['sandbox', 'start', '--port', '0'], 0, {});

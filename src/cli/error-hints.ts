@@ -50,9 +50,10 @@ export const exitCodeMeanings: Record<ExitCode, string> = {
 
 const checkBaseUrl = 'mediactl auth status, to check the base URL';
 const assetStatus = 'mediactl get ID, to see its status';
-const restoreState = 'restore it from a backup, or start over: upload --force uploads everything again';
+const restoreState =
+  'restore it from a backup, or start a new one: upload --force compares the files with their folder';
 const allowState =
-  'make the state folder writable; upload --force or another MEDIACTL_STATE_DIR uploads everything again';
+  'make the state folder writable; upload --force goes on without it, and compares the files with their folder';
 
 /** Next step of each error code in the words of the command line, unless the error has a more specific one. */
 const hints: { readonly [Code in ErrorCode]?: string } = {
@@ -109,25 +110,25 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   download_changed: 'run it again; if it fails again, mediactl play ID --json shows what the service offers',
   download_incomplete: 'run it again',
   still_processing: 'mediactl wait ID, with a longer --timeout',
-  processing_failed: 'check that the file plays on your machine, then upload it again with upload --force',
+  processing_failed: 'check that the file plays on your machine, then mediactl upload FILE --existing upload',
 
   // Sources of an upload
   file_not_found: 'check the path',
   not_a_file: 'mediactl upload - --name NAME < FILE, to spool it to disk first',
   unreadable_file: 'check the path and the disk',
   file_missing: 'restore it, then run the same command again',
-  file_changed: 'mediactl upload --force FILE once it no longer changes, to upload it as a new asset',
+  file_changed: 'mediactl upload FILE --existing upload once it no longer changes, to upload it as a new asset',
   source_forbidden: 'run the same command with a newly signed URL to resume',
   source_failed: 'curl -L URL | mediactl upload - --name NAME',
   source_busy: 'run it again later, or allow a longer wait with --max-wait',
 
   // An upload
   upload_in_progress: 'wait for it to finish, or stop it and run the same command again to continue',
-  session_broken: 'run the same command again; if it fails again, mediactl upload --force starts over',
-  session_mismatch: 'run the same command again; if it fails again, mediactl upload --force starts over',
+  session_broken: 'run the same command again; if it fails again, mediactl upload FILE --existing upload starts over',
+  session_mismatch: 'run the same command again; if it fails again, mediactl upload FILE --existing upload starts over',
   session_unknown: assetStatus,
-  checksum_mismatch: 'do not use that asset; upload the file again with upload --force',
-  unverified: 'omit --require-checksum to accept it, or use --force to upload the file again',
+  checksum_mismatch: 'do not use that asset; mediactl upload FILE --existing upload uploads the file again',
+  unverified: 'omit --require-checksum to accept it, or use --existing upload to upload the file again',
 
   // The database of uploads and receipts
   state_full: 'free some space on that disk, then run the same command again',
@@ -204,7 +205,7 @@ const resumeSteps = {
   by_command: (command: string) => `run the same command again, or ${command}, to continue`,
   as_new_asset: (command: string) => `${command} --yes, to create a new asset and keep the existing one`,
   from_start: (command: string) => command,
-  forced: (command: string) => `${command} --force, to upload it again; do not use that asset`,
+  replaced: (command: string) => `${command} --existing upload, to upload it again; do not use that asset`,
 } satisfies Record<Remedies['resume_upload'][1], (command: string) => string>;
 
 /** Kinds of errors that the user fixes before the upload can be resumed. */

@@ -18,7 +18,7 @@ export type Remedies = {
   list_orphans: [];
   list_pending_uploads: [];
   name_encoding: string[];
-  resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start' | 'forced'];
+  resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start' | 'replaced'];
   retry_all: [];
   set_field_name: [key: NameKey, name: string, choice?: string];
   set_field_names: NameKey[];

@@ -41,7 +41,7 @@ export const uploadOutcomes = {
   },
   exists: {
     ...similar,
-    meaning: 'an asset has its name, with --ignore-existing',
+    meaning: 'an asset has its name, with --existing name',
     summary: 'skipped: same name',
     result: 'skipped: same name',
   },

@@ -91,7 +91,7 @@ const eachUpload = {
   description: z.optional(z.string()),
   contentType: z.optional(text),
   tags: z.optional(z.array(newTag)),
-  force: flag,
+  existing: z.optional(z.enum(['content', 'file', 'anywhere', 'upload'])),
   requireChecksum: flag,
   limitRate: z.optional(z.number().check(z.minimum(1))),
   chunkBytes: z.optional(positiveInteger.check(z.maximum(maxChunkBytes))),

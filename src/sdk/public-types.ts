@@ -179,8 +179,11 @@ export type UploadOptions = CallOptions & {
   contentType?: string | undefined;
   /** Slugs. */
   tags?: readonly string[] | undefined;
-  /** True to upload what is already uploaded again, as a new asset. */
-  force?: boolean | undefined;
+  /**
+   * What counts as uploaded already, besides the asset that was uploaded from the same path: the same `content` in the
+   * folder (default), the same content `anywhere`, or no other `file`. `upload` sends all, as new assets.
+   */
+  existing?: 'content' | 'anywhere' | 'file' | 'upload' | undefined;
   /** True to fail if the service sends no checksum to compare with. */
   requireChecksum?: boolean | undefined;
   /** Maximum bytes per second. */

@@ -118,8 +118,7 @@ export function createUploader(parts: ClientParts) {
 const optionsOf = ({ options }: ClientParts, call: UploadCall, workspace: string, transfers: number): RunOptions => ({
   chunkBytes: call.chunkBytes ?? maxChunkBytes,
   idleTimeoutMs: options.requestTimeoutMs ?? 120_000,
-  force: call.force ?? false,
-  duplicates: 'skip',
+  existing: call.existing ?? 'content',
   requireChecksum: call.requireChecksum ?? false,
   workspace,
   transfers,

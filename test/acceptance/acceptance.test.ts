@@ -58,7 +58,7 @@ const writeFileNamed = (name: string, content: string | Buffer) => {
   return path;
 };
 const uploadFile = async (name: string, content: string | Buffer) =>
-  (await cli.json(['upload', writeFileNamed(name, content), folder, '--create-folders', '--force']))[0];
+  (await cli.json(['upload', writeFileNamed(name, content), folder, '--create-folders', '--existing', 'upload']))[0];
 
 describe('read-only checks', () => {
   check('the service accepts the API key and returns rate limits', ['A23'], async () => {
@@ -110,7 +110,7 @@ describe.skipIf(isReadOnly)('write checks', () => {
   });
   check('the service stores an upload of several chunks', [], async () => {
     const path = writeFileNamed('large.bin', pseudoRandomBytes(300_000, folder));
-    const [record] = await cli.json(['upload', path, folder, '--chunk-size', '64KiB', '--force']);
+    const [record] = await cli.json(['upload', path, folder, '--chunk-size', '64KiB', '--existing', 'upload']);
     expect(record).toMatchObject({ outcome: 'uploaded', verified: true });
   });
   check('mediactl skips an uploaded file that has a receipt', [], async () => {

@@ -349,7 +349,7 @@ describe('stopped uploads', () => {
     expect(service.completeAssets.length).toBeGreaterThan(0);
   });
 
-  it('uploads resume ID finishes an interrupted upload --force of a file that was uploaded before', async () => {
+  it('uploads resume ID finishes an interrupted upload --existing upload of a file that was uploaded before', async () => {
     const { writeFile, cli, runCli, upload, service } = await setUp();
     const path = writeFile('a.bin', 'x'.repeat(3000));
     await upload(path);
@@ -361,7 +361,7 @@ describe('stopped uploads', () => {
         interruption.abort(new CodedError('interrupted', { code: 'interrupted' }));
       return undefined;
     };
-    const args = ['upload', path, '--force', '--chunk-size', '1000'];
+    const args = ['upload', path, '--existing', 'upload', '--chunk-size', '1000'];
     const { code } = await cli.run(args, { signal: interruption.signal });
     expect(code).toBe(130);
     const [{ id }] = await cli.json(['uploads', 'ls']);
@@ -376,7 +376,7 @@ it('upload opens one connection with --transfers 1, and at most eight more with 
   writeManyFiles(directory, { count: 24 });
   await upload('--flatten', directory, '--transfers', '1');
   expect(service.connections.size).toBe(1);
-  await upload('--flatten', directory, '--force', '--transfers', '8');
+  await upload('--flatten', directory, '--existing', 'upload', '--transfers', '8');
   expect(service.connections.size).toBeLessThanOrEqual(1 + 8);
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
@@ -95,24 +95,37 @@ describe('files that another machine uploaded', () => {
     expect(items.every(({ blake3, verified }) => blake3 !== null && verified === null)).toBe(true);
   });
 
-  it('upload warns before it sends files whose names exist with other sizes; --ignore-existing skips them', async () => {
+  it('upload warns before it sends files whose names exist with other sizes; --existing name skips them', async () => {
     const { service, cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
     await uploadFromMachine('a');
     for (let n = 1; n <= 5; n++) writeFileSync(join(directory, `shot ${n}.bin`), 'y'.repeat(10 + n));
-    expect(outcomes(await uploadFromMachine('b', '--ignore-existing'))).toEqual(fiveTimes('exists'));
+    expect(outcomes(await uploadFromMachine('b', '--existing', 'name'))).toEqual(fiveTimes('exists'));
     expect(service.assets.size).toBe(5);
     const { stderr } = await cli.run(['upload', directory], onMachine('b'));
     expect(stderr).toContain('5 files have the name of another asset in the folder, and will be uploaded beside it');
-    expect(stderr).toContain('--ignore-existing skips such files');
+    expect(stderr).toContain('--existing name skips such files');
     expect(service.assets.size).toBe(10);
   });
 
-  it('upload sends files again if their assets are incomplete, and with --force', async () => {
+  it('upload --existing name sends a copy under another name, and skips a changed file of another machine', async () => {
+    const { cli, directory, onMachine, uploadFromMachine } = await startWithFiveFiles();
+    await uploadFromMachine('a');
+    copyFileSync(join(directory, 'shot 1.bin'), join(directory, 'copy of 1.bin'));
+    expect((await cli.json(['upload', join(directory, 'copy of 1.bin'), '-n'], onMachine('a')))[0].outcome).toBe(
+      'duplicate',
+    );
+    const items: UploadRecord[] = await uploadFromMachine('a', '--existing', 'name');
+    expect(outcomes(items)).toEqual([...fiveTimes('skipped'), 'uploaded']);
+    writeFileSync(join(directory, 'shot 1.bin'), 'another content');
+    expect(outcomes(await uploadFromMachine('b', '--existing', 'name'))).toContain('exists');
+  });
+
+  it('upload sends files again if their assets are incomplete, and with --existing upload', async () => {
     const { service, uploadFromMachine } = await startWithFiveFiles();
     await uploadFromMachine('a');
     for (const asset of service.assets.values()) asset.completedAt = undefined;
     expect(outcomes(await uploadFromMachine('b'))).toEqual(fiveTimes('uploaded'));
-    expect(outcomes(await uploadFromMachine('c', '--force'))).toEqual(fiveTimes('uploaded'));
+    expect(outcomes(await uploadFromMachine('c', '--existing', 'upload'))).toEqual(fiveTimes('uploaded'));
   });
 
   it('upload --require-checksum exits with 11 for files that match only by name and size', async () => {
@@ -346,12 +359,12 @@ describe('assets that do not match', () => {
   });
 });
 
-it('upload --ignore-existing exits with 5 if it cannot list the folder, and with 2 beside --prune', async () => {
+it('upload --existing name exits with 5 if it cannot list the folder, and with 2 beside --prune', async () => {
   const { service, cli, directory, onMachine } = await startWithFiveFiles();
   service.fault = ({ path }) => (path.startsWith('/assets/?') ? respondWithError(403) : undefined);
-  expect((await cli.run(['upload', directory, '--ignore-existing'], onMachine('b'))).code).toBe(5);
+  expect((await cli.run(['upload', directory, '--existing', 'name'], onMachine('b'))).code).toBe(5);
   expect(service.assets.size).toBe(0);
-  const args = ['sync', directory, '/', '--prune', '--yes', '--ignore-existing'];
+  const args = ['sync', directory, '/', '--prune', '--yes', '--existing', 'name'];
   const { code, stderr } = await cli.run(args, onMachine('b'));
   expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be used together')]);
 });

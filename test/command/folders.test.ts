@@ -50,7 +50,7 @@ describe('folders', () => {
       await cli.json(['folders', 'create', '/count/empty']);
       const image = fixturePath('still.jpg');
       for (const [index, folder] of ['/count', '/count/a', '/count/a/b', '/count/a/b'].entries())
-        await cli.json(['upload', image, '--name', `${index}.jpg`, '--force', '--folder', folder]);
+        await cli.json(['upload', image, '--name', `${index}.jpg`, '--existing', 'upload', '--folder', folder]);
       const runRm = async (folder: string, answer: string) => {
         const { code, stderr } = await cli.run(['folders', 'rm', folder], { tty: true, stdin: answer });
         return [code, stderr.split('?')[0]];
@@ -72,7 +72,7 @@ describe('folders', () => {
     await cli.json(['folders', 'create', '/wide']);
     for (let n = 0; n < 50; n++) await cli.json(['folders', 'create', `/wide/${n}`]);
     const image = fixturePath('still.jpg');
-    await cli.json(['upload', image, '--force', '--folder', '/wide']);
+    await cli.json(['upload', image, '--existing', 'upload', '--folder', '/wide']);
     const { stderr } = await cli.run(['folders', 'rm', '/wide'], { tty: true, stdin: 'n\n' });
     const assets = forSandboxMode({ normal: 'at least 1 asset', strict: 'an unknown number of assets' });
     expect(stderr).toContain(`Delete /wide, which has ${assets} and 50 folders in it?`);
@@ -173,7 +173,7 @@ describe('upload --create-folders', () => {
     await cli.json(args);
     const proxy = await FaultProxy.start(sandbox.url);
     const environment = { MEDIACTL_BASE_URL: proxy.url };
-    await cli.json([...args, '--force'], { environment });
+    await cli.json([...args, '--existing', 'upload'], { environment });
     const folderRequests = proxy.requests.filter(({ path }) => path.includes('/folders/'));
     expect(folderRequests.map(({ method }) => method)).toEqual(['GET']);
   });

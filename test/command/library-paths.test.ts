@@ -154,12 +154,12 @@ describe('asset paths', () => {
   });
 });
 
-it('upload --duplicates skip-anywhere reports the current path of a duplicate that was moved', async () => {
+it('upload --existing anywhere reports the current path of a duplicate that was moved', async () => {
   await uploadFiles('A/a.txt');
   await cli.json(['mv', `${folder}/A/a.txt`, `${folder}/B`, '--create-folders']);
   const path = join(createDirectory('copy.txt'), 'copy.txt');
   writeFileSync(path, `${folder}/A/a.txt`);
-  const skip = ['upload', path, `${folder}/A`, '--duplicates', 'skip-anywhere'];
+  const skip = ['upload', path, `${folder}/A`, '--existing', 'anywhere'];
   for (const args of [['-n'], []])
     expect(await cli.json([...skip, ...args])).toMatchObject([
       { outcome: 'duplicate', duplicate_of: `${folder}/B/a.txt` },

@@ -182,7 +182,10 @@ describe('a named file', () => {
 
 it.each([
   ['ls --html', (path: string) => ['ls', '--html', path, '--yes']],
-  ['upload --results', (path: string) => ['upload', join(home, 'media/a.mov'), '--force', '--results', path]],
+  [
+    'upload --results',
+    (path: string) => ['upload', join(home, 'media/a.mov'), '--existing', 'upload', '--results', path],
+  ],
 ])('%s does not replace a file of the state folder', async (_what, argsFor) => {
   await cli.json(['upload', join(home, 'media/a.mov')]);
   const database = join(home, 'state/receipts.db');

@@ -22,7 +22,7 @@ describe('paths in a secondary workspace', () => {
     writeFileSync(file, `# ${cli.home}`);
     // The same name at the top level of both workspaces.
     for (const workspace of ['Main', 'Archive'])
-      expect((await cli.run(['upload', file, '--force', '--workspace', workspace])).code).toBe(0);
+      expect((await cli.run(['upload', file, '--existing', 'upload', '--workspace', workspace])).code).toBe(0);
     countAssets = async () => (await cli.json(['ls', '--search', 'same', '--all'])).length;
   });
 

@@ -119,7 +119,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const [uploaded] = await runJson(['upload', path, '--queue', '--wait']);
     const [skipped] = await runJson(['upload', path, '--queue']);
     expect(skipped).toMatchObject({ outcome: 'skipped', asset_uid: uploaded.asset_uid, bytes_sent: 0 });
-    const [forced] = await runJson(['upload', path, '--queue', '--wait', '--force']);
+    const [forced] = await runJson(['upload', path, '--queue', '--wait', '--existing', 'upload']);
     expect(forced).toMatchObject({ outcome: 'uploaded', resumed_from_bytes: null });
     expect(forced.asset_uid).not.toBe(uploaded.asset_uid);
     await runJson(['uploads', 'forget', '--finished', '--queue', '--yes']);
@@ -181,7 +181,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect((await firstRun).code).toBe(0);
     // Also with whole seconds in the queue and fractions on disk, but not with a different second.
     const [first, second] = files as [string, string];
-    const secondRun = run(['upload', first, second, '--queue', '--wait', '--force', '--json']);
+    const secondRun = run(['upload', first, second, '--queue', '--wait', '--existing', 'upload', '--json']);
     for (const { stop } of workers) stop.abort();
     await waitUntil(async () => (await listJobs()).length === 2);
     utimesSync(first, 0, 1_700_000_000.9);

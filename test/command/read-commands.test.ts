@@ -145,8 +145,10 @@ describe('assets get', () => {
   });
 
   it('assets get exits with 2 and lists the candidates if a name is ambiguous', async () => {
-    const firstUid = (await cli.json(['upload', fixturePath('still.jpg'), '--force', '--name', 'twin']))[0].asset_uid;
-    const secondUid = (await cli.json(['upload', fixturePath('tone.mp3'), '--force', '--name', 'twin']))[0].asset_uid;
+    const firstUid = (await cli.json(['upload', fixturePath('still.jpg'), '--existing', 'upload', '--name', 'twin']))[0]
+      .asset_uid;
+    const secondUid = (await cli.json(['upload', fixturePath('tone.mp3'), '--existing', 'upload', '--name', 'twin']))[0]
+      .asset_uid;
     const { code, stderr } = await runMediactl(['assets', 'get', 'twin']);
     expect(code).toBe(2);
     expect(stderr).toContain('2 assets are named twin');

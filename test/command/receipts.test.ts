@@ -51,21 +51,21 @@ describe('repeated upload of the same files', () => {
     expect(service.counts['POST /upload/']).toBe(fileCount);
     copyFileSync(firstFile(), join(cli.home, 'copy.bin'));
     const copyRun = await cli.run(['upload', join(cli.home, 'copy.bin')]);
-    expect(copyRun.stderr).toContain('--duplicates upload uploads it anyway');
+    expect(copyRun.stderr).toContain('--existing file uploads it anyway');
     writeFileSync(firstFile(), 'edited');
-    expect(outcomes(await uploadFolder('--duplicates', 'skip'))).toEqual([
+    expect(outcomes(await uploadFolder('--existing', 'content'))).toEqual([
       ...Array(fileCount - 1).fill('duplicate'),
       'uploaded',
     ]);
     expect(service.assets.size).toBe(fileCount + 1);
   });
 
-  it('upload --duplicates upload uploads a copy under another name, and --force uploads every file again', async () => {
+  it('upload --existing file uploads a copy under another name, and --existing upload uploads every file again', async () => {
     await uploadFolder();
     copyFileSync(firstFile(), join(cli.home, 'copy.bin'));
-    const copyRecords = await cli.json(['upload', join(cli.home, 'copy.bin'), '--duplicates', 'upload']);
+    const copyRecords = await cli.json(['upload', join(cli.home, 'copy.bin'), '--existing', 'file']);
     expect(outcomes(copyRecords)).toEqual(['uploaded']);
-    expect(outcomes(await uploadFolder('--force'))).toEqual(ofEachFile('uploaded'));
+    expect(outcomes(await uploadFolder('--existing', 'upload'))).toEqual(ofEachFile('uploaded'));
     expect(service.assets.size).toBe(2 * fileCount + 1);
   });
 

@@ -37,13 +37,13 @@ const renameFolder = (from: string, to: string) => {
   if (folder) folder.name = to;
 };
 
-type Mode = 'upload' | '--sync' | '--duplicates upload';
-const modes: readonly Mode[] = ['upload', '--sync', '--duplicates upload'];
+type Mode = 'upload' | '--sync' | '--existing file';
+const modes: readonly Mode[] = ['upload', '--sync', '--existing file'];
 
 /** Builds the command that uploads a directory to a folder and mirrors its subdirectories. */
 const uploadCommand = (mode: Mode, { to = '/F', from = directory } = {}) => [
   ...['upload', ...(mode === '--sync' ? ['--sync'] : ['--create-folders'])],
-  ...(mode === '--duplicates upload' ? ['--duplicates', 'upload'] : []),
+  ...(mode === '--existing file' ? ['--existing', 'file'] : []),
   ...[from, '--folder', to],
 ];
 
@@ -89,7 +89,7 @@ describe.each(modes)('duplicates with %s', (uploadVariant) => {
     expect(libraryPaths()).toEqual(['/F/day1/a.bin', '/F/day1/a.bin', '/F/day1/b.bin']);
   });
 
-  it('upload skips a copy in the same folder, but not with --sync or --duplicates upload', async () => {
+  it('upload skips a copy in the same folder, but not with --sync or --existing file', async () => {
     await uploadBothFilesFirst();
     writeFileAt('day1/copy.bin', 'the content of a');
     expect(await outcomesOf(uploadCommand(uploadVariant))).toMatchObject({ 'copy.bin': outcomeOfCopy });
@@ -117,19 +117,19 @@ describe.each(modes)('duplicates with %s', (uploadVariant) => {
     expect(libraryPaths()).toContain('/F/day one/a.bin');
   });
 
-  it('upload skips a renamed directory if its library folder is renamed too, but not with --duplicates upload', async () => {
+  it('upload skips a renamed directory if its library folder is renamed too, but not with --existing file', async () => {
     await uploadBothFilesFirst();
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
     renameFolder('day1', 'day one');
     const expected = uploadVariant === '--sync' ? 'skipped' : outcomeOfCopy;
     expect(await outcomesOf(uploadCommand(uploadVariant))).toEqual({ 'a.bin': expected, 'b.bin': expected });
-    expect(service.completeAssets).toHaveLength(uploadVariant === '--duplicates upload' ? 4 : 2);
+    expect(service.completeAssets).toHaveLength(uploadVariant === '--existing file' ? 4 : 2);
   });
 });
 
 it.each([
   ['upload', 'duplicate', 2],
-  ['--duplicates upload', 'uploaded', 4],
+  ['--existing file', 'uploaded', 4],
 ] as const)('%s of a renamed directory to one flat folder reports the outcome “%s”', async (mode, outcome, count) => {
   const flatUpload = (from: string) =>
     uploadCommand(mode, { from }).map((arg) => (arg === '--create-folders' ? '--flatten' : arg));
@@ -159,11 +159,11 @@ describe('skipped files', () => {
     expect(await cli.json(['upload', copy, '-n'])).toMatchObject([{ outcome: 'duplicate', duplicate_of: '/a.bin' }]);
   });
 
-  it('upload --duplicates skip-anywhere skips content of any folder of the library and names that folder', async () => {
+  it('upload --existing anywhere skips content of any folder of the library and names that folder', async () => {
     const path = join(directory, 'day1/a.bin');
     await cli.json(['upload', path, '/Archive/2026', '--create-folders']);
     const copy = writeFileAt('copy.bin', 'the content of a');
-    const skipAnywhere = ['--duplicates', 'skip-anywhere'];
+    const skipAnywhere = ['--existing', 'anywhere'];
     const duplicate = { outcome: 'duplicate', duplicate_of: '/Archive/2026/a.bin' };
     expect(await cli.json(['upload', copy, '-n', ...skipAnywhere])).toMatchObject([duplicate]);
     expect(await cli.json(['upload', copy, ...skipAnywhere])).toMatchObject([duplicate]);

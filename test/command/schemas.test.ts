@@ -51,7 +51,7 @@ const calls: Record<string, () => Promise<Call> | Call> = {
     writeFileSync(broken, 'no media');
     return { args: ['upload', fixturePath('still.jpg'), broken, '--wait'] };
   },
-  'upload --dry-run': () => ({ args: ['upload', fixturePath('clip.mp4'), '--force', '--dry-run'] }),
+  'upload --dry-run': () => ({ args: ['upload', fixturePath('clip.mp4'), '--existing', 'upload', '--dry-run'] }),
   check: () => {
     const directory = join(cli.home, 'checked');
     mkdirSync(directory);
@@ -164,7 +164,15 @@ describe('output_schema of mediactl commands COMMAND --json', () => {
 it('the records of upload --wait have an error for each file that failed, and only for those', async () => {
   const broken = join(cli.home, 'damaged.mp4');
   writeFileSync(broken, 'damaged media');
-  const { stdout } = await cli.run(['upload', fixturePath('still.jpg'), broken, '--wait', '--force', '--json']);
+  const { stdout } = await cli.run([
+    'upload',
+    fixturePath('still.jpg'),
+    broken,
+    '--wait',
+    '--existing',
+    'upload',
+    '--json',
+  ]);
   const records: { error: unknown }[] = JSON.parse(stdout);
   expect(records.map(({ error }) => error !== null).sort()).toEqual([false, true]);
 });

@@ -126,7 +126,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     expect(errorOf(refused)).toEqual(errorInTable('state_full'));
     const forced = await upload(['--force']);
     expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
-    expect(forced.stderr).toContain('another run would upload it again');
+    expect(forced.stderr).toContain('another run may upload it again');
   });
 
   it('upload sends nothing if the state disk is too full to create the receipt database', async () => {
@@ -147,7 +147,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     expect(errorOf(refused)).toEqual({
       code: 'state_read_only',
       exit: 14,
-      hint: expect.stringMatching(/^make the state folder writable; upload --force or another MEDIACTL_STATE_DIR/),
+      hint: expect.stringMatching(/^make the state folder writable; upload --force goes on without it/),
     });
     const uid = service.completeAssets[0]?.uid ?? '';
     const environment = { MEDIACTL_STATE_DIR: state };
@@ -155,7 +155,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     const rmRun = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
     expect([rmRun.code, rmRun.stderr]).toEqual([0, expect.stringContaining(storePath())]);
     const forced = await upload(['--force']);
-    expect([forced.code, forced.stderr]).toEqual([0, expect.stringContaining('another run would upload it again')]);
+    expect([forced.code, forced.stderr]).toEqual([0, expect.stringContaining('another run may upload it again')]);
   });
 });
 
@@ -171,7 +171,7 @@ describe('a damaged receipt database', () => {
     bytes.copy(content, offset);
     writeFileSync(path, content);
   };
-  const nextStep = 'restore it from a backup, or start over: upload --force uploads everything again';
+  const nextStep = 'restore it from a backup, or start a new one: upload --force compares the files with their folder';
   const errors: Record<string, SeenError> = {
     state_missing: { code: 'state_missing', exit: 14, hint: nextStep },
     state_damaged: { code: 'state_damaged', exit: 14, hint: nextStep },
@@ -221,6 +221,45 @@ describe('a damaged receipt database', () => {
     },
   );
 
+  it('upload -n --force shows the files of a damaged receipt database as the run would, and keeps it', async () => {
+    await uploadAllAndRemoveWriteAheadLog();
+    writeFileSync(storePath(), 'words '.repeat(2000));
+    expect((await upload(['-n'])).code).toBe(14);
+    const { code, records } = await upload(['-n', '--force']);
+    expect([code, records.map(({ outcome }: never) => outcome)]).toEqual([0, Array(fileCount).fill('new')]);
+    expect([readFileSync(storePath(), 'utf8').slice(0, 5), existsSync(`${storePath()}.unusable-1`)]).toEqual([
+      'words',
+      false,
+    ]);
+  });
+
+  it('upload --force skips files as usual if the receipt database is in order', async () => {
+    await upload();
+    const { code, records } = await upload(['--force']);
+    expect([code, records.map(({ outcome }: never) => outcome)]).toEqual([0, Array(fileCount).fill('skipped')]);
+    expect(service.completeAssets).toHaveLength(fileCount);
+  });
+
+  it('upload --force with a damaged receipt database skips the files that the folder has', async () => {
+    service = await FakeService.start({ shows: ['parent', 'size', 'checksum_blake3'] });
+    const environment = { ...service.environment, MEDIACTL_STATE_DIR: state };
+    const damage = () => {
+      for (const end of ['-wal', '-shm']) rmSync(`${storePath()}${end}`, { force: true });
+      writeFileSync(storePath(), 'words '.repeat(2000));
+    };
+    expect((await cli.run(['upload', directory], { environment })).code).toBe(0);
+    for (const args of [
+      ['upload', directory, '--force'],
+      ['sync', directory, '/', '--force'],
+    ]) {
+      damage();
+      expect((await cli.run(args.slice(0, -1), { environment })).code).toBe(14);
+      const items: { outcome: string }[] = await cli.json(args, { environment });
+      expect(items.map(({ outcome }) => outcome)).toEqual(Array(fileCount).fill('skipped'));
+    }
+    expect(service.completeAssets).toHaveLength(fileCount);
+  });
+
   it.each([
     ['a pipe', () => execFileSync('mkfifo', [storePath()])],
     ['a directory', () => mkdirSync(storePath())],
@@ -264,12 +303,12 @@ describe('a damaged receipt database', () => {
       const [link, target] = [join(state, name), join(cli.home, 'target')];
       rmSync(link, { force: true });
       symlinkSync(target, link);
-      await upload(['--force']);
+      await upload(['--existing', 'upload']);
       expect(existsSync(target)).toBe(false);
       writeFileSync(target, 'precious');
       rmSync(link);
       symlinkSync(target, link);
-      await upload(['--force']);
+      await upload(['--existing', 'upload']);
       expect(readFileSync(target, 'utf8')).toBe('precious');
     },
   );

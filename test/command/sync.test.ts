@@ -64,7 +64,8 @@ describe('upload --sync', () => {
     const [otherUpload] = await cli.json([
       'upload',
       join(directory, 'top.bin'),
-      '--force',
+      '--existing',
+      'upload',
       '--folder',
       '/Rushes/day 2',
     ]);
@@ -112,7 +113,7 @@ describe('upload --sync', () => {
     [['upload', 'x', '--prune'], '--prune needs --sync'],
     [['upload', '--sync', 'x', '--prune'], '--prune needs a folder'],
     [['upload', '--sync', 'x', 'y'], 'a sync needs one directory'],
-    [['upload', '--sync', 'x', '--force'], 'cannot be used together'],
+    [['upload', '--sync', 'x', '--existing', 'upload'], 'cannot be used together'],
     [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete needs --prune'],
   ])('mediactl exits with 2 and says why it rejects the arguments %j', async (args, words) => {
     const { code, stderr } = await cli.run(args);
@@ -182,11 +183,13 @@ describe('upload plans, globs and manifests', () => {
     expect(stderr).toMatch(/4 new; 6 B, 9 requests, about 0\.9 h at 10 requests per hour\n/);
   });
 
-  it('upload --force -n counts uploaded files as new', async () => {
+  it('upload --existing upload -n counts uploaded files as new', async () => {
     const path = join(directory, 'top.bin');
     await cli.json(['upload', path]);
-    expect((await cli.run(['upload', path, '--force', '-n'])).stderr).toContain('1 file: 1 new; 3 B, 2 requests');
-    expect(await cli.json(['upload', path, '--force', '--dry-run'])).toMatchObject([
+    expect((await cli.run(['upload', path, '--existing', 'upload', '-n'])).stderr).toContain(
+      '1 file: 1 new; 3 B, 2 requests',
+    );
+    expect(await cli.json(['upload', path, '--existing', 'upload', '--dry-run'])).toMatchObject([
       { outcome: 'new', asset_uid: null, remaining_bytes: 3 },
     ]);
   });

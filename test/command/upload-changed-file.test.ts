@@ -316,7 +316,7 @@ describe('checksums of the service', () => {
       if (method === 'PATCH' && nth === 10) return { dropResponse: true };
       return method === 'HEAD' ? { headers: (headers) => ({ ...headers, 'x-checksum-blake3': digest }) } : undefined;
     };
-    const { record } = await setup.upload(['--force']);
+    const { record } = await setup.upload(['--existing', 'upload']);
     expect(record.bytes_sent).toBe(setup.bytes.length);
     await setup.expectUploaded(record);
   });

@@ -82,9 +82,12 @@ describe('a preview of an unfinished upload', () => {
     expect(setup.storedEntry()).toEqual(before);
   });
 
-  it('upload -n --force, and -n of an upload whose creation was not answered, show the file as new', async () => {
+  it('upload -n --existing upload, and -n of an upload whose creation was not answered, show the file as new', async () => {
     await setup.interruptAfterTwoChunks();
-    expect((await preview(['--force'])).record).toMatchObject({ outcome: 'new', remaining_bytes: sizeBytes });
+    expect((await preview(['--existing', 'upload'])).record).toMatchObject({
+      outcome: 'new',
+      remaining_bytes: sizeBytes,
+    });
     const other = join(setup.cli.home, `other-${basename(setup.path)}`);
     copyFileSync(setup.path, other);
     setup.path = other;
@@ -98,10 +101,9 @@ describe('a preview of an unfinished upload', () => {
     await setup.interruptAfterTwoChunks();
     const directory = join(setup.cli.home, 'many');
     mkdirSync(directory);
-    for (let at = 0; at < 20; at++)
-      writeFileSync(join(directory, `${at} ${basename(setup.path)}`), `${setup.path} ${at}`);
+    for (let at = 0; at < 20; at++) writeFileSync(join(directory, `${at} ${basename(setup.path)}`), `content of ${at}`);
     const { stderr } = await setup.run(['upload', setup.path, directory, '--flatten', '--chunk-size', '64KiB']);
-    expect(stderr).toMatch(/21 files: 20 new, 1 to resume; 130\.5 KiB, 45 requests/);
+    expect(stderr).toMatch(/21 files: 20 new, 1 to resume; 129\.2 KiB, 45 requests/);
   });
 });
 
@@ -129,9 +131,9 @@ describe('a decision', () => {
       );
     rmSync(setup.path);
     setup.path = copy;
-    expect((await preview(['--duplicates', 'skip-anywhere'])).record).toMatchObject({ outcome: 'new' });
+    expect((await preview(['--existing', 'anywhere'])).record).toMatchObject({ outcome: 'new' });
     expect(await finishedUids()).toEqual([record.asset_uid]);
-    const run = await setup.upload(['--duplicates', 'skip-anywhere']);
+    const run = await setup.upload(['--existing', 'anywhere']);
     expect([run.record.outcome, await finishedUids()]).toEqual(['uploaded', [run.record.asset_uid]]);
   });
 
@@ -140,7 +142,7 @@ describe('a decision', () => {
     const copy = join(setup.cli.home, `copy-${basename(setup.path)}`);
     copyFileSync(setup.path, copy);
     setup.path = copy;
-    const args = ['/Not yet', '--create-folders', '--duplicates', 'skip-anywhere'];
+    const args = ['/Not yet', '--create-folders', '--existing', 'anywhere'];
     expect((await preview(args)).record).toMatchObject({ outcome: 'duplicate', asset_uid: record.asset_uid });
     expect((await setup.upload(args)).record).toMatchObject({ outcome: 'duplicate', asset_uid: record.asset_uid });
   });

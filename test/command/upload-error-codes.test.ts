@@ -223,7 +223,7 @@ describe('upload errors of runs', () => {
     expect(errorOf(uploadRun)).toEqual({
       code: 'partial_failure',
       exit: 11,
-      hint: 'check that the file plays on your machine, then upload it again with upload --force',
+      hint: 'check that the file plays on your machine, then mediactl upload FILE --existing upload',
     });
   });
 

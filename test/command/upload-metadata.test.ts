@@ -66,7 +66,7 @@ it('a name of the manifest wins over --name, and its tags are added to those of 
 it('upload -n counts the request that sets the tags of each file', async () => {
   const directory = createDirectory('estimated');
   const requests = async (...args: string[]) => {
-    const { stderr } = await setup.cli.run(['upload', directory, '-n', '--force', ...args]);
+    const { stderr } = await setup.cli.run(['upload', directory, '-n', '--existing', 'upload', ...args]);
     return Number(/(\d+) requests/.exec(stderr)?.[1]);
   };
   expect((await requests('--tag', 'sea')) - (await requests())).toBe(2);

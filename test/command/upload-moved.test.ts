@@ -128,7 +128,7 @@ describe('upload of a moved file', () => {
     for (const path of paths) copyFileSync(setup.path, path);
     rmSync(setup.path);
     const uploadFile = (path: string) =>
-      setup.run(['upload', path, '--json', '--chunk-size', '64KiB', '--duplicates', 'upload']);
+      setup.run(['upload', path, '--json', '--chunk-size', '64KiB', '--existing', 'file']);
     const records = (await Promise.all(paths.map(uploadFile))).map(({ stdout }) => JSON.parse(stdout)[0]);
     expect(records.map(({ resumed_from_bytes: offset }) => offset).sort()).toEqual([2 * chunkBytes, null]);
     expect(new Set(records.map(({ asset_uid: uid }) => uid)).size).toBe(2);

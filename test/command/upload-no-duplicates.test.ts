@@ -136,7 +136,7 @@ describe('one asset per file', () => {
     const waitingRun = setup.run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
     await waitUntilReceiptIsStored();
     holdsPatch = true;
-    const otherRun = setup.run(['upload', '-', '--force', '--json'], { stdin });
+    const otherRun = setup.run(['upload', '-', '--existing', 'upload', '--json'], { stdin });
     await patchStarted.opened;
     isReady = true;
     expect((await waitingRun).code).toBe(0);

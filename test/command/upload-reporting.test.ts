@@ -17,7 +17,7 @@ describe('output of upload', () => {
     const { record: first } = await setup.upload();
     const { record, stderr } = await setup.upload();
     expect(record).toMatchObject({ outcome: 'skipped', verified: true, bytes_sent: 0, request_count: 0 });
-    expect(stderr).toContain(`already uploaded as asset ${first.asset_uid}; --force uploads it again`);
+    expect(stderr).toContain(`already uploaded as asset ${first.asset_uid}; --existing upload uploads it again`);
     const copy = join(setup.cli.home, 'copy.bin');
     copyFileSync(setup.path, copy);
     const copyRun = await setup.run(['upload', copy]);
@@ -91,7 +91,7 @@ describe('output of upload', () => {
     );
     expect(lines.slice(10)).toEqual([
       '         and 2 more',
-      '  try:   check that the file plays on your machine, then upload it again with upload --force',
+      '  try:   check that the file plays on your machine, then mediactl upload FILE --existing upload',
     ]);
     const [uid = ''] = (await setup.run(['ls', '-q'])).stdout.split('\n');
     for (const args of [
@@ -170,14 +170,14 @@ it('upload does not suggest uploads resume if it cannot store its state', async 
 describe('unfinished uploads of stdin', () => {
   const checksumMismatch: Fault = { headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }) };
 
-  it('upload of stdin suggests uploads resume --force after a checksum mismatch, and uploads forget --all keeps the temporary copy without --yes', async () => {
+  it('upload of stdin suggests uploads resume --existing upload after a checksum mismatch, and uploads forget --all keeps the temporary copy without --yes', async () => {
     setup.fault = ({ method }) => (method === 'PATCH' ? checksumMismatch : undefined);
     const { stdout } = await setup.run(['upload', '-', '--json'], { stdin });
     const { hint } = JSON.parse(stdout)[0].error;
     expect((await setup.run(['uploads', 'forget', '--all'])).code).toBe(2);
     expect(setup.spoolFiles()).toHaveLength(1);
     setup.fault = () => undefined;
-    const command = /mediactl (uploads resume \w+ --force)/.exec(hint)?.[1] as string;
+    const command = /mediactl (uploads resume \w+ --existing upload)/.exec(hint)?.[1] as string;
     const resumeRun = await setup.run([...command.split(' '), '--json']);
     expect(JSON.parse(resumeRun.stdout)).toMatchObject([{ verified: true, error: null }]);
     expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);

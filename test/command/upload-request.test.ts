@@ -24,7 +24,7 @@ beforeEach(() => {
     folder: '/',
     createFolders: false,
     mirrorsTree: true,
-    ignoresExisting: false,
+    force: false,
     sync: false,
     sources: { include: [], exclude: [], roots: [] },
     pruneLimit: undefined,

@@ -188,10 +188,10 @@ describe('upload sessions that no longer exist', () => {
     },
   );
 
-  it('upload --force creates a new asset and names the incomplete asset of the interrupted upload', async () => {
+  it('upload --existing upload creates a new asset and names the incomplete asset of the interrupted upload', async () => {
     await setup.interruptAfterTwoChunks();
     const { session } = setup.storedEntry();
-    const { record, stderr } = await setup.upload(['--force']);
+    const { record, stderr } = await setup.upload(['--existing', 'upload']);
     expect(stderr).toContain(`asset ${session.assetUid} stays incomplete`);
     expect(record.asset_uid).not.toBe(session.assetUid);
     await setup.expectUploaded(record);

@@ -72,7 +72,7 @@ describe('stdin', () => {
     const [copyName = ''] = readdirSync(spoolFolder());
     const stream = { spoolPath: join(spoolFolder(), copyName), identity };
     const outcome = createOutcome({ ...fileAt('-'), stream }, { id });
-    expect(await withNextStep(outcome, inProgressError, { force: false } as UploadSettings, deps)).toBe(
+    expect(await withNextStep(outcome, inProgressError, { existing: 'content' } as UploadSettings, deps)).toBe(
       inProgressError,
     );
     await database.close();
@@ -134,7 +134,7 @@ describe('stdin', () => {
     writeFileSync(join(setup.stateDir, 'runs', `${killedProcess}.lock`), '');
     const insertLock = "INSERT INTO uploads (id, state, path, process, pid) VALUES (?, 'planned', ?, ?, 4242)";
     changeState(setup.stateDir, insertLock, name, partialCopy, killedProcess);
-    expect((await setup.upload(['--force'])).code).toBe(0);
+    expect((await setup.upload(['--existing', 'upload'])).code).toBe(0);
     expect(readdirSync(spoolFolder())).toEqual([]);
     expect(readdirSync(join(setup.stateDir, 'runs'))).toEqual([]);
     expect(queryState(setup.stateDir, 'SELECT id FROM uploads WHERE process IS NOT NULL')).toEqual([]);

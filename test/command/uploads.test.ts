@@ -95,7 +95,7 @@ describe('unfinished uploads', () => {
     const [record] = await cli.json(['uploads', 'resume', '--all']);
     expect(record).toMatchObject({ verified: true, resumed_from_bytes: 1000, asset_name: 'Piped' });
     expect(readdirSync(spool)).toEqual([]);
-    await interruptUploadAtByte1000(['-', '--name', 'Piped', '--force'], bytes);
+    await interruptUploadAtByte1000(['-', '--name', 'Piped', '--existing', 'upload'], bytes);
     const [{ id }] = await cli.json(['uploads', 'ls']);
     await cli.run(['uploads', 'forget', id, '--yes']);
     expect(readdirSync(spool)).toEqual([]);
@@ -186,7 +186,7 @@ describe('upload of several files', () => {
   it('upload --limit-rate also limits the rate of a file of 3000 bytes', async () => {
     const clock = acceleratedClock({ speed: 20 });
     const startedAt = clock.now();
-    await cli.run(['upload', path, '--limit-rate', '1000', '--force'], { clock });
+    await cli.run(['upload', path, '--limit-rate', '1000', '--existing', 'upload'], { clock });
     const totalSleepMs = clock.sleptMs.reduce((sum, delay) => sum + delay, 0);
     expect(clock.now() - startedAt).toBeGreaterThan(2700);
     expect(totalSleepMs).toBeLessThan(3100);

@@ -246,7 +246,7 @@ describe('CI steps', () => {
       paths: 'renders/*.mp4\nrenders/more\n',
       folder: '/CI/$(touch evaluated)',
       wait: 'true',
-      options: '--duplicates\nupload',
+      options: '--existing\nfile',
     };
     const { failed, summary, outputs } = await runUpload({ runId: '1', url: sandbox.url, inputs });
     expect(failed).toEqual([]);

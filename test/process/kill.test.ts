@@ -239,7 +239,7 @@ describe('full disk with --force', { tags: 'user-namespaces' }, () => {
     const { code, stdout, stderr } = await uploadOnFullDisk();
     expect(code).toBe(0);
     expect(stderr.match(/^warning: .*/gm)).toEqual([
-      expect.stringMatching(/^warning: not enough disk space to record .* another run would upload it again$/),
+      expect.stringMatching(/^warning: not enough disk space to record .* another run may upload it again$/),
       expect.stringMatching(/@last.*: ENOSPC/),
     ]);
     expect(readFileSync(storedFile(JSON.parse(stdout).asset_uid)).equals(bytes)).toBe(true);

@@ -48,7 +48,7 @@ describe('terminal', { tags: 'script' }, () => {
           : undefined,
     );
     const pty = new Pty(
-      [...mediactlCommand, 'upload', '--force', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
+      [...mediactlCommand, 'upload', '--existing', 'upload', fixturePath('clip.mp4'), '--chunk-size', '300KiB'],
       environment(temporaryFolder(), { MEDIACTL_BASE_URL: proxy.url }),
       120,
     );
@@ -62,7 +62,7 @@ describe('terminal', { tags: 'script' }, () => {
   });
 
   it('upload prints lines instead of a progress bar on a terminal without a width', async () => {
-    const command = [...mediactlCommand, 'upload', '--force', fixturePath('still.jpg'), '--wait'];
+    const command = [...mediactlCommand, 'upload', '--existing', 'upload', fixturePath('still.jpg'), '--wait'];
     const pty = new Pty(command, environment(temporaryFolder()), 0);
     expect(await pty.exited).toBe(0);
     expect(pty.output).toContain('still.jpg: ready');
@@ -94,7 +94,7 @@ describe('terminal', { tags: 'script' }, () => {
     copyFileSync(fixturePath('clip.mp4'), join(folder, 'clip.mp4'));
     const pty = new Pty(
       [
-        ...['env', '-C', folder, ...mediactlCommand, 'upload', '--force', 'clip.mp4', '--wait'],
+        ...['env', '-C', folder, ...mediactlCommand, 'upload', '--existing', 'upload', 'clip.mp4', '--wait'],
         ...['--chunk-size', '100KiB', '--limit-rate', '100KiB'],
       ],
       environment(temporaryFolder()),

@@ -91,7 +91,7 @@ async function uploadOnce(
   const emptyAssets: Orphan[] = [];
   const openSource = (from: string) => FileSource.open(from, new OwnFiles({}));
   const decider = new Decider(
-    { force: false, duplicates: 'skip', workspace: '', about: {} },
+    { existing: 'content', workspace: '', about: {} },
     { api, store, receipts, mark: 0, folders: { find: () => null, findOrCreate: async () => undefined }, openSource },
   );
   const opened = await openUpload(
@@ -99,7 +99,6 @@ async function uploadOnce(
     {
       chunkBytes,
       idleTimeoutMs: 1_000_000,
-      force: false,
       requireChecksum: false,
     },
     {

@@ -52,6 +52,23 @@ it.each([
   await expect(upload.next()).rejects.toMatchObject({ code: 'usage' });
 });
 
+it('existing says which files upload sends', async () => {
+  const folder = temporaryFolder();
+  const client = await openSandboxClient();
+  const paths = ['a.bin', 'b.bin'].map((name) => join(folder, name));
+  for (const path of paths) writeFileSync(path, 'the same content');
+  const [first = '', copy = ''] = paths;
+  expect((await client.upload(first, { folder: '/One' })).outcome).toBe('uploaded');
+  expect((await client.upload(copy, { folder: '/One' })).outcome).toBe('duplicate');
+  expect((await client.upload(copy, { folder: '/Two', existing: 'anywhere' })).outcome).toBe('duplicate');
+  expect((await client.upload(copy, { folder: '/Two' })).outcome).toBe('uploaded');
+  expect((await client.upload(copy, { folder: '/One', existing: 'file' })).outcome).toBe('uploaded');
+  expect((await client.upload(copy, { folder: '/One', existing: 'file' })).outcome).toBe('skipped');
+  expect((await client.upload(copy, { folder: '/One', existing: 'upload' })).outcome).toBe('uploaded');
+  for (const wrong of [{ force: true }, { existing: 'name' }])
+    await expect(client.upload(copy, wrong as object)).rejects.toMatchObject({ code: 'usage' });
+});
+
 it('an error has no API key if the service echoes the request', async () => {
   const baseUrl = await startServer((request, response) => {
     const echo = String(request.headers.authorization);

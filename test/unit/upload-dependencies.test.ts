@@ -91,8 +91,7 @@ async function uploadFile(store: ListableUploadStore, sizeBytes: number, more: P
     {
       chunkBytes: 50 * MiB,
       idleTimeoutMs: 30_000,
-      force: false,
-      duplicates: 'skip' as const,
+      existing: 'content',
       requireChecksum: false,
       workspace: uid,
       transfers: 1,

@@ -58,7 +58,6 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
     {
       chunkBytes,
       idleTimeoutMs: 10_000,
-      force: false,
       requireChecksum: true,
     },
     {

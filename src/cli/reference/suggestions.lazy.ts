@@ -19,11 +19,13 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     '--no-tags': "mediactl tag ID --set ''",
   },
   upload: {
+    '--duplicates': '--existing content, anywhere or file, for skip, skip-anywhere or upload',
+    '--ignore-existing': '--existing name',
     '--estimate': 'mediactl upload FILE -n, which also prints the totals, requests and time',
     '--stdin-size': 'leave it out: stdin is saved to a file first, and then resumable',
     '--on-session-expired': onSessionExpired,
   },
-  resume: { '--on-session-expired': onSessionExpired },
+  resume: { '--force': '--existing upload', '--on-session-expired': onSessionExpired },
   uploads: {
     export: 'mediactl uploads ls --finished --jsonl, to list the finished uploads',
     import: 'mediactl check DIR /FOLDER --download, to find what the folder has already',

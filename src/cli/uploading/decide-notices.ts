@@ -33,7 +33,7 @@ function formatSameName(paths: readonly string[]): string {
   const names = paths.slice(0, maxNamesInWarning).map(escapeControls);
   const others = paths.length > names.length ? ', …' : '';
   const have = paths.length === 1 ? 'file has' : 'files have';
-  return `${paths.length} ${have} the name of another asset in the folder, and will be uploaded beside it: ${names.join(', ')}${others}; --ignore-existing skips such files`;
+  return `${paths.length} ${have} the name of another asset in the folder, and will be uploaded beside it: ${names.join(', ')}${others}; --existing name skips such files`;
 }
 
 function formatRenamed({ count, from, to, fromFolder, toFolder, isPruned, canRenameFolder }: RenamedFiles): string {

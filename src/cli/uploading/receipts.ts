@@ -15,9 +15,18 @@ export async function openReceipts(context: Context, force: boolean): Promise<Re
     const error = asCodedError(thrown);
     if (!force || error.kind !== 'state') throw thrown;
     context.terminal.warn(
-      `${error.message} (${error.explanation.reason}): this upload cannot be resumed, and another run would upload it again`,
+      `${error.message} (${error.explanation.reason}): this upload cannot be resumed, and another run may upload it again`,
     );
     context.state.useMemory();
     return context.state.receipts();
   }
+}
+
+/** Returns this machine's receipts for a preview, or undefined if there are none. With `force`, also if they are damaged. */
+export async function findReceipts({ state }: Context, force: boolean): Promise<Receipts | undefined> {
+  return state.receiptsIfAny().catch((thrown) => {
+    if (!force || asCodedError(thrown).kind !== 'state') throw thrown;
+    state.useMemory(); // as the run, which begins a new record
+    return state.receipts();
+  });
 }

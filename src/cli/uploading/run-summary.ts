@@ -8,7 +8,7 @@ import { errorRecord, hintOf } from '../error-hints.ts';
 
 /** Hints on what to do about the files of an outcome. */
 const hints: { [Outcome in UploadOutcome]?: string } = {
-  duplicate: '-v lists them, --duplicates upload uploads them',
+  duplicate: '-v lists them, --existing file uploads them',
   same_name_and_size: 'mediactl check DIRECTORY /FOLDER --download compares them',
 };
 
@@ -78,7 +78,7 @@ export class RunSummary {
     // Each error is prefixed with its file, also the first.
     const failures = this.#failed.map(({ error, path }) => error.withSubject(path));
     const isState = stopReason?.kind === 'state';
-    const unfinished = remaining + this.#counts.interrupted + (isState ? this.#notUploaded : 0);
+    const unfinished = remaining + this.#counts.interrupted + this.#counts.busy + (isState ? this.#notUploaded : 0);
     const files = this.#files + remaining;
     const uploaded = `${formatCount(files - unfinished)} of ${formatCount(files)} files are uploaded`;
     if (stopReason)
@@ -94,13 +94,14 @@ export class RunSummary {
           .join('; '),
         details: { files_remaining_count: unfinished, failures: failures.map(errorRecord) },
       });
-    if (!first) return undefined;
+    const { busy } = this.#counts;
+    if (!first && busy === 0) return undefined;
+    const skips = 'run the same command again: it skips the files that are already uploaded';
+    const afterOthers = busy > 0 ? `once the other run has finished, ${skips}` : undefined;
     return partialFailure(
       this.#problem(),
       failures,
-      this.#notUploaded > 0
-        ? 'fix the errors, then run the same command again: it skips the files that are already uploaded'
-        : undefined,
+      this.#notUploaded > 0 ? `fix the errors, then ${skips}` : afterOthers,
     );
   }
 
@@ -110,6 +111,7 @@ export class RunSummary {
     const afterwards = this.#failed.length - this.#notUploaded;
     return [
       ...(this.#notUploaded > 0 ? [counted(this.#notUploaded, 'not uploaded')] : []),
+      ...(this.#counts.busy > 0 ? [counted(this.#counts.busy, 'left to another run')] : []),
       ...(afterwards > 0 ? [counted(afterwards, 'uploaded but failed afterwards')] : []),
     ].join('; ');
   }

@@ -197,10 +197,10 @@ class RunPresenter {
 
 /** Reasons why a file was not sent, and how to send it. */
 const keptReasons: Record<KeptOutcome, (assetUid: string, place: string) => string> = {
-  skipped: (uid) => `already uploaded as asset ${uid}; --force uploads it again`,
-  duplicate: (uid, place) => `skipped, a duplicate of ${place} (asset ${uid}); --duplicates upload uploads it anyway`,
+  skipped: (uid) => `already uploaded as asset ${uid}; --existing upload uploads it again`,
+  duplicate: (uid, place) => `skipped, a duplicate of ${place} (asset ${uid}); --existing file uploads it anyway`,
   same_name_and_size: (uid) =>
-    `asset ${uid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download compares it, --force uploads the file`,
+    `asset ${uid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download compares it, --existing upload uploads the file`,
   exists: (uid) => `skipped, because asset ${uid} has its name`,
 };
 

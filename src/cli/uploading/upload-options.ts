@@ -8,16 +8,15 @@ import { parseCount, parseDuration, parseSize } from '../settings/units.ts';
 /** Default number of concurrent uploads, for a typical connection and service. */
 export const defaultTransfers = 8;
 
-type UploaderFlags = Partial<Pick<UploadSettings, 'duplicates'>> & {
+type UploaderFlags = Partial<Pick<UploadSettings, 'existing'>> & {
   chunkSize?: string;
-  force?: boolean | undefined;
   checksum?: boolean | undefined;
   requireChecksum?: boolean | undefined;
 };
 
 /** Parses the uploader's options. @throws CodedError `usage` (exit 2) if one is invalid */
 export function parseUploadOptions({ settings }: Context, flags: UploaderFlags): UploadSettings {
-  const { chunkSize, duplicates = 'skip', force = false } = flags;
+  const { chunkSize, existing = 'content' } = flags;
   const { checksum = false, requireChecksum = false } = flags;
   const chunkBytes = chunkSize === undefined ? maxChunkBytes : parseSize('--chunk-size', chunkSize);
   if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
@@ -27,7 +26,7 @@ export function parseUploadOptions({ settings }: Context, flags: UploaderFlags):
       'the service accepts at most 50 MiB per request',
     );
   const idleTimeoutMs = settings.requestTimeoutMs ?? 120_000;
-  return { chunkBytes, idleTimeoutMs, duplicates, force, checksum, requireChecksum };
+  return { chunkBytes, idleTimeoutMs, existing, checksum, requireChecksum };
 }
 
 /** Parses `--limit-rate` to bytes per second. @throws CodedError `usage` (exit 2) */

@@ -225,7 +225,7 @@ export class QueueRun implements BatchRun {
   async #createTask(file: UploadFile): Promise<QueuedTask> {
     const { folders, api } = this.#deps;
     const contentType = await this.#contentTypes;
-    const { workspace, about: defaults, chunkBytes, requireChecksum, force } = this.#options;
+    const { workspace, about: defaults, chunkBytes, requireChecksum, existing } = this.#options;
     const { path, sizeBytes = 0, mtimeNs = '0', typedPath, realPath = path } = file;
     const stableSource = isHttpUrl(path) ? { path: realPath } : this.#roots.toTaskSource(realPath);
     const folder = await folders.findOrCreate(file);
@@ -240,7 +240,7 @@ export class QueueRun implements BatchRun {
       filename: file.filename ?? basename(path),
       folder,
       ...userMetadataOf(file, defaults, contentType),
-      forceId: force ? randomUUID() : undefined,
+      forceId: existing === 'upload' ? randomUUID() : undefined,
       chunkBytes,
       requireChecksum,
     };

@@ -88,7 +88,7 @@ export class UploadAttempt {
     const { chunkBytes, requireChecksum } = task;
     return openUpload(
       toUploadFile(job.id, task),
-      { chunkBytes, idleTimeoutMs, force: false, requireChecksum },
+      { chunkBytes, idleTimeoutMs, requireChecksum },
       {
         api: this.#api,
         store: this.#store,

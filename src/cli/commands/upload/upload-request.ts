@@ -5,6 +5,7 @@ import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
+import { existingChoices } from '../../../client/upload/decide/matcher.ts';
 import { placeholdersIn } from '../../../client/upload/sources/upload-file.ts';
 import { maxChunkSize } from '../../../contract/tus.ts';
 import { collect, withSuggestions } from '../../command.ts';
@@ -59,18 +60,18 @@ const addFileOptions = (command: Command) =>
 
 const addRunOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
   command
-    .optionsGroup('Sync and duplicates')
+    .optionsGroup('What is uploaded already')
     .option('--sync', 'upload new and changed files of a directory, and mirror its subdirectories')
     .option('--prune', 'with --sync, move the assets of deleted files to the trash')
     .option('--max-delete <number>', 'with --prune, maximum number of assets (100)')
-    .option('--force', 'upload files even if they are already uploaded, as new assets')
     .addOption(
-      new Option('--duplicates <action>', 'duplicates in the same folder (or anywhere): skip them, or upload them')
-        .choices(['skip', 'skip-anywhere', 'upload'] as const)
-        .default('skip' as const),
+      new Option(
+        '--existing <what>',
+        'what counts as uploaded: the same content in the folder (default), only the file itself (default with --sync), its name in the folder, its content anywhere; or upload all, as new assets',
+      ).choices(existingChoices),
     )
     .option('--checksum', 'hash the files that are already uploaded, instead of comparing size and times')
-    .option('--ignore-existing', 'skip files whose name the folder already has')
+    .option('--force', 'go on if the record of uploads is damaged, missing or cannot be written')
     .option('--require-checksum', 'fail if the service returns no checksum to verify')
     .optionsGroup('Speed')
     .option('--transfers <number>', `number of concurrent uploads (${defaultTransfers})`)
@@ -108,8 +109,8 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | '
   /** True to create missing folders without asking. */
   createFolders: boolean;
   options: Omit<RunOptions, 'workspace'>;
-  /** True to skip files whose name the folder already has. */
-  ignoresExisting: boolean;
+  /** True to go on where the record of uploads cannot be used. */
+  force: boolean;
   /** True to make the folder like the directory, which is the only input. */
   sync: boolean;
   /** Number of assets that --prune may move to the trash; undefined without --prune. */
@@ -154,14 +155,14 @@ export async function parseUploadRequest(
   const isTemplate = name !== undefined && placeholdersIn(name).length > 0;
   const options = parseUploadOptions(context, {
     ...flags,
-    duplicates: sync ? 'upload' : flags.duplicates,
+    existing: flags.existing ?? (sync ? 'file' : 'content'),
   });
   return {
     inputs,
     folder: withoutFolderPrefix(flags.folder ?? context.settings.folder ?? '/'),
     mirrorsTree: !flags.flatten,
     createFolders: flags.createFolders === true || context.settings.yes || (sync && !context.terminal.isInteractive),
-    ignoresExisting: flags.ignoreExisting ?? false,
+    force: flags.force ?? false,
     sync,
     preview,
     queue: queue && { address: queue.address, roots: flags.root },
@@ -223,9 +224,9 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
       'mediactl sync DIR /FOLDER --prune',
       'it moves assets in that folder to the trash',
     );
-  if (flags.prune && flags.ignoreExisting)
+  if (flags.prune && flags.existing !== undefined && flags.existing !== 'file')
     throw usageError(
-      '--prune and --ignore-existing cannot be used together',
+      `--prune and --existing ${flags.existing} cannot be used together`,
       'omit one of them',
       'the asset of a renamed file could be moved to the trash although the file was skipped',
     );
@@ -233,7 +234,7 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
   if (!flags.sync) return;
   if (inputs.length !== 1 || flags.filesFrom !== undefined || flags.manifest !== undefined)
     throw usageError('a sync needs one directory', 'mediactl sync ./rushes /Rushes');
-  if (flags.force) throw usageError('--sync and --force cannot be used together');
+  if (flags.existing === 'upload') throw usageError('--sync and --existing upload cannot be used together');
 }
 
 function assertQueueOptions(flags: UploadFlags): void {

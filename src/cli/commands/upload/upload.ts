@@ -11,7 +11,7 @@ import type { Context } from '../../context.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { openReceipts } from '../../uploading/receipts.ts';
+import { findReceipts, openReceipts } from '../../uploading/receipts.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
 import { isRemote, openSources, type UploadSources } from '../../uploading/sources.ts';
 import type { PruneOptions } from './prune.ts';
@@ -48,8 +48,7 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
   const pruning: PruneOptions | undefined = pruneLimit && { ...target, limit: pruneLimit };
   if (preview) {
     const { printDryRun } = await import('./dry-run.ts');
-    const isFromHere = !queue && !request.options.force;
-    const store = isFromHere ? await context.state.uploadsIfAny() : undefined;
+    const store = queue ? undefined : await context.state.uploadsIfAny();
     return printDryRun(context, { ...run, store }, pruning);
   }
   if (queue) {
@@ -68,13 +67,11 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
 
 /** Resolves workspace and folders, opens the receipts, and returns the run and the directory that it syncs. */
 async function prepareRun(context: Context, request: UploadRequest, sources: UploadSources) {
-  const { inputs, folder: top, mirrorsTree, options, sync, preview, ignoresExisting } = request;
+  const { inputs, folder: top, mirrorsTree, options, sync, preview, force } = request;
   const { shard, resultsFile } = request.sources;
   if (request.queue) assertQueueable(sources.inputs);
   const workspace = await resolveWorkspaceUid(context);
-  const { force } = options;
-  const existing = async () => (force ? undefined : context.state.receiptsIfAny());
-  const receipts = await (preview ? existing() : openReceipts(context, force));
+  const receipts = await (preview ? findReceipts(context, force) : openReceipts(context, force));
   const { confirmFolders, ...folders } = await resolveTargetFolders(context, request, sources, receipts);
   // Absolute, so that the run's id does not depend on the working directory.
   const absolutePaths = sources.inputs.map((name) =>
@@ -101,7 +98,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
       ...(request.pruneLimit ? ['--prune'] : []),
     ],
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
-    ...{ isCompared: !request.queue, ignoresExisting },
+    isCompared: !request.queue,
   };
   const createPruneSelector = request.pruneLimit && (() => sources.createSelector(directory));
   if (sync) run.mirror = { directory, top, createPruneSelector };

@@ -29,15 +29,17 @@ export function resume(command: Command, run: ActionWrapper): void {
     .description('Resumes unfinished uploads that were started on this machine with the profile in use.')
     .argument('[upload]', 'upload id, or uid of its session or asset')
     .option('--all', 'resume all uploads of this profile')
-    .option('--force', 'upload from the beginning as a new asset')
+    .addOption(
+      new Option('--existing <what>', 'upload: from the beginning, as a new asset').choices(['upload'] as const),
+    )
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'maximum time to wait', '30m')
     .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
-      run((context, id, { all = false, wait, timeout, force, progress }) => {
+      run((context, id, { all = false, wait, timeout, existing, progress }) => {
         if (id && all) throw usageError('an id and --all cannot be used together', whichHint);
         const timeoutMs = parseWaitTimeout(wait, timeout);
-        return runResume(context, { id, all, timeoutMs, progress, options: parseUploadOptions(context, { force }) });
+        return runResume(context, { id, all, timeoutMs, progress, options: parseUploadOptions(context, { existing }) });
       }),
     );
 }
@@ -79,7 +81,7 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
       transfers: defaultTransfers,
       timeoutMs,
     },
-    receipts: await openReceipts(context, options.force),
+    receipts: await openReceipts(context, false),
     identity: entries.map(({ id }) => id),
     progress,
     verbose: false,

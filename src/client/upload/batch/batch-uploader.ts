@@ -19,7 +19,7 @@ import {
   uploadIdOf,
 } from '../sources/upload-file.ts';
 import { Channel } from './channel.ts';
-import { countFiles, decideFiles, emptyPlan, type Plan } from './plan.ts';
+import { countFiles, decideFiles, emptyPlan, keptResult, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
 
 export type RunOptions = UploadSettings & {
@@ -73,6 +73,8 @@ export class BatchUploader implements BatchRun {
   #isBatch = false;
   #stopReason: CodedError | undefined;
   readonly #persisting = new Set<Promise<void>>();
+  /** Files that another process was uploading when this run came to them. */
+  readonly #busy: FileOutcome[] = [];
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
@@ -121,6 +123,7 @@ export class BatchUploader implements BatchRun {
     await saveRecords(this.#deps.receipts, records);
     await this.#uploadAll(files);
     await Promise.all(this.#persisting);
+    for (const outcome of this.#busy) await this.#lookAgain(outcome);
     await this.#nameEmptyAssets();
   }
 
@@ -196,20 +199,17 @@ export class BatchUploader implements BatchRun {
   async #finish(outcome: FileOutcome, persisted: PersistResult = Promise.resolve(undefined)): Promise<void> {
     const { error } = outcome;
     this.#stopIfFatal(error);
-    // A run that waits for the assets cannot succeed without those that another run uploads.
-    const mayBeElsewhere = this.#isBatch && this.#options.timeoutMs === undefined;
-    if (mayBeElsewhere && error?.explanation.code === 'upload_in_progress') {
+    if (this.#isBatch && error?.explanation.code === 'upload_in_progress') {
       delete outcome.error;
       outcome.isBusy = true;
-    } else if (error) {
+      this.#busy.push(outcome);
+      return;
+    }
+    if (error) {
       const { withNextStep } = await import('../session/next-step.ts');
       outcome.error = await withNextStep(outcome, error, this.#options, this.#deps);
     }
-    if (this.#isBatch) {
-      const asset_uid = outcome.uploaded?.assetUid ?? null;
-      const path = shownPathOf(outcome.file);
-      this.#deps.onEvent({ path, event: 'finished', outcome: outcomeOf(outcome), asset_uid });
-    }
+    this.#emitFinished(outcome);
     const reported = persisted
       .then((receiptError) => {
         outcome.error ??= receiptError;
@@ -218,6 +218,26 @@ export class BatchUploader implements BatchRun {
       })
       .finally(() => this.#persisting.delete(reported));
     this.#persisting.add(reported);
+  }
+
+  #emitFinished(outcome: FileOutcome): void {
+    if (!this.#isBatch) return;
+    const asset_uid = outcome.uploaded?.assetUid ?? null;
+    const path = shownPathOf(outcome.file);
+    this.#deps.onEvent({ path, event: 'finished', outcome: outcomeOf(outcome), asset_uid });
+  }
+
+  /** Reports a file that another process was uploading. If that has finished meanwhile, the file is uploaded. */
+  async #lookAgain(outcome: FileOutcome): Promise<void> {
+    try {
+      const decision = await this.#decider.decideAgain(outcome.file);
+      if (decision.action === 'keep') Object.assign(outcome, { isBusy: false, ...keptResult(decision, this.#options) });
+    } catch (thrown) {
+      Object.assign(outcome, { isBusy: false, error: asCodedError(thrown) });
+      this.#stopIfFatal(outcome.error);
+    }
+    this.#emitFinished(outcome);
+    this.#reportOrWatch(outcome);
   }
 
   /** Uploads one file. @returns a promise that resolves once its receipt is on disk or could not be written */

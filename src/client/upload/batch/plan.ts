@@ -113,15 +113,21 @@ export async function decideFiles(
       files.set(file, decision);
       continue;
     }
-    const { receipt } = decision;
     records.push(...decision.records);
-    const outcome = createOutcome(file, { uploaded: toUploaded(receipt, decision.outcome) });
-    if (requireChecksum && receipt.verified === null) outcome.error = unverifiedError(receipt.assetUid, true);
-    onKept(outcome, decision);
+    onKept(createOutcome(file, keptResult(decision, { requireChecksum })), decision);
   }
   plan.comparisons = decider.requests;
   return { files, records: [...decider.takeRecords(), ...records] };
 }
+
+/** Returns the result of a file that is not sent, which is an error if its checksum is required but not known. */
+export const keptResult = (
+  { outcome, receipt }: KeepDecision,
+  { requireChecksum }: Pick<UploadSettings, 'requireChecksum'>,
+): Pick<FileOutcome, 'uploaded' | 'error'> => ({
+  uploaded: toUploaded(receipt, outcome),
+  ...(requireChecksum && receipt.verified === null && { error: unverifiedError(receipt.assetUid, true) }),
+});
 
 async function* untilAborted(files: Candidates, signal: AbortSignal | undefined): AsyncGenerator<UploadFile> {
   for await (const file of files) {

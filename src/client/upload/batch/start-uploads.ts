@@ -10,16 +10,11 @@ export type ComparisonRequest = {
   library: Pick<Library, 'api' | 'folders'>;
   /** False to not compare: a queue has receipts of its own, which all machines share. Default: true. */
   isCompared?: boolean | undefined;
-  /** True to skip each file whose name the folder has (`--ignore-existing`). */
-  ignoresExisting?: boolean | undefined;
 };
 
 /** Returns the comparison of a run, or of its preview. */
-export const comparisonOf = ({
-  library,
-  isCompared = true,
-  ignoresExisting = false,
-}: ComparisonRequest): FolderComparisonOptions | undefined => (isCompared ? { library, ignoresExisting } : undefined);
+export const comparisonOf = ({ library, isCompared = true }: ComparisonRequest): FolderComparisonOptions | undefined =>
+  isCompared ? { library } : undefined;
 
 /** What a way in adds to an upload run: its files and folders, its questions, and its words. */
 export type UploadRunRequest = Omit<BatchDeps, 'api' | 'mark' | 'comparison'> &
@@ -49,7 +44,7 @@ export type StartedRun = {
  * queues.
  */
 export async function startUploads(request: UploadRunRequest): Promise<StartedRun> {
-  const { library, options, files, identity, isCompared, ignoresExisting, createRun, ...deps } = request;
+  const { library, options, files, identity, isCompared, createRun, ...deps } = request;
   const { api } = library;
   const { baseUrl } = api.transport;
   const markId = identity && markIdOf(baseUrl, { workspace: options.workspace, identity });
@@ -59,7 +54,7 @@ export async function startUploads(request: UploadRunRequest): Promise<StartedRu
     ...deps,
     api,
     mark: startMark,
-    comparison: comparisonOf({ library, isCompared, ignoresExisting }),
+    comparison: comparisonOf({ library, isCompared }),
   };
   const run = createRun?.(complete) ?? new BatchUploader(options, complete);
   return {

@@ -11,7 +11,7 @@ import type { FileMatcher, KnownEntry, Subject } from './matcher.ts';
 
 /** Matches a file that has an unfinished upload of its own. Reads its entry, and no byte. */
 export const unfinished: FileMatcher = (subject, before, { store, policy }) =>
-  decideByEntry(subject, before, store, policy.force);
+  decideByEntry(subject, before, store, policy.existing === 'upload');
 
 /** Like `unfinished`, for a file of a run. Reads nothing unless it was unfinished when the run began. */
 export const knownUnfinished: FileMatcher = async (subject, before, deps) => {
@@ -25,12 +25,12 @@ export async function decideByEntry(
   { id, identity, file }: Pick<Subject, 'id' | 'identity' | 'file'>,
   before: SendDecision,
   store: Pick<UploadStore, 'read'> | undefined,
-  isForced = false,
+  isReplaced = false,
 ): Promise<Decision | undefined> {
   const entry = id === undefined ? undefined : await store?.read(id);
   if (!entry) return undefined;
   const { state } = entry;
-  if (isForced || state === 'planned' || state === 'intended') return { ...before, mayBeDuplicate: false, entry };
+  if (isReplaced || state === 'planned' || state === 'intended') return { ...before, mayBeDuplicate: false, entry };
   if (state === 'whole' || !identity || identity.sizeBytes === entry.file.sizeBytes)
     return { action: 'resume', entry, isMoved: false };
   // The content is compared later, by hashing the part that is uploaded.

@@ -32,7 +32,7 @@ const maxNamesakes = 20;
  * assets of a folder, or one for each file if that is less. Reads a file only if the checksum of its namesake is known.
  *
  * If a folder cannot be listed, notifies and decides nothing in it: outside the primary workspace (assumption A26), and
- * with a key that may not read. With `--ignore-existing` that is an error.
+ * with a key that may not read. With `--existing name` that is an error.
  */
 export const inFolder: BatchMatcher = async (files, deps) => {
   const { comparison: options, folders, about } = deps;
@@ -47,7 +47,7 @@ export const inFolder: BatchMatcher = async (files, deps) => {
   for (const [folder, filesOfFolder] of byFolder)
     await comparison.compare(folder, filesOfFolder).catch((thrown) => {
       const error = asCodedError(thrown);
-      if (!isListRefused(error) || options.ignoresExisting) throw thrown;
+      if (!isListRefused(error) || deps.policy.existing === 'name') throw thrown;
       refusal ??= error;
     });
   const { found, sameName } = comparison;
@@ -124,7 +124,8 @@ class FolderComparison {
       this.#matched.add(asset.uid);
       return found;
     }
-    if (hasComplete && this.#options.ignoresExisting) return keep('exists', this.#receiptOf(file, folder, hasComplete));
+    if (hasComplete && this.#deps.policy.existing === 'name')
+      return keep('exists', this.#receiptOf(file, folder, hasComplete));
     return hasNamesake ? 'same name' : undefined;
   }
 

@@ -6,7 +6,7 @@ import type { FileIdentity } from '../sources/source.ts';
 import type { ReceiptKey } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipts.ts';
 import type { KeepDecision, LocalRecord } from './decision.ts';
-import type { FileMatcher, MatcherDeps } from './matcher.ts';
+import type { DecidePolicy, FileMatcher, MatcherDeps } from './matcher.ts';
 
 /** Returns the strong ETag of a file if it has one, else its modification time. */
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
@@ -56,15 +56,15 @@ export const sameFile: FileMatcher = async ({ file, key, identity }, before, { r
 };
 
 /**
- * Matches a file whose content was uploaded: from this path (it was only touched) or, unless `duplicates` is `upload`,
- * from another path to the same folder or, if it is `skip-anywhere`, to any folder. Reads the file if a receipt that
- * counts has its size. Empty files never match. An asset of another folder takes a request, as it may no longer exist.
+ * Matches a file whose content was uploaded: from this path (it was only touched) or, as `existing` says, from another
+ * path to the same folder (`content`) or to any folder (`anywhere`). Reads the file if a receipt that counts has its
+ * size. Empty files never match. An asset of another folder takes a request, as it may no longer exist.
  */
 export const sameContent: FileMatcher = async (subject, before, deps) => {
   const { key, identity } = subject;
   const { receipts, policy, mark } = deps;
   const sizeBytes = identity?.sizeBytes ?? 0;
-  const isAnywhere = policy.duplicates === 'skip-anywhere';
+  const isAnywhere = policy.existing === 'anywhere';
   // A folder that does not exist yet has no duplicates, but others may.
   const place = key ?? (isAnywhere ? anywhereIn(deps) : undefined);
   if (before.entry || !receipts || !place || !identity || sizeBytes === 0) return undefined;
@@ -76,7 +76,7 @@ export const sameContent: FileMatcher = async (subject, before, deps) => {
     const to = { realPath: own.realPath, ...fileTimesOf(identity) };
     return keep('skipped', own, [{ record: 'path', key: own, to }]);
   }
-  if (policy.duplicates === 'upload') return undefined;
+  if (!comparesContent(policy)) return undefined;
   const receipt = await receipts.findByContent(place, { sizeBytes, blake3 }, mark, isAnywhere);
   if (!receipt) return undefined;
   const folder = isAnywhere ? await findFolder(deps.api, receipt) : receipt.folder;
@@ -84,13 +84,16 @@ export const sameContent: FileMatcher = async (subject, before, deps) => {
   return { ...before, records: [{ record: 'forgotten', assetUid: receipt.assetUid }] };
 };
 
+/** Returns true if content that was uploaded from another path counts. */
+const comparesContent = ({ existing }: DecidePolicy) => existing === 'content' || existing === 'anywhere';
+
 /** Returns true if a file of another path was uploaded that has the size, and would count as a duplicate. */
 export async function mayBeDuplicate(
   key: ReceiptKey | undefined,
   sizeBytes: number | undefined,
   { receipts, policy }: Pick<MatcherDeps, 'receipts' | 'policy'>,
 ): Promise<boolean> {
-  if (!key || !sizeBytes || policy.duplicates === 'upload') return false;
+  if (!key || !sizeBytes || !comparesContent(policy)) return false;
   return (await receipts?.hasSize(key, sizeBytes)) ?? false;
 }
 

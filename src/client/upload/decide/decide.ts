@@ -33,7 +33,7 @@ export type DeciderDeps = Omit<MatcherDeps, 'policy' | 'workspace' | 'about' | '
 
 export type Candidates = AsyncIterable<UploadFile> | Iterable<UploadFile>;
 
-const sendForced = { action: 'send', reason: 'forced', mayBeDuplicate: false } as const satisfies SendDecision;
+const sendAnyway = { action: 'send', reason: 'wanted', mayBeDuplicate: false } as const satisfies SendDecision;
 const sendSameSize = { action: 'send', reason: 'new', mayBeDuplicate: true } as const satisfies SendDecision;
 
 /** Decides what is to be done with the files of a run. Changes nothing; `saveRecords` writes what follows. */
@@ -112,13 +112,17 @@ export class Decider {
    * nothing, so that only a checksum shows that an asset is the same.
    */
   async decideSpooled(file: UploadFile): Promise<Decision> {
-    if (this.#deps.policy.force) return sendForced;
-    if (!this.#deps.comparison) return sendNew;
+    if (this.#deps.policy.existing === 'upload' || !this.#deps.comparison) return sendNew;
     const { inFolder } = await import('./by-folder.ts');
     const decided = await inFolder([file], this.#counting('interactive'));
     const decision = decided.get(file) ?? sendNew;
     const isGuess = decision.action === 'keep' && decision.outcome === 'same_name_and_size';
     return isGuess && file.path === '-' ? sendNew : decision;
+  }
+
+  /** Decides again whether the receipts have a file, which another process might have finished. No byte is read. */
+  async decideAgain(file: UploadFile): Promise<Decision> {
+    return this.#match([sameFile], await this.#subjectOf(file), sendNew, this.#deps);
   }
 
   /** Decides an opened file. @param api client that counts the requests as those of the file */
@@ -132,10 +136,10 @@ export class Decider {
     before: SendDecision,
     deps: MatcherDeps,
   ): Promise<Decision> {
-    const { force } = deps.policy;
-    let decision = force ? sendForced : before;
-    // Of a forced upload, only the entry under its lock matters, since its asset is replaced.
-    for (const match of force ? matchers.filter((each) => each === unfinished) : matchers) {
+    const sendsAnyway = deps.policy.existing === 'upload';
+    let decision = sendsAnyway ? sendAnyway : before;
+    // If every file is sent, only its entry under its lock matters, since the asset of that is replaced.
+    for (const match of sendsAnyway ? matchers.filter((each) => each === unfinished) : matchers) {
       const matched = await match(subject, decision, deps);
       if (matched && matched.action !== 'send') return matched;
       decision = matched ?? decision;
@@ -146,7 +150,7 @@ export class Decider {
   /** Returns the matchers that see the files together, whose code is loaded when they are needed. */
   async #batchMatchers(): Promise<readonly BatchMatcher[]> {
     const { policy, mirror, comparison, receipts } = this.#deps;
-    if (policy.force) return [];
+    if (policy.existing === 'upload') return [];
     return [
       ...(mirror && receipts ? [(await import('./by-rename.ts')).renamed] : []),
       ...(comparison ? [(await import('./by-folder.ts')).inFolder] : []),

@@ -13,8 +13,8 @@ export type Decision = SendDecision | ResumeDecision | KeepDecision | RefuseDeci
 /** Sends the whole file, as a new asset. */
 export type SendDecision = {
   action: 'send';
-  /** `changed`: the file was uploaded with other content, or is to be hashed. `forced`: receipts do not count. */
-  reason: 'new' | 'changed' | 'forced';
+  /** `changed`: the file was uploaded with other content, or is to be hashed. `wanted`: it is sent whatever is known of it. */
+  reason: 'new' | 'changed' | 'wanted';
   /** True if the content of the file, which was not read yet, may show that it is uploaded already. */
   mayBeDuplicate: boolean;
   /** Unfinished upload of the file that cannot be resumed: it has no asset yet, other content, or is replaced. */

@@ -7,12 +7,22 @@ import type { Receipts } from '../store/receipts.ts';
 import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
 import type { DecideNotice, Decision, KeepDecision, LocalRecord, SendDecision } from './decision.ts';
 
+/**
+ * What counts as uploaded already (`--existing`), besides the asset that this machine uploaded from the same path:
+ *
+ * - `content`: the same content in the folder
+ * - `file`: nothing
+ * - `name`: an asset of the folder with the file's name, even if its content differs
+ * - `anywhere`: the same content in any folder
+ * - `upload`: not even the file's own asset, so that each file is sent as a new asset
+ */
+type Existing = (typeof existingChoices)[number];
+
+export const existingChoices = ['content', 'file', 'name', 'anywhere', 'upload'] as const;
+
 /** What counts as uploaded already. */
 export type DecidePolicy = {
-  /** True to ignore receipts and unfinished uploads and create a new asset (`--force`). */
-  force: boolean;
-  /** Dedupe of content uploaded from another path: within the same folder, in the whole library, or not at all. */
-  duplicates: 'skip' | 'skip-anywhere' | 'upload';
+  existing: Existing;
   /** True to hash each file that has a receipt, instead of comparing size and times. Default: false. */
   checksum?: boolean | undefined;
 };
@@ -37,8 +47,6 @@ export type Subject = {
 /** Compares files with the assets that their folder has. */
 export type FolderComparisonOptions = {
   library: Pick<Library, 'folders'>;
-  /** True to skip each file whose name the folder has (`--ignore-existing`). */
-  ignoresExisting: boolean;
 };
 
 /** A directory that a folder mirrors. */

@@ -9,7 +9,7 @@ const codesWithOwnHint = new Set<string>(['upload_in_progress', 'session_broken'
 export async function withNextStep(
   { file, id, uploaded }: FileOutcome,
   error: CodedError,
-  { force: isFromScratch }: UploadSettings,
+  { existing }: Pick<UploadSettings, 'existing'>,
   { store, stdin }: RunDeps,
 ): Promise<CodedError> {
   const { spoolPath = '' } = file.stream ?? {};
@@ -28,6 +28,6 @@ export async function withNextStep(
     if (file.stream) await stdin?.spool.remove(spoolPath);
     return error;
   }
-  const how = file.stream || isFromScratch ? 'by_id' : 'by_command';
+  const how = file.stream || existing === 'upload' ? 'by_id' : 'by_command';
   return error.with({ remedy: ['resume_upload', id, entry.state === 'planned' ? 'from_start' : how] });
 }

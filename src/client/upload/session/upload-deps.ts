@@ -12,8 +12,6 @@ import type { Throttle } from './throttle.ts';
 export type SessionSettings = {
   chunkBytes: number;
   idleTimeoutMs: number;
-  /** True to create a new asset instead of resuming an unfinished upload. */
-  force: boolean;
   requireChecksum: boolean;
 };
 

@@ -111,7 +111,8 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   const found = await takeEntry(run, decision);
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
   if (!found && run.file.stream !== undefined) await run.store.write(run.planned());
-  let entry = found ? await resumeFrom(run, found) : await create(run);
+  const isResumed = decision.action === 'resume';
+  let entry = found ? await continueFrom(run, found, isResumed) : await create(run);
   while (entry.state === 'open') entry = await sendOrRecover(run, entry);
   const uploaded = await finish(run, entry);
   return { uploaded, persisted: saveReceipt(run, uploaded, entry) };
@@ -126,11 +127,15 @@ async function takeEntry(run: UploadRun, decision: SendDecision | ResumeDecision
   return decision.isMoved ? claimMoved(run, decision.entry) : decision.entry;
 }
 
-/** Continues from the state that an earlier run left. */
-async function resumeFrom(run: UploadRun, entry: UploadEntry): Promise<OpenEntry | CompleteEntry> {
+/** Continues from the state that an earlier run left. @param isResumed false to replace the asset that it has created */
+async function continueFrom(
+  run: UploadRun,
+  entry: UploadEntry,
+  isResumed: boolean,
+): Promise<OpenEntry | CompleteEntry> {
   if (entry.state === 'intended') await run.recordLostCreation(entry.begunAt);
   if (entry.state === 'planned' || entry.state === 'intended') return create(run);
-  if (run.options.force) return replaceAsset(run, entry);
+  if (!isResumed) return replaceAsset(run, entry);
   run.assetUid = entry.session.assetUid;
   if (entry.state === 'whole') return reuseComplete(run, entry);
   run.resumedFrom = entry.offset;
@@ -310,7 +315,7 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { assets } = writesOf(deps.api);
   if (verified === false) {
     // The bytes of stdin are only in the spool file, which the entry names.
-    throw checksumMismatch(shownPath, file.stream === undefined ? undefined : ['resume_upload', id, 'forced'], entry);
+    throw checksumMismatch(shownPath, file.stream === undefined ? undefined : ['resume_upload', id, 'replaced'], entry);
   }
   const { tags = [] } = file.about ?? {};
   if (tags.length > 0) await assets.update(assetUid, assets.tagFields(tags));

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const cli = new Cli(account());
   assetUids = [];
   for (const name of ['tone.mp3', 'still.jpg', 'tone.mp3'])
-    assetUids.push((await cli.json(['upload', fixturePath(name), '--force']))[0].asset_uid);
+    assetUids.push((await cli.json(['upload', fixturePath(name), '--existing', 'upload']))[0].asset_uid);
   await cli.json(['assets', 'wait', ...assetUids]);
 });
 
@@ -170,7 +170,14 @@ it.skipIf(isStrict)(
     await cli.json(['folders', 'create', '-p', `${parentFolder}/er`]);
     const newestFirst: string[] = [];
     for (const folder of [parentFolder, `${parentFolder}/er`]) {
-      const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', folder]);
+      const [{ asset_uid }] = await cli.json([
+        'upload',
+        fixturePath('still.jpg'),
+        '--existing',
+        'upload',
+        '--folder',
+        folder,
+      ]);
       newestFirst.unshift(asset_uid);
     }
     const list = async (...args: string[]) =>
@@ -191,7 +198,7 @@ it.skipIf(isStrict)(
 describe('--quiet', () => {
   it('upload -q and rm -q print the uids and nothing else', async () => {
     const { cli } = setup;
-    const upload = await cli.run(['upload', fixturePath('still.jpg'), '--force', '-q']);
+    const upload = await cli.run(['upload', fixturePath('still.jpg'), '--existing', 'upload', '-q']);
     expect([upload.code, upload.stderr]).toEqual([0, '']);
     expect(upload.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
     const removal = await cli.run(['rm', upload.stdout.trim(), '-q', '--yes']);
@@ -205,7 +212,15 @@ describe('--quiet', () => {
   });
 
   it('upload -q still prints progress if --progress json requests it', async () => {
-    const { stderr } = await setup.cli.run(['upload', fixturePath('still.jpg'), '--force', '-q', '--progress', 'json']);
+    const { stderr } = await setup.cli.run([
+      'upload',
+      fixturePath('still.jpg'),
+      '--existing',
+      'upload',
+      '-q',
+      '--progress',
+      'json',
+    ]);
     expect(stderr).toContain('"event":"progress"');
   });
 });
@@ -216,7 +231,7 @@ it('uploads forget accepts the first six digits of the id or the asset uid of an
     method === 'PATCH' ? respondWith(402, { error: {} }) : undefined,
   );
   const environment = { MEDIACTL_BASE_URL: proxy.url };
-  expect((await cli.run(['upload', '--force', fixturePath('still.jpg')], { environment })).code).toBe(7);
+  expect((await cli.run(['upload', '--existing', 'upload', fixturePath('still.jpg')], { environment })).code).toBe(7);
   const [{ id, asset_uid }] = await cli.json(['uploads', 'ls'], { environment });
   const forget = (idOrUid: string) => cli.run(['uploads', 'forget', idOrUid, '-n'], { environment });
   for (const idOrUid of [id, id.slice(0, 6), asset_uid.slice(0, 8)])
@@ -236,7 +251,7 @@ it('upload --dry-run shows folders as paths on a terminal and as uids in JSON', 
 
 it('download of a renamed asset keeps the original file extension', async () => {
   const { cli } = setup;
-  const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--force', '--wait']);
+  const [{ asset_uid }] = await cli.json(['upload', fixturePath('still.jpg'), '--existing', 'upload', '--wait']);
   await cli.json(['assets', 'update', asset_uid, '--name', 'Harbour morning']);
   const directory = join(cli.home, 'named');
   await cli.json(['download', asset_uid, '-d', directory]);
@@ -249,7 +264,7 @@ it('folders rm counts the assets and folders inside the folder in its prompt', a
   const { cli } = setup;
   const folder = `/Full ${Date.now()}`;
   await cli.json(['folders', 'create', '-p', `${folder}/er`]);
-  await cli.json(['upload', fixturePath('still.jpg'), '--force', '--folder', folder]);
+  await cli.json(['upload', fixturePath('still.jpg'), '--existing', 'upload', '--folder', folder]);
   const { code, stderr } = await cli.run(['folders', 'rm', folder], { tty: true, stdin: 'n\n' });
   const assets = forSandboxMode({ normal: '1 asset and ', strict: 'an unknown number of assets and ' });
   expect([code, stderr]).toEqual([130, expect.stringContaining(`has ${assets}1 folder in it?`)]);

@@ -30,7 +30,7 @@ const serveVideo = (media: (response: ServerResponse) => void) =>
 
 describe('download from the sandbox', () => {
   it('download saves exactly the uploaded bytes, with mode 0600', async () => {
-    await setup.cli.run(['upload', '--force', fixturePath('clip.mp4'), '--wait']);
+    await setup.cli.run(['upload', '--existing', 'upload', fixturePath('clip.mp4'), '--wait']);
     const path = join(setup.cli.home, 'back.mp4');
     const saved = await setup.cli.json(['assets', 'download', '@last', '-o', path]);
     expect(saved).toMatchObject([{ path, size_bytes: statSync(fixturePath('clip.mp4')).size }]);
@@ -39,7 +39,7 @@ describe('download from the sandbox', () => {
   });
 
   it('download replaces an existing file only with --yes', async () => {
-    await setup.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
+    await setup.cli.run(['upload', '--existing', 'upload', fixturePath('still.jpg'), '--wait']);
     const path = join(setup.cli.home, 'there.jpg');
     writeFileSync(path, 'mine');
     expect((await setup.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
@@ -49,7 +49,7 @@ describe('download from the sandbox', () => {
   });
 
   it('download leaves a .part file that it did not create unchanged', async () => {
-    await setup.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
+    await setup.cli.run(['upload', '--existing', 'upload', fixturePath('still.jpg'), '--wait']);
     const path = join(setup.cli.home, 'picture.jpg');
     writeFileSync(`${path}.part`, 'mine');
     expect((await setup.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
@@ -58,7 +58,7 @@ describe('download from the sandbox', () => {
   });
 
   it('download writes to a named pipe instead of replacing it', async () => {
-    await setup.cli.run(['upload', '--force', fixturePath('still.jpg'), '--wait']);
+    await setup.cli.run(['upload', '--existing', 'upload', fixturePath('still.jpg'), '--wait']);
     const pipe = join(setup.cli.home, 'pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const reader = promisify(execFile)('cat', [pipe], { encoding: 'buffer' });
@@ -156,7 +156,7 @@ describe('download from the sandbox', () => {
   });
 
   it('download -o - prints no error if the reader closes the pipe', async () => {
-    await setup.cli.run(['upload', '--force', fixturePath('clip.mp4'), '--wait']);
+    await setup.cli.run(['upload', '--existing', 'upload', fixturePath('clip.mp4'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout, stderr } = await promisify(execFile)(
       'bash',
@@ -175,7 +175,7 @@ describe('download from the sandbox', () => {
   });
 
   it('download -o - writes the exact bytes to stdout, and exits with 2 on a terminal', async () => {
-    await setup.cli.run(['upload', '--force', fixturePath('tone.mp3'), '--wait']);
+    await setup.cli.run(['upload', '--existing', 'upload', fixturePath('tone.mp3'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -200,7 +200,7 @@ describe('download verification', () => {
   const uploadClip = async () => {
     const file = join(setup.cli.home, 'clip.mp4');
     copyFileSync(fixturePath('clip.mp4'), file);
-    const [{ asset_uid: uid }] = await setup.cli.json(['upload', file, '--force', '--wait']);
+    const [{ asset_uid: uid }] = await setup.cli.json(['upload', file, '--existing', 'upload', '--wait']);
     return { uid, storedFile: join(setup.sandbox.dataDir, 'media', uid, 'source') };
   };
   const targetPath = () => join(setup.cli.home, 'copy.mp4');

@@ -144,7 +144,8 @@ export function partialFailure(problem: string, failures: readonly CodedError[],
     .slice(0, maxListedFailures)
     .map(({ message, explanation: { reason } }) => (reason ? `${message}: ${reason}` : message));
   if (failures.length > maxListedFailures) lines.push(`and ${failures.length - maxListedFailures} more`);
-  return new CodedError(problem, { code: 'partial_failure', lines, hint, failures });
+  const details = failures.length > 0 ? { lines, failures } : {};
+  return new CodedError(problem, { code: 'partial_failure', hint, ...details });
 }
 
 /** Combines the failures of `count` items: none to undefined, and that of a single item to the failure itself. */

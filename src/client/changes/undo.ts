@@ -4,21 +4,19 @@ import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { Api } from '../api/api.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
+import type { LeftItem } from './change-history.ts';
 import { type ChangeItem, isEmptyEdit, type StoredItem, writtenOf } from './change-item.ts';
 import { differenceOf } from './items.ts';
 import { type FolderAccess, fetchValues } from './present-values.ts';
 import { changedMeanwhile, compareFields, fetchAssets } from './three-way.ts';
 
-/** Item that an undo does not revert, or not in all of its fields, and the reason. */
-export type SkippedItem = { item: ChangeItem; reason: string };
-
 export type UndoPlan = {
   /** Old values to write, in the opposite order of the change. */
   items: ChangeItem[];
   /** Items that have neither the value that the change wrote nor the old one, or that cannot be read. */
-  conflicts: SkippedItem[];
+  conflicts: LeftItem[];
   /** Items that the API cannot take back, or whose old value was not read. */
-  irreversible: SkippedItem[];
+  irreversible: LeftItem[];
   /** Number of requests that were sent to read the items. */
   readCount: number;
 };

@@ -1,7 +1,7 @@
 import type { Api } from '../../../client/api/api.ts';
-import type { CountedChange } from '../../../client/changes/change-history.ts';
+import type { CountedChange, LeftItem } from '../../../client/changes/change-history.ts';
 import { countRequests } from '../../../client/changes/items.ts';
-import { planUndo, type SkippedItem, type UndoPlan } from '../../../client/changes/undo.ts';
+import { planUndo, type UndoPlan } from '../../../client/changes/undo.ts';
 import type { ErrorCode } from '../../../client/error-table.ts';
 import { CodedError } from '../../../client/errors.ts';
 import { startAge } from '../../../contract/clock.ts';
@@ -78,7 +78,7 @@ function describePlan(
   ].join('; ');
 }
 
-const skippedOutcomes = (skipped: readonly SkippedItem[], code: ErrorCode): WriteOutcome[] =>
+const skippedOutcomes = (skipped: readonly LeftItem[], code: ErrorCode): WriteOutcome[] =>
   skipped.map(({ item: { uid, name }, reason }) => ({
     uid,
     name,

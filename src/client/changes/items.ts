@@ -31,8 +31,7 @@ export const isEnough = (
 ): boolean =>
   record ? tags === undefined || assets.tagsOf(record) !== undefined : tags === undefined && folder === undefined;
 
-const toItem = (item: Omit<ChangeItem, keyof { [Key in keyof ChangeItem as Key extends symbol ? Key : never]: 0 }>) =>
-  item as ChangeItem;
+const toItem = (item: Pick<ChangeItem, 'kind' | 'uid' | 'name' | 'before' | 'after' | 'tags'>) => item as ChangeItem;
 
 /**
  * Returns the change of a selected asset, with the values that it starts from if its record was read.

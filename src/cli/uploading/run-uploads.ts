@@ -20,7 +20,7 @@ import type { UploadSources } from './sources.ts';
 import { saveLastUpload } from './upload-record.ts';
 
 export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
-  Pick<UploadRunRequest, 'mirror' | 'isCompared' | 'createRun'> & {
+  Pick<UploadRunRequest, 'mirror' | 'createRun'> & {
     sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
       Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty'>>;
     folders: FolderResolver;
@@ -105,10 +105,10 @@ async function createPorts(
   progress: ProgressDisplay,
 ): Promise<Omit<UploadRunRequest, 'signal' | 'onUploaded'>> {
   const { terminal, stateDir, clock } = context;
-  const { receipts, rateLimit, sources, folders, mirror, isCompared, createRun, options } = request;
+  const { receipts, rateLimit, sources, folders, mirror, createRun, options } = request;
   return {
     library: await context.library(),
-    ...{ options, identity: request.identity, files: sources.files(), isCompared, createRun },
+    ...{ options, identity: request.identity, files: sources.files(), createRun },
     store: await context.state.uploads(),
     ...{ receipts, folders, mirror },
     onDecideNotice: (notice) => reportDecideNotice(context, notice),

@@ -138,13 +138,43 @@ export class QueueRun implements BatchRun {
 
   async #queueBatch(batch: readonly UploadFile[]): Promise<void> {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
-    const decided = await decideFiles(batch, this.#plan, this.#decider, this.#options, done);
+    const unknown = await this.#reportKnown(batch);
+    const decided = await decideFiles(unknown, this.#plan, this.#decider, this.#options, done);
     const files = [...decided.files.keys()];
     await saveRecords(this.#deps.receipts, decided.records);
     if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
     for (let at = 0; at < files.length; at += batchSize)
       if (this.#isOver) this.#remaining += Math.min(batchSize, files.length - at);
       else await this.#enqueue(files.slice(at, at + batchSize));
+  }
+
+  /**
+   * Reports the files that the queue has uploaded, before the others are compared with their folder, which has the assets
+   * of all. A file whose folder does not exist yet is looked for when it is queued.
+   *
+   * @returns the other files
+   */
+  async #reportKnown(batch: readonly UploadFile[]): Promise<UploadFile[]> {
+    if (this.#options.existing === 'upload') return [...batch];
+    const known = new Set<UploadFile>();
+    for (let at = 0; at < batch.length && !this.#isOver; at += batchSize) {
+      const tasks: [UploadFile, QueuedTask][] = [];
+      for (const file of batch.slice(at, at + batchSize)) {
+        if (this.#deps.folders.find(file) === null) continue;
+        const queued = await this.#createTask(file).catch(() => undefined); // the error is reported when it is queued
+        if (queued) tasks.push([file, queued]);
+      }
+      const receipts = await this.#client.store.findReceipts(tasks.map(([, { id }]) => id));
+      for (const [index, [file, queued]] of tasks.entries()) {
+        const result = parseReceipt(receipts[index]);
+        if (!result) continue;
+        known.add(file);
+        this.#plan.totals.skipped.files++;
+        this.#plan.totals.skipped.bytes += queued.task.sizeBytes;
+        this.#reportUploaded(queued, uploadedFromResult(result, queued.task.sizeBytes));
+      }
+    }
+    return batch.filter((file) => !known.has(file));
   }
 
   async #enqueue(files: readonly UploadFile[]): Promise<void> {

@@ -1,5 +1,4 @@
 import { addToPlan, decideFiles, emptyPlan, markIdOf, plannedKindOf } from '../../../client/upload/batch/plan.ts';
-import { comparisonOf } from '../../../client/upload/batch/start-uploads.ts';
 import { Decider } from '../../../client/upload/decide/decide.ts';
 import type { Decision, LocalRecord } from '../../../client/upload/decide/decision.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
@@ -131,7 +130,7 @@ async function decideFinally(
   const { signal } = context;
   const decider = new Decider(options, {
     ...request,
-    comparison: comparisonOf({ ...request, library: await context.library() }),
+    comparison: { library: await context.library() },
     api: await context.api(),
     mark: startMark,
     openSource: sources.open,

@@ -98,7 +98,6 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
       ...(request.pruneLimit ? ['--prune'] : []),
     ],
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
-    isCompared: !request.queue,
   };
   const createPruneSelector = request.pruneLimit && (() => sources.createSelector(directory));
   if (sync) run.mirror = { directory, top, createPruneSelector };

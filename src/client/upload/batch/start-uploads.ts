@@ -1,31 +1,19 @@
 import type { Library } from '../../library/library.ts';
 import type { Candidates } from '../decide/decide.ts';
-import type { FolderComparisonOptions } from '../decide/matcher.ts';
 import type { FileOutcome } from '../session/file-outcome.ts';
 import { type BatchDeps, type BatchRun, BatchUploader, type RunOptions, type RunResult } from './batch-uploader.ts';
 import { markIdOf } from './plan.ts';
 
-/** How the files of a run are compared with the assets that their folder has. */
-export type ComparisonRequest = {
-  library: Pick<Library, 'api' | 'folders'>;
-  /** False to not compare: a queue has receipts of its own, which all machines share. Default: true. */
-  isCompared?: boolean | undefined;
-};
-
-/** Returns the comparison of a run, or of its preview. */
-export const comparisonOf = ({ library, isCompared = true }: ComparisonRequest): FolderComparisonOptions | undefined =>
-  isCompared ? { library } : undefined;
-
 /** What a way in adds to an upload run: its files and folders, its questions, and its words. */
-export type UploadRunRequest = Omit<BatchDeps, 'api' | 'mark' | 'comparison'> &
-  ComparisonRequest & {
-    options: RunOptions;
-    files: Candidates;
-    /** Inputs that identify the run when it is repeated (see `markIdOf`); undefined for a run of one file. */
-    identity?: readonly string[] | undefined;
-    /** Creates the run if workers upload the files instead of this process. */
-    createRun?: ((deps: BatchDeps) => BatchRun) | undefined;
-  };
+export type UploadRunRequest = Omit<BatchDeps, 'api' | 'mark' | 'comparison'> & {
+  library: Pick<Library, 'api' | 'folders'>;
+  options: RunOptions;
+  files: Candidates;
+  /** Inputs that identify the run when it is repeated (see `markIdOf`); undefined for a run of one file. */
+  identity?: readonly string[] | undefined;
+  /** Creates the run if workers upload the files instead of this process. */
+  createRun?: ((deps: BatchDeps) => BatchRun) | undefined;
+};
 
 /** An upload run that was started. */
 export type StartedRun = {
@@ -44,7 +32,7 @@ export type StartedRun = {
  * queues.
  */
 export async function startUploads(request: UploadRunRequest): Promise<StartedRun> {
-  const { library, options, files, identity, isCompared, createRun, ...deps } = request;
+  const { library, options, files, identity, createRun, ...deps } = request;
   const { api } = library;
   const { baseUrl } = api.transport;
   const markId = identity && markIdOf(baseUrl, { workspace: options.workspace, identity });
@@ -54,7 +42,7 @@ export async function startUploads(request: UploadRunRequest): Promise<StartedRu
     ...deps,
     api,
     mark: startMark,
-    comparison: comparisonOf({ library, isCompared }),
+    comparison: { library },
   };
   const run = createRun?.(complete) ?? new BatchUploader(options, complete);
   return {

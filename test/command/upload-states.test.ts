@@ -1,13 +1,10 @@
 import { expect, it } from 'vitest';
-import type { OutputRecord } from '../../src/cli/reference/schemas.ts';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { plannedOutcomes } from '../../src/contract/upload-outcomes.ts';
 import { databaseContents } from '../support/state-database.ts';
-import { buildState, filesToUpload, generateState, kindNames } from '../support/upload-states.ts';
+import { buildState, filesToUpload, generateState, kindNames, type PlannedFile } from '../support/upload-states.ts';
 
 /* What `upload -n` says of a directory is what the run does, for generated states of it. */
-
-type PlannedFile = OutputRecord<'upload-dry-run'>;
 
 const rows = Array.from({ length: 60 }, (_, seed) => generateState(seed + 1));
 

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { OutputRecord } from '../../src/cli/reference/schemas.ts';
 import { Cli } from './cli.ts';
 import { acceleratedClockInProcess } from './clock.ts';
 import type { FakeAsset } from './fake-library.ts';
@@ -17,6 +18,9 @@ import { pseudoRandomBytes } from './files.ts';
 import { Random } from './random.ts';
 
 /* Generated states of a directory, for tests that compare a preview with a run, and the ways to upload with another. */
+
+/** A record of `upload -n`. */
+export type PlannedFile = OutputRecord<'upload-dry-run'>;
 
 const chunkBytes = 1024;
 
@@ -70,7 +74,7 @@ const kinds = {
 export type Kind = keyof typeof kinds;
 export const kindNames = Object.keys(kinds) as Kind[];
 
-export type StateOptions = {
+type StateOptions = {
   existing: 'content' | 'file' | 'name' | 'anywhere' | 'upload' | undefined;
   isSync: boolean;
   isChecksum: boolean;

@@ -135,6 +135,7 @@ async function decideFinally(
     api: await context.api(),
     mark: startMark,
     openSource: sources.open,
+    decidesAgain: request.isCompared,
     signal,
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
   });

@@ -8,7 +8,7 @@ import { describeCommand as describeTree } from '../../src/cli/reference/command
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
-import { queryState, writeStoredUploadText } from '../support/state-database.ts';
+import { databaseContents, writeStoredUploadText } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
@@ -118,16 +118,6 @@ const folderContents = (folder: string) =>
       if (name === database) return [name, databaseContents(join(folder, 'state'))];
       return [name, statSync(path).isFile() ? readFileSync(path, 'utf8') : null];
     });
-
-const databaseContents = (stateDir: string) => {
-  const schema = queryState(stateDir, 'SELECT name, type, sql FROM sqlite_schema ORDER BY name');
-  const tables = schema.filter(({ type }) => type === 'table');
-  return [
-    queryState(stateDir, 'SELECT * FROM pragma_user_version, pragma_application_id'),
-    schema,
-    tables.map((table) => queryState(stateDir, `SELECT * FROM ${table.name}`)),
-  ];
-};
 
 /** Runs a dry run in a state folder, and expects that it changes nothing. @returns the exit code */
 async function exitCodeOfDryRun(name: string, prepare: (stateDir: string) => Promise<void>): Promise<number> {

@@ -29,6 +29,17 @@ export function queryState(stateDir: string, sql: string, ...values: (string | n
   return withDatabase(stateDir, (database) => database.prepare(sql).all(...values));
 }
 
+/** Returns the whole content of the database: its schema and all rows. */
+export function databaseContents(stateDir: string): unknown[] {
+  const schema = queryState(stateDir, 'SELECT name, type, sql FROM sqlite_schema ORDER BY name');
+  const tables = schema.filter(({ type }) => type === 'table');
+  return [
+    queryState(stateDir, 'SELECT * FROM pragma_user_version, pragma_application_id'),
+    schema,
+    tables.map((table) => queryState(stateDir, `SELECT * FROM ${table.name}`)),
+  ];
+}
+
 export function changeState(stateDir: string, sql: string, ...values: (string | number | null | Uint8Array)[]): void {
   withDatabase(stateDir, (database) => database.prepare(sql).run(...values));
 }

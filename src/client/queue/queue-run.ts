@@ -65,7 +65,7 @@ export class QueueRun implements BatchRun {
     this.#options = options;
     this.#deps = deps;
     // The unfinished uploads of this machine are not those of the workers.
-    this.#decider = new Decider(options, { ...deps, store: undefined });
+    this.#decider = new Decider(options, { ...deps, store: undefined, decidesAgain: false });
     if (options.timeoutMs === undefined) return;
     this.#readyWatch = new ReadyWatch(deps, options.timeoutMs, {
       onResult: (outcome) => this.#outcomes.push(outcome),

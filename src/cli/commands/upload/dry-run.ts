@@ -31,7 +31,8 @@ import {
 type PlannedFile = OutputRecord<'upload-dry-run'>;
 
 /** @property store unfinished uploads that the run would resume; undefined if there are none */
-type PreviewRequest = RunRequest & { store: ListableUploadStore | undefined };
+/** @property isQueued whether workers upload the files, which do not know this machine's records */
+type PreviewRequest = RunRequest & { store: ListableUploadStore | undefined; isQueued: boolean };
 
 /** Prints what the run would do with each file, and its totals (`--dry-run`). */
 export async function printDryRun(context: Context, request: PreviewRequest, pruning?: PruneOptions) {
@@ -134,6 +135,7 @@ async function decideFinally(
     api: await context.api(),
     mark: startMark,
     openSource: sources.open,
+    decidesAgain: !request.isQueued,
     signal,
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
   });

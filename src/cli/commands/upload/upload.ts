@@ -49,7 +49,7 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
   if (preview) {
     const { printDryRun } = await import('./dry-run.ts');
     const store = queue ? undefined : await context.state.uploadsIfAny();
-    return printDryRun(context, { ...run, store }, pruning);
+    return printDryRun(context, { ...run, store, isQueued: queue !== undefined }, pruning);
   }
   if (queue) {
     const { enqueue } = await import('../queue/enqueue.ts');

@@ -60,7 +60,8 @@ export function plannedKindOf(decision: Decision): PlannedKind {
 
 export function addToPlan(plan: Plan, decision: Decision, file: UploadFile, chunkBytes: number): void {
   const entry = decision.action === 'resume' ? decision.entry : undefined;
-  const sizeBytes = file.sizeBytes ?? entry?.file.sizeBytes ?? 0;
+  const knownBytes = file.sizeBytes ?? entry?.file.sizeBytes;
+  const sizeBytes = knownBytes ?? 0;
   const total = plan.totals[plannedKindOf(decision)];
   total.files++;
   total.bytes += sizeBytes;
@@ -68,15 +69,14 @@ export function addToPlan(plan: Plan, decision: Decision, file: UploadFile, chun
   if (decision.action === 'keep' || decision.action === 'refuse') return;
   const acknowledgedBytes = entry ? acknowledged(entry) : 0;
   plan.acknowledgedBytes += acknowledgedBytes;
-  plan.requests += requestsToSend(sizeBytes - acknowledgedBytes, chunkBytes, entry?.state);
+  plan.requests += requestsToSend(knownBytes === undefined ? 1 : sizeBytes - acknowledgedBytes, chunkBytes);
   if (file.about?.tags?.length) plan.requests++;
   if (file.relativeDir !== '') plan.nested++;
   plan.largestBytes = Math.max(plan.largestBytes, sizeBytes);
 }
 
-/** A creation, or the question how far an unfinished upload is, and a request for each chunk. */
-const requestsToSend = (bytes: number, chunkBytes: number, state: string | undefined) =>
-  1 + (state === 'whole' ? 0 : Math.max(1, Math.ceil(bytes / chunkBytes)));
+/** A creation, or the question how far an unfinished upload is, and a request for each chunk: none if it is empty. */
+const requestsToSend = (bytes: number, chunkBytes: number) => 1 + Math.ceil(bytes / chunkBytes);
 
 /** Returns the totals of the files to send, with the bytes of unfinished uploads that the service has. */
 export const totalToSend = ({ totals }: Plan): FileTotals => sumOf(kindsToSend.map((kind) => totals[kind]));

@@ -28,6 +28,8 @@ const byReading: readonly FileMatcher[] = [sameContent, movedUnfinished];
 export type DeciderOptions = DecidePolicy & Pick<MatcherDeps, 'workspace' | 'about'>;
 
 export type DeciderDeps = Omit<MatcherDeps, 'policy' | 'workspace' | 'about' | 'listUnfinished' | 'notify' | 'note'> & {
+  /** False if `decideAll` is final, since workers upload the files and do not know this machine's receipts. Default: true. */
+  decidesAgain?: boolean | undefined;
   onDecideNotice?: ((notice: DecideNotice) => void) | undefined;
 };
 
@@ -41,11 +43,16 @@ export class Decider {
   readonly #deps: MatcherDeps;
   readonly #records: LocalRecord[] = [];
   readonly #contentTypes = loadContentTypes();
+  readonly #decidesAgain: boolean;
   #unfinished: Promise<ReadonlyMap<string, KnownEntry>> | undefined;
   #requests = 0;
 
-  constructor({ workspace, about, ...policy }: DeciderOptions, { onDecideNotice = () => {}, ...deps }: DeciderDeps) {
+  constructor(
+    { workspace, about, ...policy }: DeciderOptions,
+    { onDecideNotice = () => {}, decidesAgain = true, ...deps }: DeciderDeps,
+  ) {
     const { store } = deps;
+    this.#decidesAgain = decidesAgain;
     this.#deps = {
       ...deps,
       policy,
@@ -98,6 +105,7 @@ export class Decider {
 
   /** Decides finally, as when the file is opened, what `decideAll` has decided: for a preview, which reads the file. */
   async decideFinally(file: UploadFile, before: Decision): Promise<Decision> {
+    if (!this.#decidesAgain) return before;
     const subject = await this.#subjectOf(file);
     if (before.action === 'resume' && before.entry.state === 'whole') {
       const { entry } = before;
@@ -159,6 +167,7 @@ export class Decider {
 
   /** Adds whether the content of a file that was not read may show that it is uploaded. */
   async #withDoubt(file: UploadFile, decision: Decision): Promise<Decision> {
+    if (!this.#decidesAgain && decision.action === 'send') return { ...decision, mayBeDuplicate: false };
     if (!isNew(decision) || decision.entry) return decision;
     if (!(await mayBeDuplicate(this.#keyOf(file), file.sizeBytes, this.#deps))) return decision;
     return decision === sendNew ? sendSameSize : { ...decision, mayBeDuplicate: true };

@@ -122,9 +122,7 @@ describe('concurrent runs', () => {
   /** Checks that runs succeeded, or exited with 11 only because another one was still uploading a file at their end. */
   const expectNoFailures = (results: readonly { code: number | null; stderr: string }[]) => {
     for (const { code, stderr } of results)
-      expect([code, stderr]).toEqual(
-        code === 0 ? [0, stderr] : [11, expect.stringMatching(/left to another run/)],
-      );
+      expect([code, stderr]).toEqual(code === 0 ? [0, stderr] : [11, expect.stringMatching(/left to another run/)]);
   };
 
   it('two uploads of the same files at once create each asset once', async () => {

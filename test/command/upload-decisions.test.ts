@@ -10,6 +10,9 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { CodedError } from '../../src/client/errors.ts';
+import { Cli } from '../support/cli.ts';
+import { FakeService, handleThen } from '../support/fake-service.ts';
 import { respondWith } from '../support/fault-proxy.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
 
@@ -146,4 +149,27 @@ describe('a decision', () => {
     expect((await preview(args)).record).toMatchObject({ outcome: 'duplicate', asset_uid: record.asset_uid });
     expect((await setup.upload(args)).record).toMatchObject({ outcome: 'duplicate', asset_uid: record.asset_uid });
   });
+});
+
+it('an upload whose creation was lost is given up if another machine has uploaded the file, and its empty asset is named', async () => {
+  const interruption = new AbortController();
+  const service = await FakeService.start({ shows: ['size'] });
+  const interrupt = handleThen(() => {
+    interruption.abort(new CodedError('interrupted', { code: 'interrupted' }));
+    return undefined;
+  });
+  service.fault = ({ method }) => (method === 'POST' ? interrupt : undefined);
+  const args = ['upload', setup.path, '--json'];
+  const user = new Cli(service.environment);
+  expect(await user.run(args, { signal: interruption.signal })).toMatchObject({ code: 130 });
+  service.fault = () => undefined;
+  const [empty] = [...service.assets.keys()];
+  const other = await new Cli(service.environment).json(['upload', setup.path]);
+  const run = await user.run(args);
+  expect(JSON.parse(run.stdout)).toMatchObject([
+    { outcome: 'same_name_and_size', asset_uid: other[0].asset_uid, error: null },
+  ]);
+  expect(run.stderr).toContain(`asset ${empty} may be empty, because the response to its creation was lost`);
+  expect(await user.json(['uploads', 'ls'])).toEqual([]);
+  expect(await user.json(['uploads', 'cleanup', '-n'])).toMatchObject([{ asset_uid: empty }]);
 });

@@ -94,19 +94,6 @@ describe('upload after kill -9', () => {
   });
 });
 
-it('an upload that is killed before its tags are set gets them when it is run again', async () => {
-  writeRandomFile(path, { size: 1000, seed: 'tags' });
-  fault = ({ path: url }) => (url.includes('/assets/') ? killClient : undefined);
-  const options = ['--tag', 'dailies', '--name', '{stem} of {parent}', '--description', 'killed'];
-  expect((await runUpload(...options)).signal).toBe('SIGKILL');
-  fault = () => undefined;
-  const { code, record } = await runUpload(...options);
-  expect(code).toBe(0);
-  const [asset] = JSON.parse((await mediactl(['get', record.asset_uid, '--json'], environment()).finished).stdout);
-  const [directory = '', stem] = [home.split('/').at(-1), home.split('-').at(-1)];
-  expect(asset).toMatchObject({ name: `${stem} of ${directory}`, description: 'killed', tags: ['dailies'] });
-});
-
 /**
  * Waits until the service has stored everything that a killed process sent: an empty PATCH waits for the
  * previous one, and gets 409 if bytes arrived meanwhile.

@@ -141,7 +141,7 @@ export class QueueRun implements BatchRun {
     const unknown = await this.#reportKnown(batch);
     const decided = await decideFiles(unknown, this.#plan, this.#decider, this.#options, done);
     const files = [...decided.files.keys()];
-    await saveRecords(this.#deps.receipts, decided.records);
+    await saveRecords(this.#deps, decided.records);
     if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
     for (let at = 0; at < files.length; at += batchSize)
       if (this.#isOver) this.#remaining += Math.min(batchSize, files.length - at);

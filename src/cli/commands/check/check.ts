@@ -221,7 +221,7 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
       if (!key) return false;
       const receipts = await context.state.receipts();
       await receipts.saveDigest(key, toListedAsset(asset), downloaded);
-      await saveRecords(receipts, [{ record: 'different', key }]);
+      await saveRecords({ receipts }, [{ record: 'different', key }]);
       return false;
     }
     const content = { sizeBytes, mtimeNs, ctimeNs, blake3, verified: true };

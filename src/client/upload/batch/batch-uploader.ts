@@ -120,7 +120,7 @@ export class BatchUploader implements BatchRun {
     );
     this.#isBatch = countFiles(this.#plan) > 1;
     await this.#deps.onPlan?.(this.#plan, true);
-    await saveRecords(this.#deps.receipts, records);
+    await saveRecords(this.#deps, records);
     await this.#uploadAll(files);
     await Promise.all(this.#persisting);
     for (const outcome of this.#busy) await this.#lookAgain(outcome);
@@ -293,14 +293,14 @@ export class BatchUploader implements BatchRun {
 
   /** Returns the asset of the folder that has a spooled stream already, whose copy is then removed. */
   async #keepSpooled(file: TargetedFile): Promise<Uploaded | undefined> {
-    const { receipts, stdin } = this.#deps;
+    const { stdin } = this.#deps;
     const decision = await this.#decider.decideSpooled(file);
     const records = this.#decider.takeRecords();
     if (decision.action !== 'keep') {
-      await saveRecords(receipts, records);
+      await saveRecords(this.#deps, records);
       return undefined;
     }
-    await saveRecords(receipts, [...records, ...decision.records]);
+    await saveRecords(this.#deps, [...records, ...decision.records]);
     const { spoolPath } = file.stream ?? {};
     if (spoolPath !== undefined) await stdin?.spool.remove(spoolPath);
     return toUploaded(decision.receipt, decision.outcome);

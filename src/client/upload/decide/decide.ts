@@ -15,7 +15,14 @@ import {
 } from '../sources/upload-file.ts';
 import { hasSentContent, knownUnfinished, listKnownEntries, movedUnfinished, unfinished } from './by-entry.ts';
 import { mayBeDuplicate, sameContent, sameFile } from './by-receipt.ts';
-import { type DecideNotice, type Decision, type LocalRecord, type SendDecision, sendNew } from './decision.ts';
+import {
+  type DecideNotice,
+  type Decision,
+  type KeepDecision,
+  type LocalRecord,
+  type SendDecision,
+  sendNew,
+} from './decision.ts';
 import type { BatchMatcher, DecidePolicy, FileMatcher, KnownEntry, MatcherDeps, Subject } from './matcher.ts';
 
 /** Decide the files of a run one by one, by this machine's records: no request, and no byte is read. */
@@ -94,7 +101,7 @@ export class Decider {
       const decided = await match(unmatched, this.#counting(unmatched.length > 1 ? 'bulk' : 'interactive'));
       for (const [file, decision] of decided) {
         const before = open.get(file);
-        open.set(file, before?.action === 'send' ? { movedUids: before.movedUids, ...decision } : decision);
+        open.set(file, before?.action === 'send' ? decideAfter(before, decision) : decision);
       }
     }
     for (const [file, decision] of open) {
@@ -188,6 +195,12 @@ export class Decider {
     };
     return { ...this.#deps, api: this.#deps.api.withObserver({ lane, onRequest }) };
   }
+}
+
+/** Adds what was known of a file to its decision. */
+function decideAfter({ movedUids, entry }: SendDecision, decision: SendDecision | KeepDecision): Decision {
+  if (decision.action === 'send' || entry?.state !== 'intended') return { movedUids, ...decision };
+  return { movedUids, ...decision, records: [...decision.records, { record: 'lost', entry }] };
 }
 
 const isNew = (decision: Decision): decision is SendDecision => decision.action === 'send' && decision.reason === 'new';

@@ -1,8 +1,9 @@
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
-import type { CodedError } from '../../errors.ts';
+import { asCodedError, type CodedError } from '../../errors.ts';
 import type { ReceiptKey } from '../sources/upload-file.ts';
 import type { FolderListing, Receipt, Receipts } from '../store/receipts.ts';
-import type { OpenEntry, UploadEntry } from '../store/upload-entry.ts';
+import { type IntendedEntry, type OpenEntry, orphanOf, type UploadEntry } from '../store/upload-entry.ts';
+import type { UploadStore } from '../store/upload-store.ts';
 
 /**
  * What is to be done with one file. A run carries it out, a preview shows it, and both get it from the same matchers
@@ -55,6 +56,8 @@ type RefuseDecision = { action: 'refuse'; entry: UploadEntry; error: CodedError 
 export type LocalRecord =
   /** Another machine has uploaded the file. */
   | { record: 'adopted'; receipt: Receipt }
+  /** Creation of the file's asset whose response was lost, although another asset is kept. It may have left an empty one. */
+  | { record: 'lost'; entry: IntendedEntry }
   /** The file was moved or touched. */
   | { record: 'path'; key: ReceiptKey; to: Pick<Receipt, 'realPath' | 'mtimeNs' | 'ctimeNs'> }
   /** The asset no longer exists. */
@@ -64,8 +67,11 @@ export type LocalRecord =
   /** The assets of a folder were listed. */
   | { record: 'listing'; key: Omit<ReceiptKey, 'realPath'>; listing: FolderListing };
 
+/** This machine's records, as far as there are any. */
+type RecordStores = { receipts?: Receipts | undefined; store?: UploadStore | undefined };
+
 /** Writes what decisions say of this machine's records: first what is deleted, then adopted receipts, all at once. */
-export async function saveRecords(receipts: Receipts | undefined, records: readonly LocalRecord[]): Promise<void> {
+export async function saveRecords({ receipts, store }: RecordStores, records: readonly LocalRecord[]): Promise<void> {
   if (!receipts) return;
   const adopted: Receipt[] = [];
   const updates: (() => Promise<void>)[] = [];
@@ -76,6 +82,9 @@ export async function saveRecords(receipts: Receipts | undefined, records: reado
         break;
       case 'different':
         await receipts.forgetUncompared(each.key);
+        break;
+      case 'lost':
+        if (store) await giveUp(each.entry, receipts, store);
         break;
       case 'adopted':
         adopted.push(each.receipt);
@@ -88,6 +97,20 @@ export async function saveRecords(receipts: Receipts | undefined, records: reado
     }
   await receipts.adopt(adopted);
   await Promise.all(updates.map((update) => update()));
+}
+
+/** Replaces an upload whose creation was lost by an orphan, unless another run is at it. */
+async function giveUp({ id }: IntendedEntry, receipts: Receipts, store: UploadStore): Promise<void> {
+  const release = await store.lock(id).catch((error) => {
+    if (asCodedError(error).explanation.code !== 'upload_in_progress') throw error;
+    return undefined;
+  });
+  const entry = release && (await store.read(id));
+  if (entry?.state === 'intended') {
+    await receipts.saveOrphan(entry.baseUrl, orphanOf(entry));
+    await store.remove(id);
+  }
+  await release?.();
 }
 
 /** What the matchers have to say besides their decisions. The command line words it. */

@@ -100,7 +100,7 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   const { deps } = run;
   // Decide again, since another run might have uploaded the file after this run made its plan.
   const decision = await deps.decide(run, deps.api);
-  if ('records' in decision) await saveRecords(deps.receipts, decision.records ?? []);
+  if ('records' in decision) await saveRecords(deps, decision.records ?? []);
   if (decision.action === 'keep')
     return { uploaded: toUploaded(decision.receipt, decision.outcome), persisted: Promise.resolve(undefined) };
   run.start();

@@ -27,6 +27,8 @@ const busy = 'being uploaded by another run';
 export const uploadOutcomes = {
   uploaded: { ...sent, meaning: 'by this run', summary: 'uploaded', result: '' },
   skipped: { ...same, meaning: 'uploaded before', summary: 'already uploaded', result: 'already uploaded' },
+  moved: { ...same, meaning: 'renamed or moved, and its asset too', summary: 'renamed', result: 'renamed' },
+  updated: { ...same, meaning: 'uploaded before, with new metadata now', summary: 'updated', result: 'updated' },
   duplicate: {
     ...same,
     meaning: 'the same content was uploaded before',
@@ -87,6 +89,8 @@ const kept = <Outcome extends KeptOutcome>(outcome: Outcome, plan: string) =>
 /** Outcomes that a preview predicts, in the order of its table. */
 export const plannedOutcomes = {
   skipped: kept('skipped', 'already uploaded'),
+  moved: kept('moved', 'renamed'),
+  updated: kept('updated', 'to update'),
   new: { isSent: true, meaning: 'to be uploaded', plan: 'new' },
   changed: { isSent: true, meaning: 'to be uploaded as another asset', plan: 'changed' },
   resumed: { isSent: true, meaning: 'the rest of an unfinished upload', plan: 'to resume' },

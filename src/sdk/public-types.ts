@@ -216,10 +216,11 @@ export type UploadResult = {
   path: string;
   uid: string;
   /**
-   * `uploaded` by this call, `skipped` (uploaded before from this path), `duplicate` (of content uploaded before), or
+   * `uploaded` by this call, `skipped` (uploaded before from this path), `updated` (uploaded before from this path, and
+   * its asset has the given metadata now), `duplicate` (of content uploaded before), or
    * `same_name_and_size` (as an asset that was not compared, which the command line found with the same state folder).
    */
-  outcome: 'uploaded' | 'skipped' | 'duplicate' | 'same_name_and_size';
+  outcome: 'uploaded' | 'skipped' | 'updated' | 'duplicate' | 'same_name_and_size';
   bytesSent: number;
   /** Offset at which an earlier upload was resumed; null for a new one. */
   resumedFromBytes: number | null;

@@ -22,8 +22,8 @@ import { assertArgument, text } from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
 import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadResult } from './public-types.ts';
 
-/** Outcomes of the library. `exists` needs an option of the command line. */
-type LibraryOutcome = Exclude<SuccessOutcome, 'exists'>;
+/** Outcomes of the library. `exists` and `moved` need options of the command line. */
+type LibraryOutcome = Exclude<SuccessOutcome, 'exists' | 'moved'>;
 
 type UploadCall = DirectoryOptions & { name?: string | undefined };
 
@@ -42,7 +42,7 @@ export function createUploader(parts: ClientParts) {
     const walk = await findLocalFiles([path], { include, exclude, own }, () => false);
     if (walk.hasDirectories !== isDirectory)
       throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
-    const { library } = parts.openFor({ ...call, signal });
+    const { library, writer } = parts.openFor({ ...call, signal });
     const workspace = await library.workspace();
     const receipts = await parts.state.receipts();
     const folders = await resolveFolders(parts, call, isDirectory && !call.flatten, receipts);
@@ -61,6 +61,7 @@ export function createUploader(parts: ClientParts) {
       store: await parts.state.uploads(),
       receipts,
       folders,
+      follow: { command: 'library', summary: `set metadata of the files of ${path}`, writer },
       signal,
       profile: 'library',
       throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),

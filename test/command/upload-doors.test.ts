@@ -139,6 +139,7 @@ describe('the queue', { tags: ['redis-server'] }, () => {
     });
     const run = await runWith([...queue, '--wait', '--json'], machine).finally(() => stop.abort());
     await worker;
+    expect(run.stdout, run.stderr).not.toBe('');
     const records: UploadRecord[] = JSON.parse(run.stdout);
     const expected = planned.map(({ path, outcome }) => {
       const { isSent } = plannedOutcomes[outcome];

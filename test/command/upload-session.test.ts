@@ -473,8 +473,8 @@ describe('lost response to a session creation', () => {
 it('the hint of a failed upload contains its own id, not the id of another upload of the same file', async () => {
   setup.fault = ({ method, nth }) => (method === 'PATCH' && nth > 1 ? respondWith(402, {}) : undefined);
   const idsInHints = [];
-  for (const folder of ['a', 'b']) {
-    const { record } = await setup.upload(['--description', folder]);
+  for (const folder of ['/a', '/b']) {
+    const { record } = await setup.upload([folder, '--create-folders']);
     idsInHints.push(/resume (\w+)/.exec(record.error.hint)?.[1]);
   }
   expect(new Set(idsInHints).size).toBe(2);

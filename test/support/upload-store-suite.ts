@@ -106,7 +106,7 @@ async function uploadOnce(
       store,
       receipts,
       profile: 'none',
-      decide: (subject) => decider.decide(subject, api),
+      decide: (subject) => decider.decide(subject, subject.file, api),
       onEvent: (event) => {
         if (event.event === 'warning') notices.push(event.message);
       },

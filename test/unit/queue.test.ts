@@ -154,15 +154,10 @@ describe('failure classification', () => {
 describe('queue jobs', () => {
   it('a job ID depends only on the file and its destination, and is not a number', () => {
     const idOfTask = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(createTask(more), { path });
-    expect(idOfTask()).toBe(idOfTask({ description: 'another', chunkBytes: 99 }));
+    expect(idOfTask()).toBe(idOfTask({ name: 'n', description: 'another', chunkBytes: 99 }));
     const idsOfOtherTasks = [
       ...[idOfTask({ sizeBytes: 6 }), idOfTask({ fileVersion: '17' }), idOfTask({ workspace: 'v' })],
-      ...[
-        idOfTask({ folder: 'f' }),
-        idOfTask({ name: 'n' }),
-        idOfTask({ service: 'https://b' }),
-        idOfTask({}, '/m/b.mov'),
-      ],
+      ...[idOfTask({ folder: 'f' }), idOfTask({ service: 'https://b' }), idOfTask({}, '/m/b.mov')],
       ...[idOfTask({ forceId: 'x' }), taskId(createTask(), { root: 'm', path: '/m/a.mov' })],
     ];
     expect(new Set([idOfTask(), ...idsOfOtherTasks]).size).toBe(idsOfOtherTasks.length + 1);

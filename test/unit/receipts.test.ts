@@ -23,7 +23,7 @@ const receipt: Receipt = {
     sessionUid: 'session',
     name: 'a',
   },
-  ...{ state: 'unchecked', reason: null, at: '2026-01-01T00:00:00.000Z' },
+  ...{ state: 'unchecked', reason: null, about: null, at: '2026-01-01T00:00:00.000Z' },
 };
 
 it('a receipt is newer than the start of its run even if the newest upload was removed meanwhile', async () => {

@@ -108,6 +108,7 @@ async function uploadFile(store: ListableUploadStore, sizeBytes: number, more: P
       confirmNewAsset: async (refusal) => {
         throw refusal;
       },
+      follow: { command: 'test', summary: '', writer: () => Promise.reject(new Error('no asset is changed')) },
       ...more,
     },
   );

@@ -13,8 +13,8 @@ import type { UploadResult } from '../../src/sdk/public-types.ts';
 const namesWhere = (isTrue: (row: (typeof uploadOutcomes)[UploadOutcome]) => boolean) =>
   outcomeNames.filter((name) => isTrue(uploadOutcomes[name]));
 
-it('the library has the outcomes of a file that the service has, but for the one that needs an option', () => {
-  expectTypeOf<UploadResult['outcome']>().toEqualTypeOf<Exclude<SuccessOutcome, 'exists'>>();
+it('the library has the outcomes of a file that the service has, but for those that need an option', () => {
+  expectTypeOf<UploadResult['outcome']>().toEqualTypeOf<Exclude<SuccessOutcome, 'exists' | 'moved'>>();
   expect(namesWhere(({ isThere }) => isThere)).toEqual(['uploaded', ...keptOutcomes]);
 });
 
@@ -24,5 +24,7 @@ it('a preview has each outcome of a file that the service has already', () => {
 });
 
 it('only content that is in the library counts as compared', () => {
-  expect(namesWhere(({ isCompared }) => isCompared)).toEqual(['uploaded', 'skipped', 'duplicate']);
+  expect(namesWhere(({ isCompared }) => isCompared)).toEqual([
+    ...['uploaded', 'skipped', 'moved', 'updated', 'duplicate'],
+  ]);
 });

@@ -222,6 +222,7 @@ const receipt = {
     verified: true,
     name: 'day 1.mov',
     reason: null,
+    about: null,
   },
   ...{ assetUid: openEntry.session.assetUid, sessionUid: openEntry.session.uid, at: openEntry.begunAt },
   state: 'unchecked' as const,

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { CodedError, usageError } from '../../client/errors.ts';
 import type { RunOptions } from '../../client/upload/batch/batch-uploader.ts';
+import type { FollowPorts } from '../../client/upload/batch/follow-files.ts';
 import { countFiles, type Plan, totalToAttempt } from '../../client/upload/batch/plan.ts';
 import { startUploads, type UploadRunRequest } from '../../client/upload/batch/start-uploads.ts';
 import { createOutcome } from '../../client/upload/session/file-outcome.ts';
@@ -28,6 +29,8 @@ export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
     receipts: Receipts | undefined;
     /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
     identity: readonly string[];
+    /** What the history says of changed assets. */
+    label: Omit<FollowPorts, 'writer'>;
     progress: ProgressMode;
     /** Maximum upload rate in bytes per second. */
     rateLimit?: number | undefined;
@@ -110,6 +113,7 @@ async function createPorts(
     library: await context.library(),
     ...{ options, identity: request.identity, files: sources.files(), createRun },
     store: await context.state.uploads(),
+    follow: { ...request.label, writer: () => context.writer() },
     ...{ receipts, folders, mirror },
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),

@@ -197,6 +197,8 @@ class RunPresenter {
 
 /** Reasons why a file was not sent, and how to send it. */
 const keptReasons: Record<KeptOutcome, (assetUid: string, place: string) => string> = {
+  moved: (uid) => `renamed, and asset ${uid} with it`,
+  updated: (uid) => `uploaded before; asset ${uid} now has the given metadata`,
   skipped: (uid) => `already uploaded as asset ${uid}; --existing upload uploads it again`,
   duplicate: (uid, place) => `skipped, a duplicate of ${place} (asset ${uid}); --existing file uploads it anyway`,
   same_name_and_size: (uid) =>

@@ -1,6 +1,7 @@
 import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { CodedError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/file-outcome.ts';
+import type { GivenMetadata } from '../upload/sources/upload-file.ts';
 import { type QueueClient, type QueueJob, type RootQueue, rootOf } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
 
@@ -115,7 +116,7 @@ export const uploadedFromResult = (result: TaskResult, sizeBytes: number): Uploa
 
 export const toTaskResult = (
   uploaded: Uploaded,
-  more: Pick<TaskResult, 'worker' | 'request_count' | 'elapsed_ms'>,
+  more: Pick<TaskResult, 'worker' | 'request_count' | 'elapsed_ms' | 'about'>,
 ): TaskResult => ({
   asset_uid: uploaded.assetUid,
   session_uid: uploaded.sessionUid,
@@ -143,6 +144,16 @@ export function parseTaskResult(value: unknown): TaskResult | undefined {
     worker: asText(worker) ?? '',
     request_count: asNumber(fields.request_count) ?? 0,
     elapsed_ms: asNumber(fields.elapsed_ms) ?? 0,
+    about: parseAbout(fields.about),
+  };
+}
+
+function parseAbout(value: unknown): GivenMetadata | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { tags, name, description, contentType } = asObject(value);
+  return {
+    ...{ name: asText(name), description: asText(description), contentType: asText(contentType) },
+    ...(Array.isArray(tags) && { tags: tags.map(String) }),
   };
 }
 

@@ -4,13 +4,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
 import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
-import { decideFiles, emptyPlan } from '../upload/batch/plan.ts';
+import { followFiles } from '../upload/batch/follow-files.ts';
+import { decideFiles, emptyPlan, type FollowedFile } from '../upload/batch/plan.ts';
 import { ReadyWatch } from '../upload/batch/ready-watch.ts';
 import { type Candidates, Decider } from '../upload/decide/decide.ts';
 import { saveRecords } from '../upload/decide/decision.ts';
+import { newMetadata, unwrittenError } from '../upload/decide/metadata.ts';
 import { createOutcome, type FileOutcome, type Uploaded } from '../upload/session/file-outcome.ts';
 import {
   fileAt,
+  type GivenMetadata,
+  givenMetadataOf,
   isHttpUrl,
   loadContentTypes,
   type ReceiptKey,
@@ -22,7 +26,7 @@ import { JobTracker } from './job-tracker.ts';
 import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { Roots } from './roots.ts';
-import { formatLocation, taskId, type UploadTask } from './task.ts';
+import { aboutOf, formatLocation, type TaskResult, taskId, type UploadTask } from './task.ts';
 
 const batchSize = 100;
 /** Number of attempts per job, with exponential backoff: 2 s, 4 s … 8.5 min, 17 min in total. */
@@ -35,8 +39,14 @@ const jobOptions = {
   backoff: { type: 'exponential', delay: initialBackoffMs, jitter: 0.5 },
 };
 
-/** @property path path or URL shown to the user @property key key of this machine's receipt, if there is one */
-type QueuedTask = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
+/** @property path path or URL shown to the user @property key key of this machine's receipt, if there is one @property given metadata that the user gave */
+type QueuedTask = {
+  id: string;
+  task: UploadTask;
+  path: string;
+  key: ReceiptKey | undefined;
+  given: GivenMetadata;
+};
 
 type QueueRunDeps = BatchDeps & { wrapQueueing?: ((work: () => Promise<void>) => Promise<void>) | undefined };
 
@@ -93,7 +103,7 @@ export class QueueRun implements BatchRun {
     const { clock } = api.transport;
     const onOutcome = (outcome: FileOutcome) => {
       const queued = this.#tracked.get(outcome.queueId as string);
-      if (queued && outcome.uploaded) this.#saveReceipt(queued, outcome.uploaded);
+      if (queued && outcome.uploaded) this.#saveReceipt(queued, outcome.uploaded, aboutOf(queued.task));
       this.#tracked.delete(outcome.queueId as string);
       this.#reportOrWatch(outcome);
     };
@@ -143,9 +153,20 @@ export class QueueRun implements BatchRun {
     const files = [...decided.files.keys()];
     await saveRecords(this.#deps, decided.records);
     if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
+    await this.#follow(decided.followed);
     for (let at = 0; at < files.length; at += batchSize)
       if (this.#isOver) this.#remaining += Math.min(batchSize, files.length - at);
       else await this.#enqueue(files.slice(at, at + batchSize));
+  }
+
+  async #follow(files: readonly FollowedFile[]): Promise<void> {
+    if (files.length === 0) return;
+    if (this.#isOver) this.#remaining += files.length;
+    else
+      for (const outcome of await followFiles(files, this.#deps, this.#options)) {
+        if (outcome.error) this.#stopIfFatal(outcome.error);
+        this.#reportOrWatch(outcome);
+      }
   }
 
   /**
@@ -171,7 +192,7 @@ export class QueueRun implements BatchRun {
         known.add(file);
         this.#plan.totals.skipped.files++;
         this.#plan.totals.skipped.bytes += queued.task.sizeBytes;
-        this.#reportUploaded(queued, uploadedFromResult(result, queued.task.sizeBytes));
+        this.#reportUploaded(queued, result);
       }
     }
     return batch.filter((file) => !known.has(file));
@@ -184,7 +205,7 @@ export class QueueRun implements BatchRun {
     for (const [index, queued] of tasks.entries()) {
       const result = parseReceipt(receipts[index]);
       const { root = '' } = queued.task.source;
-      if (result) this.#reportUploaded(queued, uploadedFromResult(result, queued.task.sizeBytes));
+      if (result) this.#reportUploaded(queued, result);
       else fresh.set(root, [...(fresh.get(root) ?? []), queued]);
     }
     for (const [root, queued] of fresh) await this.#addJobs(root, queued);
@@ -233,14 +254,16 @@ export class QueueRun implements BatchRun {
   }
 
   /** Reports a file that an earlier job has uploaded. */
-  #reportUploaded(queued: QueuedTask, earlier: Uploaded): void {
-    const { path, task } = queued;
+  #reportUploaded(queued: QueuedTask, result: TaskResult): void {
+    const { path, task, given } = queued;
+    const earlier = uploadedFromResult(result, task.sizeBytes);
     const { onEvent } = this.#deps;
     const uploaded: Uploaded = { ...earlier, how: 'skipped', bytesSent: 0, resumedFrom: null };
     onEvent({ path, event: 'started', size_bytes: task.sizeBytes });
     onEvent({ path, event: 'finished', outcome: 'skipped', asset_uid: uploaded.assetUid });
-    this.#saveReceipt(queued, uploaded);
-    this.#reportOrWatch({ ...outcomeOf(queued), uploaded });
+    this.#saveReceipt(queued, uploaded, result.about);
+    const error = unwrittenError('skipped', uploaded.assetUid, newMetadata(given, result.about));
+    this.#reportOrWatch({ ...outcomeOf(queued), uploaded, ...(error && { error }) });
   }
 
   /** Replaces the data of a job that no worker has, since its URL might have a new signature. Retries a failed job. */
@@ -276,15 +299,15 @@ export class QueueRun implements BatchRun {
     };
     const { service } = task;
     const key = receiptKeyOf(file, { service, workspace, folders });
-    return { id: taskId(task, stableSource), task, path, key };
+    return { id: taskId(task, stableSource), task, path, key, given: givenMetadataOf(file, defaults) };
   }
 
-  #saveReceipt({ key, task, path }: QueuedTask, uploaded: Uploaded): void {
+  #saveReceipt({ key, task, path }: QueuedTask, uploaded: Uploaded, about: GivenMetadata | null): void {
     const { receipts, api, onEvent } = this.#deps;
     if (!key) return;
     const at = new Date(api.transport.clock.now()).toISOString();
     receipts
-      ?.save({ ...key, ...uploaded, mtimeNs: task.fileVersion, ctimeNs: null, reason: null, at })
+      ?.save({ ...key, ...uploaded, mtimeNs: task.fileVersion, ctimeNs: null, reason: null, about, at })
       .catch(({ message }: Error) =>
         onEvent({ path, event: 'warning', message: `cannot save the receipt: ${message}` }),
       );

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isSlug } from '../../contract/slug.ts';
 import { maxChunkBytes } from '../../contract/tus.ts';
 import { CodedError } from '../errors.ts';
+import type { GivenMetadata } from '../upload/sources/upload-file.ts';
 
 /** Location of a file that is valid on every worker. */
 export type TaskSource = {
@@ -48,7 +49,14 @@ export type TaskResult = {
   worker: string;
   request_count: number;
   elapsed_ms: number;
+  /** Metadata that the worker gave to the asset; null if they are not known. */
+  about: GivenMetadata | null;
 };
+
+/** Returns the metadata that a job gives to its asset. */
+export const aboutOf = ({ name, description, contentType, tags }: UploadTask): GivenMetadata => ({
+  ...{ name, description, contentType, tags },
+});
 
 /** Progress of a job, and its last error. */
 export type TaskProgress = {
@@ -63,9 +71,9 @@ export type TaskProgress = {
 
 /** Returns the job id. It is a hash of file and target folder, which dedupes jobs even across machines. */
 export function taskId(task: UploadTask, stableSource: TaskSource): string {
-  const { service, workspace, folder, filename, name, sizeBytes, fileVersion, forceId } = task;
+  const { service, workspace, folder, filename, sizeBytes, fileVersion, forceId } = task;
   const { root = null, path } = stableSource;
-  const parts = [service, workspace, folder, filename, name, sizeBytes, fileVersion, forceId];
+  const parts = [service, workspace, folder, filename, sizeBytes, fileVersion, forceId];
   const hash = createHash('sha256').update(JSON.stringify([root, path, ...parts]));
   return `u${hash.digest('hex').slice(0, 32)}`; // BullMQ rejects numeric ids
 }

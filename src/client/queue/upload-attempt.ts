@@ -17,7 +17,7 @@ import type { Lease } from './lease.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { OpenUrl, Roots } from './roots.ts';
 import type { Claim } from './shared-store.ts';
-import { serviceMismatch, type UploadTask } from './task.ts';
+import { aboutOf, serviceMismatch, type UploadTask } from './task.ts';
 
 /** Dependencies that all attempts of a worker share. */
 export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
@@ -153,6 +153,7 @@ export class UploadAttempt {
       ...uploaded,
       ...fileTimesOf(source.identity),
       reason: null,
+      about: aboutOf(this.#claimed.task),
       at: new Date(this.#api.transport.clock.now()).toISOString(),
     });
   }
@@ -166,12 +167,12 @@ const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { re
 });
 
 const toUploadFile = (id: string | undefined, task: UploadTask): TargetedFile => {
-  const { description, path, workspace, folder, filename, name, contentType, tags } = task;
+  const { path, workspace, folder, filename } = task;
   return {
     ...fileAt(path),
     id,
     filename,
-    about: { name, description, contentType, tags },
+    about: aboutOf(task),
     target: { workspace, folder },
   };
 };

@@ -13,7 +13,7 @@ import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './jobs.
 import { Lease } from './lease.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import { RecentResults } from './recent-results.ts';
-import { parseTask, type TaskProgress, type TaskResult, type UploadTask } from './task.ts';
+import { aboutOf, parseTask, type TaskProgress, type TaskResult, type UploadTask } from './task.ts';
 import { type AttemptDeps, UploadAttempt, type UploadAttemptOptions } from './upload-attempt.ts';
 import { pausedError, WorkerHealth } from './worker-health.ts';
 
@@ -251,6 +251,7 @@ export class WorkerRun {
       worker: this.#options.name,
       request_count: requests,
       elapsed_ms: durationMs,
+      about: aboutOf(task),
     });
     const receipt = JSON.stringify(result);
     recent.add(id, receipt);

@@ -13,7 +13,7 @@ import type { FileOutcome } from '../../../client/upload/session/file-outcome.ts
 import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
-import { type FolderResolver, loadContentTypes, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
 import type { BrowseBackend, TransferProgress } from '../../../web/browse/server/backend.ts';
 import { fetchCached, TtlCache } from '../../../web/browse/server/caches.ts';
@@ -56,6 +56,7 @@ export async function openDropUploader(
     profile,
     signal,
     store: await context.state.uploads(),
+    follow: { command: 'browse', summary: 'set metadata of dropped files', writer: () => context.writer() },
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),
     openSource: (path) => FileSource.open(path, context.ownFiles),
     onUploaded: (uid) => saveLastUpload(context, uid),
@@ -70,7 +71,7 @@ export async function openDropUploader(
       mutexes.run(JSON.stringify(file), async () => {
         const folders = await resolveFolder(file);
         const stdin = { spool, open: () => Readable.from(toBuffers(bytes)) };
-        const files = [await describeDrop(file)];
+        const files = [describeDrop(file)];
         const run = await startUploads({ ...ports, files, folders, stdin, onEvent: toProgress(onProgress) });
         let outcome: FileOutcome | undefined;
         for await (const [each] of run.outcomes) outcome ??= each;
@@ -101,10 +102,9 @@ class KeyedMutex {
   allReleased = () => Promise.all(this.#queues.values());
 }
 
-async function describeDrop({ name, relativeDir }: DroppedFileInfo): Promise<UploadFile> {
-  const contentTypeOf = await loadContentTypes();
+function describeDrop({ name, relativeDir }: DroppedFileInfo): UploadFile {
   const path = relativeDir ? `${relativeDir}/${name}` : name;
-  return { path, filename: name, relativeDir, stream: {}, about: { contentType: contentTypeOf(name) } };
+  return { path, filename: name, relativeDir, stream: {} };
 }
 
 async function* toBuffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {

@@ -229,7 +229,7 @@ function createByteComparison(context: Context, progress: ProgressDisplay): Byte
     const { uid, name } = toListedAsset(asset);
     if (key)
       await (await context.state.receipts()).adopt([
-        { ...key, ...content, assetUid: uid, sessionUid: '', name, state: 'ready', reason: null, at },
+        { ...key, ...content, assetUid: uid, sessionUid: '', name, state: 'ready', reason: null, about: null, at },
       ]);
     return true;
   };

@@ -44,7 +44,7 @@ async function runHistory(context: Context, id: string | undefined, isResumed: b
     throw usageError(`change ${change.id} is ${hasUndo ? 'undone' : 'finished'}`, `mediactl history ${change.id}`);
   if (change.source !== null && change.command !== 'apply')
     throw usageError(
-      `change ${change.id} cannot be resumed, because a prune is decided again each time`,
+      `change ${change.id} cannot be resumed, because what it does is decided again each time`,
       `run its command again, with the options that it had: ${change.source}`,
     );
   return resume(context, change, items, left);

@@ -1,10 +1,11 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { createdFoldersOf } from '../../../client/changes/folder-creation.ts';
 import { CodedError } from '../../../client/errors.ts';
 import { isLibraryPath, isRootPath } from '../../../client/library/library-paths.ts';
 import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import { targetPathOf } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
+import { quoteForShell } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -97,11 +98,22 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
       ...(shard ? [`--shard ${shard.number}/${shard.total}`] : []),
       ...(request.pruneLimit ? ['--prune'] : []),
     ],
+    label: labelOf(request, top, absolutePaths),
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
   };
   const createPruneSelector = request.pruneLimit && (() => sources.createSelector(directory));
   if (sync) run.mirror = { directory, top, createPruneSelector };
   return { run, target };
+}
+
+/** Returns what the history says of assets that follow their files, and the command that decides about them again. */
+function labelOf({ sync, sources }: UploadRequest, top: string, paths: readonly string[]): RunRequest['label'] {
+  const command = sync ? 'sync' : 'upload';
+  const [path, ...others] = sources.manifest === undefined ? paths : ['--manifest', sources.manifest];
+  const name = others.length === 0 && path !== undefined ? basename(path) : (sources.manifest ?? 'several sources');
+  const isCommand = path !== undefined && path !== '-' && (others.length === 0 || sources.manifest !== undefined);
+  const words = [command, path ?? '', ...others, top].map(quoteForShell).join(' ');
+  return { command, summary: `as the files of ${name}`, source: isCommand ? `mediactl ${words}` : undefined };
 }
 
 /**

@@ -83,6 +83,7 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
     },
     receipts: await openReceipts(context, false),
     identity: entries.map(({ id }) => id),
+    label: { command: 'uploads resume', summary: 'as their files' },
     progress,
     verbose: false,
   });

@@ -1,9 +1,9 @@
 import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
-import { type Decision, saveRecords } from '../decide/decision.ts';
+import { type Decision, hasChange, type KeepDecision, saveRecords } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
-import { createOutcome, type FileOutcome, outcomeOf, toUploaded, type Uploaded } from '../session/file-outcome.ts';
+import { createOutcome, type FileOutcome, outcomeOf } from '../session/file-outcome.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
 import type { RunDeps, UploadDeps, UploadSettings } from '../session/upload-deps.ts';
 import {
@@ -19,7 +19,8 @@ import {
   uploadIdOf,
 } from '../sources/upload-file.ts';
 import { Channel } from './channel.ts';
-import { countFiles, decideFiles, emptyPlan, keptResult, type Plan } from './plan.ts';
+import type { FollowPorts } from './follow-files.ts';
+import { countFiles, decideFiles, emptyPlan, type FollowedFile, keptResult, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
 
 export type RunOptions = UploadSettings & {
@@ -37,6 +38,7 @@ export type BatchDeps = RunDeps & {
   folders: FolderResolver;
   /** Called when the run has ended, even if its outcomes are not read to the end. */
   onEnd?: (() => void) | undefined;
+  follow: FollowPorts;
   /** Called with the plan before the first byte is sent. A run that queues files calls it for each batch, and at the end. */
   onPlan?(plan: Plan, isComplete: boolean): Promise<void>;
 } & Pick<DeciderDeps, 'comparison' | 'mirror' | 'onDecideNotice'>;
@@ -75,6 +77,8 @@ export class BatchUploader implements BatchRun {
   readonly #persisting = new Set<Promise<void>>();
   /** Files that another process was uploading when this run came to them. */
   readonly #busy: FileOutcome[] = [];
+  /** Kept files whose asset is to be changed, as was found when they were opened. */
+  readonly #lateFollowed: FollowedFile[] = [];
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
@@ -115,16 +119,32 @@ export class BatchUploader implements BatchRun {
   async #planAndUpload(candidates: Candidates): Promise<void> {
     this.#contentType = await loadContentTypes();
     const settings = { ...this.#options, signal: this.#deps.signal };
-    const { files, records } = await decideFiles(candidates, this.#plan, this.#decider, settings, (kept) =>
+    const { files, followed, records } = await decideFiles(candidates, this.#plan, this.#decider, settings, (kept) =>
       this.#reportOrWatch(kept),
     );
     this.#isBatch = countFiles(this.#plan) > 1;
     await this.#deps.onPlan?.(this.#plan, true);
     await saveRecords(this.#deps, records);
+    await this.#follow(followed);
     await this.#uploadAll(files);
     await Promise.all(this.#persisting);
     for (const outcome of this.#busy) await this.#lookAgain(outcome);
+    await this.#follow(this.#lateFollowed);
     await this.#nameEmptyAssets();
+  }
+
+  async #follow(files: readonly FollowedFile[]): Promise<void> {
+    if (files.length === 0) return;
+    if (this.#isOver) {
+      this.#remaining += files.length;
+      return;
+    }
+    const { followFiles } = await import('./follow-files.ts');
+    for (const outcome of await followFiles(files, this.#deps, this.#options)) {
+      this.#stopIfFatal(outcome.error);
+      this.#emitFinished(outcome);
+      this.#reportOrWatch(outcome);
+    }
   }
 
   get #isOver(): boolean {
@@ -187,7 +207,9 @@ export class BatchUploader implements BatchRun {
     const outcome = createOutcome(file);
     let persisted: PersistResult | undefined;
     try {
-      ({ persisted } = await this.#upload(file, outcome));
+      const { isLate, ...uploaded } = await this.#upload(file, outcome);
+      if (isLate) return;
+      ({ persisted } = uploaded);
     } catch (thrown) {
       outcome.error = asCodedError(thrown);
     }
@@ -231,7 +253,8 @@ export class BatchUploader implements BatchRun {
   async #lookAgain(outcome: FileOutcome): Promise<void> {
     try {
       const decision = await this.#decider.decideAgain(outcome.file);
-      if (decision.action === 'keep') Object.assign(outcome, { isBusy: false, ...keptResult(decision, this.#options) });
+      if (decision.action === 'keep' && this.#isFinal(decision, outcome)) outcome.isBusy = false;
+      else if (decision.action === 'keep') return;
     } catch (thrown) {
       Object.assign(outcome, { isBusy: false, error: asCodedError(thrown) });
       this.#stopIfFatal(outcome.error);
@@ -240,8 +263,15 @@ export class BatchUploader implements BatchRun {
     this.#reportOrWatch(outcome);
   }
 
+  /** Completes the outcome of a kept file, unless its asset is to be changed at the end of the run. */
+  #isFinal(decision: KeepDecision, outcome: FileOutcome): boolean {
+    if (hasChange(decision)) this.#lateFollowed.push([outcome.file, decision]);
+    else Object.assign(outcome, keptResult(decision, this.#options));
+    return !hasChange(decision);
+  }
+
   /** Uploads one file. @returns a promise that resolves once its receipt is on disk or could not be written */
-  async #upload(file: UploadFile, outcome: FileOutcome): Promise<{ persisted: PersistResult }> {
+  async #upload(file: UploadFile, outcome: FileOutcome): Promise<{ persisted: PersistResult; isLate?: boolean }> {
     const { folders, onUploaded, receipts, stdin } = this.#deps;
     const isBatch = this.#isBatch;
     const folder = file.target ? file.target.folder : await folders.findOrCreate(file);
@@ -262,17 +292,17 @@ export class BatchUploader implements BatchRun {
     const isUnread = file.stream && file.stream.spoolPath === undefined;
     const spooled = isUnread ? await spoolStream(targeted, this.#deps) : targeted;
     outcome.file = spooled;
-    const kept = isUnread ? await this.#keepSpooled(spooled) : undefined;
-    if (kept) {
-      outcome.uploaded = kept;
-      return { persisted: Promise.resolve(undefined) };
-    }
-    const decide: UploadDeps['decide'] = (subject, counted) => this.#decider.decide(subject, counted);
+    const found = isUnread ? await this.#keepSpooled(spooled, file) : undefined;
+    if (found) return { persisted: Promise.resolve(undefined), isLate: !this.#isFinal(found, outcome) };
+    const decide: UploadDeps['decide'] = (subject, counted) => this.#decider.decide(subject, file, counted);
     const upload = await openUpload(spooled, this.#options, { ...this.#deps, api, decide, orphans: receipts });
     outcome.id = upload.id;
+    let isLate = false;
     let persisted: PersistResult;
     try {
-      ({ uploaded: outcome.uploaded, persisted } = await upload.run());
+      const { kept, ...sent } = await upload.run();
+      ({ uploaded: outcome.uploaded, persisted } = sent);
+      if (kept) isLate = !this.#isFinal(kept, outcome);
     } finally {
       outcome.bytesSent = upload.bytesSent;
       outcome.assetUid = upload.assetUid;
@@ -288,22 +318,22 @@ export class BatchUploader implements BatchRun {
     await onUploaded?.(outcome.uploaded.assetUid).catch((error: Error) =>
       notice(`cannot save @last: ${error.message}`),
     );
-    return { persisted };
+    return { persisted, isLate };
   }
 
   /** Returns the asset of the folder that has a spooled stream already, whose copy is then removed. */
-  async #keepSpooled(file: TargetedFile): Promise<Uploaded | undefined> {
+  async #keepSpooled(file: TargetedFile, found: UploadFile): Promise<KeepDecision | undefined> {
     const { stdin } = this.#deps;
-    const decision = await this.#decider.decideSpooled(file);
+    const decision = await this.#decider.decideSpooled(file, found);
     const records = this.#decider.takeRecords();
     if (decision.action !== 'keep') {
       await saveRecords(this.#deps, records);
       return undefined;
     }
-    await saveRecords(this.#deps, [...records, ...decision.records]);
+    await saveRecords(this.#deps, hasChange(decision) ? records : [...records, ...decision.records]);
     const { spoolPath } = file.stream ?? {};
     if (spoolPath !== undefined) await stdin?.spool.remove(spoolPath);
-    return toUploaded(decision.receipt, decision.outcome);
+    return decision;
   }
 
   /** Hands a complete upload to the ready watch, if there is one; reports every other outcome at once. */

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type PlannedOutcome, plannedNames } from '../../../contract/upload-outcomes.ts';
 import type { Candidates, Decider } from '../decide/decide.ts';
-import type { Decision, KeepDecision, LocalRecord } from '../decide/decision.ts';
+import {
+  type ChangeDecision,
+  type Decision,
+  hasChange,
+  type KeepDecision,
+  type LocalRecord,
+} from '../decide/decision.ts';
+import { unwrittenError } from '../decide/metadata.ts';
 import { createOutcome, type FileOutcome, toUploaded } from '../session/file-outcome.ts';
 import type { UploadSettings } from '../session/upload-deps.ts';
 import { unverifiedError } from '../session/verify.ts';
@@ -66,6 +73,7 @@ export function addToPlan(plan: Plan, decision: Decision, file: UploadFile, chun
   total.files++;
   total.bytes += sizeBytes;
   if ('movedUids' in decision) for (const uid of decision.movedUids ?? []) plan.movedUids.add(uid);
+  if (hasChange(decision)) plan.requests++;
   if (decision.action === 'keep' || decision.action === 'refuse') return;
   const acknowledgedBytes = entry ? acknowledged(entry) : 0;
   plan.acknowledgedBytes += acknowledgedBytes;
@@ -91,12 +99,18 @@ const sumOf = (totals: readonly FileTotals[]): FileTotals => ({
   bytes: totals.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
-type PlanSettings = Pick<UploadSettings, 'chunkBytes' | 'requireChecksum'> & { signal?: AbortSignal | undefined };
+/** A kept file whose asset is to be changed. */
+export type FollowedFile = readonly [UploadFile, ChangeDecision];
+
+export type PlanSettings = Pick<UploadSettings, 'chunkBytes' | 'requireChecksum'> & {
+  signal?: AbortSignal | undefined;
+};
 
 /**
  * Decides all files, and adds them to the plan. Reports those that are already uploaded.
  *
- * @returns the files to attempt, and the changes of this machine's records to save when the run begins
+ * @returns the files to attempt, those whose asset is to be changed, and the changes of this machine's records to save
+ *   when the run begins
  */
 export async function decideFiles(
   candidates: Candidates,
@@ -104,8 +118,9 @@ export async function decideFiles(
   decider: Decider,
   { chunkBytes, requireChecksum, signal }: PlanSettings,
   onKept: (outcome: FileOutcome, decision: KeepDecision) => void,
-): Promise<{ files: Map<UploadFile, Decision>; records: LocalRecord[] }> {
+): Promise<{ files: Map<UploadFile, Decision>; followed: FollowedFile[]; records: LocalRecord[] }> {
   const files = new Map<UploadFile, Decision>();
+  const followed: FollowedFile[] = [];
   const records: LocalRecord[] = [];
   for await (const [file, decision] of decider.decideAll(untilAborted(candidates, signal))) {
     addToPlan(plan, decision, file, chunkBytes);
@@ -113,21 +128,30 @@ export async function decideFiles(
       files.set(file, decision);
       continue;
     }
+    if (hasChange(decision)) {
+      followed.push([file, decision]);
+      continue;
+    }
     records.push(...decision.records);
     onKept(createOutcome(file, keptResult(decision, { requireChecksum })), decision);
   }
   plan.comparisons = decider.requests;
-  return { files, records: [...decider.takeRecords(), ...records] };
+  return { files, followed, records: [...decider.takeRecords(), ...records] };
 }
 
-/** Returns the result of a file that is not sent, which is an error if its checksum is required but not known. */
-export const keptResult = (
-  { outcome, receipt }: KeepDecision,
+/**
+ * Returns the result of a file that is not sent, which is an error if its checksum is required but not known, or if its
+ * asset does not get the metadata that the user gave.
+ */
+export function keptResult(
+  { outcome, receipt, unwritten = {} }: Pick<KeepDecision, 'outcome' | 'receipt' | 'unwritten'>,
   { requireChecksum }: Pick<UploadSettings, 'requireChecksum'>,
-): Pick<FileOutcome, 'uploaded' | 'error'> => ({
-  uploaded: toUploaded(receipt, outcome),
-  ...(requireChecksum && receipt.verified === null && { error: unverifiedError(receipt.assetUid, true) }),
-});
+): Pick<FileOutcome, 'uploaded' | 'error'> {
+  const { verified, assetUid } = receipt;
+  const error = requireChecksum && verified === null ? unverifiedError(assetUid, true) : undefined;
+  const missing = unwrittenError(outcome, assetUid, unwritten);
+  return { uploaded: toUploaded(receipt, outcome), ...((error ?? missing) && { error: error ?? missing }) };
+}
 
 async function* untilAborted(files: Candidates, signal: AbortSignal | undefined): AsyncGenerator<UploadFile> {
   for await (const file of files) {

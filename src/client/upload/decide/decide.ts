@@ -4,6 +4,7 @@ import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import {
   type ContentTypeOf,
+  givenMetadataOf,
   loadContentTypes,
   metadataOf,
   type ReceiptKey,
@@ -24,6 +25,7 @@ import {
   sendNew,
 } from './decision.ts';
 import type { BatchMatcher, DecidePolicy, FileMatcher, KnownEntry, MatcherDeps, Subject } from './matcher.ts';
+import { newMetadata, withMetadata } from './metadata.ts';
 
 /** Decide the files of a run one by one, by this machine's records: no request, and no byte is read. */
 const byRecords: readonly FileMatcher[] = [sameFile, knownUnfinished];
@@ -41,6 +43,9 @@ export type DeciderDeps = Omit<MatcherDeps, 'policy' | 'workspace' | 'about' | '
 };
 
 export type Candidates = AsyncIterable<UploadFile> | Iterable<UploadFile>;
+
+/** Number of assets that are read at the same time. */
+const metadataLanes = 8;
 
 const sendAnyway = { action: 'send', reason: 'wanted', mayBeDuplicate: false } as const satisfies SendDecision;
 const sendSameSize = { action: 'send', reason: 'new', mayBeDuplicate: true } as const satisfies SendDecision;
@@ -92,7 +97,7 @@ export class Decider {
     const open = new Map<UploadFile, Decision>();
     for await (const file of files) {
       const decision = await this.#match(byRecords, await this.#subjectOf(file), sendNew, this.#deps);
-      if (decision.action === 'send') open.set(file, decision);
+      if (decision.action === 'send' || this.#hasNewMetadata(file, decision)) open.set(file, decision);
       else yield [file, decision];
     }
     for (const match of await this.#batchMatchers()) {
@@ -104,10 +109,32 @@ export class Decider {
         open.set(file, before?.action === 'send' ? decideAfter(before, decision) : decision);
       }
     }
-    for (const [file, decision] of open) {
+    for await (const [file, decision] of this.#withAllMetadata(open)) {
       open.delete(file); // the consumer keeps what it needs
       yield [file, await this.#withDoubt(file, decision)];
     }
+  }
+
+  #hasNewMetadata(file: UploadFile, decision: Decision): boolean {
+    if (decision.action !== 'keep') return false;
+    return Object.keys(newMetadata(givenMetadataOf(file, this.#deps.about), decision.receipt.about)).length > 0;
+  }
+
+  /** Adds the metadata of kept files, several at a time, and yields all files in the given order. */
+  async *#withAllMetadata(decided: ReadonlyMap<UploadFile, Decision>): AsyncGenerator<[UploadFile, Decision]> {
+    const deps = this.#counting(decided.size > 1 ? 'bulk' : 'interactive');
+    const all = [...decided];
+    for (let at = 0; at < all.length; at += metadataLanes) {
+      deps.signal?.throwIfAborted();
+      const some = all.slice(at, at + metadataLanes);
+      const decisions = await Promise.all(some.map(([file, decision]) => this.#withMetadata(file, decision, deps)));
+      for (const [index, [file]] of some.entries()) yield [file, decisions[index] as Decision];
+    }
+  }
+
+  /** Adds what the user gave for a kept file to its decision. */
+  async #withMetadata(file: UploadFile, decision: Decision, { api, about }: MatcherDeps): Promise<Decision> {
+    return decision.action === 'keep' ? withMetadata(decision, givenMetadataOf(file, about), api) : decision;
   }
 
   /** Decides finally, as when the file is opened, what `decideAll` has decided: for a preview, which reads the file. */
@@ -119,30 +146,41 @@ export class Decider {
       return (await hasSentContent(entry, subject)) ? before : { ...sendNew, entry };
     }
     if (before.action !== 'send' || before.entry) return before;
-    return this.#match(byReading, subject, { ...before, mayBeDuplicate: false }, this.#counting('bulk'));
+    const deps = this.#counting('bulk');
+    const decision = await this.#match(byReading, subject, { ...before, mayBeDuplicate: false }, deps);
+    return this.#withMetadata(file, decision, deps);
   }
 
   /**
    * Decides a stream whose bytes are on disk now: it can be compared with the assets of its folder. The name of stdin says
    * nothing, so that only a checksum shows that an asset is the same.
+   *
+   * @param found the stream as it was found, with the metadata that the user gave
    */
-  async decideSpooled(file: UploadFile): Promise<Decision> {
+  async decideSpooled(file: UploadFile, found: UploadFile): Promise<Decision> {
     if (this.#deps.policy.existing === 'upload' || !this.#deps.comparison) return sendNew;
     const { inFolder } = await import('./by-folder.ts');
     const decided = await inFolder([file], this.#counting('interactive'));
     const decision = decided.get(file) ?? sendNew;
     const isGuess = decision.action === 'keep' && decision.outcome === 'same_name_and_size';
-    return isGuess && file.path === '-' ? sendNew : decision;
+    return isGuess && file.path === '-' ? sendNew : this.#withMetadata(found, decision, this.#deps);
   }
 
   /** Decides again whether the receipts have a file, which another process might have finished. No byte is read. */
   async decideAgain(file: UploadFile): Promise<Decision> {
-    return this.#match([sameFile], await this.#subjectOf(file), sendNew, this.#deps);
+    const decision = await this.#match([sameFile], await this.#subjectOf(file), sendNew, this.#deps);
+    return this.#withMetadata(file, decision, this.#deps);
   }
 
-  /** Decides an opened file. @param api client that counts the requests as those of the file */
-  decide(subject: Subject, api: Api): Promise<Decision> {
-    return this.#match(whenOpened, subject, sendNew, { ...this.#deps, api });
+  /**
+   * Decides an opened file.
+   *
+   * @param file the file as it was found, with the metadata that the user gave
+   * @param api client that counts the requests as those of the file
+   */
+  async decide(subject: Subject, file: UploadFile, api: Api): Promise<Decision> {
+    const deps = { ...this.#deps, api };
+    return this.#withMetadata(file, await this.#match(whenOpened, subject, sendNew, deps), deps);
   }
 
   async #match(

@@ -1,6 +1,7 @@
+import type { AssetRecord } from '../../../contract/types.ts';
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
-import type { ReceiptKey } from '../sources/upload-file.ts';
+import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
 import type { FolderListing, Receipt, Receipts } from '../store/receipts.ts';
 import { type IntendedEntry, type OpenEntry, orphanOf, type UploadEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
@@ -46,8 +47,32 @@ export type KeepDecision = {
   outcome: KeptOutcome;
   /** Receipt of this machine, or one that describes an asset of another machine. */
   receipt: Receipt;
+  /** The asset, if it was read. */
+  record?: AssetRecord | undefined;
+  /** Saved when the run begins; if the asset is changed, once that is done. */
   records: readonly LocalRecord[];
+  /** Change of the asset, so that it follows its file; absent if there is none. */
+  change?: FollowingChange | undefined;
+  /** Given metadata that the asset does not get; absent if there are none. */
+  unwritten?: GivenMetadata | undefined;
 } & MovedFile;
+
+/** Returns true if the asset of a kept file is to be changed. */
+export const hasChange = (decision: Decision): decision is ChangeDecision =>
+  decision.action === 'keep' && decision.change !== undefined;
+
+/** A kept file whose asset, which was read, is to be changed. */
+export type ChangeDecision = KeepDecision & { change: FollowingChange; record: AssetRecord };
+
+/** Change of an asset whose file was renamed, or got other metadata. All changes of a run are written together. */
+export type FollowingChange = {
+  /** Fields of a PATCH, by their names. */
+  fields: { name?: string; description?: string };
+  /** Slugs of the tags to add. */
+  addedTags: readonly string[];
+  /** True to move the asset to the folder of its file, which may not exist yet. */
+  movesFolder: boolean;
+};
 
 /** Sends nothing, because the file contradicts its unfinished upload. */
 type RefuseDecision = { action: 'refuse'; entry: UploadEntry; error: CodedError };
@@ -60,6 +85,8 @@ export type LocalRecord =
   | { record: 'lost'; entry: IntendedEntry }
   /** The file was moved or touched. */
   | { record: 'path'; key: ReceiptKey; to: Pick<Receipt, 'realPath' | 'mtimeNs' | 'ctimeNs'> }
+  /** The asset got metadata that the user gave. */
+  | { record: 'about'; assetUid: string; about: GivenMetadata }
   /** The asset no longer exists. */
   | { record: 'forgotten'; assetUid: string }
   /** The file differs from the asset of its receipt, which was not compared with it before. */
@@ -91,6 +118,9 @@ export async function saveRecords({ receipts, store }: RecordStores, records: re
         break;
       case 'path':
         updates.push(() => receipts.updatePath(each.key, each.to));
+        break;
+      case 'about':
+        updates.push(() => receipts.saveAbout(each.assetUid, each.about));
         break;
       case 'listing':
         updates.push(() => receipts.saveListing(each.key, each.listing));

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../contract/json-values.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Remedy } from '../../errors.ts';
 import type { Subject } from '../decide/matcher.ts';
@@ -5,7 +6,7 @@ import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { ReceiptKey } from '../sources/upload-file.ts';
 import { metadataOf, shownPathOf, type TargetedFile, uploadIdOf } from '../sources/upload-file.ts';
-import { orphanOf, type PlannedEntry } from '../store/upload-entry.ts';
+import { orphanOf, type PlannedEntry, type UploadEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
 import type { FileEvent } from './events.ts';
 import type { SessionSettings, UploadDeps } from './upload-deps.ts';
@@ -62,6 +63,17 @@ export class UploadRun implements Subject {
       profile,
       metadata: this.metadata,
       begunAt: this.startedAt,
+    };
+  }
+
+  /** Returns the fields of the PATCH for metadata that the creation of the asset did not set. */
+  fieldsToSet({ metadata: sent }: UploadEntry): JsonObject {
+    const { asset_name: name = sent.asset_name, description = sent.description } = this.metadata;
+    const { tags = [] } = this.file.about ?? {};
+    return {
+      ...(name !== sent.asset_name && { name }),
+      ...(description !== sent.description && { description }),
+      ...(tags.length > 0 && this.deps.api.assets.tagFields(tags)),
     };
   }
 

@@ -6,10 +6,16 @@ import { isRetryable } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
 import { hasSentContent } from '../decide/by-entry.ts';
 import { fileTimesOf } from '../decide/by-receipt.ts';
-import { type ResumeDecision, type SendDecision, saveRecords } from '../decide/decision.ts';
+import {
+  hasChange,
+  type KeepDecision,
+  type ResumeDecision,
+  type SendDecision,
+  saveRecords,
+} from '../decide/decision.ts';
 import { digestOf } from '../sources/checksum.ts';
 import { describeChange, fileChanged } from '../sources/source.ts';
-import type { TargetedFile } from '../sources/upload-file.ts';
+import { givenMetadataOf, type TargetedFile } from '../sources/upload-file.ts';
 import {
   assetOf,
   type CompleteEntry,
@@ -59,7 +65,12 @@ export type OpenedUpload = {
 
 /** Resolves once the receipt is on disk, or with the error of writing it. The next upload does not wait for it. */
 export type PersistResult = Promise<CodedError | undefined>;
-type SendResult = { uploaded: Uploaded; persisted: PersistResult };
+type SendResult = {
+  uploaded: Uploaded;
+  persisted: PersistResult;
+  /** Present if nothing was sent. A change of the asset is left to the run. */
+  kept?: KeepDecision;
+};
 
 /** Opens a file for upload. @throws CodedError if the file does not exist or cannot be read */
 export async function openUpload(
@@ -86,10 +97,10 @@ export async function openUpload(
 async function uploadLocked(run: UploadRun): Promise<SendResult> {
   const release = await run.store.lock(run.id);
   try {
-    const { uploaded, persisted } = await uploadFile(run);
+    const { uploaded, persisted, kept } = await uploadFile(run);
     if (uploaded.verified === null && run.options.requireChecksum)
       throw (await persisted) ?? unverifiedError(uploaded.assetUid);
-    return { uploaded, persisted: persisted.finally(release) };
+    return { uploaded, persisted: persisted.finally(release), ...(kept && { kept }) };
   } catch (error) {
     await release();
     throw error;
@@ -100,9 +111,11 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
   const { deps } = run;
   // Decide again, since another run might have uploaded the file after this run made its plan.
   const decision = await deps.decide(run, deps.api);
-  if ('records' in decision) await saveRecords(deps, decision.records ?? []);
-  if (decision.action === 'keep')
-    return { uploaded: toUploaded(decision.receipt, decision.outcome), persisted: Promise.resolve(undefined) };
+  if ('records' in decision && !hasChange(decision)) await saveRecords(deps, decision.records ?? []);
+  if (decision.action === 'keep') {
+    const uploaded = toUploaded(decision.receipt, decision.outcome);
+    return { uploaded, persisted: Promise.resolve(undefined), kept: decision };
+  }
   run.start();
   if (decision.action === 'refuse') {
     run.assetUid = assetOf(decision.entry);
@@ -317,8 +330,8 @@ async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
     // The bytes of stdin are only in the spool file, which the entry names.
     throw checksumMismatch(shownPath, file.stream === undefined ? undefined : ['resume_upload', id, 'replaced'], entry);
   }
-  const { tags = [] } = file.about ?? {};
-  if (tags.length > 0) await assets.update(assetUid, assets.tagFields(tags));
+  const fields = run.fieldsToSet(entry);
+  if (Object.keys(fields).length > 0) await assets.update(assetUid, fields);
   run.emit({ event: 'uploaded', asset_uid: assetUid, blake3, verified });
   const name = metadata.asset_name ?? metadata.filename;
   const counts = { sizeBytes: source.sizeBytes, bytesSent, resumedFrom };
@@ -330,7 +343,8 @@ async function saveReceipt(run: UploadRun, uploaded: Uploaded, entry: CompleteEn
   try {
     const at = new Date(run.deps.api.transport.clock.now()).toISOString();
     const times = fileTimesOf(run.source.identity);
-    await run.store.finish(entry, { ...run.key, ...uploaded, ...times, reason: null, at });
+    const about = givenMetadataOf(run.file, {});
+    await run.store.finish(entry, { ...run.key, ...uploaded, ...times, reason: null, about, at });
     return undefined;
   } catch (error) {
     return asCodedError(error); // the next run finds the entry, or the receipt if only its sync failed

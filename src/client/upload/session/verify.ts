@@ -37,7 +37,7 @@ export async function completeEntry(run: UploadRun, entry: OpenEntry, sent: Sent
     verified: verdict.verified,
     ...(verdict.verified === false && { serviceBlake3: verdict.serviceBlake3 }),
   };
-  if (complete.verified === false || run.file.about?.tags) await run.store.write(complete);
+  if (complete.verified === false || Object.keys(run.fieldsToSet(entry)).length > 0) await run.store.write(complete);
   return complete;
 }
 

@@ -31,7 +31,7 @@ export type UploadFile = {
   about?: UserMetadata | undefined;
   /** Present for stdin and dropped files, whose bytes can be read only once. Undefined properties are not known yet. */
   stream?: SpooledStream | undefined;
-  /** Id of an upload to resume, or of a job; by default derived from service, file and metadata. */
+  /** Id of an upload to resume, or of a job; by default derived from service, file and folder. */
   id?: string | undefined;
   /** Where the file goes to; undefined as long as its folder is to be found or created. */
   target?: { workspace: string; folder?: string | undefined } | undefined;
@@ -72,6 +72,22 @@ export type UserMetadata = {
   /** Slugs of the tags, which are set once the upload is complete. */
   tags?: readonly string[] | undefined;
 };
+
+/** Metadata that the user gave for the asset of a file. */
+export type GivenMetadata = Omit<UserMetadata, 'folder'>;
+
+/** Returns the metadata that the user gave for a file, without those that are derived from it. */
+export function givenMetadataOf(
+  { about }: Pick<UploadFile, 'about'>,
+  defaults: Pick<UserMetadata, 'name' | 'description' | 'contentType'>,
+): GivenMetadata {
+  const { folder: _folder, ...own } = about ?? {};
+  const given = Object.entries({ ...defaults, ...withoutUndefined(own) });
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
+
+const withoutUndefined = <T extends object>(values: T): Partial<T> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 const placeholders = ['stem', 'date', 'parent'] as const;
 
@@ -139,12 +155,17 @@ export function targetFile(
 }
 
 /**
- * Returns the id of an upload, a hash with which the same command finds its own entry again. It does not
- * include the API key, because a rotated key still belongs to the same organization.
+ * Returns the id of an upload, a hash with which a later command finds the entry of the same file and folder. It
+ * includes neither the API key, because a rotated key still belongs to the same organization, nor the metadata, which
+ * may be given anew.
  */
-export const uploadIdOf = (file: TargetedFile, identity: string, { origin }: URL) =>
+export const uploadIdOf = (
+  { path, filename = basename(path), target }: TargetedFile,
+  identity: string,
+  { origin }: URL,
+) =>
   createHash('sha256')
-    .update(JSON.stringify([origin, identity, Object.entries(metadataOf(file)).sort()]))
+    .update(JSON.stringify([origin, identity, filename, target.workspace, target.folder]))
     .digest('hex')
     .slice(0, 16);
 

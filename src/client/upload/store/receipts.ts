@@ -2,7 +2,7 @@ import type { ListedAsset } from '../../../contract/asset.ts';
 import { CodedError } from '../../errors.ts';
 import { rangeBelow } from '../../local-path.ts';
 import type { SqlValue } from '../../sqlite-database.ts';
-import type { ReceiptKey } from '../sources/upload-file.ts';
+import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
 import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';
 import type { Orphan } from './upload-entry.ts';
@@ -28,6 +28,8 @@ export type Receipt = ReceiptKey & {
   state: ProcessingState;
   /** Reason why processing failed; null if it did not. */
   reason: string | null;
+  /** Metadata that this machine gave to the asset last; null if it gave none. */
+  about: GivenMetadata | null;
   /** Time at which the last byte was acknowledged, in ISO 8601. */
   at: string;
 };
@@ -57,6 +59,7 @@ const columnOf: Record<keyof Receipt, string> = {
   name: 'name',
   state: 'processing',
   reason: 'reason',
+  about: 'about',
   at: 'at',
 };
 const columns = Object.values(columnOf).join(', ');
@@ -67,7 +70,7 @@ const selectedColumns = Object.entries(columnOf)
 const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
 const isDone = "state = 'done'";
 
-type ReceiptRow = Omit<Receipt, 'verified'> & { verified: number | null };
+type ReceiptRow = Omit<Receipt, 'verified' | 'about'> & { verified: number | null; about: string | null };
 
 /** Receipts of finished uploads. They are local records, never read from the service, and never expire. */
 export class Receipts {
@@ -227,6 +230,17 @@ export class Receipts {
     await this.#database.execute(sql, folder, assetUid);
   }
 
+  /** Adds to the metadata that this machine gave to an asset. Tags are added to the earlier ones. */
+  async saveAbout(assetUid: string, about: GivenMetadata): Promise<void> {
+    const select = `SELECT about FROM uploads WHERE asset = ? AND ${isDone} LIMIT 1`;
+    const update = `UPDATE uploads SET about = ?, name = coalesce(?, name) WHERE asset = ? AND ${isDone}`;
+    const row = await this.#database.selectFirst<Pick<ReceiptRow, 'about'>>(select, assetUid);
+    const earlier: GivenMetadata = row?.about ? JSON.parse(row.about) : {};
+    const tags = [...new Set([...(earlier.tags ?? []), ...(about.tags ?? [])])];
+    const merged = { ...earlier, ...about, ...(tags.length > 0 && { tags }) };
+    await this.#database.execute(update, JSON.stringify(merged), about.name ?? null, assetUid);
+  }
+
   /** Deletes what is recorded of an asset, unless its upload is unfinished. */
   async forgetAsset(assetUid: string): Promise<void> {
     await this.#database.execute(`DELETE FROM uploads WHERE asset = ? AND NOT ${isUnfinished}`, assetUid);
@@ -372,10 +386,12 @@ const keyOf = ({ service, workspace, folder, realPath }: ReceiptKey) => [service
 const valuesOf = (receipt: Receipt) =>
   Object.keys(columnOf).map((field) => {
     const value = receipt[field as keyof Receipt];
+    if (typeof value === 'object' && value !== null) return JSON.stringify(value);
     return typeof value === 'boolean' ? Number(value) : value;
   });
 
 const receiptOf = <Row extends ReceiptRow>(row: Row) => ({
   ...row,
   verified: row.verified === null ? null : row.verified === 1,
+  about: row.about === null ? null : (JSON.parse(row.about) as GivenMetadata),
 });

@@ -1,4 +1,4 @@
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 /** SQL condition for unfinished uploads, spelled as in the index, so that SQLite uses it. */
 export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
@@ -14,7 +14,7 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  * `seq` is renewed when an upload is done, so that receipts are numbered in the order in which they were written.
  * `entry` is JSON (`UploadEntry`). `process` and `pid` name the process that locks the row, and
  * `sent` is the offset up to which it has sent bytes, updated about once a second. `processing` is the state of
- * the asset, as last seen. `imported` marks receipts of assets that this machine did not upload.
+ * the asset, as last seen. `about` is JSON, the metadata that this machine gave to the asset last. `imported` marks receipts of assets that this machine did not upload.
  *
  * `listed_assets` caches the assets of target folders, so that a later comparison of local files with a folder lists
  * only the assets created `since` the last one (`listings`). `blake3` is that of a download (`check --download`).
@@ -24,7 +24,8 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
 export const tables = {
   uploads: `seq INTEGER PRIMARY KEY, id TEXT, state TEXT NOT NULL,
     service TEXT, workspace TEXT, folder TEXT, path TEXT, size INTEGER, source_version TEXT, ctime_ns TEXT,
-    blake3 TEXT, verified INTEGER, asset TEXT, session TEXT, name TEXT, processing TEXT, reason TEXT, at TEXT,
+    blake3 TEXT, verified INTEGER, asset TEXT, session TEXT, name TEXT, processing TEXT, reason TEXT, about TEXT,
+    at TEXT,
     imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, process TEXT, pid INTEGER, sent INTEGER,
     entry TEXT`,
   marks: 'id TEXT PRIMARY KEY, since INTEGER NOT NULL',

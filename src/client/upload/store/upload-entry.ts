@@ -41,8 +41,8 @@ export type OpenEntry = SessionEntry & {
 };
 
 /**
- * Entry of an upload whose bytes are all acknowledged. It is written only if the checksum differs, if tags have not
- * been set yet, or by a queue worker, whose receipt is saved later.
+ * Entry of an upload whose bytes are all acknowledged. It is written only if the checksum differs, if metadata have
+ * not been set yet, or by a queue worker, whose receipt is saved later.
  */
 export type CompleteEntry = SessionEntry & {
   state: 'whole';

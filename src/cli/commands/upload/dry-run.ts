@@ -141,6 +141,10 @@ async function decideFinally(
   });
   const plan = emptyPlan();
   const moved = new Set<string>();
+  const addMoved = (decision: Decision) => {
+    for (const each of decision.action === 'keep' ? decision.records : [])
+      if (each.record === 'moved') moved.add(each.from.assetUid);
+  };
   let records: LocalRecord[];
   try {
     const decided = await decideFiles(
@@ -150,13 +154,19 @@ async function decideFinally(
       { ...options, signal },
       ({ file }, kept) => {
         addToPlan(plan, kept, file, chunkBytes);
-        if (kept.receipt.realPath !== file.realPath) moved.add(kept.receipt.assetUid);
+        addMoved(kept);
         onFile(file, kept);
       },
     );
     ({ records } = decided);
+    for (const [file, decision] of decided.followed) {
+      addToPlan(plan, decision, file, chunkBytes);
+      addMoved(decision);
+      onFile(file, decision);
+    }
     for (const [file, before] of decided.files) {
       const decision = await decider.decideFinally(file, before);
+      addMoved(decision);
       addToPlan(plan, decision, file, chunkBytes);
       onFile(file, decision);
     }
@@ -169,8 +179,7 @@ async function decideFinally(
   warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
   if (!pruning || !receipts) return { plan, prunable: undefined };
   const adopted = records.flatMap((each) => (each.record === 'adopted' ? [each.receipt] : []));
-  const { movedUids } = plan;
-  const prunable = await planPrune(context, pruning, { receipts, startMark, movedUids, moved, adopted });
+  const prunable = await planPrune(context, pruning, { receipts, startMark, moved, adopted });
   return { plan, prunable };
 }
 

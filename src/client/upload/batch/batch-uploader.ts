@@ -1,7 +1,8 @@
+import { startAge } from '../../../contract/clock.ts';
 import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
-import { type Decision, hasChange, type KeepDecision, saveRecords } from '../decide/decision.ts';
+import { type Decision, hasChange, type KeepDecision, saveRecords, sendNew } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { createOutcome, type FileOutcome, outcomeOf } from '../session/file-outcome.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
@@ -123,28 +124,35 @@ export class BatchUploader implements BatchRun {
       this.#reportOrWatch(kept),
     );
     this.#isBatch = countFiles(this.#plan) > 1;
+    const ageMs = startAge(this.#deps.api.transport.clock);
     await this.#deps.onPlan?.(this.#plan, true);
     await saveRecords(this.#deps, records);
-    await this.#follow(followed);
+    for (const file of await this.#follow(followed, ageMs)) files.set(file, sendNew);
     await this.#uploadAll(files);
     await Promise.all(this.#persisting);
     for (const outcome of this.#busy) await this.#lookAgain(outcome);
-    await this.#follow(this.#lateFollowed);
+    // These were read at any time of the run.
+    const refused = await this.#follow(this.#lateFollowed, () => Number.POSITIVE_INFINITY);
+    await this.#uploadAll(new Map(refused.map((file) => [file, sendNew])));
+    await Promise.all(this.#persisting);
     await this.#nameEmptyAssets();
   }
 
-  async #follow(files: readonly FollowedFile[]): Promise<void> {
-    if (files.length === 0) return;
+  /** Changes the assets of files. @returns files to be sent, since the service refuses to move their assets */
+  async #follow(files: readonly FollowedFile[], ageMs: () => number): Promise<readonly UploadFile[]> {
+    if (files.length === 0) return [];
     if (this.#isOver) {
       this.#remaining += files.length;
-      return;
+      return [];
     }
     const { followFiles } = await import('./follow-files.ts');
-    for (const outcome of await followFiles(files, this.#deps, this.#options)) {
+    const { outcomes, toSend } = await followFiles(files, this.#deps, { ...this.#options, ageMs });
+    for (const outcome of outcomes) {
       this.#stopIfFatal(outcome.error);
       this.#emitFinished(outcome);
       this.#reportOrWatch(outcome);
     }
+    return toSend;
   }
 
   get #isOver(): boolean {

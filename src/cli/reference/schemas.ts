@@ -233,9 +233,14 @@ export const schemas = {
       folder_uid: optionalText,
       workspace_uid: text,
       content_type: optionalText,
+      changes: z
+        .strictObject({ name: text, description: text, added_tags: z.array(text) })
+        .partial()
+        .nullable()
+        .describe('what the asset would get'),
       request: z.strictObject({ method: text, url: uri }).nullable(),
       duplicate_of: optionalText,
-      error: errorOrNull.describe('why the run would refuse the file'),
+      error: errorOrNull.describe('why the run would refuse the file, or what the asset would not get'),
     }),
   ),
   'finished-upload': z.array(

@@ -1,6 +1,19 @@
-import { addToPlan, decideFiles, emptyPlan, markIdOf, plannedKindOf } from '../../../client/upload/batch/plan.ts';
+import type { CodedError } from '../../../client/errors.ts';
+import {
+  addToPlan,
+  decideFiles,
+  emptyPlan,
+  keptResult,
+  markIdOf,
+  plannedKindOf,
+} from '../../../client/upload/batch/plan.ts';
 import { Decider } from '../../../client/upload/decide/decide.ts';
-import type { Decision, LocalRecord } from '../../../client/upload/decide/decision.ts';
+import {
+  type Decision,
+  type FollowingChange,
+  hasChange,
+  type LocalRecord,
+} from '../../../client/upload/decide/decision.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import { acknowledged, assetOf } from '../../../client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../../client/upload/store/upload-store.ts';
@@ -59,6 +72,7 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
       folder_uid: folder || null,
       workspace_uid: workspace,
       content_type: null,
+      changes: null,
       request: { method: 'DELETE', url: new URL(paths.item('assets', assetUid), transport.baseUrl).href },
       duplicate_of: null,
       error: null,
@@ -79,16 +93,22 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
 }
 
 /** Creates a function that returns the record of a decided file. */
-async function createRows(context: Context, { folders, options: { workspace, about: defaults } }: RunRequest) {
+async function createRows(context: Context, { folders, options }: RunRequest) {
+  const { workspace, about: defaults } = options;
   const { baseUrl } = await context.account();
   const { default: mime } = await import('mime/lite');
-  const create = { method: 'POST', url: new URL(paths.upload(), baseUrl).href };
+  const requestOf = (decision: Decision) => {
+    if (decision.action === 'send') return { method: 'POST', url: new URL(paths.upload(), baseUrl).href };
+    if (decision.action === 'resume' && decision.entry.state === 'open')
+      return { method: 'PATCH', url: decision.entry.session.url };
+    if (!hasChange(decision)) return null;
+    return { method: 'PATCH', url: new URL(paths.item('assets', decision.receipt.assetUid), baseUrl).href };
+  };
   return (file: UploadFile, decision: Decision): PlannedFile => {
     const kind = plannedKindOf(decision);
     const outcome = kind === 'toCompare' ? 'new' : kind;
     const sizeBytes = file.sizeBytes ?? null;
     const entry = decision.action === 'resume' || decision.action === 'refuse' ? decision.entry : undefined;
-    const resume = entry?.state === 'open' ? { method: 'PATCH', url: entry.session.url } : null;
     const { isSent } = plannedOutcomes[outcome];
     return {
       path: file.path,
@@ -99,11 +119,20 @@ async function createRows(context: Context, { folders, options: { workspace, abo
       folder_uid: folders.find(file) ?? null,
       workspace_uid: workspace,
       content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
-      request: decision.action === 'send' ? create : decision.action === 'resume' ? resume : null,
+      changes: hasChange(decision) ? { ...decision.change.fields, ...tagsOf(decision.change) } : null,
+      request: requestOf(decision),
       duplicate_of: null,
-      error: context.terminal.redactor.errorRecord(decision.action === 'refuse' ? decision.error : undefined),
+      error: context.terminal.redactor.errorRecord(errorOf(decision, options)),
     };
   };
+}
+
+const tagsOf = ({ addedTags }: FollowingChange) => (addedTags.length > 0 ? { added_tags: [...addedTags] } : {});
+
+/** Returns the error that the run would report of a file that it does not send. */
+function errorOf(decision: Decision, options: RunRequest['options']): CodedError | undefined {
+  if (decision.action === 'refuse') return decision.error;
+  return decision.action === 'keep' ? keptResult(decision, options).error : undefined;
 }
 
 /** Returns the assets that the run would move to the trash. Warns if the run would refuse to. */
@@ -155,7 +184,7 @@ async function decideFinally(
       },
     );
     ({ records } = decided);
-    for (const [file, before] of decided.files) {
+    for (const [file, before] of [...decided.files, ...decided.followed]) {
       const decision = await decider.decideFinally(file, before);
       addToPlan(plan, decision, file, chunkBytes);
       onFile(file, decision);
@@ -185,6 +214,12 @@ const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
     terminalOnly: true,
   },
   { header: 'FOLDER', value: ({ folder_uid }) => places.displayName(folder_uid ?? undefined), minWidth: 12 },
+  {
+    header: 'CHANGES',
+    value: ({ changes }) => Object.keys(changes ?? {}).join(', '),
+    minWidth: 12,
+    terminalOnly: true,
+  },
   { header: 'DUPLICATE OF', value: ({ duplicate_of }) => displayText(duplicate_of), minWidth: 12, terminalOnly: true },
   {
     header: 'ERROR',

@@ -4,14 +4,15 @@ import { asCodedError, CodedError, endsTheRun, ignoreNotFound, usageError } from
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
-import { hasContentOf } from '../../../client/upload/decide/by-receipt.ts';
+import { findOwnReceipt, hasContentOf } from '../../../client/upload/decide/by-receipt.ts';
 import { saveRecords } from '../../../client/upload/decide/decision.ts';
 import { digestAndClose } from '../../../client/upload/sources/checksum.ts';
 import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import type { OwnFiles } from '../../../client/upload/sources/own-files.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { ReceiptKey, UploadFile } from '../../../client/upload/sources/upload-file.ts';
-import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
+import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
+import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { toListedAsset } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -167,7 +168,7 @@ async function compareFile(
   const assets = byFolder.get(relativeDir);
   const folder = uids.get(relativeDir);
   const key = realPath === undefined || folder === undefined ? undefined : { ...scope, folder, realPath };
-  const receipt = key && (await receipts?.find(key));
+  const receipt = key && (await findOwnReceipt(receipts, key, file));
   const asset = receipt?.blake3 ? assets?.get(normalizeUid(receipt.assetUid)) : undefined;
   if (receipt && asset) {
     assets?.delete(normalizeUid(asset.uid));

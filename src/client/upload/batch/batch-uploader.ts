@@ -1,5 +1,6 @@
 import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
+import { findOwnReceipt } from '../decide/by-receipt.ts';
 import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
 import { type Decision, hasChange, type KeepDecision, saveRecords } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
@@ -278,7 +279,7 @@ export class BatchUploader implements BatchRun {
     const path = shownPathOf(file);
     const service = this.#deps.api.transport.baseUrl.origin;
     const key = isBatch ? undefined : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
-    const previousReceipt = key && (await receipts?.find(key)); // also if the file had other content at that time
+    const previousReceipt = key && (await findOwnReceipt(receipts, key, file)); // also if the file had other content at that time
     const notice = (message: string) => this.#deps.onEvent({ path, event: 'warning', message });
     const api = this.#deps.api.withObserver({
       lane: this.#options.lane ?? (isBatch ? 'bulk' : 'interactive'),

@@ -10,10 +10,10 @@ import { CodedError, usageError } from '../../errors.ts';
 import { compileGlobs, expandBraces, isGlob, type SplitGlob, splitGlob } from '../../glob.ts';
 import { toSlashes } from '../../local-path.ts';
 import { isProjectFile, type OwnFiles } from './own-files.ts';
-import { type FilterNames, type FilterOptions, PathRules } from './path-filter.ts';
+import { type FilterNames, type PathFilterOptions, PathRules } from './path-filter.ts';
 import { describeAt, describeFile, fileAt, notAFile, type UploadFile, unreadableFile } from './upload-file.ts';
 
-export type WalkOptions = FilterOptions & {
+export type WalkOptions = PathFilterOptions & {
   /** Latest change time, in milliseconds since the Unix epoch: a newer file may still be written. */
   changedBefore?: number | undefined;
   /** Files of mediactl itself, which are never uploaded. */

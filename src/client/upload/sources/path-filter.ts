@@ -5,7 +5,7 @@ import { toSlashes } from '../../local-path.ts';
 import { leftovers } from './leftovers.ts';
 
 /** What decides which files of a directory are uploaded. */
-export type FilterOptions = {
+export type PathFilterOptions = {
   /** Filters of which a file matches one; empty for all files. */
   include: readonly string[];
   /** Filters of which a file matches none. */
@@ -86,9 +86,9 @@ export class PathRules {
   readonly #include: readonly PathFilter[];
   readonly #exclude: readonly PathFilter[];
   readonly #leftovers: PathFilter | undefined;
-  readonly #options: FilterOptions;
+  readonly #options: PathFilterOptions;
 
-  constructor(options: FilterOptions) {
+  constructor(options: PathFilterOptions) {
     const create = (pattern: string) => new PathFilter([pattern], { ignoreCase: isWindows });
     this.#options = options;
     this.#include = options.include.map(create);

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { leftovers } from '../../src/client/upload/sources/leftovers.ts';
+import { leftovers } from '../../src/contract/leftovers.ts';
 import { createClient, type Notice } from '../../src/sdk/index.ts';
 import { Cli } from '../support/cli.ts';
 import { testKey, workspaceUid } from '../support/fake-library.ts';
@@ -90,6 +90,7 @@ describe('a filter', () => {
 
   it.each([
     ['/deep', ['a/deep/b.txt', 'a/notes.txt']],
+    ['', ['a/deep/b.txt', 'a/notes.txt']],
     ['notes.txt/', ['a/deep/b.txt', 'a/notes.txt']],
     ['Italy 2025 (April)', ['a/deep/b.txt', 'a/notes.txt']],
   ])('--exclude %j is named if it matches nothing', async (filter, expected) => {

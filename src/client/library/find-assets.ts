@@ -1,9 +1,10 @@
 import type { AssetFilters } from '../../contract/asset-filters.ts';
+import { compileGlobs } from '../../contract/glob.ts';
 import { asText, normalizeName } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { type AssetsApi, searchFor } from '../api/assets.ts';
 import { usageError } from '../errors.ts';
-import { compileGlobs, escapeGlob, expandBraces, isGlob, splitGlob } from '../glob.ts';
+import { escapeGlob, expandBraces, isGlob, splitGlob } from '../glob.ts';
 import { assertFolderIsFlat, listFolders } from './filter-checks.ts';
 import type { FolderNode, WorkspaceFolderTree } from './folder-tree.ts';
 import { withoutFolderPrefix } from './library-paths.ts';

@@ -51,8 +51,8 @@ export const check: CommandDefinition = (command, run) => {
     .argument('[folder]', `folder to compare it with: ${folderHelp}`)
     .option('--folder <folder>', 'the same as the second argument')
     .option('--download', 'download each asset and compare it byte by byte')
-    .option('--include <glob>', 'compare only matching files; can be repeated', collect, [] as string[])
-    .option('--exclude <glob>', 'skip matching files; can be repeated', collect, [] as string[])
+    .option('--include <glob>', 'compare only matching files and directories; can be repeated', collect, [] as string[])
+    .option('--exclude <glob>', 'skip matching files and directories; can be repeated', collect, [] as string[])
     .option(...allFilesOption)
     .action(
       run((context, directory, path, { folder: flag, download = false, include, exclude, allFiles }) => {

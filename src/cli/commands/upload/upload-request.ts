@@ -43,8 +43,8 @@ const addFileOptions = (command: Command) =>
       ),
     )
     .optionsGroup('What to upload')
-    .option('--include <glob>', 'only matching files of directories; can be repeated', collect, [] as string[])
-    .option('--exclude <glob>', 'skip matching files of directories; can be repeated', collect, [] as string[])
+    .option('--include <glob>', 'only matching files and directories; can be repeated', collect, [] as string[])
+    .option('--exclude <glob>', 'skip matching files and directories; can be repeated', collect, [] as string[])
     .option(...allFilesOption)
     .option('--min-age <duration>', 'skip files that changed less than this long ago (2m)')
     .option('--files-from <file>', 'read paths from a file, one per line; - for stdin')

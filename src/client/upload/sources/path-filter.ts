@@ -1,8 +1,9 @@
+import { compileGlobs } from '../../../contract/glob.ts';
+import { isLeftover } from '../../../contract/leftovers.ts';
 import { isWindows } from '../../../contract/platform.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { compileGlobs, expandBraces } from '../../glob.ts';
+import { expandBraces } from '../../glob.ts';
 import { toSlashes } from '../../local-path.ts';
-import { leftovers } from './leftovers.ts';
 
 /** What decides which files of a directory are uploaded. */
 export type PathFilterOptions = {
@@ -24,39 +25,27 @@ export type FilterNames = Record<'include' | 'exclude' | 'allFiles', string>;
 class PathFilter {
   readonly #matchesFile: (path: string) => boolean;
   readonly #matchesDirectory: (path: string) => boolean;
-  /** True if only the last name of a path decides, which is faster. */
-  readonly #isOfNames: boolean;
   /** The directory that was asked for last: files of one directory come one after the other. */
   #last = { directory: '', isMatch: false };
   /** True once it has matched. */
   isUsed = false;
 
-  /** @param patterns globs of which a path matches at least one */
-  constructor(patterns: readonly string[], { ignoreCase }: { ignoreCase: boolean }) {
-    const rows = patterns.map(toSlashes).flatMap(expandBraces).map(parseFilter);
-    const files = rows.filter(({ isDirectory }) => !isDirectory);
-    this.#isOfNames = rows.every(({ glob }) => /^\*\*\/[^/]+$/.test(glob));
-    const start = this.#isOfNames ? '**/'.length : 0;
+  constructor(pattern: string) {
+    const rows = expandBraces(toSlashes(pattern)).flatMap(parseFilter);
     const compile = (some: typeof rows) =>
       compileGlobs(
-        some.map(({ glob }) => glob.slice(start)),
-        { ignoreCase },
+        some.map(({ glob }) => glob),
+        { ignoreCase: isWindows },
       );
-    this.#matchesFile = compile(files);
-    this.#matchesDirectory = files.length === rows.length ? this.#matchesFile : compile(rows);
-  }
-
-  /** Returns true if a file or directory matches, whatever it is in. @param path relative, with slashes */
-  matchesItself(path: string, isDirectory: boolean): boolean {
-    const text = this.#isOfNames ? path.slice(path.lastIndexOf('/') + 1) : path;
-    const isMatch = isDirectory ? this.#matchesDirectory(text) : this.#matchesFile(text);
-    this.isUsed ||= isMatch;
-    return isMatch;
+    this.#matchesFile = compile(rows.filter(({ isDirectory }) => !isDirectory));
+    this.#matchesDirectory = compile(rows);
   }
 
   /** Returns true if a file or directory matches, or one that it is in. @param path relative, with slashes */
   matches(path: string, isDirectory: boolean): boolean {
-    return this.#matchesAbove(path) || this.matchesItself(path, isDirectory);
+    const isMatch = this.#matchesAbove(path) || (isDirectory ? this.#matchesDirectory(path) : this.#matchesFile(path));
+    this.isUsed ||= isMatch;
+    return isMatch;
   }
 
   #matchesAbove(path: string): boolean {
@@ -67,34 +56,31 @@ class PathFilter {
   }
 }
 
-/** @param alternative a result of `expandBraces` @returns a glob of relative paths, true if of directories only */
-function parseFilter(alternative: string): { glob: string; isDirectory: boolean } {
+/**
+ * @param alternative a result of `expandBraces`
+ * @returns a glob of relative paths, and true if of directories only; nothing for an empty text, which matches nothing
+ */
+function parseFilter(alternative: string): { glob: string; isDirectory: boolean }[] {
   const relative = alternative.replace(/^(?:\.?\/)+/, '');
   // All in a directory, `day1/**`, is the directory, which then need not be walked.
   const glob = relative.replace(/(?:\/(?:\*{2,})?)+$/, '');
-  return {
-    glob: relative === alternative ? `**/${glob}` : glob,
-    isDirectory: glob !== relative,
-  };
+  if (glob === '') return [];
+  return [{ glob: relative === alternative ? `**/${glob}` : glob, isDirectory: glob !== relative }];
 }
 
 /** Reason why a file or directory is left out: the filters of the user, or because other programs left it. */
-export type LeftOutReason = 'filter' | 'leftover';
+type LeftOutReason = 'filter' | 'leftover';
 
 /** The filters of an upload. They decide about files that are missing, too. */
 export class PathRules {
   readonly #include: readonly PathFilter[];
   readonly #exclude: readonly PathFilter[];
-  readonly #leftovers: PathFilter | undefined;
   readonly #options: PathFilterOptions;
 
   constructor(options: PathFilterOptions) {
-    const create = (pattern: string) => new PathFilter([pattern], { ignoreCase: isWindows });
     this.#options = options;
-    this.#include = options.include.map(create);
-    this.#exclude = options.exclude.map(create);
-    const patterns = leftovers.map(({ pattern }) => pattern);
-    this.#leftovers = options.allFiles ? undefined : new PathFilter(patterns, { ignoreCase: true });
+    this.#include = options.include.map((pattern) => new PathFilter(pattern));
+    this.#exclude = options.exclude.map((pattern) => new PathFilter(pattern));
   }
 
   /**
@@ -111,7 +97,7 @@ export class PathRules {
   ): LeftOutReason | undefined {
     const isExcluded = matchesAny(this.#exclude, path, isDirectory);
     if (!(isDirectory || isIncluded(path)) || isExcluded) return 'filter';
-    return this.#leftovers?.matches(path, isDirectory) ? 'leftover' : undefined;
+    return !this.#options.allFiles && isLeftoverPath(path, isDirectory) ? 'leftover' : undefined;
   }
 
   /** Returns a message for each filter that has matched nothing so far. */
@@ -123,6 +109,13 @@ export class PathRules {
         .map((pattern) => `${names[kind]} '${escapeControls(pattern)}' matched nothing`);
     });
   }
+}
+
+/** Returns true if other programs left a file or directory, or one that it is in. */
+function isLeftoverPath(path: string, isDirectory: boolean): boolean {
+  const names = path.split('/');
+  const last = names.length - 1;
+  return names.some((name, at) => isLeftover(name, at < last || isDirectory));
 }
 
 /** Asks each filter that has not matched yet, so that one is not taken for unused because another matched first. */

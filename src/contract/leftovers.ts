@@ -1,10 +1,13 @@
-/** A file or directory that a program leaves beside media, as a filter (`PathFilter`), and who leaves it. */
+import { compileGlobs } from './glob.ts';
+
+/** A glob of the names that a program leaves beside media, with a slash if of directories only, and who leaves them. */
 type Leftover = { pattern: string; from: string };
 
 /** Files and directories that are not uploaded unless they are asked for. Names match in any case. */
 export const leftovers: readonly Leftover[] = [
   { pattern: '.DS_Store', from: 'macOS' },
   { pattern: '._*', from: 'macOS' },
+  { pattern: '.localized', from: 'macOS' },
   { pattern: '.Spotlight-V100', from: 'macOS' },
   { pattern: '.Trashes', from: 'macOS' },
   { pattern: '.fseventsd', from: 'macOS' },
@@ -42,3 +45,14 @@ export const leftovers: readonly Leftover[] = [
   { pattern: '.syncthing.*.tmp', from: 'sync programs' },
   { pattern: '.dropbox.cache', from: 'sync programs' },
 ];
+
+const globs = leftovers.map(({ pattern }) => pattern);
+const matchesFile = compileGlobs(
+  globs.filter((glob) => !glob.endsWith('/')),
+  { ignoreCase: true },
+);
+const matchesDirectory = compileGlobs(globs, { ignoreCase: true });
+
+/** Returns true if a program leaves files or directories of this name beside media. */
+export const isLeftover = (name: string, isDirectory: boolean) =>
+  isDirectory ? matchesDirectory(name) : matchesFile(name);

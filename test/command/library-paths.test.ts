@@ -174,7 +174,7 @@ describe('names that look like paths', () => {
     for (const [at, name] of names.entries()) await cli.json(['update', `${folder}/${at}.txt`, '--name', name]);
   };
 
-  it('are matched by * and ** as any other', async () => {
+  it('* and ** match assets whose names are dots, or have a slash or a line break', async () => {
     await uploadWithNames();
     for (const glob of ['*', '**', '**/*']) expect(await listNames(`${folder}/${glob}`)).toEqual(names);
     expect(await listNames('/**')).toEqual(expect.arrayContaining(names));
@@ -183,7 +183,7 @@ describe('names that look like paths', () => {
     expect(await listNames(`${folder}/?`)).toEqual(['.']);
   });
 
-  it('are downloaded, tagged, moved and deleted by a glob with all others', async () => {
+  it('download, tag, mv and rm of a glob take assets whose names are dots, or have a slash or a line break', async () => {
     await uploadWithNames();
     await cli.json(['wait', `${folder}/*`]);
     const saved = await cli.json(['download', `${folder}/**`, '-d', join(cli.home, 'saved')]);
@@ -196,7 +196,7 @@ describe('names that look like paths', () => {
     expect(await assetPaths()).toEqual([]);
   });
 
-  it('are found by their path, unless a folder of that path has such an asset', async () => {
+  it('a path finds an asset whose name has slashes, unless the folder of that path has such an asset', async () => {
     await uploadFiles('0.txt', '1.txt', 'a/c.txt');
     await cli.json(['update', `${folder}/0.txt`, '--name', 'a/b.txt']);
     await cli.json(['update', `${folder}/1.txt`, '--name', 'none/deep/d.txt']);
@@ -207,7 +207,11 @@ describe('names that look like paths', () => {
     const proxy = await FaultProxy.start(sandbox.url);
     const environment = { MEDIACTL_BASE_URL: proxy.url };
     expect(await cli.json(['get', `${folder}/a/b.txt`], { environment })).toMatchObject([{ name: 'b.txt' }]);
-    expect(proxy.requests.filter(({ path }) => path.includes('parent='))).toHaveLength(1);
+    const lookups = () => proxy.requests.filter(({ path }) => path.includes('parent=')).length;
+    expect(lookups()).toBe(1);
+    // The path of a folder is looked up as an asset once.
+    expect((await cli.run(['get', `${folder}/a`], { environment })).code).toBe(2);
+    expect(lookups()).toBe(2);
   });
 });
 

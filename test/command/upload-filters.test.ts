@@ -44,19 +44,19 @@ describe('a glob on disk', () => {
     ['a*b', 'a\\*b/*.mp4'],
     ['Italy (x)', 'Italy \\(x\\)/*.mp4'],
     ['{x}', '{x}/*.mp4'],
-  ])('finds the files of the directory %j by %j', async (name, glob) => {
+  ])('upload finds the files of the directory %j by the glob %j', async (name, glob) => {
     writeFiles(`${name}/a.mp4`, `${name}/b.txt`, 'axb/c.mp4', 'other/d.mp4');
     expect(await pathsOf(at(glob))).toEqual([`${name}/a.mp4`]);
   });
 
-  it('matches hidden files, and files in directories that its alternatives name', async () => {
+  it('upload of a glob finds hidden files, and files in directories that its alternatives name', async () => {
     writeFiles('.hidden.mp4', 'day1/a.mp4', 'day2/b.mp4', 'day3/c.mp4');
     expect(await pathsOf(at('*.mp4'))).toEqual(['.hidden.mp4']);
     expect(await pathsOf(at('{day1,day2,none}/*.mp4'))).toEqual(['day1/a.mp4', 'day2/b.mp4']);
     expect(await pathsOf(at('{day1/a,day2/b}.mp4'))).toEqual(['day1/a.mp4', 'day2/b.mp4']);
   });
 
-  it('is a path if a file has its name', async () => {
+  it('upload takes a glob for a path if a file has its name', async () => {
     writeFiles('a*.mp4', 'ab.mp4');
     expect(await pathsOf(at('a*.mp4'))).toEqual(['a*.mp4']);
   });
@@ -124,7 +124,7 @@ describe('a filter', () => {
     expect([named.code, named.stderr]).toEqual([0, expect.stringContaining("--include '*.mov' matched nothing")]);
   });
 
-  it('does not count as unused because another filter matched the same files', async () => {
+  it('a filter is not named as unused because another one matched the same files', async () => {
     writeFiles('a.mov', 'b.txt');
     const { stderr } = await choose(
       directory,
@@ -140,13 +140,13 @@ describe('a filter', () => {
     expect(stderr).not.toContain('matched nothing');
   });
 
-  it('keeps the walk out of an excluded directory, so that a second filter for it matches nothing', async () => {
+  it('--exclude keeps the walk out of an excluded directory, so that a second filter for it matches nothing', async () => {
     writeFiles('archive/a.txt', 'b.txt');
     const { paths, stderr } = await choose(directory, '--exclude', 'archive', '--exclude', 'archive/*');
     expect([paths, stderr]).toEqual([['b.txt'], expect.stringContaining("--exclude 'archive/*' matched nothing")]);
   });
 
-  it('of a prune is not named if it matches only files that are missing', async () => {
+  it('--prune does not name a filter that matches only files that are missing', async () => {
     writeFiles('archive/a.txt', 'b.txt');
     const sync = ['sync', directory, '/F', '--prune', '--yes'];
     await cli.run(sync);
@@ -160,7 +160,7 @@ describe('a filter', () => {
     expect(service.completeAssets).toHaveLength(2);
   });
 
-  it('with too many alternatives is an error before anything is sent', async () => {
+  it('a filter with too many alternatives is an error before anything is sent', async () => {
     writeFiles('a.txt');
     const { code, stderr } = await cli.run(['upload', directory, '/', '--exclude', '{a,b}'.repeat(11)]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('more than 1000 alternatives')]);
@@ -171,9 +171,9 @@ describe('a filter', () => {
 describe('a source that gives no file', () => {
   it.each([
     ['a glob', 'b/*.mov'],
-    ['an empty directory', 'empty'],
-    ['a directory of which all files are excluded', 'b'],
-  ])('beside others is named, and the exit code is 11: %s', async (_, source) => {
+    ['a directory', 'empty'],
+    ['a directory of excluded files', 'b'],
+  ])('%s without files is named beside others, and the exit code is 11', async (_, source) => {
     writeFiles('a.txt', 'b/c.tmp');
     mkdirSync(at('empty'));
     const args = ['upload', at('a.txt'), at(source), '/', '--exclude', '*.tmp'];
@@ -186,7 +186,7 @@ describe('a source that gives no file', () => {
     expect(service.completeAssets.map(({ name }) => name)).toEqual(['a.txt', 'a.txt']);
   });
 
-  it('is one failure beside those of files', async () => {
+  it('a source without files is one failure beside those of files', async () => {
     writeFiles('a.txt', 'c/b.txt');
     writeFileSync(Buffer.concat([Buffer.from(at('c/')), Buffer.from([0xff])]), 'not UTF-8');
     mkdirSync(at('empty'));
@@ -199,13 +199,13 @@ describe('a source that gives no file', () => {
     expect(error.details.at(-1).message).toContain(`${at('empty')}: no files found`);
   });
 
-  it('alone is an error that sends nothing', async () => {
+  it('a glob without files that is the only source is an error that sends nothing', async () => {
     writeFiles('b/c.tmp');
     const { code, stderr } = await cli.run(['upload', at('b/*.mov'), '/']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('no files found')]);
   });
 
-  it('is no mistake with --min-age, in another shard, or if its files were given twice', async () => {
+  it('a source without files is no mistake with --min-age, in another shard, or if its files were given twice', async () => {
     writeFiles('a.txt', 'b/c.txt');
     expect((await cli.run(['upload', at('a.txt'), at('b'), '/', '--min-age', '1h', '-n'])).code).toBe(0);
     for (const shard of ['1/2', '2/2'])
@@ -221,7 +221,7 @@ describe('what other programs leave', () => {
     ...['day1/.DS_Store', 'day1/._clip.mp4', 'day1/THUMBS.DB', 'c.download/Info.plist'],
   ];
 
-  it('is left out, counted in one line, and uploaded with --all-files', async () => {
+  it('upload leaves out what other programs leave, counts it in one line, and takes it with --all-files', async () => {
     writeFiles('clip.mp4', 'day1/b.download', ...nas);
     const { paths, stderr } = await choose(directory);
     expect(paths).toEqual(['clip.mp4', 'day1/b.download']);
@@ -233,7 +233,7 @@ describe('what other programs leave', () => {
     expect([all.paths.length, all.stderr]).toEqual([nas.length + 2, expect.not.stringContaining('skipped')]);
   });
 
-  it('is uploaded if the user names it, and below a directory that has such a name', async () => {
+  it('upload takes files and directories that the user names, whatever their names', async () => {
     writeFiles('.Trash-1000/x.mp4', 'day/clip.mp4.part');
     expect(await pathsOf(at('.Trash-1000'), at('day/clip.mp4.part'))).toEqual([
       '.Trash-1000/x.mp4',
@@ -242,7 +242,7 @@ describe('what other programs leave', () => {
     expect(await pathsOf(at('.Trash-1000/*'))).toEqual(['.Trash-1000/x.mp4']);
   });
 
-  it('is not pruned and not listed by check while it is left out', async () => {
+  it('--prune keeps and check does not list what other programs left, unless --all-files is given', async () => {
     writeFiles('a.txt', '@eaDir/b.txt', 'c.part');
     const sync = ['sync', directory, '/F', '--prune', '--yes'];
     await cli.run([...sync, '--all-files']);
@@ -258,15 +258,18 @@ describe('what other programs leave', () => {
     expect(service.completeAssets).toHaveLength(1);
   });
 
-  it.each(leftovers.map(({ pattern, from }) => [pattern, from]))('is left out: %s of %s', async (pattern) => {
-    const name = pattern.replaceAll('*', 'x').replace('x#', 'a.odt#');
-    writeFiles('clip.mp4', pattern.endsWith('/') ? `${name}in` : name);
-    expect(await pathsOf(directory)).toEqual(['clip.mp4']);
-  });
+  it.each(leftovers.map(({ pattern, from }) => [pattern, from]))(
+    'upload leaves out %s, which %s leave',
+    async (pattern) => {
+      const name = pattern.replaceAll('*', 'x').replace('x#', 'a.odt#');
+      writeFiles('clip.mp4', pattern.endsWith('/') ? `${name}in` : name);
+      expect(await pathsOf(directory)).toEqual(['clip.mp4']);
+    },
+  );
 });
 
 describe('uploadDirectory of the package', () => {
-  it('has the filters of the command, and reports what they leave out and what matches nothing', async () => {
+  it('uploadDirectory reports what its filters leave out and which of them match nothing', async () => {
     writeFiles('archive/a.txt', 'b.txt', '.DS_Store');
     const client = createClient({ baseUrl: service.url, apiKey: testKey, workspace: workspaceUid });
     onTestFinished(() => client.close());

@@ -40,7 +40,7 @@ describe('a glob', () => {
     ['a\\', 'a\\'],
     ['*{abc,b}*c', 'abc'],
     ['*a?b*b*', 'xaab-aabxb'],
-  ])('%j matches %j', (glob, path) => {
+  ])('the glob %j matches %j', (glob, path) => {
     expect(matches(glob, path)).toBe(true);
   });
 
@@ -58,16 +58,16 @@ describe('a glob', () => {
     ['a\\*b', 'axb'],
     ['a\\?', 'ab'],
     ['A', 'a'],
-  ])('%j does not match %j', (glob, path) => {
+  ])('the glob %j does not match %j', (glob, path) => {
     expect(matches(glob, path)).toBe(false);
   });
 
-  it('ignores case only where it is asked to', () => {
+  it('a glob ignores case if it is asked to', () => {
     expect(compileGlobs(['*.MP4'], { ignoreCase: true })('é.mp4')).toBe(true);
     expect(compileGlobs(['*É*.mp4'], { ignoreCase: true })('xéy.mp4')).toBe(true);
   });
 
-  it('with many wildcards takes milliseconds for a long name that does not match', () => {
+  it('a glob with many wildcards takes milliseconds for a long name that does not match', () => {
     const name = 'a'.repeat(200);
     const startedAt = performance.now();
     expect(matches('a*a*a*a*b', name)).toBe(false);
@@ -77,7 +77,7 @@ describe('a glob', () => {
     expect(performance.now() - startedAt).toBeLessThan(500);
   });
 
-  it('matches the same names as a matcher that tries each position', () => {
+  it('globs match the same names as a matcher that tries each position', () => {
     /** Matches by trying all: slow, and simple enough to be right by reading. */
     const tries = (glob: string, text: string): boolean => {
       if (glob === '') return text === '';
@@ -94,7 +94,7 @@ describe('a glob', () => {
     }
   });
 
-  it('with more than a thousand alternatives is an error, however they are written', () => {
+  it('a glob with more than a thousand alternatives is an error', () => {
     expect(() => expandBraces('{a,b}'.repeat(11))).toThrow('more than 1000 alternatives');
     expect(expandBraces('{a,b}'.repeat(9))).toHaveLength(512);
     expect(expandBraces('{'.repeat(2_000))).toHaveLength(1);
@@ -102,8 +102,10 @@ describe('a glob', () => {
 });
 
 describe('isGlob', () => {
-  it.each(['*', 'a?', '{a,b}', 'a\\*', 'a\\(b'])('%j is a glob', (text) => expect(isGlob(text)).toBe(true));
-  it.each(['a', '{a}', 'clip [1].mp4', '(x)', 'C\\dir', '!a'])('%j is a name', (text) =>
+  it.each(['*', 'a?', '{a,b}', 'a\\*', 'a\\(b'])('isGlob returns true for %j', (text) =>
+    expect(isGlob(text)).toBe(true),
+  );
+  it.each(['a', '{a}', 'clip [1].mp4', '(x)', 'C\\dir', '!a'])('isGlob returns false for %j', (text) =>
     expect(isGlob(text)).toBe(false),
   );
 });
@@ -115,7 +117,7 @@ describe('splitGlob', () => {
     ['a/**/b', 'a/', '**/b', Number.POSITIVE_INFINITY],
     ['a\\*/b/*/c', 'a*/b/', '*/c', 2],
     ['*', '', '*', 1],
-  ])('splits %j into the directory %j and the glob %j, of depth %d', (glob, base, rest, maxDepth) => {
+  ])('splitGlob splits %j into the directory %j and the glob %j, of depth %d', (glob, base, rest, maxDepth) => {
     expect(splitGlob(glob)).toEqual({ base, rest, maxDepth });
   });
 });

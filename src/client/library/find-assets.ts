@@ -53,7 +53,8 @@ export async function findAssetsByPath(
   const folders = hasGlob ? foldersOfGlobs(tree, alternatives) : foldersAt(tree, names.slice(0, -1));
   onFolderCount?.(folders.length);
   await collect(folders);
-  for (let length = names.length - 2; length >= 0 && !hasGlob && collector.all.length === 0; length--)
+  const canHaveSlashes = !hasGlob && tree.findByPath(pattern).length === 0; // the address of a folder is explained
+  for (let length = names.length - 2; length >= 0 && canHaveSlashes && collector.all.length === 0; length--)
     await collect(foldersAt(tree, names.slice(0, length)));
   const { literal, found, relativeDirs } = collector;
   return literal.length > 0

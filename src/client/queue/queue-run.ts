@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { startAge } from '../../contract/clock.ts';
 import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
 import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
@@ -148,22 +149,23 @@ export class QueueRun implements BatchRun {
 
   async #queueBatch(batch: readonly UploadFile[]): Promise<void> {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
+    const ageMs = startAge(this.#deps.api.transport.clock);
     const unknown = await this.#reportKnown(batch);
     const decided = await decideFiles(unknown, this.#plan, this.#decider, this.#options, done);
     const files = [...decided.files.keys()];
     await saveRecords(this.#deps, decided.records);
     if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
-    await this.#follow(decided.followed);
+    await this.#follow(decided.followed, ageMs);
     for (let at = 0; at < files.length; at += batchSize)
       if (this.#isOver) this.#remaining += Math.min(batchSize, files.length - at);
       else await this.#enqueue(files.slice(at, at + batchSize));
   }
 
-  async #follow(files: readonly FollowedFile[]): Promise<void> {
+  async #follow(files: readonly FollowedFile[], ageMs: () => number): Promise<void> {
     if (files.length === 0) return;
     if (this.#isOver) this.#remaining += files.length;
     else
-      for (const outcome of await followFiles(files, this.#deps, this.#options)) {
+      for (const outcome of await followFiles(files, this.#deps, { ...this.#options, ageMs })) {
         if (outcome.error) this.#stopIfFatal(outcome.error);
         this.#reportOrWatch(outcome);
       }

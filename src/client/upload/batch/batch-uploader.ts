@@ -1,3 +1,4 @@
+import { startAge } from '../../../contract/clock.ts';
 import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { findOwnReceipt } from '../decide/by-receipt.ts';
@@ -80,6 +81,7 @@ export class BatchUploader implements BatchRun {
   readonly #busy: FileOutcome[] = [];
   /** Kept files whose asset is to be changed, as was found when they were opened. */
   readonly #lateFollowed: FollowedFile[] = [];
+  readonly #ageMs: () => number;
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
@@ -87,6 +89,7 @@ export class BatchUploader implements BatchRun {
     this.#options = options;
     this.#deps = deps;
     this.#decider = new Decider(options, deps);
+    this.#ageMs = startAge(deps.api.transport.clock);
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
@@ -141,7 +144,7 @@ export class BatchUploader implements BatchRun {
       return;
     }
     const { followFiles } = await import('./follow-files.ts');
-    for (const outcome of await followFiles(files, this.#deps, this.#options)) {
+    for (const outcome of await followFiles(files, this.#deps, { ...this.#options, ageMs: this.#ageMs })) {
       this.#stopIfFatal(outcome.error);
       this.#emitFinished(outcome);
       this.#reportOrWatch(outcome);

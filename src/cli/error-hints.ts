@@ -104,7 +104,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   tags_unknown: 'mediactl tag ID --set SLUGS, to replace all tags',
   changed_meanwhile: 'mediactl get ID, to see it now',
   cannot_undo: 'mediactl history lists the other changes; mediactl undo CHANGE',
-  settings_unclear: 'mediactl config set field_names.embed_domains NAME',
+  settings_unclear: 'mediactl config set field_names.embed_domains NAME, or field_names.embed_enabled NAME',
   nothing_to_play: 'mediactl wait ID, if it is not ready yet',
   playback_broken: assetStatus,
   download_changed: 'run it again; if it fails again, mediactl play ID --json shows what the service offers',

@@ -5,6 +5,7 @@ import { Cli } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
 import { FakeService, respondWithError } from '../support/fake-service.ts';
+import { changeState } from '../support/state-database.ts';
 
 let service: FakeService;
 let cli: Cli;
@@ -252,4 +253,21 @@ it('upload --min-age skips files that changed recently, even if their modificati
   expect([single.code, assetNames()]).toEqual([0, []]);
   await cli.run(syncCommand('--create-folders', '--min-age', '30s'), options);
   expect(assetNames()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
+});
+
+it('sync sends a file of a renamed directory again if the processing of its asset has failed', async () => {
+  const shows = await FakeService.start({ shows: ['size', 'parent'] });
+  const user = new Cli(shows.environment);
+  const [before, after] = [join(user.home, 'takes'), join(user.home, 'takes 2')];
+  mkdirSync(before);
+  for (const name of ['failed.bin', 'kept.bin']) writeFileSync(join(before, name), name);
+  await user.json(['sync', before, '/']);
+  changeState(
+    join(user.home, 'state'),
+    "UPDATE uploads SET processing = 'failed', reason = 'not a video' WHERE path LIKE '%failed.bin'",
+  );
+  renameSync(before, after);
+  const records: { path: string; outcome: string }[] = await user.json(['sync', after, '/']);
+  const outcomes = Object.fromEntries(records.map(({ path, outcome }) => [basename(path), outcome]));
+  expect(outcomes).toEqual({ 'failed.bin': 'uploaded', 'kept.bin': 'skipped' });
 });

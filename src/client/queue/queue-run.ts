@@ -149,9 +149,9 @@ export class QueueRun implements BatchRun {
 
   async #queueBatch(batch: readonly UploadFile[]): Promise<void> {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
+    const ageMs = startAge(this.#deps.api.transport.clock);
     const unknown = await this.#reportKnown(batch);
     const decided = await decideFiles(unknown, this.#plan, this.#decider, this.#options, done);
-    const ageMs = startAge(this.#deps.api.transport.clock);
     await saveRecords(this.#deps, decided.records);
     if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
     const files = [...decided.files.keys(), ...(await this.#follow(decided.followed, ageMs))];

@@ -1,6 +1,20 @@
-import { addToPlan, decideFiles, emptyPlan, markIdOf, plannedKindOf } from '../../../client/upload/batch/plan.ts';
+import type { CodedError } from '../../../client/errors.ts';
+import {
+  addToPlan,
+  decideFiles,
+  emptyPlan,
+  keptResult,
+  markIdOf,
+  plannedKindOf,
+} from '../../../client/upload/batch/plan.ts';
 import { Decider } from '../../../client/upload/decide/decide.ts';
-import type { Decision, LocalRecord } from '../../../client/upload/decide/decision.ts';
+import {
+  type Decision,
+  type FollowingChange,
+  hasChange,
+  type LocalRecord,
+} from '../../../client/upload/decide/decision.ts';
+import { isBelow } from '../../../client/upload/decide/missing-files.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import { acknowledged, assetOf } from '../../../client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../../client/upload/store/upload-store.ts';
@@ -14,8 +28,14 @@ import { LocationNames } from '../../library/name-cache.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { reportDecideNotice } from '../../uploading/decide-notices.ts';
+import { addEmptySources } from '../../uploading/empty-sources.ts';
 import { exceedsSessionLifetime, formatPlan } from '../../uploading/plan-view.ts';
-import { assertHasFiles, type RunRequest, slowUploadWarning } from '../../uploading/run-uploads.ts';
+import {
+  assertHasFiles,
+  type RunRequest,
+  slowUploadWarning,
+  warnOfUnusedFilters,
+} from '../../uploading/run-uploads.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
 import { sizeText } from '../../uploading/upload-record.ts';
 import {
@@ -52,6 +72,7 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
   for (const { realPath, assetUid, folder } of gone)
     rows.push({
       path: realPath,
+      moved_from: null,
       outcome: 'deleted',
       asset_uid: assetUid,
       size_bytes: null,
@@ -59,6 +80,7 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
       folder_uid: folder || null,
       workspace_uid: workspace,
       content_type: null,
+      changes: null,
       request: { method: 'DELETE', url: new URL(paths.item('assets', assetUid), transport.baseUrl).href },
       duplicate_of: null,
       error: null,
@@ -75,23 +97,43 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
   const uids = rows.map(({ folder_uid }) => folder_uid ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
   const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'skipped') : rows;
-  return listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload');
+  const { emptySources } = request.sources;
+  return {
+    result: listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload'),
+    failure: addEmptySources(undefined, emptySources?.() ?? []),
+  };
 }
 
 /** Creates a function that returns the record of a decided file. */
-async function createRows(context: Context, { folders, options: { workspace, about: defaults } }: RunRequest) {
+async function createRows(context: Context, { folders, options, mirror }: RunRequest) {
+  const { workspace, about: defaults } = options;
   const { baseUrl } = await context.account();
   const { default: mime } = await import('mime/lite');
-  const create = { method: 'POST', url: new URL(paths.upload(), baseUrl).href };
+  const requestOf = (decision: Decision) => {
+    if (decision.action === 'send') return { method: 'POST', url: new URL(paths.upload(), baseUrl).href };
+    if (decision.action === 'resume' && decision.entry.state === 'open')
+      return { method: 'PATCH', url: decision.entry.session.url };
+    if (!hasChange(decision)) return null;
+    const [folder] = decision.change ? [] : (decision.folderMoves ?? []);
+    const path = folder ? paths.folder(workspace, folder.uid) : paths.item('assets', decision.receipt.assetUid);
+    return { method: 'PATCH', url: new URL(path, baseUrl).href };
+  };
+  const real = mirror && (await realpath(mirror.directory));
+  /** Returns the path that a renamed file had, as the user would give it. */
+  const oldPathOf = (decision: Decision) => {
+    if (decision.action !== 'keep' || decision.outcome !== 'moved') return null;
+    const { realPath } = decision.receipt;
+    return mirror && real && isBelow(realPath, real) ? join(mirror.directory, relative(real, realPath)) : realPath;
+  };
   return (file: UploadFile, decision: Decision): PlannedFile => {
     const kind = plannedKindOf(decision);
     const outcome = kind === 'toCompare' ? 'new' : kind;
     const sizeBytes = file.sizeBytes ?? null;
     const entry = decision.action === 'resume' || decision.action === 'refuse' ? decision.entry : undefined;
-    const resume = entry?.state === 'open' ? { method: 'PATCH', url: entry.session.url } : null;
     const { isSent } = plannedOutcomes[outcome];
     return {
       path: file.path,
+      moved_from: oldPathOf(decision),
       outcome,
       asset_uid: (decision.action === 'keep' ? decision.receipt.assetUid : entry && assetOf(entry)) ?? null,
       size_bytes: sizeBytes,
@@ -99,11 +141,26 @@ async function createRows(context: Context, { folders, options: { workspace, abo
       folder_uid: folders.find(file) ?? null,
       workspace_uid: workspace,
       content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
-      request: decision.action === 'send' ? create : decision.action === 'resume' ? resume : null,
+      changes: changesOf(decision),
+      request: requestOf(decision),
       duplicate_of: null,
-      error: context.terminal.redactor.errorRecord(decision.action === 'refuse' ? decision.error : undefined),
+      error: context.terminal.redactor.errorRecord(errorOf(decision, options)),
     };
   };
+}
+
+/** Returns what the asset of a kept file would get, besides another folder. */
+function changesOf(decision: Decision): PlannedFile['changes'] {
+  const change = decision.action === 'keep' ? decision.change : undefined;
+  return change ? { ...change.fields, ...tagsOf(change) } : null;
+}
+
+const tagsOf = ({ addedTags }: FollowingChange) => (addedTags.length > 0 ? { added_tags: [...addedTags] } : {});
+
+/** Returns the error that the run would report of a file that it does not send. */
+function errorOf(decision: Decision, options: RunRequest['options']): CodedError | undefined {
+  if (decision.action === 'refuse') return decision.error;
+  return decision.action === 'keep' ? keptResult(decision, options).error : undefined;
 }
 
 /** Returns the assets that the run would move to the trash. Warns if the run would refuse to. */
@@ -159,12 +216,7 @@ async function decideFinally(
       },
     );
     ({ records } = decided);
-    for (const [file, decision] of decided.followed) {
-      addToPlan(plan, decision, file, chunkBytes);
-      addMoved(decision);
-      onFile(file, decision);
-    }
-    for (const [file, before] of decided.files) {
+    for (const [file, before] of [...decided.files, ...decided.followed]) {
       const decision = await decider.decideFinally(file, before);
       addMoved(decision);
       addToPlan(plan, decision, file, chunkBytes);
@@ -177,14 +229,18 @@ async function decideFinally(
   assertHasFiles(plan, sources, singleFileOption);
   await request.confirmFolders?.();
   warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
-  if (!pruning || !receipts) return { plan, prunable: undefined };
   const adopted = records.flatMap((each) => (each.record === 'adopted' ? [each.receipt] : []));
-  const prunable = await planPrune(context, pruning, { receipts, startMark, moved, adopted });
+  const prunable = pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved, adopted }));
+  warnOfUnusedFilters(context, sources);
   return { plan, prunable };
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
+  {
+    header: 'PATH',
+    value: ({ path, moved_from: old }) => escapeControls(old === null ? path : `${old} -> ${path}`),
+    minWidth: 18,
+  },
   { header: 'OUTCOME', value: ({ outcome }) => outcome, noTruncate: true },
   { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9 },
   {
@@ -194,6 +250,12 @@ const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
     terminalOnly: true,
   },
   { header: 'FOLDER', value: ({ folder_uid }) => places.displayName(folder_uid ?? undefined), minWidth: 12 },
+  {
+    header: 'CHANGES',
+    value: ({ changes }) => Object.keys(changes ?? {}).join(', '),
+    minWidth: 12,
+    terminalOnly: true,
+  },
   { header: 'DUPLICATE OF', value: ({ duplicate_of }) => displayText(duplicate_of), minWidth: 12, terminalOnly: true },
   {
     header: 'ERROR',

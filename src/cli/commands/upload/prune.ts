@@ -5,7 +5,8 @@ import { asCodedError, CodedError, ignoreNotFound, partialFailure, usageError } 
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pathExists, toSlashes } from '../../../client/local-path.ts';
 import { isBelow, MissingFiles } from '../../../client/upload/decide/missing-files.ts';
-import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
+import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
+import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { startAge } from '../../../contract/clock.ts';

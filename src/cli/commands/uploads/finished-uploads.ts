@@ -1,4 +1,4 @@
-import type { Receipt } from '../../../client/upload/store/receipts.ts';
+import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import type { Column, ListResult } from '../../output/result.ts';

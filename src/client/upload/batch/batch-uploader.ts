@@ -1,6 +1,7 @@
 import { startAge } from '../../../contract/clock.ts';
 import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
+import { findOwnReceipt } from '../decide/by-receipt.ts';
 import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
 import { type Decision, hasChange, type KeepDecision, saveRecords, sendNew } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
@@ -80,6 +81,7 @@ export class BatchUploader implements BatchRun {
   readonly #busy: FileOutcome[] = [];
   /** Kept files whose asset is to be changed, as was found when they were opened. */
   readonly #lateFollowed: FollowedFile[] = [];
+  readonly #ageMs: () => number;
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
@@ -87,6 +89,7 @@ export class BatchUploader implements BatchRun {
     this.#options = options;
     this.#deps = deps;
     this.#decider = new Decider(options, deps);
+    this.#ageMs = startAge(deps.api.transport.clock);
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
@@ -124,29 +127,27 @@ export class BatchUploader implements BatchRun {
       this.#reportOrWatch(kept),
     );
     this.#isBatch = countFiles(this.#plan) > 1;
-    const ageMs = startAge(this.#deps.api.transport.clock);
     await this.#deps.onPlan?.(this.#plan, true);
     await saveRecords(this.#deps, records);
-    for (const file of await this.#follow(followed, ageMs)) files.set(file, sendNew);
+    for (const file of await this.#follow(followed)) files.set(file, sendNew);
     await this.#uploadAll(files);
     await Promise.all(this.#persisting);
     for (const outcome of this.#busy) await this.#lookAgain(outcome);
-    // These were read at any time of the run.
-    const refused = await this.#follow(this.#lateFollowed, () => Number.POSITIVE_INFINITY);
+    const refused = await this.#follow(this.#lateFollowed);
     await this.#uploadAll(new Map(refused.map((file) => [file, sendNew])));
     await Promise.all(this.#persisting);
     await this.#nameEmptyAssets();
   }
 
   /** Changes the assets of files. @returns files to be sent, since the service refuses to move their assets */
-  async #follow(files: readonly FollowedFile[], ageMs: () => number): Promise<readonly UploadFile[]> {
+  async #follow(files: readonly FollowedFile[]): Promise<readonly UploadFile[]> {
     if (files.length === 0) return [];
     if (this.#isOver) {
       this.#remaining += files.length;
       return [];
     }
     const { followFiles } = await import('./follow-files.ts');
-    const { outcomes, toSend } = await followFiles(files, this.#deps, { ...this.#options, ageMs });
+    const { outcomes, toSend } = await followFiles(files, this.#deps, { ...this.#options, ageMs: this.#ageMs });
     for (const outcome of outcomes) {
       this.#stopIfFatal(outcome.error);
       this.#emitFinished(outcome);
@@ -286,7 +287,7 @@ export class BatchUploader implements BatchRun {
     const path = shownPathOf(file);
     const service = this.#deps.api.transport.baseUrl.origin;
     const key = isBatch ? undefined : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
-    const previousReceipt = key && (await receipts?.find(key)); // also if the file had other content at that time
+    const previousReceipt = key && (await findOwnReceipt(receipts, key, file)); // also if the file had other content at that time
     const notice = (message: string) => this.#deps.onEvent({ path, event: 'warning', message });
     const api = this.#deps.api.withObserver({
       lane: this.#options.lane ?? (isBatch ? 'bulk' : 'interactive'),

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { Api } from '../../api/api.ts';
+import type { FolderChange } from '../../api/folders.ts';
 import { assetItem } from '../../changes/items.ts';
 import type { LibraryChange, LibraryWriter } from '../../changes/writer.ts';
-import type { FolderChange } from '../../api/folders.ts';
 import { asCodedError, CodedError } from '../../errors.ts';
 import { byUid } from '../../library/select-assets.ts';
 import { type FolderMove, type KeepDecision, type LocalRecord, saveRecords } from '../decide/decision.ts';
@@ -73,7 +73,8 @@ async function moveFolders(
     const { uid, name, parent, newParentDir } = move;
     const made = newParentDir === undefined ? parent : folders.findOrCreate(fileAt('', newParentDir));
     await Promise.resolve(made).then(
-      (above) => changes.push({ move, change: { uid, name, parent: newParentDir === undefined ? above : (above ?? null) } }),
+      (above) =>
+        changes.push({ move, change: { uid, name, parent: newParentDir === undefined ? above : (above ?? null) } }),
       (thrown) => errors.set(move, asCodedError(thrown)),
     );
   }

@@ -74,7 +74,8 @@ export function addToPlan(plan: Plan, decision: Decision, file: UploadFile, chun
   total.files++;
   total.bytes += sizeBytes;
   if (decision.action === 'keep') {
-    if (decision.change) plan.requests++;
+    // A change is read again if it waited for a question or for other files.
+    if (decision.change) plan.requests += 2;
     for (const move of decision.folderMoves ?? [])
       plan.requests += plan.folderMoves.has(move) ? 0 : requestsToMoveFolder;
     for (const move of decision.folderMoves ?? []) plan.folderMoves.add(move);

@@ -1,10 +1,13 @@
+import { stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
 import { parentOf } from '../../../contract/asset.ts';
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { ignoreNotFound } from '../../errors.ts';
 import type { FileIdentity } from '../sources/source.ts';
-import type { ReceiptKey } from '../sources/upload-file.ts';
-import type { Receipt } from '../store/receipts.ts';
+import type { ReceiptKey, UploadFile } from '../sources/upload-file.ts';
+import type { Receipt } from '../store/receipt-row.ts';
+import type { Receipts } from '../store/receipts.ts';
 import type { KeepDecision, LocalRecord } from './decision.ts';
 import type { DecidePolicy, FileMatcher, MatcherDeps } from './matcher.ts';
 
@@ -44,14 +47,44 @@ export const keep = (outcome: KeptOutcome, receipt: Receipt, records: readonly L
   records,
 });
 
+/**
+ * Returns the receipt of a file: by its path or, if that has none, by another path that leads to the same file, such as
+ * a link that stands where its directory was before, or a second mount of its disk.
+ */
+export async function findOwnReceipt(
+  receipts: Receipts | undefined,
+  key: ReceiptKey,
+  { path, sizeBytes, stream }: Pick<UploadFile, 'path' | 'sizeBytes' | 'stream'>,
+): Promise<Receipt | undefined> {
+  const receipt = await receipts?.find(key);
+  if (receipt || !receipts || !isAbsolute(key.realPath) || stream || sizeBytes === undefined) return receipt;
+  const namesakes = await receipts.findNamesakes(key, sizeBytes);
+  if (namesakes.length === 0) return undefined;
+  const identify = (at: string) => stat(at, { bigint: true }).catch(() => undefined);
+  const file = await identify(path);
+  for (const each of namesakes) {
+    const other = file && (await identify(each.realPath));
+    if (other && other.dev === file.dev && other.ino === file.ino) return each;
+  }
+  return undefined;
+}
+
+/** Returns the change of a receipt that was found by another path. */
+const pathRecords = (receipt: Receipt, { realPath }: ReceiptKey, identity: FileIdentity): LocalRecord[] =>
+  receipt.realPath === realPath ? [] : [{ record: 'path', key: receipt, to: { realPath, ...fileTimesOf(identity) } }];
+
 /** Matches a file that was uploaded from this path and has not been touched since. Reads its receipt, and no byte. */
 export const sameFile: FileMatcher = async ({ file, key, identity }, before, { receipts, policy }) => {
   // An upload resumed by its id is unfinished, whatever receipts exist for its file.
   if (!key || !identity || file.id !== undefined) return undefined;
-  const receipt = await receipts?.find(key);
+  const receipt = await findOwnReceipt(receipts, key, { ...file, sizeBytes: identity.sizeBytes });
   if (!receipt) return undefined;
   if (!policy.checksum && isUnchanged(receipt, identity))
-    return keep(receipt.blake3 === null ? 'same_name_and_size' : 'skipped', receipt);
+    return keep(
+      receipt.blake3 === null ? 'same_name_and_size' : 'skipped',
+      receipt,
+      pathRecords(receipt, key, identity),
+    );
   return receipt.blake3 === null ? undefined : { ...before, reason: 'changed', mayBeDuplicate: true };
 };
 
@@ -68,12 +101,12 @@ export const sameContent: FileMatcher = async (subject, before, deps) => {
   // A folder that does not exist yet has no duplicates, but others may.
   const place = key ?? (isAnywhere ? anywhereIn(deps) : undefined);
   if (before.entry || !receipts || !place || !identity || sizeBytes === 0) return undefined;
-  const own = key && (await receipts.find(key));
+  const own = key && (await findOwnReceipt(receipts, key, { ...subject.file, sizeBytes }));
   const mayBeOwn = own?.sizeBytes === sizeBytes && own.blake3 !== null;
   if (!mayBeOwn && !(await mayBeDuplicate(place, sizeBytes, deps))) return undefined;
   const blake3 = await subject.digest();
   if (mayBeOwn && own.blake3 === blake3) {
-    const to = { realPath: own.realPath, ...fileTimesOf(identity) };
+    const to = { realPath: key?.realPath ?? own.realPath, ...fileTimesOf(identity) };
     return keep('skipped', own, [{ record: 'path', key: own, to }]);
   }
   if (!comparesContent(policy)) return undefined;

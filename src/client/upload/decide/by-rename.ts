@@ -11,7 +11,7 @@ import { pathExists, toSlashes } from '../../local-path.ts';
 import { digestAndClose } from '../sources/checksum.ts';
 import type { FileIdentity } from '../sources/source.ts';
 import { fileAt, type UploadFile } from '../sources/upload-file.ts';
-import type { Receipt } from '../store/receipts.ts';
+import type { Receipt } from '../store/receipt-row.ts';
 import { fileTimesOf, isUnchanged, keep } from './by-receipt.ts';
 import { type Decision, type LocalRecord, sendNew } from './decision.ts';
 import type { MatcherDeps, Mirror, Subject } from './matcher.ts';

@@ -3,7 +3,8 @@ import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
 import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
 import type { MovedReceipt } from '../store/receipt-moves.ts';
-import type { FolderListing, Receipt, Receipts } from '../store/receipts.ts';
+import type { Receipt } from '../store/receipt-row.ts';
+import type { FolderListing, Receipts } from '../store/receipts.ts';
 import { type IntendedEntry, type OpenEntry, orphanOf, type UploadEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
 

@@ -1,7 +1,7 @@
 import { lstat, stat } from 'node:fs/promises';
 import { isLinux } from '../../../contract/platform.ts';
 import type { FileIdentity } from '../sources/source.ts';
-import type { Receipt } from '../store/receipts.ts';
+import type { Receipt } from '../store/receipt-row.ts';
 import { isUnchanged } from './by-receipt.ts';
 import type { MatcherDeps } from './matcher.ts';
 import { type DoubtfulDirectory, isBelow, MissingFiles } from './missing-files.ts';

@@ -1,7 +1,7 @@
 import type { KeptOutcome, SuccessOutcome, UploadOutcome } from '../../../contract/upload-outcomes.ts';
 import type { CodedError } from '../../errors.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
-import type { Receipt } from '../store/receipts.ts';
+import type { Receipt } from '../store/receipt-row.ts';
 
 /** A file that is complete on the service. */
 export type Uploaded = Pick<

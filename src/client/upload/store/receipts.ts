@@ -1,39 +1,23 @@
+import { basename, sep } from 'node:path';
 import type { ListedAsset } from '../../../contract/asset.ts';
 import { CodedError } from '../../errors.ts';
 import { rangeBelow } from '../../local-path.ts';
 import type { SqlValue } from '../../sqlite-database.ts';
 import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
 import { type MovedReceipt, moveReceipts } from './receipt-moves.ts';
+import {
+  byKey,
+  isDone,
+  keyOf,
+  type Receipt,
+  type ReceiptRow,
+  receiptOf,
+  saveReceipt,
+  selectedColumns,
+} from './receipt-row.ts';
 import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';
 import type { Orphan } from './upload-entry.ts';
-
-/** Processing state of an asset, as last seen by this machine. */
-type ProcessingState = 'unchecked' | 'ready' | 'failed';
-
-/** Local record of a finished upload. */
-export type Receipt = ReceiptKey & {
-  sizeBytes: number;
-  /** Modification time in ns since the epoch when the bytes were sent; for a URL, its strong ETag if any. */
-  mtimeNs: string;
-  /** Inode change time in ns since the epoch; null if the source is not a file. */
-  ctimeNs: string | null;
-  /** BLAKE3 of the file, in hex; null if only name and size were compared with an asset of another machine. */
-  blake3: string | null;
-  /** True if the checksums are equal; null if the service sent no checksum. */
-  verified: boolean | null;
-  assetUid: string;
-  /** Empty if the asset was uploaded by another machine. */
-  sessionUid: string;
-  name: string;
-  state: ProcessingState;
-  /** Reason why processing failed; null if it did not. */
-  reason: string | null;
-  /** Metadata that this machine gave to the asset last; null if it gave none. */
-  about: GivenMetadata | null;
-  /** Time at which the last byte was acknowledged, in ISO 8601. */
-  at: string;
-};
 
 /** Knowledge of this machine about an asset; see `Receipts.findAsset`. */
 export type KnownAsset = { isOwn: boolean; blake3: string | undefined; uncomparedPaths: string[] };
@@ -43,35 +27,6 @@ export type FolderListing = { since: string; assets: ListedAsset[] };
 
 /** An asset superseded by a newer upload of the same path. */
 export type ReplacedAsset = { folder: string; realPath: string; assetUid: string };
-
-/** Maps each field of a receipt to its column. */
-const columnOf: Record<keyof Receipt, string> = {
-  service: 'service',
-  workspace: 'workspace',
-  folder: 'folder',
-  realPath: 'path',
-  sizeBytes: 'size',
-  mtimeNs: 'source_version',
-  ctimeNs: 'ctime_ns',
-  blake3: 'blake3',
-  verified: 'verified',
-  assetUid: 'asset',
-  sessionUid: 'session',
-  name: 'name',
-  state: 'processing',
-  reason: 'reason',
-  about: 'about',
-  at: 'at',
-};
-const columns = Object.values(columnOf).join(', ');
-const placeholders = columns.replaceAll(/\w+/g, '?');
-const selectedColumns = Object.entries(columnOf)
-  .map(([field, column]) => `${column} AS ${field}`)
-  .join(', ');
-const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
-const isDone = "state = 'done'";
-
-type ReceiptRow = Omit<Receipt, 'verified' | 'about'> & { verified: number | null; about: string | null };
 
 /** Receipts of finished uploads. They are local records, never read from the service, and never expire. */
 export class Receipts {
@@ -84,6 +39,15 @@ export class Receipts {
   async find(key: ReceiptKey): Promise<Receipt | undefined> {
     const sql = `SELECT ${selectedColumns} FROM uploads WHERE ${byKey} AND ${isDone}`;
     return this.#find(sql, ...keyOf(key));
+  }
+
+  /** Returns the receipts of files with this name and size that were uploaded to the folder from other paths. */
+  async findNamesakes({ service, workspace, folder, realPath }: ReceiptKey, sizeBytes: number): Promise<Receipt[]> {
+    const end = sep + basename(realPath);
+    const sql = `SELECT ${selectedColumns} FROM uploads
+      WHERE +service = ? AND workspace = ? AND size = ? AND +folder = ? AND path <> ? AND substr(path, ?) = ? AND ${isDone}`;
+    const values = [service, workspace, sizeBytes, folder, realPath, -[...end].length, end];
+    return (await this.#database.select<ReceiptRow>(sql, ...values)).map(receiptOf);
   }
 
   async #find(sql: string, ...values: SqlValue[]): Promise<Receipt | undefined> {
@@ -362,39 +326,3 @@ export class Receipts {
 /** Adds a row to `listed_assets`, or updates it and keeps the checksum unless there is a new one. */
 const saveListed = `INSERT INTO listed_assets VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET name = excluded.name, size = excluded.size, blake3 = coalesce(excluded.blake3, blake3)`;
-
-/** Number of the next receipt, higher than the mark of each unfinished run, even if the newest rows are gone. */
-const nextSeq = `1 + max((SELECT coalesce(max(seq), 0) FROM uploads), (SELECT coalesce(max(since), 0) FROM marks))`;
-
-/**
- * Saves a receipt within a change of the database. An earlier receipt with the same key becomes `replaced` if it is
- * of another asset that this machine uploaded; otherwise it is deleted.
- *
- * @param id id of the unfinished upload, whose row becomes the receipt and is unlocked
- */
-export function saveReceipt(database: StateDatabase, receipt: Receipt, id?: string): void {
-  const replace = `UPDATE uploads SET state = 'replaced'
-    WHERE ${byKey} AND ${isDone} AND asset <> ? AND imported = 0`;
-  database.run(replace, ...keyOf(receipt), receipt.assetUid);
-  const values = valuesOf(receipt);
-  const finish = `UPDATE OR REPLACE uploads SET seq = ${nextSeq}, state = 'done',
-      (${columns}) = (${placeholders}), entry = NULL, process = NULL, pid = NULL WHERE id = ? AND ${isUnfinished}`;
-  if (id !== undefined && database.run(finish, ...values, id) > 0) return;
-  const insert = `INSERT OR REPLACE INTO uploads (seq, state, ${columns}) VALUES (${nextSeq}, 'done', ${placeholders})`;
-  database.run(insert, ...values);
-}
-
-const keyOf = ({ service, workspace, folder, realPath }: ReceiptKey) => [service, workspace, folder, realPath];
-
-const valuesOf = (receipt: Receipt) =>
-  Object.keys(columnOf).map((field) => {
-    const value = receipt[field as keyof Receipt];
-    if (typeof value === 'object' && value !== null) return JSON.stringify(value);
-    return typeof value === 'boolean' ? Number(value) : value;
-  });
-
-const receiptOf = <Row extends ReceiptRow>(row: Row) => ({
-  ...row,
-  verified: row.verified === null ? null : row.verified === 1,
-  about: row.about === null ? null : (JSON.parse(row.about) as GivenMetadata),
-});

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { CodedError } from '../../errors.ts';
 import { stateFailure } from '../../state-error.ts';
-import { type Receipt, saveReceipt } from './receipts.ts';
+import { type Receipt, saveReceipt } from './receipt-row.ts';
 import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';
 import { assetOf, type UploadEntry } from './upload-entry.ts';

@@ -1,3 +1,5 @@
+import { realpath } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import type { CodedError } from '../../../client/errors.ts';
 import {
   addToPlan,

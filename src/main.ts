@@ -12,7 +12,7 @@ import { hideSqliteWarning } from './contract/sqlite.ts';
 /** Time for output to be flushed once the command has ended. */
 const exitGraceMs = 1_000;
 
-/** Runs the program. This is the only file that uses `process`. */
+/** Runs the program. Except for the keychain process, this is the only file of the tool that uses `process`. */
 async function main(): Promise<void> {
   const { stdout, stderr } = process;
   useOwnHome();
@@ -62,6 +62,7 @@ async function main(): Promise<void> {
     wrapFirstRequest: withBaselineWasm,
     wrapQueueing: withFrequentCollection,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
+    keychainProgram: join(__dirname, 'keychain.cjs'),
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
   });

@@ -1,7 +1,7 @@
 import type { AssetFilters } from '../../contract/asset-filters.ts';
 import { asText, normalizeName } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
-import { type AssetsApi, searchFor } from '../api/assets.ts';
+import type { AssetsApi } from '../api/assets.ts';
 import { usageError } from '../errors.ts';
 import { assertFolderIsFlat, listFolders } from './filter-checks.ts';
 import type { WorkspaceFolderTree } from './folder-tree.ts';
@@ -54,12 +54,11 @@ export async function findAssetsByPath(
   };
   const folders = await foldersMatching(tree, pattern, hasGlob);
   onFolderCount?.(folders.length);
-  const name = pattern.slice(pattern.lastIndexOf('/') + 1);
-  const scope = { ...filters, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) };
+  const name = hasGlob || filters.search !== undefined ? undefined : pattern.slice(pattern.lastIndexOf('/') + 1);
   let isFlat = false; // what a service lists of one folder, it lists of each
   for (const { path, parent } of folders) {
     // The service must not list assets of other folders, which could have a matching name.
-    for await (const { page } of listFolders(assets, [parent], { filters: scope }))
+    for await (const { page } of listFolders(assets, [parent], { filters, name }))
       for (const asset of page) collect(path, asset);
     const below = tree.childrenOf(parent);
     const matching = [...exact, ...similar, ...found];
@@ -99,14 +98,16 @@ async function foldersMatching(tree: WorkspaceFolderTree, pattern: string, hasGl
 /** Maximum number of search hits to scan for a name, so that a search does not use up the rate limit. */
 const maxSearchHits = 2_000;
 
-/** Returns all assets with exactly this name. A name without letters or digits cannot be searched for. */
+/** Returns all assets with exactly this name, or else those whose name differs in the Unicode form only. */
 export async function findByName(assets: AssetsApi, name: string): Promise<AssetRecord[]> {
-  const found: AssetRecord[] = [];
+  const similar: AssetRecord[] = [];
   let count = 0;
-  for await (const page of assets.list(searchFor(name), { limit: maxSearchHits + 1 })) {
+  for await (const page of assets.listNamed(name, {}, { limit: maxSearchHits + 1 })) {
     count += page.length;
-    found.push(...page.filter((asset) => asText(asset.name) === name));
+    similar.push(...page.filter((asset) => normalizeName(asText(asset.name) ?? '') === normalizeName(name)));
   }
+  const exact = similar.filter((asset) => asText(asset.name) === name);
+  const found = exact.length > 0 ? exact : similar;
   // An unscanned asset may have the same name.
   if (count > maxSearchHits && found.length < 2)
     throw usageError(`more than ${maxSearchHits} assets match the search for ${name}`, 'give a uid');

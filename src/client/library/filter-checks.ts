@@ -37,7 +37,7 @@ export function assertShownFilters(filters: AssetFilters, found: readonly AssetR
   if (wrong) throw filterIgnored(wrong.filter, `it lists ${wrong.uid}, which does not match`, verb);
 }
 
-type FolderListing = {
+type FolderListOptions = {
   filters?: AssetFilters;
   name?: string | undefined;
   limit?: number | undefined;
@@ -54,7 +54,7 @@ type FolderListing = {
 export async function* listFolders(
   assets: AssetsApi,
   parents: Iterable<string>,
-  { filters = {}, name, limit, verb }: FolderListing = {},
+  { filters = {}, name, limit, verb }: FolderListOptions = {},
 ): AsyncGenerator<{ parent: string; page: AssetRecord[] }> {
   for (const parent of parents) {
     const inFolder = { ...filters, parent };

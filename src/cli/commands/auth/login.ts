@@ -14,7 +14,6 @@ import {
   isWithoutProfiles,
   parseBaseUrl,
 } from '../../account/account.ts';
-import { storeInKeychain } from '../../account/keychain.ts';
 import { addExamples, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
@@ -187,14 +186,13 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
 }
 
 async function saveProfile(
-  { profiles, host, terminal }: Context,
+  { profiles, keychain, host, terminal }: Context,
   { profile: name, keyStore }: LoginRequest,
   key: string,
   profile: Omit<Profile, 'key' | 'keyStore'>,
 ) {
   const requestedStore = keyStore ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : 'keychain');
-  const entry = { configDir: profiles.directory, profile: name };
-  const failure = requestedStore === 'keychain' ? await storeInKeychain(entry, key) : undefined;
+  const failure = requestedStore === 'keychain' ? await keychain.store(name, key) : undefined;
   if (failure && keyStore === 'keychain') {
     const hint = failure.kind === 'locked' ? 'unlock it, or use --key-store file' : 'use --key-store file';
     throw new CodedError('cannot use the keychain', { code: 'keychain_unavailable', ...failure, hint });

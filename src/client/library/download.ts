@@ -1,5 +1,5 @@
 import { CodedError } from '../errors.ts';
-import { isGenericType, isTextType } from '../http/content-types.ts';
+import { errorPageReason, isGenericType } from '../http/content-types.ts';
 import { errorFrom } from '../http/error-response.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
 import type { Transport } from '../http/transport.ts';
@@ -147,8 +147,8 @@ class ResumableDownload {
   #assertMediaType(type: string): void {
     const { mayBeText = false, contentType = '' } = this.#file.expected;
     const mayBeHtml = mayBeText && (contentType === '' || isGenericType(contentType) || /html/i.test(contentType));
-    if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml) throw changed(this.#file.url, 'it sent a web page');
-    if (isTextType(type) && !mayBeText) throw changed(this.#file.url, `it sent text: ${type}`);
+    const reason = errorPageReason(type, { mayBeHtml, mayBeText });
+    if (reason !== undefined) throw changed(this.#file.url, reason);
   }
 
   /** Asserts that a partial response starts at the requested offset and belongs to the same file. */

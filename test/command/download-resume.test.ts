@@ -169,7 +169,11 @@ const resumeCases: ResumeCase[] = [
   ['a part that starts a byte before the requested one', [cutReply, (from) => part(from - 1, fileSize)], fileSize, 0],
   [
     'parts that start at the first byte each time, and are cut once before the requested one',
-    [cutReply, { ...part(0, fileSize), body: firstVersion.subarray(0, 50_000), dropsConnection: true }, part(0, fileSize)],
+    [
+      cutReply,
+      { ...part(0, fileSize), body: firstVersion.subarray(0, 50_000), dropsConnection: true },
+      part(0, fileSize),
+    ],
     fileSize,
     0,
   ],

@@ -34,7 +34,11 @@ export type DownloadOutcome = {
 };
 
 const maxAttemptsWithoutProgress = 4;
-const purpose = { action: 'fetch this media' };
+const purpose = {
+  action: 'fetch this media',
+  // No API key is sent, so that none can lack a scope.
+  statuses: { 403: { problem: 'the server of this media denied the request', hint: 'run it again, to get a new URL' } },
+};
 
 /**
  * Downloads a signed URL into a sink. Sends no API key, and follows redirects to any origin. After a dropped
@@ -58,7 +62,8 @@ export async function download(transport: Transport, url: URL, sink: DownloadSin
       failure = error;
     }
     if (transfer.received > maxReceived) failures = 0;
-    else if (failures + 1 >= maxAttemptsWithoutProgress) throw failure ?? transfer.rejection ?? incomplete(url, transfer.received);
+    else if (failures + 1 >= maxAttemptsWithoutProgress)
+      throw failure ?? transfer.rejection ?? incomplete(url, transfer.received);
     maxReceived = Math.max(maxReceived, transfer.received);
     if (failure) await transport.waitBeforeRetry(failures, failure);
   }

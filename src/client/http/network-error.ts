@@ -1,7 +1,7 @@
 import { CodedError, type Explanation } from '../errors.ts';
 import { isProxyUnreachable } from './proxy.ts';
 
-/** Creates the error for a redirect or an upload session URL that points to another origin. */
+/** Creates the error for a redirect that points to another origin. */
 export const foreignOrigin = (what: string, target: URL) =>
   new CodedError(`the service pointed to another origin: ${target.origin}`, {
     code: 'origin_mismatch',

@@ -4,6 +4,7 @@ import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts'
 import { type Decision, saveRecords } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { createOutcome, type FileOutcome, outcomeOf, toUploaded, type Uploaded } from '../session/file-outcome.ts';
+import { FirstCreation } from '../session/first-creation.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
 import type { RunDeps, UploadDeps, UploadSettings } from '../session/upload-deps.ts';
 import {
@@ -75,6 +76,7 @@ export class BatchUploader implements BatchRun {
   readonly #persisting = new Set<Promise<void>>();
   /** Files that another process was uploading when this run came to them. */
   readonly #busy: FileOutcome[] = [];
+  readonly #firstCreation = new FirstCreation();
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
@@ -268,7 +270,8 @@ export class BatchUploader implements BatchRun {
       return { persisted: Promise.resolve(undefined) };
     }
     const decide: UploadDeps['decide'] = (subject, counted) => this.#decider.decide(subject, counted);
-    const upload = await openUpload(spooled, this.#options, { ...this.#deps, api, decide, orphans: receipts });
+    const own = { api, decide, orphans: receipts, firstCreation: this.#firstCreation };
+    const upload = await openUpload(spooled, this.#options, { ...this.#deps, ...own });
     outcome.id = upload.id;
     let persisted: PersistResult;
     try {

@@ -5,7 +5,7 @@ import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
 import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { decideFiles, emptyPlan } from '../upload/batch/plan.ts';
-import { ReadyWatch } from '../upload/batch/ready-watch.ts';
+import { ReadyWatch, reportFailedBefore } from '../upload/batch/ready-watch.ts';
 import { type Candidates, Decider } from '../upload/decide/decide.ts';
 import { saveRecords } from '../upload/decide/decision.ts';
 import { createOutcome, type FileOutcome, type Uploaded } from '../upload/session/file-outcome.ts';
@@ -53,6 +53,8 @@ export class QueueRun implements BatchRun {
   readonly #readyWatch: ReadyWatch | undefined;
   #tracker: JobTracker | undefined;
   readonly #tracked = new Map<string, QueuedTask>();
+  /** Files that were uploaded before, and whose processing had failed. */
+  readonly #failedBefore: FileOutcome[] = [];
   /** Names of roots that the store has recorded. */
   readonly #recordedRoots = new Set<string>();
   #stopReason: CodedError | undefined;
@@ -84,7 +86,12 @@ export class QueueRun implements BatchRun {
   async #run(candidates: Candidates): Promise<void> {
     const { wrapQueueing = (work) => work() } = this.#deps;
     const queueAll = () => wrapQueueing(() => this.#queueAll(candidates));
-    await (this.#readyWatch?.runWhile(() => this.#followWhile(queueAll)) ?? queueAll());
+    if (this.#readyWatch) return this.#readyWatch.runWhile(() => this.#followWhile(queueAll));
+    await queueAll();
+    await reportFailedBefore(this.#deps, this.#failedBefore, {
+      onResult: (outcome) => this.#outcomes.push(outcome),
+      onFailed: (error) => this.#stopIfFatal(error),
+    });
   }
 
   /** Reports the outcome of each queued file, while `queueAll` runs and until all files have one. */
@@ -304,6 +311,7 @@ export class QueueRun implements BatchRun {
     const { uploaded, error } = outcome;
     if (uploaded && !error) void this.#deps.onUploaded?.(uploaded.assetUid).catch(() => {}); // @last is optional
     if (this.#readyWatch && uploaded && !error) this.#readyWatch.add(outcome);
+    else if (uploaded?.state === 'failed' && !error) this.#failedBefore.push(outcome);
     else this.#outcomes.push(outcome);
   }
 }

@@ -77,6 +77,8 @@ export class BatchUploader implements BatchRun {
   /** Files that another process was uploading when this run came to them. */
   readonly #busy: FileOutcome[] = [];
   readonly #firstCreation = new FirstCreation();
+  /** Files that were uploaded before, and whose processing had failed. */
+  readonly #failedBefore: FileOutcome[] = [];
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
@@ -105,7 +107,10 @@ export class BatchUploader implements BatchRun {
         this.#stopReason ??= error; // outcomes collected so far are still reported
       });
     const { timeoutMs } = this.#options;
-    if (timeoutMs === undefined) return send();
+    if (timeoutMs === undefined) {
+      await send();
+      return this.#reportFailedBefore();
+    }
     const { ReadyWatch } = await import('./ready-watch.ts');
     this.#watch = new ReadyWatch(this.#deps, timeoutMs, {
       onResult: (outcome) => this.#outcomes.push(outcome),
@@ -313,7 +318,17 @@ export class BatchUploader implements BatchRun {
   #reportOrWatch(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
     if (this.#watch && uploaded && !error) this.#watch.add(outcome);
+    else if (uploaded?.state === 'failed' && !error) this.#failedBefore.push(outcome);
     else this.#outcomes.push(outcome);
+  }
+
+  async #reportFailedBefore(): Promise<void> {
+    if (this.#failedBefore.length === 0) return;
+    const { reportFailedBefore } = await import('./ready-watch.ts');
+    await reportFailedBefore(this.#deps, this.#failedBefore, {
+      onResult: (outcome) => this.#outcomes.push(outcome),
+      onFailed: (error) => this.#stopIfFatal(error),
+    });
   }
 }
 

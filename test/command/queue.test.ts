@@ -499,6 +499,29 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
   });
 
+  it.each([
+    [['sync', '/Stopped', '--create-folders'], 150],
+    // Without a sync, the directory is not read to its end.
+    [['upload', '--flatten'], 1],
+  ])(
+    'Ctrl-C while %j --queue adds files exits with 130, and says how many are left',
+    async ([verb = '', ...args], left) => {
+      for (let nth = 0; nth < 250; nth++) createFile(`${nth}.md`);
+      const abort = new AbortController();
+      const queueing = run([verb, media, ...args, '--queue', '--json', '--progress', 'json'], {
+        signal: abort.signal,
+        onStderr: (text) => {
+          if (text.includes('"outcome":"queued"')) abort.abort(new CodedError('interrupted', { code: 'interrupted' }));
+        },
+      });
+      const { code, stdout, stderr } = await queueing;
+      const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+      expect([code, error.details.files_remaining_count]).toEqual([130, left]);
+      expect(error.hint).toContain('run the same command again to continue');
+      expect([JSON.parse(stdout).length, (await listJobs()).length]).toEqual([100, 100]);
+    },
+  );
+
   it('uploads watch shows the progress of all queued files, and ends when the queue is empty', async () => {
     for (const name of ['1.md', '2.md', '3.md']) createFile(name);
     await runJson(['upload', '--flatten', media, '--queue']);

@@ -1,4 +1,5 @@
 import { CodedError } from '../errors.ts';
+import type { ResponseHead } from '../http/api-request.ts';
 import { errorPageReason, isGenericType } from '../http/content-types.ts';
 import { errorFrom } from '../http/error-response.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
@@ -68,8 +69,6 @@ export async function download(transport: Transport, url: URL, sink: DownloadSin
     if (failure) await transport.waitBeforeRetry(failures, failure);
   }
 }
-
-type ResponseHead = { status: number; headers: ResponseHeaders };
 
 class ResumableDownload {
   received = 0;

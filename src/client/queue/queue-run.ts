@@ -76,7 +76,9 @@ export class QueueRun implements BatchRun {
   }
 
   get result(): RunResult {
-    return { plan: this.#plan, stopReason: this.#stopReason, remaining: this.#remaining };
+    const { signal } = this.#deps;
+    const abortReason = signal?.aborted && this.#remaining > 0 ? asCodedError(signal.reason) : undefined;
+    return { plan: this.#plan, stopReason: this.#stopReason ?? abortReason, remaining: this.#remaining };
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
@@ -131,8 +133,8 @@ export class QueueRun implements BatchRun {
     const size = this.#deps.mirror ? Number.POSITIVE_INFINITY : batchSize;
     const batch: UploadFile[] = [];
     for await (const file of candidates) {
-      if (this.#isOver) break;
       batch.push(file);
+      if (this.#isOver) break;
       if (batch.length >= size) await this.#queueBatch(batch.splice(0));
     }
     await this.#queueBatch(batch);
@@ -144,6 +146,10 @@ export class QueueRun implements BatchRun {
   }
 
   async #queueBatch(batch: readonly UploadFile[]): Promise<void> {
+    if (this.#isOver) {
+      this.#remaining += batch.length;
+      return;
+    }
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
     const unknown = await this.#reportKnown(batch);
     const decided = await decideFiles(unknown, this.#plan, this.#decider, this.#options, done);

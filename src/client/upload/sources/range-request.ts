@@ -1,5 +1,5 @@
 import { CodedError, usageError } from '../../errors.ts';
-import type { ApiRequest, Purpose, ReceivedResponse } from '../../http/api-request.ts';
+import type { ApiRequest, Purpose, ReceivedResponse, ResponseHead } from '../../http/api-request.ts';
 import { errorPageReason, isGenericType } from '../../http/content-types.ts';
 import { errorFrom } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
@@ -117,8 +117,6 @@ export function assertNoErrorPage({ url, path }: RemoteFile, fileName: string, {
     reason: `${reason}, as for an expired link or a sign-in`,
   });
 }
-
-export type ResponseHead = Pick<ReceivedResponse, 'status' | 'headers'>;
 
 /** Returns why the version of a file is unknown: `parseVersion` has found none in the headers of its server. */
 export const unknownVersion = ({ etag = '' }: ResponseHeaders) =>

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { CodedError } from '../../errors.ts';
-import type { ReceivedResponse } from '../../http/api-request.ts';
+import type { ReceivedResponse, ResponseHead } from '../../http/api-request.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
@@ -13,7 +13,6 @@ import {
   parseSize,
   parseVersion,
   type RemoteFile,
-  type ResponseHead,
   rangeMismatch,
   requestRange,
   sourceNotReadable,

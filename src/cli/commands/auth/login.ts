@@ -156,7 +156,8 @@ const keyHints: Record<number, string> = {
 /** Verifies the key with one API request, which also returns the workspaces. */
 async function verifyKey(api: Api): Promise<WorkspaceRecord[]> {
   return listWorkspaces(api).catch((error) => {
-    const hint = error instanceof CodedError && keyHints[error.explanation.status ?? 0];
+    const { status = 0, isUnattributed = false } = error instanceof CodedError ? error.explanation : {};
+    const hint = isUnattributed ? undefined : keyHints[status];
     throw hint ? error.with({ hint }) : error;
   });
 }

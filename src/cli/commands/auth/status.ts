@@ -87,7 +87,8 @@ type AuthStatus = ReturnType<typeof toStatus>;
 
 /** Returns true if the key was accepted, or null if that is unknown. A missing scope (403) counts as accepted. */
 function isKeyAccepted(failure: CodedError | undefined): boolean | null {
-  const { status } = failure?.explanation ?? {};
+  const { status, isUnattributed = false } = failure?.explanation ?? {};
+  if (isUnattributed) return null;
   if (failure === undefined || status === 403) return true;
   return status === 401 || failure.kind === 'unauthenticated' ? false : null;
 }

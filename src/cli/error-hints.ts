@@ -110,7 +110,8 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   download_changed: 'run it again; if it fails again, mediactl play ID --json shows what the service offers',
   download_incomplete: 'run it again',
   still_processing: 'mediactl wait ID, with a longer --timeout',
-  processing_failed: 'check that the file plays on your machine, then mediactl upload FILE --existing upload',
+  processing_failed:
+    'check that the file plays on your machine; then mediactl rm ID and the same upload again, or upload FILE --existing upload',
 
   // Sources of an upload
   file_not_found: 'check the path',

@@ -115,13 +115,14 @@ export class Renames {
 
   /** Decides a file that is open, and that nothing else has decided. */
   async matchOpened({ file, key, identity, digest }: Subject, { api }: MatcherDeps): Promise<Decision | undefined> {
-    if (!key || !identity || file.stream || !this.mayMatch({ ...file, sizeBytes: identity.sizeBytes }))
+    const { realPath } = file;
+    if (!realPath || !identity || file.stream || !this.mayMatch({ ...file, sizeBytes: identity.sizeBytes }))
       return undefined;
-    const local = { file, realPath: key.realPath, identity };
+    const local = { file, realPath, identity };
     const fits = (this.#vacated.get(identity.sizeBytes) ?? []).filter((each) => this.#fits(each, local));
     if (fits.length === 0) return undefined;
     const blake3 = await digest();
-    const own = await this.#deps.receipts?.find(key);
+    const own = key && (await this.#deps.receipts?.find(key));
     if (own?.blake3 === blake3) return undefined; // the file was only touched
     const vacated = await this.#claim(
       local,
@@ -137,14 +138,34 @@ export class Renames {
   async #findRenamed(files: readonly LocalFile[]): Promise<Renamed[]> {
     const byHint = new Map<string, Vacated[]>();
     for (const each of [...this.#vacated.values()].flat())
-      for (const hint of hintsOf(each.receipt, each.receipt)) addTo(byHint, hint, each);
+      for (const hint of hintsOf(each.receipt, each.receipt, [])) addTo(byHint, hint, each);
+    const renamed = await this.#claimByHints(files, byHint, new Map());
+    // A file that was renamed in a renamed directory has a new name and a new path: the others show the old directory.
+    const oldDirs = new Map<string, Set<string>>();
+    for (const { realPath, receipt } of renamed.values()) {
+      const [now, before] = [dirname(realPath), dirname(receipt.realPath)];
+      if (now !== before) oldDirs.set(now, (oldDirs.get(now) ?? new Set()).add(before));
+    }
+    const left = files.filter((local) => !renamed.has(local) && oldDirs.has(dirname(local.realPath)));
+    const inRenamedDirs = left.length > 0 ? await this.#claimByHints(left, byHint, oldDirs) : [];
+    return [...renamed.values(), ...inRenamedDirs.values()];
+  }
+
+  /** @param oldDirs directories that a directory may have been before, by its path */
+  async #claimByHints(
+    files: readonly LocalFile[],
+    byHint: ReadonlyMap<string, readonly Vacated[]>,
+    oldDirs: ReadonlyMap<string, ReadonlySet<string>>,
+  ): Promise<Map<LocalFile, Renamed>> {
     const candidates = files.flatMap((local) => {
-      const fits = new Set(hintsOf(local, local.identity).flatMap((hint) => byHint.get(hint) ?? []));
-      const found = [...fits].filter((each) => this.#fits(each, local));
+      const hints = hintsOf(local, local.identity, oldDirs.get(dirname(local.realPath)) ?? []);
+      const fits = new Set(hints.flatMap((hint) => byHint.get(hint) ?? []));
+      const found = [...fits].filter((each) => !this.#claimed.has(each) && this.#fits(each, local));
       return found.length > 0 ? [{ local, fits: found }] : [];
     });
-    const bytes = candidates.reduce((sum, { local }) => sum + local.identity.sizeBytes, 0);
-    if (candidates.length > 0) this.#deps.notify({ notice: 'reading', files: candidates.length, bytes });
+    const unread = candidates.filter(({ local }) => !this.#digests.has(local.file));
+    const bytes = unread.reduce((sum, { local }) => sum + local.identity.sizeBytes, 0);
+    if (unread.length > 0) this.#deps.notify({ notice: 'reading', files: unread.length, bytes });
     const matched: { local: LocalFile; same: Vacated[] }[] = [];
     for (const { local, fits } of candidates) {
       this.#deps.signal?.throwIfAborted();
@@ -160,7 +181,7 @@ export class Renames {
         const vacated = await this.#claim(local, fits);
         if (vacated) renamed.set(local, { ...local, vacated, receipt: vacated.receipt });
       }
-    return [...renamed.values()];
+    return renamed;
   }
 
   /** Returns true if a file may have the receipt: as one of the mirror, or if the target folder has its asset already. */
@@ -282,13 +303,16 @@ const nameOf = (path: string) => normalizeName(basename(path));
 
 const isSameName = (one: string, other: string) => nameOf(one) === nameOf(other);
 
-/** Returns keys that a file shares with those of its name and size, and those of its directory, time and size. */
+/** Returns keys that a file shares with those of its name and size, and those of its directories, time and size. */
 const hintsOf = (
   { realPath }: { realPath: string },
   { sizeBytes, mtimeNs }: { sizeBytes: number; mtimeNs: string },
+  oldDirs: Iterable<string>,
 ) => [
   JSON.stringify(['name', sizeBytes, nameOf(realPath)]),
-  ...(mtimeNs === '0' ? [] : [JSON.stringify(['time', sizeBytes, mtimeNs, dirname(realPath)])]),
+  ...(mtimeNs === '0' ? [] : [dirname(realPath), ...oldDirs]).map((directory) =>
+    JSON.stringify(['time', sizeBytes, mtimeNs, directory]),
+  ),
 ];
 
 /** Returns a path so that spellings which some file systems take for the same are equal. */

@@ -9,11 +9,12 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import type { FakeAsset, LibraryOptions } from '../support/fake-library.ts';
-import { dropConnection, FakeService, handleThen, respondWithError } from '../support/fake-service.ts';
+import { FakeService, handleThen, respondWithError } from '../support/fake-service.ts';
 
 /* Files and directories that are renamed between two runs of `sync`. Their assets follow them. */
 
@@ -435,5 +436,158 @@ describe('sync of a renamed directory', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringMatching(/trash|missing/)]);
     expect(service.assets.size).toBe(16);
     await expectNothingLeft(['--prune', '--yes']);
+  });
+});
+
+describe('sync of files whose disk may not be mounted', () => {
+  const card = (n: number) => `card/clip ${n}.mov`;
+
+  /** Takes the files of the card away, as a disk that is not mounted, and copies them to another place. */
+  const unmountAndCopyTo = (target: string, { leavesMountPoint = true } = {}) => {
+    cpSync(join(directory, 'card'), join(directory, target), { recursive: true });
+    rmSync(join(directory, 'card'), { recursive: true });
+    if (leavesMountPoint) mkdirSync(join(directory, 'card'));
+  };
+
+  it('sync sends copies of files whose disk is not mounted, and leaves the assets of the disk where they are', async () => {
+    for (let n = 0; n < 4; n++) write(card(n));
+    await sync();
+    const before = pathsByUid();
+    unmountAndCopyTo('copies');
+    await sync();
+    expect(pathsByUid()).toMatchObject(before);
+    expect(service.completeAssets).toHaveLength(8);
+  });
+
+  it('sync leaves the assets of a disk where they are if the mount point has files of its own', async () => {
+    for (let n = 0; n < 4; n++) write(card(n));
+    await sync();
+    const before = pathsByUid();
+    unmountAndCopyTo('copies');
+    for (let n = 0; n < 6; n++) write(`card/stray ${n}.mov`);
+    await sync(); // sends the stray files, which prove nothing about the disk
+    unlinkSync(join(directory, 'copies/clip 0.mov'));
+    copyFileSync(join(directory, 'copies/clip 1.mov'), join(directory, 'copies/second 1.mov'));
+    await sync();
+    expect(pathsByUid()).toMatchObject(before);
+  });
+
+  it('sync moves the assets of files that were copied to another disk and deleted with their directory', async () => {
+    for (let n = 0; n < 4; n++) write(card(n));
+    await sync();
+    unmountAndCopyTo('copies', { leavesMountPoint: false });
+    await expectMoved(Object.fromEntries([0, 1, 2, 3].map((n) => [card(n), `copies/clip ${n}.mov`])));
+  });
+
+  it('sync sends a copy of one file if most files of the directory are missing', async () => {
+    for (let n = 0; n < 14; n++) write(card(n));
+    await sync();
+    const before = pathsByUid();
+    mkdirSync(join(directory, 'best of'));
+    copyFileSync(join(directory, card(3)), join(directory, 'best of/clip 3.mov'));
+    for (let n = 0; n < 12; n++) unlinkSync(join(directory, card(n)));
+    expect((await sync()).outcomes).toMatchObject({ 'best of/clip 3.mov': 'uploaded' });
+    expect(pathsByUid()).toMatchObject(before);
+  });
+});
+
+describe('sync of renamed files whose assets cannot be moved', () => {
+  it('sync sends a renamed file if the service refuses to change its asset, and says why', async () => {
+    for (const path of ['a.mov', 'b.mov']) write(path);
+    await sync();
+    move('a.mov', 'day/a2.mov');
+    failOn(/^PATCH \/assets\//, respondWithError(403));
+    const { code, outcomes, stderr } = await sync();
+    expect([code, outcomes]).toEqual([0, { 'day/a2.mov': 'uploaded', 'b.mov': 'skipped' }]);
+    expect(stderr).toContain('it is uploaded again, because its asset');
+    expect(Object.values(pathsByUid()).sort()).toEqual(['/F/a.mov', '/F/b.mov', '/F/day/a2.mov']);
+    service.fault = record;
+    await expectNothingLeft();
+  });
+
+  it('sync sends a renamed file if the service answers 200 and changes nothing', async () => {
+    write('a.mov');
+    await sync();
+    move('a.mov', 'a2.mov');
+    const [asset] = service.completeAssets;
+    const reply = { body: { uid: asset?.uid, name: 'a.mov', parent: asset?.folder } };
+    failOn(/^PATCH \/assets\//, () => reply);
+    expect((await sync()).outcomes).toEqual({ 'a2.mov': 'uploaded' });
+    expect(Object.values(pathsByUid()).sort()).toEqual(['/F/a.mov', '/F/a2.mov']);
+  });
+
+  it('sync fails a renamed file if the answer to its change is lost, and finds by reading that it was made', async () => {
+    for (const path of ['a.mov', 'b.mov']) write(path);
+    await sync();
+    const asset = service.completeAssets.find(({ name }) => name === 'a.mov');
+    move('a.mov', 'a2.mov');
+    failOn(
+      /^PATCH \/assets\//,
+      handleThen(() => undefined),
+    );
+    const lost = await cli.run(['sync', directory, '/F'], { clock: acceleratedClockInProcess() });
+    expect([lost.code, lost.stderr]).toEqual([11, expect.stringMatching(/1 already uploaded, 1 failed/)]);
+    service.fault = record;
+    expect((await sync()).outcomes).toEqual({ 'a2.mov': 'skipped', 'b.mov': 'skipped' });
+    expect(requests).toEqual(['GET /assets/:uid/']);
+    expect(pathsByUid()).toMatchObject({ [asset?.uid ?? '']: '/F/a2.mov' });
+    await expectNothingLeft();
+  });
+
+  it('sync moves assets one by one if the service refuses to change their folder', async () => {
+    for (const path of ['day 1/a.mov', 'day 1/b.mov']) write(path);
+    await sync();
+    move('day 1', 'Tag 1');
+    failOn(/^PATCH \/workspaces\//, respondWithError(403));
+    const { code, outcomes } = await sync();
+    expect([code, outcomes]).toEqual([0, { 'Tag 1/a.mov': 'moved', 'Tag 1/b.mov': 'moved' }]);
+    expect(Object.values(pathsByUid()).sort()).toEqual(['/F/Tag 1/a.mov', '/F/Tag 1/b.mov']);
+    service.fault = record;
+    await expectNothingLeft();
+  });
+
+  it('sync does not move the asset of a file that is renamed again while the run goes on', async () => {
+    for (const path of ['a.mov', 'b.mov']) write(path);
+    await sync();
+    const before = pathsByUid();
+    move('a.mov', 'a2.mov');
+    service.fault = (seen) => {
+      if (/^GET \/assets\/0/.test(`${seen.method} ${seen.path}`)) move('a2.mov', 'a3.mov');
+      return undefined;
+    };
+    const run = await sync();
+    expect([run.code, run.outcomes['a2.mov']]).toEqual([11, 'failed']);
+    expect(run.stderr).toContain('the file was changed or renamed meanwhile');
+    expect(pathsByUid()).toEqual(before);
+    service.fault = record;
+    await expectMoved({ 'a.mov': 'a3.mov' });
+  });
+
+  it('two syncs at once move each asset once, and send nothing', async () => {
+    for (let n = 0; n < 12; n++) write(`day/clip ${n}.mov`);
+    await sync();
+    const uids = Object.keys(pathsByUid());
+    for (let n = 0; n < 12; n++) move(`day/clip ${n}.mov`, `day/take ${n}.mov`);
+    requests = [];
+    const runs = await Promise.all([1, 2].map(() => cli.run(['sync', directory, '/F', '--json'])));
+    expect(requests.filter((each) => each.includes('/upload/'))).toEqual([]);
+    for (const { code } of runs) expect([0, 11]).toContain(code);
+    expect(Object.keys(pathsByUid())).toEqual(uids);
+    expect(Object.values(pathsByUid()).every((path) => path.includes('/take '))).toBe(true);
+    await expectNothingLeft();
+  });
+});
+
+describe('sync of renamed files among many of one size', () => {
+  it('sync reads only files of the same name before the first byte is sent, of many that have the size of missing ones', async () => {
+    const [newFiles, missing, sameNamed] = [60, 12, 3];
+    const frame = (seed: string) => Buffer.alloc(2000, seed);
+    for (let n = 0; n < missing; n++) write(`old/${n}.dpx`, String(frame(`old ${n}`)));
+    await sync();
+    rmSync(join(directory, 'old'), { recursive: true });
+    for (let n = 0; n < newFiles; n++) write(`new/${n < sameNamed ? n : `x${n}`}.dpx`, String(frame(`new ${n}`)));
+    const { stderr } = await sync();
+    expect(stderr).toContain(`reading ${sameNamed} files`);
+    expect(service.completeAssets).toHaveLength(missing + newFiles);
   });
 });

@@ -136,8 +136,9 @@ export class FolderPlan {
     const newDir = directoryAbove(directory);
     const uid = this.uidAt(newDir);
     if (uid !== null) return { uid: uid ?? null };
+    // An earlier change into the same new directory creates it, too.
     const isNear = ({ from, to }: PlannedMove) =>
-      [from, to].some((path) => pathWithin(newDir, path) !== undefined || pathWithin(path, newDir) !== undefined);
+      [from, to].some((path) => pathWithin(newDir, path) !== undefined) || pathWithin(from, newDir) !== undefined;
     return this.#moves.some(isNear) ? undefined : { newDir };
   }
 

@@ -27,7 +27,7 @@ type FollowSettings = Pick<PlanSettings, 'requireChecksum'> & {
 type Followed = { outcomes: FileOutcome[]; toSend: UploadFile[] };
 
 /** A file and its decision, with what is written of it. */
-type Change = { file: UploadFile; decision: KeepDecision; folder: string | null | undefined };
+type FileChange = { file: UploadFile; decision: KeepDecision; folder: string | null | undefined };
 
 /**
  * Changes the assets that follow their files: first the folders that take assets along, then the other assets, each as one
@@ -42,7 +42,7 @@ export async function followFiles(
   settings: FollowSettings,
 ): Promise<Followed> {
   const moved = await moveFolders(files, deps, settings);
-  const changes: Change[] = [];
+  const changes: FileChange[] = [];
   const errors = new Map<UploadFile, CodedError>();
   for (const [file, decision] of files) {
     const failures = (decision.folderMoves ?? []).flatMap((move) => moved.get(move) ?? []);
@@ -100,7 +100,7 @@ const withoutFolder = ({ change, folderMoves: _, ...decision }: KeepDecision): K
 });
 
 /** Finds or creates the folder of a change, and reads the asset if that was not necessary before. */
-async function changeOf(file: UploadFile, decision: KeepDecision, { api, folders }: FollowDeps): Promise<Change> {
+async function changeOf(file: UploadFile, decision: KeepDecision, { api, folders }: FollowDeps): Promise<FileChange> {
   const { change, receipt } = decision;
   if (!change) return { file, decision, folder: undefined };
   const folder = change.movesFolder ? ((await folders.findOrCreate(file)) ?? null) : undefined;
@@ -110,7 +110,7 @@ async function changeOf(file: UploadFile, decision: KeepDecision, { api, folders
 
 /** Changes the assets of files that have a change. @param errors gets the error of each that was not changed */
 async function changeAssets(
-  changes: readonly Change[],
+  changes: readonly FileChange[],
   { api, follow }: FollowDeps,
   { ageMs }: FollowSettings,
   errors: Map<UploadFile, CodedError>,
@@ -118,7 +118,7 @@ async function changeAssets(
   const { writer: openWriter, ...label } = follow;
   const items: LibraryChange['items'][number][] = [];
   const found: [string, NonNullable<KeepDecision['record']>][] = [];
-  const changed: Change[] = [];
+  const changed: FileChange[] = [];
   for (const each of changes) {
     const { change, record } = each.decision;
     if (!change || !record) continue;
@@ -142,7 +142,7 @@ async function changeAssets(
 }
 
 /** @throws CodedError `changed_meanwhile` if a renamed file is not as it was when it was decided */
-async function assertSameFile(change: Change | undefined): Promise<undefined> {
+async function assertSameFile(change: FileChange | undefined): Promise<undefined> {
   const { file, decision } = change ?? {};
   if (!file || decision?.outcome !== 'moved') return undefined;
   const { path, realPath = path, sizeBytes, mtimeNs } = file;
@@ -155,7 +155,7 @@ async function assertSameFile(change: Change | undefined): Promise<undefined> {
 }
 
 /** Returns the records of a change, with the folder and the name that the asset has now. */
-function recordsOf({ decision, folder }: Change): LocalRecord[] {
+function recordsOf({ decision, folder }: FileChange): LocalRecord[] {
   const name = decision.change?.fields.name;
   return decision.records.map((each) =>
     each.record === 'moved'

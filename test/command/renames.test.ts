@@ -128,13 +128,20 @@ describe('sync of a renamed file', () => {
     expect(table.stdout).toContain(`${directory}/day/c.mov -> ${directory}/day/last.mov`);
   });
 
-  it('sync moves the asset of a file that was moved to another directory, which is read behind its lock', async () => {
-    for (const path of ['day/a.mov', 'day/b.mov', 'other/c.mov']) write(path);
-    await sync();
-    move('day/a.mov', 'other/best of.mov');
-    const { run } = await expectMoved({ 'day/a.mov': 'other/best of.mov' });
-    expect(run.stderr).not.toContain('reading');
-  });
+  it.each([
+    ['show', ['parent', 'size'] as const],
+    ['do not show', []],
+  ])(
+    'sync moves and renames the asset of a file, which is read behind its lock, if records %s the folder',
+    async (_, shows) => {
+      await start({ shows: [...shows] });
+      for (const path of ['day/a.mov', 'day/b.mov', 'other/c.mov']) write(path);
+      await sync();
+      move('day/a.mov', 'other/best of.mov');
+      const { run } = await expectMoved({ 'day/a.mov': 'other/best of.mov' });
+      expect(run.stderr).not.toContain('reading');
+    },
+  );
 
   it('sync keeps the uids of files that swapped their names, and of a chain of renamed files', async () => {
     for (const path of ['a.mov', 'b.mov', '1.mov', '2.mov', '3.mov']) write(path);

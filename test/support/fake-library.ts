@@ -168,6 +168,7 @@ export class FakeLibrary {
     }
     const { name, tags, parent } = (body ?? {}) as Fields;
     Object.assign(asset.fields, name !== undefined && { name }, tags !== undefined && { tags });
+    if (name !== undefined) asset.name = String(name);
     if (parent !== undefined) asset.folder = (parent as string | null) ?? undefined;
     return { body: this.#recordOf(asset) };
   }

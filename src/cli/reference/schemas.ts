@@ -226,6 +226,7 @@ export const schemas = {
   'upload-dry-run': z.array(
     z.strictObject({
       path: text,
+      moved_from: optionalText.describe('path that a renamed file had when it was uploaded'),
       outcome: z.enum(plannedNames).describe(describeOutcomes(plannedOutcomes)),
       asset_uid: optionalText,
       size_bytes: optionalInteger,
@@ -238,7 +239,10 @@ export const schemas = {
         .partial()
         .nullable()
         .describe('what the asset would get'),
-      request: z.strictObject({ method: text, url: uri }).nullable(),
+      request: z
+        .strictObject({ method: text, url: uri })
+        .nullable()
+        .describe('the first one; files whose directory was renamed share that of its folder'),
       duplicate_of: optionalText,
       error: errorOrNull.describe('why the run would refuse the file, or what the asset would not get'),
     }),

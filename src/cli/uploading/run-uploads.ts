@@ -45,8 +45,8 @@ export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
     confirmFolders?: (() => Promise<void>) | undefined;
     /** Name of a used option that accepts only one file, to report if there are more. */
     singleFileOption?: string;
-    /** Called with the id of the newest receipt at the start of the run, and its plan, after all files were uploaded. */
-    onComplete?: (startMark: number, plan: Plan) => Promise<void>;
+    /** Called with the id of the newest receipt at the start of the run, after all files were uploaded. */
+    onComplete?: (startMark: number) => Promise<void>;
     /** Returns the suggested next step. The default suggestion is to wait for the assets. */
     nextStep?: (isOne: boolean) => string;
   };
@@ -89,7 +89,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     },
     onEnd: async (isWhole, isIncomplete) => {
       try {
-        if (isWhole && !isIncomplete) await onComplete?.(run.startMark, run.result.plan);
+        if (isWhole && !isIncomplete) await onComplete?.(run.startMark);
         else if (onComplete)
           context.terminal.warn('nothing was moved to the trash, because some files are not uploaded yet');
       } finally {

@@ -71,7 +71,9 @@ class AssetWrites extends AssetsApi {
     const others = unverifiable.filter((field) => !isMove || field !== folderField);
     const folder = fields[folderField];
     if (others.length < unverifiable.length)
-      await verifyWrite(this.transport, () => this.#assertListedIn(asText(folder) ?? null, asset));
+      await verifyWrite(this.transport, () =>
+        this.#assertListedIn(asText(folder) ?? null, { ...asset, ...fields, ...updated }),
+      );
     return { asset: updated, unverifiable: others };
   }
 

@@ -13,6 +13,7 @@ import { type ItemResult, runEach } from '../run-each.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { ChangeLog, StoredChange } from './change-history.ts';
 import { type ChangeItem, type ItemState, isEmptyEdit, type Sent, type StoredItem } from './change-item.ts';
+import { assertFolderChange } from './folder-rules.ts';
 import { changeFolder, findRemainingFolders } from './folder-writes.ts';
 import { effectOf, patchOf } from './items.ts';
 import { asPlanned, type FolderAccess, isStillThere, readUnwritten, type Unwritten } from './present-values.ts';
@@ -62,7 +63,8 @@ export type CarryOutDeps = {
 
 type Results = ItemResult<StoredItem, Written>[];
 
-const maxAgeMs = 2_000;
+/** Age from which values that were read are read again. */
+export const maxAgeMs = 2_000;
 
 /**
  * Number of items that are marked at once, durably, before the first of them is written. A process that is killed leaves
@@ -130,7 +132,7 @@ export async function carryOut(
     await store.setState(change.id, 'running');
     const lanes = hasFolders ? 1 : undefined;
     const written = await runEach(items, carryOutItem, { signal: library.signal, lanes });
-    if (hasFolders) await library.foldersChanged();
+    if (hasFolders) await library.foldersChanged(0, await deps.folders.remembered());
     await marks.removeUnused().catch(notRecorded);
     // Items after an error that ends the run were not attempted, and have that error, too.
     if (!written.some(({ error }) => error && endsTheRun(error)))
@@ -288,7 +290,12 @@ async function writeItem(
     return assets.write({ uid, name, ...before }, patchOf(assets, { after: toWrite, tags }, presentTags));
   }
   const workspace = await folders.workspace();
-  const { node } = await changeFolder(api, workspace, uid, await folders.latestTree(), toWrite as FolderChange);
+  const latest = await folders.latestTree();
+  const present = latest.find(uid);
+  if (present) assertFolderChange(latest, present, toWrite as FolderChange);
+  folders.remember(undefined);
+  const { node, tree } = await changeFolder(api, workspace, uid, latest, toWrite as FolderChange);
+  folders.remember(tree);
   return { folder: node };
 }
 
@@ -298,6 +305,7 @@ async function deleteItem(
   collection: Collection = 'assets',
 ): Promise<Written> {
   const { [collection]: assets, folders: folderWrites } = writesOf(api);
+  folders.remember(undefined);
   if (kind === 'asset') await assets.delete(uid);
   else await folderWrites.delete(await folders.workspace(), uid);
   return {};

@@ -115,6 +115,8 @@ export type FolderPathResolver = {
   pathOf(uid: string): string | undefined;
   /** Fetches the folders again before the next one is created. */
   invalidate(): void;
+  /** Takes over the folders of the library, since some were renamed or moved. */
+  refresh(): Promise<void>;
 };
 
 const maxAttemptsPerFolder = 3;
@@ -142,7 +144,7 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
   const workspace = await library.workspace();
   // Starts before the tree is read, since the tree might lack folders that are created from now on.
   const createdByOthers = await createdSince(workspace);
-  let tree = await fetchFolderTree(api, workspace);
+  let { tree } = await library.folders({ isFresh: true });
   /** False after a creation without a response, so that the tree is fetched again. */
   let isTreeCurrent = true;
   const created = new Map<string, string>();
@@ -181,12 +183,17 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
   const invalidate = () => {
     isTreeCurrent = false;
   };
-  return { uidAt, lookUp, create, invalidate, pathOf: (uid: string) => tree.find(uid)?.path };
+  const refresh = async () => {
+    ({ tree } = await library.folders());
+    isTreeCurrent = true;
+    created.clear();
+  };
+  return { uidAt, lookUp, create, invalidate, refresh, pathOf: (uid: string) => tree.find(uid)?.path };
 }
 
 /** Creates a resolver for the folders of many files, which creates each missing folder once, when a file needs it. */
 export async function createFolderPathResolver(library: Library, createdSince: SinceMark): Promise<FolderPathResolver> {
-  const { uidAt, lookUp, create, invalidate, pathOf } = await openFolderTree(library, createdSince);
+  const { uidAt, lookUp, create, invalidate, refresh, pathOf } = await openFolderTree(library, createdSince);
   /** Last creation in this process, which the next one waits for. The lock `folders` serializes processes. */
   let lastCreation: Promise<unknown> = Promise.resolve();
   const createInTurn = (names: readonly string[]): Promise<string> => {
@@ -215,6 +222,7 @@ export async function createFolderPathResolver(library: Library, createdSince: S
     },
     pathOf,
     invalidate,
+    refresh,
   };
 }
 

@@ -3,6 +3,7 @@ import type { AssetRecord } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 import { CodedError } from '../errors.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
+import type { FetchedTree } from '../library/library.ts';
 import { isEmptyEdit, type StoredItem } from './change-item.ts';
 import { tagsUnknown } from './items.ts';
 import { changedMeanwhile, compareFields, getIfExists } from './three-way.ts';
@@ -16,6 +17,10 @@ export type FolderAccess = {
   fetchTree(): Promise<WorkspaceFolderTree>;
   /** Returns the folders as they were last read, for the names of their fields. */
   latestTree(): Promise<WorkspaceFolderTree>;
+  /** Remembers the folders as they are after a change of one; undefined after another write. */
+  remember(tree: WorkspaceFolderTree | undefined): void;
+  /** Returns the workspace and its folders as they were remembered; undefined if they were not. */
+  remembered(): Promise<FetchedTree | undefined>;
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
   findFolder: FolderLookup;
 };

@@ -1,9 +1,11 @@
+import { startAge } from '../../contract/clock.ts';
 import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isSameUid, isUid, normalizeUid } from '../../contract/uid.ts';
 import type { FolderChange } from '../api/folders.ts';
-import { type FolderNode, fetchFolderTree } from '../library/folder-tree.ts';
+import { CodedError } from '../errors.ts';
+import { type FolderNode, fetchFolderTree, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import { byUid, type SelectedAsset } from '../library/select-assets.ts';
 import type { ItemResult } from '../run-each.ts';
 import {
@@ -11,6 +13,7 @@ import {
   type ChangeHooks,
   carryOut,
   markedTogether,
+  maxAgeMs,
   stateErrorOf,
   type WriteOptions,
   type Written,
@@ -204,6 +207,30 @@ export class LibraryWriter {
     return folder;
   }
 
+  /**
+   * Renames and moves folders of the workspace in use, one after the other, as one change.
+   *
+   * @param changes an undefined value stays
+   * @param options how the history describes it, and how long ago the folders were read
+   * @returns one result per change, with the errors of `changeFolder`
+   */
+  async changeFolders(
+    changes: readonly ({ uid: string } & FolderChange)[],
+    options: ChangeLabel & Pick<LibraryChange, 'source' | 'ageMs'>,
+  ): Promise<{ error: CodedError | undefined }[]> {
+    const { workspace, tree } = await this.#deps.library.folders();
+    const items = changes.map(({ uid, ...change }) => {
+      const node = tree.find(uid);
+      const after = Object.entries(change).filter(([, value]) => value !== undefined);
+      return node && folderItem(node, Object.fromEntries(after));
+    });
+    const found = items.filter((item) => item !== undefined);
+    const { results } = found.length > 0 ? await this.change({ ...options, workspace, items: found }) : { results: [] };
+    const byItem = new Map(found.map((item, at) => [item, results[at]]));
+    const gone = new CodedError('the folder does not exist any more', { code: 'not_found' });
+    return items.map((item) => (item ? { error: byItem.get(item)?.error } : { error: gone }));
+  }
+
   /** Deletes a folder of the workspace in use. The service decides whether it may have content. */
   async deleteFolder(node: FolderNode, label: ChangeLabel, hooks?: ChangeHooks): Promise<void> {
     const { workspace } = await this.#deps.library.folders();
@@ -219,12 +246,20 @@ export class LibraryWriter {
       return (await lookup)(asset);
     };
     const workspace = async () => change?.workspace ?? library.workspace();
-    const fetchTree = async () => fetchFolderTree(library.api, await workspace());
+    let latest: { tree: WorkspaceFolderTree; ageMs: () => number } | undefined;
+    const isFresh = () => latest && latest.ageMs() <= maxAgeMs;
+    const fetchTree = async () => (latest && isFresh() ? latest.tree : fetchFolderTree(library.api, await workspace()));
+    const isOther = async () => change?.workspace && !isSameUid(change.workspace, await library.workspace());
     const latestTree = async () => {
-      const isOther = change?.workspace && !isSameUid(change.workspace, await library.workspace());
-      return isOther ? fetchTree() : (await library.folders()).tree;
+      if (latest) return latest.tree;
+      return (await isOther()) ? fetchTree() : (await library.folders()).tree;
     };
-    return { workspace, fetchTree, latestTree, findFolder };
+    const remember = (tree: WorkspaceFolderTree | undefined) => {
+      latest = tree && { tree, ageMs: startAge(this.#deps.clock) };
+    };
+    const remembered = async () =>
+      latest && !(await isOther()) ? { workspace: await workspace(), tree: latest.tree } : undefined;
+    return { workspace, fetchTree, latestTree, remember, remembered, findFolder };
   }
 
   async #changeOne(change: LibraryChange, hooks?: ChangeHooks): Promise<Written> {

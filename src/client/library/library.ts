@@ -52,9 +52,9 @@ export class Library {
     return fetched;
   }
 
-  /** Drops the folders that were fetched, and those that are cached elsewhere. */
-  async foldersChanged(createdCount = 0): Promise<void> {
-    this.#folders = undefined;
+  /** Drops the folders that were fetched, and those that are cached elsewhere. @param now folders after the change, if known */
+  async foldersChanged(createdCount = 0, now?: FetchedTree): Promise<void> {
+    this.#folders = now && Promise.resolve(now);
     await this.#onFoldersChanged(createdCount);
   }
 }

@@ -165,23 +165,27 @@ export class QueueRun implements BatchRun {
     const ageMs = startAge(this.#deps.api.transport.clock);
     const unknown = await this.#reportKnown(batch);
     const decided = await decideFiles(unknown, this.#plan, this.#decider, this.#options, done);
-    const files = [...decided.files.keys()];
     await saveRecords(this.#deps, decided.records);
     if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
-    await this.#follow(decided.followed, ageMs);
+    const files = [...decided.files.keys(), ...(await this.#follow(decided.followed, ageMs))];
     for (let at = 0; at < files.length; at += batchSize)
       if (this.#isOver) this.#remaining += Math.min(batchSize, files.length - at);
       else await this.#enqueue(files.slice(at, at + batchSize));
   }
 
-  async #follow(files: readonly FollowedFile[], ageMs: () => number): Promise<void> {
-    if (files.length === 0) return;
-    if (this.#isOver) this.#remaining += files.length;
-    else
-      for (const outcome of await followFiles(files, this.#deps, { ...this.#options, ageMs })) {
-        if (outcome.error) this.#stopIfFatal(outcome.error);
-        this.#reportOrWatch(outcome);
-      }
+  /** Changes the assets of files. @returns files to be queued, since the service refuses to move their assets */
+  async #follow(files: readonly FollowedFile[], ageMs: () => number): Promise<readonly UploadFile[]> {
+    if (files.length === 0) return [];
+    if (this.#isOver) {
+      this.#remaining += files.length;
+      return [];
+    }
+    const { outcomes, toSend } = await followFiles(files, this.#deps, { ...this.#options, ageMs });
+    for (const outcome of outcomes) {
+      if (outcome.error) this.#stopIfFatal(outcome.error);
+      this.#reportOrWatch(outcome);
+    }
+    return toSend;
   }
 
   /**

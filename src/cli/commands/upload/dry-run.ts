@@ -1,3 +1,5 @@
+import { realpath } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import type { CodedError } from '../../../client/errors.ts';
 import {
   addToPlan,
@@ -14,6 +16,7 @@ import {
   hasChange,
   type LocalRecord,
 } from '../../../client/upload/decide/decision.ts';
+import { isBelow } from '../../../client/upload/decide/missing-files.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import { acknowledged, assetOf } from '../../../client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../../client/upload/store/upload-store.ts';
@@ -71,6 +74,7 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
   for (const { realPath, assetUid, folder } of gone)
     rows.push({
       path: realPath,
+      moved_from: null,
       outcome: 'deleted',
       asset_uid: assetUid,
       size_bytes: null,
@@ -103,7 +107,7 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
 }
 
 /** Creates a function that returns the record of a decided file. */
-async function createRows(context: Context, { folders, options }: RunRequest) {
+async function createRows(context: Context, { folders, options, mirror }: RunRequest) {
   const { workspace, about: defaults } = options;
   const { baseUrl } = await context.account();
   const { default: mime } = await import('mime/lite');
@@ -112,7 +116,16 @@ async function createRows(context: Context, { folders, options }: RunRequest) {
     if (decision.action === 'resume' && decision.entry.state === 'open')
       return { method: 'PATCH', url: decision.entry.session.url };
     if (!hasChange(decision)) return null;
-    return { method: 'PATCH', url: new URL(paths.item('assets', decision.receipt.assetUid), baseUrl).href };
+    const [folder] = decision.change ? [] : (decision.folderMoves ?? []);
+    const path = folder ? paths.folder(workspace, folder.uid) : paths.item('assets', decision.receipt.assetUid);
+    return { method: 'PATCH', url: new URL(path, baseUrl).href };
+  };
+  const real = mirror && (await realpath(mirror.directory));
+  /** Returns the path that a renamed file had, as the user would give it. */
+  const oldPathOf = (decision: Decision) => {
+    if (decision.action !== 'keep' || decision.outcome !== 'moved') return null;
+    const { realPath } = decision.receipt;
+    return mirror && real && isBelow(realPath, real) ? join(mirror.directory, relative(real, realPath)) : realPath;
   };
   return (file: UploadFile, decision: Decision): PlannedFile => {
     const kind = plannedKindOf(decision);
@@ -122,6 +135,7 @@ async function createRows(context: Context, { folders, options }: RunRequest) {
     const { isSent } = plannedOutcomes[outcome];
     return {
       path: file.path,
+      moved_from: oldPathOf(decision),
       outcome,
       asset_uid: (decision.action === 'keep' ? decision.receipt.assetUid : entry && assetOf(entry)) ?? null,
       size_bytes: sizeBytes,
@@ -129,12 +143,18 @@ async function createRows(context: Context, { folders, options }: RunRequest) {
       folder_uid: folders.find(file) ?? null,
       workspace_uid: workspace,
       content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
-      changes: hasChange(decision) ? { ...decision.change.fields, ...tagsOf(decision.change) } : null,
+      changes: changesOf(decision),
       request: requestOf(decision),
       duplicate_of: null,
       error: context.terminal.redactor.errorRecord(errorOf(decision, options)),
     };
   };
+}
+
+/** Returns what the asset of a kept file would get, besides another folder. */
+function changesOf(decision: Decision): PlannedFile['changes'] {
+  const change = decision.action === 'keep' ? decision.change : undefined;
+  return change ? { ...change.fields, ...tagsOf(change) } : null;
 }
 
 const tagsOf = ({ addedTags }: FollowingChange) => (addedTags.length > 0 ? { added_tags: [...addedTags] } : {});
@@ -180,6 +200,10 @@ async function decideFinally(
   });
   const plan = emptyPlan();
   const moved = new Set<string>();
+  const addMoved = (decision: Decision) => {
+    for (const each of decision.action === 'keep' ? decision.records : [])
+      if (each.record === 'moved') moved.add(each.from.assetUid);
+  };
   let records: LocalRecord[];
   try {
     const decided = await decideFiles(
@@ -189,13 +213,14 @@ async function decideFinally(
       { ...options, signal },
       ({ file }, kept) => {
         addToPlan(plan, kept, file, chunkBytes);
-        if (kept.receipt.realPath !== file.realPath) moved.add(kept.receipt.assetUid);
+        addMoved(kept);
         onFile(file, kept);
       },
     );
     ({ records } = decided);
     for (const [file, before] of [...decided.files, ...decided.followed]) {
       const decision = await decider.decideFinally(file, before);
+      addMoved(decision);
       addToPlan(plan, decision, file, chunkBytes);
       onFile(file, decision);
     }
@@ -207,15 +232,17 @@ async function decideFinally(
   await request.confirmFolders?.();
   warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
   const adopted = records.flatMap((each) => (each.record === 'adopted' ? [each.receipt] : []));
-  const { movedUids } = plan;
-  const prunable =
-    pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, movedUids, moved, adopted }));
+  const prunable = pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved, adopted }));
   warnOfUnusedFilters(context, sources);
   return { plan, prunable };
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
+  {
+    header: 'PATH',
+    value: ({ path, moved_from: old }) => escapeControls(old === null ? path : `${old} -> ${path}`),
+    minWidth: 18,
+  },
   { header: 'OUTCOME', value: ({ outcome }) => outcome, noTruncate: true },
   { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9 },
   {

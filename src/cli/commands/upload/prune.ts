@@ -1,9 +1,10 @@
 import { realpath } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { asCodedError, CodedError, ignoreNotFound, partialFailure, usageError } from '../../../client/errors.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pathExists, toSlashes } from '../../../client/local-path.ts';
+import { isBelow, MissingFiles } from '../../../client/upload/decide/missing-files.ts';
 import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
@@ -58,9 +59,7 @@ type ReceiptsAtStart = {
    * that this run uploaded. They have newer receipts and do not count as proof of the disk.
    */
   startMark: number;
-  /** Uids of assets whose files were moved to another directory of it. They do not count as missing. */
-  movedUids: ReadonlySet<string>;
-  /** Uids of assets whose files were only moved, so that they are never pruned. */
+  /** Uids of assets that the run would keep for files that were renamed, so that they are never pruned. */
   moved?: ReadonlySet<string>;
   /** Receipts that the run would save of files that another machine has uploaded. */
   adopted?: readonly Receipt[];
@@ -74,7 +73,7 @@ type ReceiptsAtStart = {
 export async function planPrune(
   context: Context,
   { directory, top, workspace, filters }: Omit<PruneOptions, 'limit'>,
-  { receipts, startMark, movedUids, moved = new Set(), adopted = [] }: ReceiptsAtStart,
+  { receipts, startMark, moved = new Set(), adopted = [] }: ReceiptsAtStart,
 ): Promise<PrunePlan> {
   const api = await context.api();
   const service = api.transport.baseUrl.origin;
@@ -88,7 +87,7 @@ export async function planPrune(
   const missingNow: Receipt[] = [];
   /** Maps content (size and checksum) to the receipt of an existing file. */
   const copies = new Map<string, Receipt>();
-  const counts = new Map<string, DirectoryCounts>();
+  const counts = new MissingFiles(real);
   for await (const receipt of receipts.listBelow(service, workspace, real)) {
     if (!isInPrunedFolder(receipt.folder)) continue;
     const isGone = !moved.has(receipt.assetUid) && !(await pathExists(receipt.realPath));
@@ -98,13 +97,7 @@ export async function planPrune(
     }
     if (isGone) missingNow.push(receipt);
     else copies.set(contentKeyOf(receipt), receipt);
-    const isMissing = isGone && !movedUids.has(receipt.assetUid);
-    if (!isGone && receipt.id > startMark) continue;
-    for (let at = dirname(receipt.realPath); at.length >= real.length; at = dirname(at)) {
-      const { known = 0, missing = 0 } = counts.get(at) ?? {};
-      counts.set(at, { known: known + 1, missing: missing + Number(isMissing) });
-      if (at === real) break;
-    }
+    if (isGone || receipt.id <= startMark) counts.add(receipt.realPath, isGone);
   }
   const candidates: PrunableAsset[] = [];
   const findImportedCopy = async (receipt: Receipt) => {
@@ -145,30 +138,20 @@ export async function planPrune(
 
 const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
 
-/** Number of files that were uploaded from below a directory, and how many are missing. */
-type DirectoryCounts = { known: number; missing: number };
-
-/**
- * Returns an error that stops the prune if a disk is probably not mounted: most files are missing (of more than a
- * few), or all files of a directory that still exists. Otherwise returns undefined.
- */
+/** Returns an error that stops the prune if a disk is probably not mounted; otherwise undefined. */
 async function findSafetyError(
-  counts: ReadonlyMap<string, DirectoryCounts>,
+  counts: MissingFiles,
   count: number,
   displayPath: (path: string) => string,
 ): Promise<CodedError | undefined> {
-  const found: string[] = [];
-  for (const [path, { known, missing }] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (found.some((above) => path.startsWith(above + sep))) continue;
-    const areMost = missing > 10 && missing > known / 2; // a few are never most of a directory's files
-    if (areMost || (missing === known && (await pathExists(path)))) found.push(path);
-  }
-  const [first] = found;
-  if (first === undefined) return undefined;
-  const { known, missing } = counts.get(first) as DirectoryCounts;
-  const more = found.length > 1 ? `, and files of ${found.length - 1} more directories` : '';
+  const doubtful = await counts.findDoubtful();
+  const highest = doubtful.filter(({ path }) => !doubtful.some((other) => isBelow(path, other.path)));
+  const [first] = highest;
+  if (!first) return undefined;
+  const { path, known, missing } = first;
+  const more = highest.length > 1 ? `, and files of ${highest.length - 1} more directories` : '';
   return usageError(
-    `${missing} of ${known} files that were uploaded from ${displayPath(first)} ${missing === 1 ? 'is' : 'are'} missing${more}`,
+    `${missing} of ${known} files that were uploaded from ${displayPath(path)} ${missing === 1 ? 'is' : 'are'} missing${more}`,
     `if you deleted them, run the command again with --yes --max-delete ${count}`,
     'a disk may not be mounted; nothing was moved to the trash',
   );
@@ -222,12 +205,12 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
 export async function pruneMissing(
   context: Context,
   pruning: PruneOptions,
-  { receipts, startMark, movedUids }: Omit<ReceiptsAtStart, 'receipts'> & { receipts: Receipts | undefined },
+  { receipts, startMark }: Omit<ReceiptsAtStart, 'receipts'> & { receipts: Receipts | undefined },
 ): Promise<void> {
   if (!receipts) return;
   const { terminal, settings } = context;
   const { limit, top } = pruning;
-  const prunable = await planPrune(context, pruning, { receipts, startMark, movedUids });
+  const prunable = await planPrune(context, pruning, { receipts, startMark });
   reportLeftOut(context, prunable);
   if (prunable.waiting > 0)
     terminal.info(

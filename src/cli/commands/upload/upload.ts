@@ -59,9 +59,9 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
   if (!pruning) return runUploads(context, run);
   return runUploads(context, {
     ...run,
-    onComplete: async (startMark, { movedUids }) => {
+    onComplete: async (startMark) => {
       const { pruneMissing } = await import('./prune.ts');
-      await pruneMissing(context, pruning, { receipts: run.receipts, startMark, movedUids });
+      await pruneMissing(context, pruning, { receipts: run.receipts, startMark });
     },
   });
 }
@@ -79,7 +79,6 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     name === '-' || isRemote(name) ? name : resolve(context.host.cwd, name),
   );
   const target = { directory: inputs[0] ?? '', top, workspace, filters: sources };
-  const { directory } = target;
   const run: RunRequest = {
     sources,
     folders,
@@ -101,8 +100,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     label: labelOf(request, top, absolutePaths),
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
   };
-  const createPruneSelector = request.pruneLimit && (() => sources.createSelector(directory));
-  if (sync) run.mirror = { directory, top, createPruneSelector };
+  if (sync) run.mirror = { directory: target.directory };
   return { run, target };
 }
 
@@ -166,6 +164,7 @@ async function resolveTargetFolders(
       const { path, uid } = targetOf(file);
       return uid ?? byPath.make(path);
     },
+    refresh: byPath.refresh,
     confirmFolders: async () => {
       const [first, ...others] = [...missing].sort();
       // A sync into an existing folder creates subfolders without asking.

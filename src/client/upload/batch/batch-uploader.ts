@@ -3,7 +3,7 @@ import { asCodedError, type CodedError, endsTheRun, usageError } from '../../err
 import type { Lane } from '../../http/rate-limiter.ts';
 import { findOwnReceipt } from '../decide/by-receipt.ts';
 import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
-import { type Decision, hasChange, type KeepDecision, saveRecords } from '../decide/decision.ts';
+import { type Decision, hasChange, type KeepDecision, saveRecords, sendNew } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { createOutcome, type FileOutcome, outcomeOf } from '../session/file-outcome.ts';
 import { FirstCreation } from '../session/first-creation.ts';
@@ -136,26 +136,31 @@ export class BatchUploader implements BatchRun {
     this.#isBatch = countFiles(this.#plan) > 1;
     await this.#deps.onPlan?.(this.#plan, true);
     await saveRecords(this.#deps, records);
-    await this.#follow(followed);
+    for (const file of await this.#follow(followed)) files.set(file, sendNew);
     await this.#uploadAll(files);
     await Promise.all(this.#persisting);
     for (const outcome of this.#busy) await this.#lookAgain(outcome);
-    await this.#follow(this.#lateFollowed);
+    const refused = await this.#follow(this.#lateFollowed);
+    await this.#uploadAll(new Map(refused.map((file) => [file, sendNew])));
+    await Promise.all(this.#persisting);
     await this.#nameEmptyAssets();
   }
 
-  async #follow(files: readonly FollowedFile[]): Promise<void> {
-    if (files.length === 0) return;
+  /** Changes the assets of files. @returns files to be sent, since the service refuses to move their assets */
+  async #follow(files: readonly FollowedFile[]): Promise<readonly UploadFile[]> {
+    if (files.length === 0) return [];
     if (this.#isOver) {
       this.#remaining += files.length;
-      return;
+      return [];
     }
     const { followFiles } = await import('./follow-files.ts');
-    for (const outcome of await followFiles(files, this.#deps, { ...this.#options, ageMs: this.#ageMs })) {
+    const { outcomes, toSend } = await followFiles(files, this.#deps, { ...this.#options, ageMs: this.#ageMs });
+    for (const outcome of outcomes) {
       this.#stopIfFatal(outcome.error);
       this.#emitFinished(outcome);
       this.#reportOrWatch(outcome);
     }
+    return toSend;
   }
 
   get #isOver(): boolean {

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { type PlannedOutcome, plannedNames } from '../../../contract/upload-outcomes.ts';
 import type { Candidates, Decider } from '../decide/decide.ts';
 import {
-  type ChangeDecision,
   type Decision,
+  type FolderMove,
+  type FollowDecision,
   hasChange,
   type KeepDecision,
   type LocalRecord,
@@ -32,8 +33,8 @@ export type Plan = {
   largestBytes: number;
   /** Number of files to send that are in a subdirectory of the given directory. */
   nested: number;
-  /** Uids of the assets of missing files that were moved to another directory. They do not count as missing. */
-  movedUids: Set<string>;
+  /** Changes of folders that take assets along with their files. */
+  folderMoves: Set<FolderMove>;
 };
 
 const kindsToSend = ['new', 'changed', 'resumed', 'toCompare'] as const satisfies PlannedKind[];
@@ -47,7 +48,7 @@ export const emptyPlan = (): Plan => ({
   requests: 0,
   largestBytes: 0,
   nested: 0,
-  movedUids: new Set(),
+  folderMoves: new Set(),
 });
 
 /** Returns the outcome that a decision leads to; of a file whose content is to be compared, `toCompare`. */
@@ -72,10 +73,15 @@ export function addToPlan(plan: Plan, decision: Decision, file: UploadFile, chun
   const total = plan.totals[plannedKindOf(decision)];
   total.files++;
   total.bytes += sizeBytes;
-  if ('movedUids' in decision) for (const uid of decision.movedUids ?? []) plan.movedUids.add(uid);
-  // A change is read again if it waited for a question or for other files.
-  if (hasChange(decision)) plan.requests += 2;
-  if (decision.action === 'keep' || decision.action === 'refuse') return;
+  if (decision.action === 'keep') {
+    // A change is read again if it waited for a question or for other files.
+    if (decision.change) plan.requests += 2;
+    for (const move of decision.folderMoves ?? [])
+      plan.requests += plan.folderMoves.has(move) ? 0 : requestsToMoveFolder;
+    for (const move of decision.folderMoves ?? []) plan.folderMoves.add(move);
+    return;
+  }
+  if (decision.action === 'refuse') return;
   const acknowledgedBytes = entry ? acknowledged(entry) : 0;
   plan.acknowledgedBytes += acknowledgedBytes;
   plan.requests += requestsToSend(knownBytes === undefined ? 1 : sizeBytes - acknowledgedBytes, chunkBytes);
@@ -83,6 +89,9 @@ export function addToPlan(plan: Plan, decision: Decision, file: UploadFile, chun
   if (file.relativeDir !== '') plan.nested++;
   plan.largestBytes = Math.max(plan.largestBytes, sizeBytes);
 }
+
+/** The change of a folder, and the folders afterwards, which verify it. */
+const requestsToMoveFolder = 2;
 
 /** A creation, or the question how far an unfinished upload is, and a request for each chunk: none if it is empty. */
 const requestsToSend = (bytes: number, chunkBytes: number) => 1 + Math.ceil(bytes / chunkBytes);
@@ -100,8 +109,8 @@ const sumOf = (totals: readonly FileTotals[]): FileTotals => ({
   bytes: totals.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
-/** A kept file whose asset is to be changed. */
-export type FollowedFile = readonly [UploadFile, ChangeDecision];
+/** A kept file whose asset, or the folder of that, is to be changed. */
+export type FollowedFile = readonly [UploadFile, FollowDecision];
 
 export type PlanSettings = Pick<UploadSettings, 'chunkBytes' | 'requireChecksum'> & {
   signal?: AbortSignal | undefined;

@@ -18,7 +18,7 @@ import type { Receipt } from '../store/receipt-row.ts';
 import type { KnownAsset } from '../store/receipts.ts';
 import { keep } from './by-receipt.ts';
 import type { KeepDecision } from './decision.ts';
-import type { BatchMatcher, FolderComparisonOptions, MatcherDeps } from './matcher.ts';
+import type { FolderComparisonOptions, MatcherDeps } from './matcher.ts';
 
 /** Number of concurrent searches. */
 const lanes = 8;
@@ -35,7 +35,10 @@ const maxNamesakes = 20;
  * If a folder cannot be listed, notifies and decides nothing in it: outside the primary workspace (assumption A26), and
  * with a key that may not read. With `--existing name` that is an error.
  */
-export const inFolder: BatchMatcher = async (files, deps) => {
+export async function inFolder(
+  files: readonly UploadFile[],
+  deps: MatcherDeps,
+): Promise<ReadonlyMap<UploadFile, KeepDecision>> {
   const { comparison: options, folders, about } = deps;
   // Several files with one name are refused before anything is sent.
   if (!options || (about.name !== undefined && files.length > 1)) return new Map();
@@ -55,10 +58,10 @@ export const inFolder: BatchMatcher = async (files, deps) => {
   if (refusal) deps.notify({ notice: 'not_compared', error: refusal });
   if (sameName.length > 0) deps.notify({ notice: 'same_name', paths: sameName.map(({ path }) => path) });
   return found;
-};
+}
 
 /** Returns true if the service, or the workspace, does not allow to list the folder. */
-const isListRefused = ({ kind }: CodedError) => ['usage', 'forbidden', 'rejected', 'notFound'].includes(kind);
+export const isListRefused = ({ kind }: CodedError) => ['usage', 'forbidden', 'rejected', 'notFound'].includes(kind);
 
 /**
  * Compares files with the assets of their folder that this machine did not upload:

@@ -1,109 +1,342 @@
-import { realpath } from 'node:fs/promises';
-import { basename, dirname, join, posix, relative } from 'node:path';
+import { lstat, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, relative } from 'node:path';
+import { parentOf } from '../../../contract/asset.ts';
+import { asText, normalizeName } from '../../../contract/json-values.ts';
+import { possibleNames } from '../../../contract/tus.ts';
+import { isSameUid } from '../../../contract/uid.ts';
+import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
+import type { Api } from '../../api/api.ts';
+import { asCodedError, ignoreNotFound } from '../../errors.ts';
 import { pathExists, toSlashes } from '../../local-path.ts';
 import { digestAndClose } from '../sources/checksum.ts';
+import type { FileIdentity } from '../sources/source.ts';
 import { fileAt, type UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
-import type { Receipts } from '../store/receipts.ts';
-import { keep } from './by-receipt.ts';
-import { type KeepDecision, type RenamedFiles, type SendDecision, sendNew } from './decision.ts';
-import type { BatchMatcher, MatcherDeps, Mirror } from './matcher.ts';
+import { fileTimesOf, isUnchanged, keep } from './by-receipt.ts';
+import { type Decision, type LocalRecord, sendNew } from './decision.ts';
+import type { MatcherDeps, Mirror, Subject } from './matcher.ts';
+import { DiskCheck, isSameInode, type RenamedFile } from './rename-disk.ts';
+import { FolderPlan } from './rename-folders.ts';
 
-/** @property mirroredDir its directory below the mirrored one; undefined if uploaded elsewhere */
-type MissingFileReceipt = Receipt & { mirroredDir: string | undefined };
+/** Number of assets that are read at the same time. */
+const lanes = 8;
 
-/**
- * Matches moved files of a mirror, whose content was uploaded from a path that no longer exists. If the target folder
- * is the same, the file is kept, and its receipt gets the new path. Otherwise, a notice explains that it is sent again.
- * Reads only files that have the name and size of a missing file.
- */
-export const renamed: BatchMatcher = async (files, deps) => {
-  const { receipts, mirror, folders, signal } = deps;
-  const decided = new Map<UploadFile, KeepDecision | SendDecision>();
-  if (!receipts || !mirror) return decided;
-  const missing = await findMissing(files, receipts, mirror, deps);
-  const candidates = files.flatMap((file) => {
-    const to = folders.find(file);
-    const fits = (missing.get(nameAndSizeKey(basename(file.path), file.sizeBytes)) ?? []).filter(
-      ({ folder, mirroredDir }) => (folder || undefined) === to || mirroredDir !== undefined,
-    );
-    return fits.length > 0 ? [{ file, to, fits }] : [];
-  });
-  const bytes = candidates.reduce((sum, { file: { sizeBytes = 0 } }) => sum + sizeBytes, 0);
-  if (candidates.length > 0) deps.notify({ notice: 'reading', files: candidates.length, bytes });
-  const directories = new Map<string, Omit<RenamedFiles, 'canRenameFolder'>>();
-  const isSelected = await mirror.createPruneSelector?.();
-  for (const { file, to, fits } of candidates) {
-    signal?.throwIfAborted();
-    // An unreadable file fails later, when it is uploaded.
-    const blake3 = await digestAndClose(deps.openSource(file.path, file.realPath)).catch(() => undefined);
-    const same = fits.filter((receipt) => receipt.blake3 === blake3);
-    const [first] = same;
-    const here = same.find(({ folder }) => (folder || undefined) === to);
-    if (here) decided.set(file, keepMoved(file, here));
-    else if (first) {
-      const movedUids = same.map(({ assetUid }) => assetUid);
-      decided.set(file, { ...sendNew, movedUids });
-      const oldPath = posix.join(first.mirroredDir ?? '', basename(first.realPath));
-      const places = changedDirectories(mirror, first.mirroredDir ?? '', file.relativeDir);
-      const isPruned = isSelected?.(oldPath) ?? false;
-      const key = JSON.stringify([places, isPruned]);
-      directories.set(key, { ...places, isPruned, count: (directories.get(key)?.count ?? 0) + 1 });
-    }
-  }
-  for (const each of directories.values())
-    deps.notify({ notice: 'renamed', ...each, canRenameFolder: await canRenameFolder(each, mirror, deps) });
-  return decided;
+/** A receipt whose file is not at its path any more. */
+type Vacated = {
+  receipt: Receipt;
+  /** Directory relative to the mirrored one, with slashes, if its asset is in the folder for it; else undefined. */
+  mirroredDir: string | undefined;
+  /** File of the run that is at the path now, and differs from the receipt; undefined if there is none. */
+  occupant: UploadFile | undefined;
 };
 
-function keepMoved({ path, realPath = path, mtimeNs = '', ctimeNs }: UploadFile, receipt: Receipt): KeepDecision {
-  const to = { realPath, mtimeNs, ctimeNs: ctimeNs ?? null };
-  return keep('skipped', receipt, [{ record: 'path', key: receipt, to }]);
-}
+/** A file of the run with a size and a path, by which receipts know it. */
+type LocalFile = { file: UploadFile; realPath: string; identity: FileIdentity };
 
-/** Returns the highest directories that differ between two paths, as paths of folders and as local ones. */
-function changedDirectories({ directory, top: typed }: Mirror, oldDir: string, newDir: string) {
-  const top = posix.join('/', typed);
-  let [fromFolder, toFolder] = [posix.join(top, oldDir), posix.join(top, newDir)];
-  while (fromFolder !== top && toFolder !== top && posix.basename(fromFolder) === posix.basename(toFolder))
-    [fromFolder, toFolder] = [posix.dirname(fromFolder), posix.dirname(toFolder)];
-  const [from = '', to = ''] = [fromFolder, toFolder].map((path) => join(directory, posix.relative(top, path)));
-  return { from, to, fromFolder, toFolder };
-}
+type Renamed = RenamedFile & { file: UploadFile; vacated: Vacated };
 
-async function canRenameFolder(
-  { from, fromFolder, toFolder }: Pick<RenamedFiles, 'from' | 'fromFolder' | 'toFolder'>,
-  { top }: Mirror,
-  { folders }: MatcherDeps,
-): Promise<boolean> {
-  const isFree = folders.find(fileAt('', posix.relative(posix.join('/', top), toFolder))) === null;
-  return isFree && posix.dirname(fromFolder) === posix.dirname(toFolder) && !(await pathExists(from));
-}
+/**
+ * Finds the files of a mirror that were renamed: those with the content of a receipt whose file is not at its path any
+ * more. Their assets follow them. Each receipt is claimed by one file.
+ *
+ * `matchAll` decides before a file is opened, and reads only files of the name of such a receipt, or of its directory and
+ * its modification time. `matchOpened` decides about the others, so that no file is read before the first byte is sent
+ * only because its size is that of another.
+ */
+export class Renames {
+  readonly #deps: MatcherDeps;
+  readonly #real: string;
+  /** By the size of their files. */
+  readonly #vacated = new Map<number, Vacated[]>();
+  readonly #claimed = new Set<Vacated>();
+  readonly #digests = new Map<UploadFile, Promise<string | undefined>>();
+  readonly #disk: DiskCheck;
 
-/** Returns receipts of missing files by name and size, for the given files' names and sizes. */
-async function findMissing(
-  files: readonly UploadFile[],
-  receipts: Receipts,
-  { directory }: Mirror,
-  { api, workspace, folders }: MatcherDeps,
-): Promise<Map<string, MissingFileReceipt[]>> {
-  const real = await realpath(directory);
-  const kinds = new Set(files.map(({ path, sizeBytes }) => nameAndSizeKey(basename(path), sizeBytes)));
-  const missing = new Map<string, MissingFileReceipt[]>();
-  for await (const receipt of receipts.listBelow(api.transport.baseUrl.origin, workspace, '')) {
-    const { name, sizeBytes, realPath, folder, state } = receipt;
-    const kind = nameAndSizeKey(name, sizeBytes);
-    const isCandidate = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);
-    if (!isCandidate || (await pathExists(realPath))) continue;
-    const relativeDir = toSlashes(relative(real, dirname(realPath)));
-    const isMirrored =
-      !relativeDir.startsWith('..') && folders.find(fileAt(realPath, relativeDir)) === (folder || undefined);
-    missing.set(kind, [
-      ...(missing.get(kind) ?? []),
-      { ...receipt, mirroredDir: isMirrored ? relativeDir : undefined },
-    ]);
+  private constructor(deps: MatcherDeps, real: string) {
+    this.#deps = deps;
+    this.#real = real;
+    const isMirrored = (receipt: Receipt) => this.#mirroredDirOf(receipt) !== undefined;
+    this.#disk = new DiskCheck(deps, { real, isMirrored });
   }
-  return missing;
+
+  /** Looks for receipts whose files are gone and whose sizes are those of files to be sent. Takes no request. */
+  static async open(files: readonly UploadFile[], mirror: Mirror, deps: MatcherDeps): Promise<Renames> {
+    const renames = new Renames(deps, await realpath(mirror.directory));
+    await renames.#findVacated(files.flatMap((file) => toLocalFile(file) ?? []));
+    return renames;
+  }
+
+  async #findVacated(files: readonly LocalFile[]): Promise<void> {
+    const sizes = new Set(files.map(({ identity }) => identity.sizeBytes));
+    const byPath = new Map(files.map((each) => [each.realPath, each]));
+    const bySpelling = new Map(files.map((each) => [spellingOf(each.realPath), each]));
+    const { receipts, api, workspace } = this.#deps;
+    if (!receipts || sizes.size === 0) return;
+    for await (const receipt of receipts.listBelow(api.transport.baseUrl.origin, workspace, '')) {
+      const { sizeBytes, realPath, state, blake3 } = receipt;
+      if (!sizes.has(sizeBytes) || state === 'failed' || blake3 === null) continue;
+      const occupant = byPath.get(realPath);
+      if (occupant ? isUnchanged(receipt, occupant.identity) : await isTaken(realPath, bySpelling)) continue;
+      const vacated = { receipt, mirroredDir: this.#mirroredDirOf(receipt), occupant: occupant?.file };
+      addTo(this.#vacated, sizeBytes, vacated);
+    }
+  }
+
+  #mirroredDirOf({ realPath, folder }: Receipt): string | undefined {
+    const directory = toSlashes(relative(this.#real, dirname(realPath)));
+    if (directory.startsWith('..') || isAbsolute(directory)) return undefined;
+    return this.#deps.folders.find(fileAt(realPath, directory)) === (folder || undefined) ? directory : undefined;
+  }
+
+  /** Returns true if the content of a file may show that it was renamed. */
+  mayMatch({ sizeBytes = 0 }: UploadFile): boolean {
+    return sizeBytes > 0 && (this.#vacated.get(sizeBytes) ?? []).some((each) => !this.#claimed.has(each));
+  }
+
+  /** Decides files before one of them is opened. @param deps with an API that counts the requests */
+  async matchAll(files: readonly UploadFile[], deps: MatcherDeps): Promise<Map<UploadFile, Decision>> {
+    const renamed = await this.#findRenamed(files.flatMap((file) => toLocalFile(file) ?? []));
+    const movable: Renamed[] = [];
+    if (renamed.length > 0 && !(await this.#areSameInodes(renamed))) await this.#disk.addFound(renamed);
+    for (const each of renamed) if (await this.#mayFollow(each)) movable.push(each);
+    const plan = await this.#planFolders(movable, deps);
+    const decided = new Map<UploadFile, Decision>();
+    const queue = movable.values();
+    const lane = async () => {
+      for (const each of queue) {
+        deps.signal?.throwIfAborted();
+        const decision = await this.#decide(each, deps.api, plan);
+        if (decision) decided.set(each.file, decision);
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    return decided;
+  }
+
+  /** Decides a file that is open, and that nothing else has decided. */
+  async matchOpened({ file, key, identity, digest }: Subject, { api }: MatcherDeps): Promise<Decision | undefined> {
+    const { realPath } = file;
+    if (!realPath || !identity || file.stream || !this.mayMatch({ ...file, sizeBytes: identity.sizeBytes }))
+      return undefined;
+    const local = { file, realPath, identity };
+    const fits = (this.#vacated.get(identity.sizeBytes) ?? []).filter((each) => this.#fits(each, local));
+    if (fits.length === 0) return undefined;
+    const blake3 = await digest();
+    const own = key && (await this.#deps.receipts?.find(key));
+    if (own?.blake3 === blake3) return undefined; // the file was only touched
+    const vacated = await this.#claim(
+      local,
+      fits.filter(({ receipt }) => receipt.blake3 === blake3),
+    );
+    // It may be there again, since this run may have taken long.
+    const isBack = vacated && !vacated.occupant && (await pathExists(vacated.receipt.realPath));
+    const renamed = vacated && !isBack && { ...local, vacated, receipt: vacated.receipt };
+    return renamed && (await this.#mayFollow(renamed)) ? this.#decide(renamed, api) : undefined;
+  }
+
+  /** Claims a receipt for each file that has the content of one, as far as files are read before the first byte is sent. */
+  async #findRenamed(files: readonly LocalFile[]): Promise<Renamed[]> {
+    const byHint = new Map<string, Vacated[]>();
+    for (const each of [...this.#vacated.values()].flat())
+      for (const hint of hintsOf(each.receipt, each.receipt, [])) addTo(byHint, hint, each);
+    const renamed = await this.#claimByHints(files, byHint, new Map());
+    // A file that was renamed in a renamed directory has a new name and a new path: the others show the old directory.
+    const oldDirs = new Map<string, Set<string>>();
+    for (const { realPath, receipt } of renamed.values()) {
+      const [now, before] = [dirname(realPath), dirname(receipt.realPath)];
+      if (now !== before) oldDirs.set(now, (oldDirs.get(now) ?? new Set()).add(before));
+    }
+    const left = files.filter((local) => !renamed.has(local) && oldDirs.has(dirname(local.realPath)));
+    const inRenamedDirs = left.length > 0 ? await this.#claimByHints(left, byHint, oldDirs) : [];
+    return [...renamed.values(), ...inRenamedDirs.values()];
+  }
+
+  /** @param oldDirs directories that a directory may have been before, by its path */
+  async #claimByHints(
+    files: readonly LocalFile[],
+    byHint: ReadonlyMap<string, readonly Vacated[]>,
+    oldDirs: ReadonlyMap<string, ReadonlySet<string>>,
+  ): Promise<Map<LocalFile, Renamed>> {
+    const candidates = files.flatMap((local) => {
+      const hints = hintsOf(local, local.identity, oldDirs.get(dirname(local.realPath)) ?? []);
+      const fits = new Set(hints.flatMap((hint) => byHint.get(hint) ?? []));
+      const found = [...fits].filter((each) => !this.#claimed.has(each) && this.#fits(each, local));
+      return found.length > 0 ? [{ local, fits: found }] : [];
+    });
+    const unread = candidates.filter(({ local }) => !this.#digests.has(local.file));
+    const bytes = unread.reduce((sum, { local }) => sum + local.identity.sizeBytes, 0);
+    if (unread.length > 0) this.#deps.notify({ notice: 'reading', files: unread.length, bytes });
+    const matched: { local: LocalFile; same: Vacated[] }[] = [];
+    for (const { local, fits } of candidates) {
+      this.#deps.signal?.throwIfAborted();
+      const blake3 = await this.#digestOf(local.file);
+      matched.push({ local, same: fits.filter(({ receipt }) => receipt.blake3 === blake3) });
+    }
+    const renamed = new Map<LocalFile, Renamed>();
+    // A file of a renamed directory has all times of its receipt, which tells it from files of the same content.
+    for (const isExact of [true, false])
+      for (const { local, same } of matched) {
+        if (renamed.has(local)) continue;
+        const fits = isExact ? same.filter(({ receipt }) => isUnchanged(receipt, local.identity)) : same;
+        const vacated = await this.#claim(local, fits);
+        if (vacated) renamed.set(local, { ...local, vacated, receipt: vacated.receipt });
+      }
+    return renamed;
+  }
+
+  /** Returns true if a file may have the receipt: as one of the mirror, or if the target folder has its asset already. */
+  #fits({ receipt, mirroredDir }: Vacated, { file, realPath, identity }: LocalFile): boolean {
+    if (receipt.realPath === realPath) return false;
+    // An empty file has no content that could show where it comes from.
+    if (identity.sizeBytes === 0 && (receipt.mtimeNs === '0' || receipt.mtimeNs !== identity.mtimeNs)) return false;
+    return mirroredDir !== undefined || isFolderOf(receipt, this.#deps.folders.find(file));
+  }
+
+  /** Claims the best of some receipts with a file's content: of its folder, then of its name, then of its time. */
+  async #claim({ file, realPath, identity }: LocalFile, same: readonly Vacated[]): Promise<Vacated | undefined> {
+    const target = this.#deps.folders.find(file);
+    const rank = ({ receipt }: Vacated) =>
+      Number(!isFolderOf(receipt, target)) * 4 +
+      Number(!isSameName(receipt.realPath, realPath)) * 2 +
+      Number(receipt.mtimeNs !== identity.mtimeNs);
+    for (const each of same.length > 1 ? [...same].sort((one, other) => rank(one) - rank(other)) : same) {
+      if (this.#claimed.has(each) || !(await this.#isVacant(each)) || this.#claimed.has(each)) continue;
+      this.#claimed.add(each);
+      return each;
+    }
+    return undefined;
+  }
+
+  /** Returns true if the file of a receipt is still not at its path, or another is, not only touched. */
+  async #isVacant({ receipt, occupant }: Vacated): Promise<boolean> {
+    if (!occupant) return true;
+    return occupant.sizeBytes !== receipt.sizeBytes || (await this.#digestOf(occupant)) !== receipt.blake3;
+  }
+
+  /** Returns the checksum of a file; undefined for one that cannot be read, which fails when it is uploaded. */
+  #digestOf(file: UploadFile): Promise<string | undefined> {
+    const digest =
+      this.#digests.get(file) ?? digestAndClose(this.#deps.openSource(file.path, file.realPath)).catch(() => undefined);
+    this.#digests.set(file, digest);
+    return digest;
+  }
+
+  async #areSameInodes(renamed: readonly Renamed[]): Promise<boolean> {
+    for (const each of renamed) if (!this.#isInPlace(each) && !(await isSameInode(each))) return false;
+    return true;
+  }
+
+  /** Returns true unless the asset is to be changed although the disk of its file may not be mounted. */
+  async #mayFollow(renamed: Renamed): Promise<boolean> {
+    return this.#isInPlace(renamed) || (await isSameInode(renamed)) || this.#disk.isRenamed(renamed);
+  }
+
+  /** Returns true if the asset has the folder and the name of the file already. */
+  #isInPlace({ file, realPath, receipt }: Renamed): boolean {
+    return isFolderOf(receipt, this.#deps.folders.find(file)) && isSameName(receipt.realPath, realPath);
+  }
+
+  async #planFolders(renamed: readonly Renamed[], deps: MatcherDeps): Promise<FolderPlan> {
+    const files = renamed.flatMap(({ file, vacated: { receipt, mirroredDir } }) =>
+      mirroredDir === undefined ? [] : [{ assetUid: receipt.assetUid, oldDir: mirroredDir, newDir: file.relativeDir }],
+    );
+    const replacedDirOf = async (assetUid: string) => {
+      const receipt = await deps.receipts?.findByAsset(assetUid);
+      const newer = receipt && (await deps.receipts?.find(receipt));
+      const isReplaced = newer !== undefined && !isSameUid(newer.assetUid, assetUid);
+      return receipt && isReplaced ? this.#mirroredDirOf(receipt) : undefined;
+    };
+    const plan = new FolderPlan(files, deps, replacedDirOf);
+    await plan.plan();
+    return plan;
+  }
+
+  /** Decides a renamed file. Reads its asset unless that is in place, or its folder is moved with it. */
+  async #decide(renamed: Renamed, api: Api, plan?: FolderPlan): Promise<Decision | undefined> {
+    const { file, receipt, realPath, vacated } = renamed;
+    const target = plan ? plan.uidAt(file.relativeDir) : this.#deps.folders.find(file);
+    const moves =
+      (vacated.mirroredDir !== undefined && plan?.movesOf({ ...receipt, oldDir: vacated.mirroredDir })) || [];
+    if (moves === 'left_behind') return undefined;
+    const folderMoves = moves.length > 0 ? moves : undefined;
+    const kept = (outcome: KeptOutcome) => keep(outcome, receipt, [movedRecord(renamed, target)]);
+    const hasFolder = isFolderOf(receipt, target);
+    if (hasFolder && isSameName(receipt.realPath, realPath))
+      return folderMoves ? { ...kept('moved'), folderMoves } : kept('skipped');
+    const record = await api.assets.get(receipt.assetUid).catch(ifReadable);
+    if (record === 'unreadable') return undefined;
+    if (!record) return { ...sendNew, records: [{ record: 'forgotten', assetUid: receipt.assetUid }] };
+    const parent = parentOf(record);
+    const isIn = (folder: string | undefined | null) => folder !== null && isSameUid(parent ?? '', folder ?? '');
+    // Others have moved it elsewhere: it is not the asset of this directory any more. `--prune` keeps it, too.
+    if (parent !== undefined && !isIn(receipt.folder) && !isIn(target)) return undefined;
+    const movesFolder = !hasFolder && (parent === undefined || !isIn(target));
+    const name = newNameOf(asText(record.name), receipt.realPath, realPath);
+    if (!movesFolder && name === undefined)
+      return folderMoves ? { ...kept('moved'), record, folderMoves } : { ...kept('skipped'), record };
+    const change = { fields: name === undefined ? {} : { name }, addedTags: [], movesFolder };
+    return { ...kept('moved'), record, change, folderMoves };
+  }
 }
 
-const nameAndSizeKey = (name: string, sizeBytes: number | undefined) => `${sizeBytes} ${name}`;
+function addTo<Key, Value>(groups: Map<Key, Value[]>, key: Key, value: Value): void {
+  const group = groups.get(key);
+  if (group) group.push(value);
+  else groups.set(key, [value]);
+}
+
+/** Returns a file with its path and times; undefined for one without. */
+function toLocalFile(file: UploadFile): LocalFile | undefined {
+  const { realPath, sizeBytes, mtimeNs = '0', ctimeNs, stream } = file;
+  if (realPath === undefined || sizeBytes === undefined || stream || !isAbsolute(realPath)) return undefined;
+  return { file, realPath, identity: { sizeBytes, mtimeNs, ctimeNs } };
+}
+
+/** Returns false if the asset does not exist, and `unreadable` if the key may not read it. */
+const ifReadable = (thrown: unknown) =>
+  asCodedError(thrown).kind === 'forbidden' ? ('unreadable' as const) : ignoreNotFound(thrown);
+
+const isFolderOf = ({ folder }: Receipt, uid: string | undefined | null) =>
+  uid !== null && isSameUid(folder, uid ?? '');
+
+const nameOf = (path: string) => normalizeName(basename(path));
+
+const isSameName = (one: string, other: string) => nameOf(one) === nameOf(other);
+
+/** Returns keys that a file shares with those of its name and size, and those of its directories, time and size. */
+const hintsOf = (
+  { realPath }: { realPath: string },
+  { sizeBytes, mtimeNs }: { sizeBytes: number; mtimeNs: string },
+  oldDirs: Iterable<string>,
+) => [
+  JSON.stringify(['name', sizeBytes, nameOf(realPath)]),
+  ...(mtimeNs === '0' ? [] : [dirname(realPath), ...oldDirs]).map((directory) =>
+    JSON.stringify(['time', sizeBytes, mtimeNs, directory]),
+  ),
+];
+
+/** Returns a path so that spellings which some file systems take for the same are equal. */
+const spellingOf = (path: string) => path.normalize('NFC').toLowerCase();
+
+/** Returns true if a file exists at a path, unless it is one of the run under another spelling. */
+async function isTaken(path: string, bySpelling: ReadonlyMap<string, LocalFile>): Promise<boolean> {
+  if (!(await pathExists(path))) return false;
+  const other = bySpelling.get(spellingOf(path));
+  if (!other) return true;
+  const [one, two] = await Promise.all([path, other.realPath].map((each) => lstat(each).catch(() => undefined)));
+  return !one || !two || one.ino !== two.ino || one.dev !== two.dev;
+}
+
+/** Returns the new name of an asset in the form that it has; undefined if it stays, as it is not that of the old file. */
+function newNameOf(shown: string | undefined, oldPath: string, newPath: string): string | undefined {
+  const [was, is] = [oldPath, newPath].map((path) => [...possibleNames({ filename: basename(path) })]);
+  const form = was?.indexOf(normalizeName(shown ?? '')) ?? -1;
+  const name = form < 0 ? undefined : (is?.[form] ?? is?.[0]);
+  return name === undefined || name === normalizeName(shown ?? '') ? undefined : form === 0 ? basename(newPath) : name;
+}
+
+/** @param folder uid of the folder of the file, null if it does not exist yet */
+function movedRecord({ receipt, realPath, identity }: Renamed, folder: string | undefined | null): LocalRecord {
+  const to = { realPath, ...fileTimesOf(identity), folder: folder === null ? undefined : (folder ?? '') };
+  return { record: 'moved', from: receipt, to };
+}

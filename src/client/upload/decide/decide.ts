@@ -16,23 +16,13 @@ import {
 } from '../sources/upload-file.ts';
 import { hasSentContent, knownUnfinished, listKnownEntries, movedUnfinished, unfinished } from './by-entry.ts';
 import { mayBeDuplicate, sameContent, sameFile } from './by-receipt.ts';
-import {
-  type DecideNotice,
-  type Decision,
-  type KeepDecision,
-  type LocalRecord,
-  type SendDecision,
-  sendNew,
-} from './decision.ts';
-import type { BatchMatcher, DecidePolicy, FileMatcher, KnownEntry, MatcherDeps, Subject } from './matcher.ts';
+import type { Renames } from './by-rename.ts';
+import { type DecideNotice, type Decision, type LocalRecord, type SendDecision, sendNew } from './decision.ts';
+import type { DecidePolicy, FileMatcher, KnownEntry, MatcherDeps, Subject } from './matcher.ts';
 import { newMetadata, withMetadata } from './metadata.ts';
 
 /** Decide the files of a run one by one, by this machine's records: no request, and no byte is read. */
 const byRecords: readonly FileMatcher[] = [sameFile, knownUnfinished];
-/** Decide a file right before its first byte is sent, and under its lock, since other processes upload files too. */
-const whenOpened: readonly FileMatcher[] = [sameFile, unfinished, sameContent, movedUnfinished];
-/** Those of `whenOpened` that read the file. For all files of a run, that would delay the first byte. */
-const byReading: readonly FileMatcher[] = [sameContent, movedUnfinished];
 
 export type DeciderOptions = DecidePolicy & Pick<MatcherDeps, 'workspace' | 'about'>;
 
@@ -41,6 +31,13 @@ export type DeciderDeps = Omit<MatcherDeps, 'policy' | 'workspace' | 'about' | '
   decidesAgain?: boolean | undefined;
   onDecideNotice?: ((notice: DecideNotice) => void) | undefined;
 };
+
+/** Decides some of the files of a run, which it has to see together. @param isNew returns true for a file without a receipt */
+type BatchMatcher = (
+  files: readonly UploadFile[],
+  isNew: (file: UploadFile) => boolean,
+  deps: MatcherDeps,
+) => Promise<ReadonlyMap<UploadFile, Decision>>;
 
 export type Candidates = AsyncIterable<UploadFile> | Iterable<UploadFile>;
 
@@ -57,7 +54,16 @@ export class Decider {
   readonly #contentTypes = loadContentTypes();
   readonly #decidesAgain: boolean;
   #unfinished: Promise<ReadonlyMap<string, KnownEntry>> | undefined;
+  /** Files of a mirror that were renamed; undefined before all files were decided, and if there is no mirror. */
+  #renames: Renames | undefined;
   #requests = 0;
+  /** Matches a renamed file that was not read before it was opened. */
+  readonly #renamed: FileMatcher = async (subject, before, deps) =>
+    before.entry ? undefined : this.#renames?.matchOpened(subject, deps);
+  /** Read the file. For all files of a run, that would delay the first byte. */
+  readonly #byReading: readonly FileMatcher[] = [this.#renamed, sameContent, movedUnfinished];
+  /** Decide a file right before its first byte is sent, and under its lock, since other processes upload files too. */
+  readonly #whenOpened: readonly FileMatcher[] = [sameFile, unfinished, ...this.#byReading];
 
   constructor(
     { workspace, about, ...policy }: DeciderOptions,
@@ -100,18 +106,21 @@ export class Decider {
       if (decision.action === 'send' || this.#hasNewMetadata(file, decision)) open.set(file, decision);
       else yield [file, decision];
     }
-    for (const match of await this.#batchMatchers()) {
-      const unmatched = [...open].flatMap(([file, each]) => (isNew(each) ? [file] : []));
-      if (unmatched.length === 0) break;
-      const decided = await match(unmatched, this.#counting(unmatched.length > 1 ? 'bulk' : 'interactive'));
-      for (const [file, decision] of decided) {
-        const before = open.get(file);
-        open.set(file, before?.action === 'send' ? decideAfter(before, decision) : decision);
-      }
-    }
+    for (const match of await this.#batchMatchers()) await this.#matchTogether(match, open);
     for await (const [file, decision] of this.#withAllMetadata(open)) {
       open.delete(file); // the consumer keeps what it needs
       yield [file, await this.#withDoubt(file, decision)];
+    }
+  }
+
+  async #matchTogether(match: BatchMatcher, open: Map<UploadFile, Decision>): Promise<void> {
+    const unmatched = [...open].flatMap(([file, { action }]) => (action === 'send' ? [file] : []));
+    if (unmatched.length === 0) return;
+    const isNewFile = (file: UploadFile) => isNew(open.get(file) as Decision);
+    const deps = this.#counting(unmatched.length > 1 ? 'bulk' : 'interactive');
+    for (const [file, decision] of await match(unmatched, isNewFile, deps)) {
+      const before = open.get(file);
+      open.set(file, before?.action === 'send' ? decideAfter(before, decision) : decision);
     }
   }
 
@@ -147,7 +156,7 @@ export class Decider {
     }
     if (before.action !== 'send' || before.entry) return before;
     const deps = this.#counting('bulk');
-    const decision = await this.#match(byReading, subject, { ...before, mayBeDuplicate: false }, deps);
+    const decision = await this.#match(this.#byReading, subject, { ...before, mayBeDuplicate: false }, deps);
     return this.#withMetadata(file, decision, deps);
   }
 
@@ -180,7 +189,7 @@ export class Decider {
    */
   async decide(subject: Subject, file: UploadFile, api: Api): Promise<Decision> {
     const deps = { ...this.#deps, api };
-    return this.#withMetadata(file, await this.#match(whenOpened, subject, sendNew, deps), deps);
+    return this.#withMetadata(file, await this.#match(this.#whenOpened, subject, sendNew, deps), deps);
   }
 
   async #match(
@@ -204,17 +213,28 @@ export class Decider {
   async #batchMatchers(): Promise<readonly BatchMatcher[]> {
     const { policy, mirror, comparison, receipts } = this.#deps;
     if (policy.existing === 'upload') return [];
-    return [
-      ...(mirror && receipts ? [(await import('./by-rename.ts')).renamed] : []),
-      ...(comparison ? [(await import('./by-folder.ts')).inFolder] : []),
-    ];
+    const matchers: BatchMatcher[] = [];
+    if (mirror && receipts) {
+      const { Renames: Opened } = await import('./by-rename.ts');
+      matchers.push(async (files, _, deps) => {
+        this.#renames = await Opened.open(files, mirror, this.#deps);
+        return this.#renames.matchAll(files, deps);
+      });
+    }
+    if (comparison) {
+      const { inFolder } = await import('./by-folder.ts');
+      matchers.push((files, isNewFile, deps) => inFolder(files.filter(isNewFile), deps));
+    }
+    return matchers;
   }
 
   /** Adds whether the content of a file that was not read may show that it is uploaded. */
   async #withDoubt(file: UploadFile, decision: Decision): Promise<Decision> {
     if (!this.#decidesAgain && decision.action === 'send') return { ...decision, mayBeDuplicate: false };
     if (!isNew(decision) || decision.entry) return decision;
-    if (!(await mayBeDuplicate(this.#keyOf(file), file.sizeBytes, this.#deps))) return decision;
+    const mayMatch =
+      this.#renames?.mayMatch(file) || (await mayBeDuplicate(this.#keyOf(file), file.sizeBytes, this.#deps));
+    if (!mayMatch) return decision;
     return decision === sendNew ? sendSameSize : { ...decision, mayBeDuplicate: true };
   }
 
@@ -236,9 +256,9 @@ export class Decider {
 }
 
 /** Adds what was known of a file to its decision. */
-function decideAfter({ movedUids, entry }: SendDecision, decision: SendDecision | KeepDecision): Decision {
-  if (decision.action === 'send' || entry?.state !== 'intended') return { movedUids, ...decision };
-  return { movedUids, ...decision, records: [...decision.records, { record: 'lost', entry }] };
+function decideAfter({ entry }: SendDecision, decision: Decision): Decision {
+  if (decision.action !== 'keep' || entry?.state !== 'intended') return decision;
+  return { ...decision, records: [...decision.records, { record: 'lost', entry }] };
 }
 
 const isNew = (decision: Decision): decision is SendDecision => decision.action === 'send' && decision.reason === 'new';

@@ -2,6 +2,7 @@ import type { AssetRecord } from '../../../contract/types.ts';
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
 import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
+import type { MovedReceipt } from '../store/receipt-moves.ts';
 import type { Receipt } from '../store/receipt-row.ts';
 import type { FolderListing, Receipts } from '../store/receipts.ts';
 import { type IntendedEntry, type OpenEntry, orphanOf, type UploadEntry } from '../store/upload-entry.ts';
@@ -26,10 +27,7 @@ export type SendDecision = {
   similar?: readonly OpenEntry[];
   /** Absent if there are none. */
   records?: readonly LocalRecord[];
-} & MovedFile;
-
-/** @property movedUids assets of missing files with the same content, if the file was moved to another directory */
-type MovedFile = { movedUids?: readonly string[] };
+};
 
 /** What is decided of a file if nothing is known of it. */
 export const sendNew = { action: 'send', reason: 'new', mayBeDuplicate: false } as const satisfies SendDecision;
@@ -50,20 +48,35 @@ export type KeepDecision = {
   receipt: Receipt;
   /** The asset, if it was read. */
   record?: AssetRecord | undefined;
-  /** Saved when the run begins; if the asset is changed, once that is done. */
+  /** Saved when the run begins; if the asset or its folder is changed, once that is done. */
   records: readonly LocalRecord[];
-  /** Change of the asset, so that it follows its file; absent if there is none. */
+  /** Change of the asset, which was read, so that it follows its file; absent if there is none. */
   change?: FollowingChange | undefined;
+  /** Changes of folders that take the asset along, in the order in which they are made; absent if there are none. */
+  folderMoves?: readonly FolderMove[] | undefined;
   /** Given metadata that the asset does not get; absent if there are none. */
   unwritten?: GivenMetadata | undefined;
-} & MovedFile;
+};
 
-/** Returns true if the asset of a kept file is to be changed. */
-export const hasChange = (decision: Decision): decision is ChangeDecision =>
-  decision.action === 'keep' && decision.change !== undefined;
+/** Returns true if the asset of a kept file, or its folder, is to be changed. */
+export const hasChange = (decision: Decision): decision is FollowDecision =>
+  decision.action === 'keep' && (decision.change !== undefined || decision.folderMoves !== undefined);
 
-/** A kept file whose asset, which was read, is to be changed. */
-export type ChangeDecision = KeepDecision & { change: FollowingChange; record: AssetRecord };
+/** A kept file whose asset, or the folder of that, is to be changed. */
+export type FollowDecision = KeepDecision & ({ change: FollowingChange } | { folderMoves: readonly FolderMove[] });
+
+/** Change of a folder whose directory was renamed or moved. All assets in it and below move along with their files. */
+export type FolderMove = {
+  /** Position among the folder changes of the run, which are made in this order. */
+  order: number;
+  uid: string;
+  /** New name; undefined if it stays. */
+  name?: string | undefined;
+  /** Uid of the new parent, null for the top level; undefined if it stays, or does not exist yet. */
+  parent?: string | null | undefined;
+  /** Directory of the new parent, relative to the mirrored one, if its folder does not exist yet. */
+  newParentDir?: string | undefined;
+};
 
 /** Change of an asset whose file was renamed, or got other metadata. All changes of a run are written together. */
 export type FollowingChange = {
@@ -84,8 +97,10 @@ export type LocalRecord =
   | { record: 'adopted'; receipt: Receipt }
   /** Creation of the file's asset whose response was lost, although another asset is kept. It may have left an empty one. */
   | { record: 'lost'; entry: IntendedEntry }
-  /** The file was moved or touched. */
+  /** The file was touched. */
   | { record: 'path'; key: ReceiptKey; to: Pick<Receipt, 'realPath' | 'mtimeNs' | 'ctimeNs'> }
+  /** The file was renamed, and its asset is where it belongs now. */
+  | ({ record: 'moved' } & MovedReceipt)
   /** The asset got metadata that the user gave. */
   | { record: 'about'; assetUid: string; about: GivenMetadata }
   /** The asset no longer exists. */
@@ -98,10 +113,11 @@ export type LocalRecord =
 /** This machine's records, as far as there are any. */
 type RecordStores = { receipts?: Receipts | undefined; store?: UploadStore | undefined };
 
-/** Writes what decisions say of this machine's records: first what is deleted, then adopted receipts, all at once. */
+/** Writes what decisions say of this machine's records: first what is deleted, then moved and adopted receipts, all at once. */
 export async function saveRecords({ receipts, store }: RecordStores, records: readonly LocalRecord[]): Promise<void> {
   if (!receipts) return;
   const adopted: Receipt[] = [];
+  const moved: MovedReceipt[] = [];
   const updates: (() => Promise<void>)[] = [];
   for (const each of records)
     switch (each.record) {
@@ -117,6 +133,9 @@ export async function saveRecords({ receipts, store }: RecordStores, records: re
       case 'adopted':
         adopted.push(each.receipt);
         break;
+      case 'moved':
+        moved.push(each);
+        break;
       case 'path':
         updates.push(() => receipts.updatePath(each.key, each.to));
         break;
@@ -126,6 +145,7 @@ export async function saveRecords({ receipts, store }: RecordStores, records: re
       case 'listing':
         updates.push(() => receipts.saveListing(each.key, each.listing));
     }
+  if (moved.length > 0) await receipts.move(moved);
   await receipts.adopt(adopted);
   await Promise.all(updates.map((update) => update()));
 }
@@ -153,19 +173,4 @@ export type DecideNotice =
   /** Files are sent although their folder has another asset with their name. */
   | { notice: 'same_name'; paths: readonly string[] }
   /** A folder cannot be listed, so that its files are not compared with it. */
-  | { notice: 'not_compared'; error: CodedError }
-  /** Files of a directory are sent again, because they were moved to another one. */
-  | ({ notice: 'renamed' } & RenamedFiles);
-
-/** Files that were moved from one directory to another, given as local paths and as paths of their folders. */
-export type RenamedFiles = {
-  count: number;
-  from: string;
-  to: string;
-  fromFolder: string;
-  toFolder: string;
-  /** True if the old assets are moved to the trash once the new ones are ready. */
-  isPruned: boolean;
-  /** True if renaming the folder, before the files are sent, would keep their assets. */
-  canRenameFolder: boolean;
-};
+  | { notice: 'not_compared'; error: CodedError };

@@ -5,7 +5,7 @@ import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { FolderResolver, ReceiptKey, UploadFile, UserMetadata } from '../sources/upload-file.ts';
 import type { Receipts } from '../store/receipts.ts';
 import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
-import type { DecideNotice, Decision, KeepDecision, LocalRecord, SendDecision } from './decision.ts';
+import type { DecideNotice, Decision, LocalRecord, SendDecision } from './decision.ts';
 
 /**
  * What counts as uploaded already (`--existing`), besides the asset that this machine uploaded from the same path:
@@ -50,13 +50,7 @@ export type FolderComparisonOptions = {
 };
 
 /** A directory that a folder mirrors. */
-export type Mirror = {
-  directory: string;
-  /** Path of the folder. */
-  top: string;
-  /** Returns a function that tells whether the asset of a missing file is pruned; absent if none is. */
-  createPruneSelector?: (() => Promise<(relativePath: string) => boolean>) | undefined;
-};
+export type Mirror = { directory: string };
 
 /** An unfinished upload of a run. @property key equal for uploads that may be of the same moved file, else empty */
 export type KnownEntry = { id: string; key: string };
@@ -91,9 +85,3 @@ export type MatcherDeps = {
  * unless a later one decides otherwise.
  */
 export type FileMatcher = (subject: Subject, before: SendDecision, deps: MatcherDeps) => Promise<Decision | undefined>;
-
-/** Decides some of the files of a run, which it has to see together. */
-export type BatchMatcher = (
-  files: readonly UploadFile[],
-  deps: MatcherDeps,
-) => Promise<ReadonlyMap<UploadFile, KeepDecision | SendDecision>>;

@@ -4,6 +4,7 @@ import { CodedError } from '../../errors.ts';
 import { rangeBelow } from '../../local-path.ts';
 import type { SqlValue } from '../../sqlite-database.ts';
 import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
+import { type MovedReceipt, moveReceipts } from './receipt-moves.ts';
 import {
   byKey,
   isDone,
@@ -94,7 +95,12 @@ export class Receipts {
     return this.#database.change(() => saveReceipt(this.#database, receipt), true);
   }
 
-  /** Updates path and times of a receipt, after the file was moved or touched. */
+  /** Moves receipts to the new paths of their files, durably. See `moveReceipts`. */
+  move(moved: readonly MovedReceipt[]): Promise<void> {
+    return this.#database.change(() => moveReceipts(this.#database, moved), true);
+  }
+
+  /** Updates path and times of a receipt, after the file was touched. */
   async updatePath(key: ReceiptKey, to: Pick<Receipt, 'realPath' | 'mtimeNs' | 'ctimeNs'>): Promise<void> {
     const sql = `UPDATE OR IGNORE uploads SET path = ?, source_version = ?, ctime_ns = ? WHERE ${byKey} AND ${isDone}`;
     await this.#database.execute(sql, to.realPath, to.mtimeNs, to.ctimeNs, ...keyOf(key));
@@ -161,10 +167,7 @@ export class Receipts {
   }
 
   /** Adds assets to the listing of a folder. */
-  async saveListing(
-    { service, workspace, folder }: Omit<ReceiptKey, 'realPath'>,
-    listing: FolderListing,
-  ): Promise<void> {
+  async saveListing({ service, workspace, folder }: Omit<ReceiptKey, 'realPath'>, listing: FolderListing) {
     const where = [service, workspace, folder];
     await this.#database.change(() => {
       this.#database.run('INSERT OR REPLACE INTO listings VALUES (?, ?, ?, ?)', ...where, listing.since);

@@ -178,8 +178,7 @@ export async function parseUploadRequest(
       include: flags.include,
       exclude: flags.exclude,
       allFiles: flags.allFiles,
-      changedBefore:
-        flags.minAge === undefined ? undefined : context.clock.now() - parseDuration('--min-age', flags.minAge),
+      recent: parseMinAge(context.clock.now(), flags.minAge),
       filesFrom: flags.filesFrom,
       manifest: flags.manifest,
       encoding: flags.encoding,
@@ -267,4 +266,11 @@ export function assertQueueable(inputs: readonly string[]): void {
       'upload it from here, without --queue',
       'workers can only read files by path and URLs',
     );
+}
+
+/** Returns the change times with which `--min-age` skips a file: as far from now as it says, since clocks differ. */
+function parseMinAge(now: number, minAge: string | undefined): UploadRequest['sources']['recent'] {
+  if (minAge === undefined) return undefined;
+  const ageMs = parseDuration('--min-age', minAge);
+  return { since: now - ageMs, until: now + ageMs };
 }

@@ -78,6 +78,14 @@ describe('unfinished uploads', () => {
     expect((await cli.run(['uploads', 'resume'])).code).toBe(2);
   });
 
+  it('uploads forget asks before it forgets an upload whose creation is not confirmed', async () => {
+    fault = ({ method }) => (method === 'POST' ? { dropResponse: true } : undefined);
+    await cli.run(['upload', path, '--max-wait', '0']);
+    const [{ id, state }] = await cli.json(['uploads', 'ls']);
+    expect([state, (await cli.run(['uploads', 'forget', id])).code]).toEqual(['unconfirmed', 2]);
+    expect(await cli.json(['uploads', 'ls'])).toMatchObject([{ id }]);
+  });
+
   it('uploads forget --all -q prints the id of each forgotten upload', async () => {
     await interruptUploadAtByte1000();
     const [{ id }] = await cli.json(['uploads', 'ls']);

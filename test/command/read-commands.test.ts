@@ -169,7 +169,8 @@ describe('assets wait', () => {
     const [{ error, asset_uid }] = JSON.parse(stdout);
     expect(error.cause).toContain(forSandboxMode({ normal: 'unsupported file type', strict: 'its status is failed' }));
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) as string).error.exit_code).toBe(12);
-    expect((await runMediactl(['assets', 'wait', asset_uid])).code).toBe(12);
+    const waited = await runMediactl(['assets', 'wait', asset_uid]);
+    expect([waited.code, waited.stderr]).toEqual([12, expect.stringContaining('broken.mp4: failed\n')]);
   });
 
   it('assets wait exits with 8 if processing takes longer than --timeout', async () => {

@@ -95,7 +95,7 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
     .optionsGroup('Output')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'maximum time to wait, after the last upload', '30m')
-    .option('--results <file>', 'also write the result of each file to a file, as JSON lines')
+    .option('--results <file>', 'also write the result of each file to a file: .csv, .tsv or .jsonl')
     .option('-v, --verbose', 'list every file, not only those that failed')
     .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const));
 

@@ -307,6 +307,12 @@ describe('api', () => {
     expect(withHeaders).toMatch(/^x-ratelimit-limit: 1000$/m);
   });
 
+  it('api indents the JSON of a response on a terminal, as the other commands do', async () => {
+    const piped = await runMediactl(['api', '/workspaces/']);
+    const shown = await cli.run(['api', '/workspaces/'], { tty: true, environment: { NO_COLOR: '1' } });
+    expect(shown.stdout).toBe(`${JSON.stringify(JSON.parse(piped.stdout), null, 2)}\n`);
+  });
+
   it('api --paginate merges the items of all pages into one array', async () => {
     expect(await cli.json(['api', '/workspaces/', '--paginate'])).toHaveLength(2);
     const fromSecondItem = await runMediactl(['api', '/workspaces/?offset=1', '--paginate'], {

@@ -59,7 +59,9 @@ it('undo of a stopped change reads what was written, and nothing else', async ()
 
 it('undo --dry-run exits with 11, as undo does, if others have changed an asset since', async () => {
   const [uid = ''] = await create(2);
-  expect((await run(['update', `${word} 0`, `${word} 1`, '--description', 'one', '--yes'])).code).toBe(0);
+  expect((await run(['update', `${word} 0`, `${word} 1`, ...anyWorkspace, '--description', 'one', '--yes'])).code).toBe(
+    0,
+  );
   const [{ change_id: id }] = await history();
   await colleague('update', uid, '--description', 'two');
   const dryRun = await run(['undo', id, '--dry-run', '--json']);

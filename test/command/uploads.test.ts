@@ -54,6 +54,11 @@ describe('unfinished uploads', () => {
     }
   });
 
+  it('uploads ls shows the profile of each upload, since those of other services are in the list too', async () => {
+    await interruptUploadAtByte1000();
+    expect((await cli.run(['uploads', 'ls'])).stdout).toMatch(/\tresumable\t[^\t]+\tenvironment\n$/);
+  });
+
   it('uploads resume --all resumes only uploads of the current service, and accepts another API key of that service', async () => {
     await interruptUploadAtByte1000();
     const otherService = { MEDIACTL_BASE_URL: 'http://127.0.0.1:9' };

@@ -13,7 +13,7 @@ import type { QueueAddress } from '../client/queue/queue-address.ts';
 import type { QueueClient } from '../client/queue/queue-client.ts';
 import { OwnFiles } from '../client/upload/sources/own-files.ts';
 import type { Clock } from '../contract/clock.ts';
-import { formatWait } from '../contract/figures.ts';
+import { formatWait, pluralize } from '../contract/figures.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import {
   type Account,
@@ -255,7 +255,7 @@ export class Context {
     if (this.settings.debug && api) {
       const { requestCount, rateLimit } = api.transport.connection;
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} remaining` : '';
-      this.terminal.emit(`debug: ${requestCount} requests${left}`);
+      this.terminal.emit(`debug: ${pluralize(requestCount, 'request')}${left}`);
     }
     await Promise.all(this.#queues.map((queue) => queue.close()));
     await this.state.close();

@@ -61,7 +61,9 @@ export function createApp(service: Service): App {
     const { pid, tools, missingFeatures, faults } = service;
     return c.json({ status: 'ok', pid, tools, unavailable_features: missingFeatures, faults: faults.listActive() });
   });
-  app.notFound((c) => respondWithError(c, service, new ServiceError(404, `no endpoint at ${c.req.path}`)));
+  app.notFound((c) =>
+    respondWithError(c, service, new ServiceError(404, `no endpoint at ${c.req.method} ${c.req.path}`)),
+  );
   app.onError((error, c) => {
     const failure = asServiceError(error, service);
     const isCreation = c.req.method === 'POST' && c.req.path === uploadPath;

@@ -1,6 +1,8 @@
 import type { WantedChange } from '../client/changes/items.ts';
 import { CodedError, usageError } from '../client/errors.ts';
+import { isGlob } from '../client/glob.ts';
 import { assertShownFilters } from '../client/library/filter-checks.ts';
+import { isLibraryPath } from '../client/library/library-paths.ts';
 import { downloadMedia, resolveDownload } from '../client/library/media-download.ts';
 import { parsePlayables } from '../client/library/playables.ts';
 import { resolvePlayback } from '../client/library/playback.ts';
@@ -65,6 +67,11 @@ export const createAssets = ({
         notify(call)({
           kind: 'warning',
           message: `the service does not show the workspace of ${pluralize(unknownCount, 'asset')}, which may be any`,
+        });
+      if (found.length === 0 && isGlob(nameOrPath) && !isLibraryPath(nameOrPath))
+        notify(call)({
+          kind: 'warning',
+          message: `no asset is named ${nameOrPath}; a glob begins with a folder, such as /**/${nameOrPath}`,
         });
       return found as Public.Asset[];
     }),

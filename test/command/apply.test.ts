@@ -286,6 +286,15 @@ describe('export and apply', () => {
     expect(await get(uid as string)).toMatchObject({ name: 'asked' });
   });
 
+  it('apply --dry-run exits with 11 and names the cells that apply would refuse', async () => {
+    const [uid] = await createAssets('preview', ['preview']);
+    const path = await exportTag('preview');
+    edit(path, [1, 'name', 'new'], [1, 'tags', 'no/slug']);
+    const { code, stderr } = await setup.cli.run(['apply', path, '--dry-run']);
+    expect([code, stderr]).toEqual([11, expect.stringContaining('1 of 2 cells would not be changed')]);
+    expect(await get(uid as string)).toMatchObject({ name: 'preview' });
+  });
+
   it('apply --report writes the result of each cell as a table', async () => {
     await createAssets('report', ['=1+1', 'b']);
     const path = await exportTag('report');

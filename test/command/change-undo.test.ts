@@ -57,6 +57,20 @@ it('undo of a stopped change reads what was written, and nothing else', async ()
   expect(methods.length).toBeLessThanOrEqual(6);
 });
 
+it('undo --dry-run exits with 11, as undo does, if others have changed an asset since', async () => {
+  const [uid = ''] = await create(2);
+  expect((await run(['update', `${word} 0`, `${word} 1`, ...anyWorkspace, '--description', 'one', '--yes'])).code).toBe(
+    0,
+  );
+  const [{ change_id: id }] = await history();
+  await colleague('update', uid, '--description', 'two');
+  const dryRun = await run(['undo', id, '--dry-run', '--json']);
+  const outcomes = JSON.parse(dryRun.stdout).map(({ outcome }: { outcome: string }) => outcome);
+  expect([dryRun.code, outcomes.sort()]).toEqual([11, ['conflict', 'planned']]);
+  const undone = await run(['undo', id, '--yes', '--tsv']);
+  expect([undone.code, undone.stdout.includes('\tupdated')]).toEqual([11, true]);
+});
+
 it.each(['killed before its write', 'killed and resumed'])(
   'undo of a tag that was %s leaves the tags that the assets had before',
   async (how) => {

@@ -121,7 +121,7 @@ describe('setting precedence', () => {
       MEDIACTL_API_KEY: 'key-of-test',
     };
     const { stderr } = await cli.run(['assets', 'ls'], { environment });
-    expect(stderr.includes('debug: 1 requests')).toBe(isOn);
+    expect(stderr.includes('debug: 1 request\n')).toBe(isOn);
   });
 
   it('config ls masks API keys', async () => {

@@ -289,7 +289,7 @@ it.each([
   });
   expect(code).toBe(0);
   expect(readFileSync(path).equals(firstVersion)).toBe(true);
-  const note = `this is a rendition, not the original file: 293.0 KiB, ${mime}; the record says 7 B, audio/mp4`;
+  const note = `${path} is a rendition, not the original file: 293.0 KiB, ${mime}; the record says 7 B, audio/mp4`;
   expect(stderr).toEqual(isRendition ? expect.stringContaining(note) : '');
 });
 

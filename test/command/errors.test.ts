@@ -151,13 +151,13 @@ describe('invalid input', () => {
   it('api exits with 3 and names the path if the endpoint does not exist', () =>
     expectError(['api', '/webhooks/'], 3, [
       'error: not found (404)',
-      '  cause: no endpoint at /api/external/v1/webhooks/',
+      '  cause: no endpoint at GET /api/external/v1/webhooks/',
     ]));
 
   it('api exits with 3 and suggests a final slash if the path lacks it', () =>
     expectError(['api', '/assets'], 3, [
       'error: not found (404)',
-      '  cause: no endpoint at /api/external/v1/assets',
+      '  cause: no endpoint at GET /api/external/v1/assets',
       '  try:   mediactl api /assets/ (API paths end with a slash)',
     ]));
 

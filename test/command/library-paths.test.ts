@@ -349,7 +349,9 @@ describe('upload to a folder', () => {
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('--create-folders')]);
     const declined = await upload([directory, target], { tty: true, stdin: 'n\n' });
     expect(declined.code).toBe(130);
-    expect(declined.stderr).toContain(`4 folders do not exist, such as ${folder}/News. Create them? [y/N]`);
+    expect(declined.stderr).toContain(
+      `4 folders do not exist, such as ${folder}/News, ${folder}/News/2026, ${folder}/News/2026/day1. Create them?`,
+    );
     expect(await assetPaths()).toEqual([]);
     const agreed = await upload([directory, target], { tty: true, stdin: 'y\n' });
     expect([agreed.code, agreed.stderr.match(/\[y\/N\]/g)]).toEqual([0, ['[y/N]']]);

@@ -169,7 +169,8 @@ describe('assets wait', () => {
     const [{ error, asset_uid }] = JSON.parse(stdout);
     expect(error.cause).toContain(forSandboxMode({ normal: 'unsupported file type', strict: 'its status is failed' }));
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) as string).error.exit_code).toBe(12);
-    expect((await runMediactl(['assets', 'wait', asset_uid])).code).toBe(12);
+    const waited = await runMediactl(['assets', 'wait', asset_uid]);
+    expect([waited.code, waited.stderr]).toEqual([12, expect.stringContaining('broken.mp4: failed\n')]);
   });
 
   it('assets wait exits with 8 if processing takes longer than --timeout', async () => {
@@ -304,6 +305,12 @@ describe('api', () => {
     const withHeaders = (await runMediactl(['api', 'assets/?limit=1', '-i'])).stdout;
     expect(withHeaders).toMatch(/^HTTP 200\n/);
     expect(withHeaders).toMatch(/^x-ratelimit-limit: 1000$/m);
+  });
+
+  it('api indents the JSON of a response on a terminal, as the other commands do', async () => {
+    const piped = await runMediactl(['api', '/workspaces/']);
+    const shown = await cli.run(['api', '/workspaces/'], { tty: true, environment: { NO_COLOR: '1' } });
+    expect(shown.stdout).toBe(`${JSON.stringify(JSON.parse(piped.stdout), null, 2)}\n`);
   });
 
   it('api --paginate merges the items of all pages into one array', async () => {

@@ -48,6 +48,20 @@ it('stats counts assets, seconds and bytes in total, by folder, type, status and
   ]);
 });
 
+it('stats has a row without a value for assets that do not show a type, status or month, so that rows add up', async () => {
+  const { section } = await stats([
+    assetOf(1, { size: 10 }),
+    assetOf(2, { size: 5, type: null, status: null, created_at: 'soon' }),
+  ]);
+  for (const name of ['type', 'status', 'month'])
+    expect(section(name)).toMatchObject([{ asset_count: 1 }, { value: null, asset_count: 1, size_bytes: 5 }]);
+});
+
+it('stats leaves out the types if the service shows none', async () => {
+  const { section } = await stats([assetOf(1, { type: undefined })]);
+  expect(section('type')).toEqual([]);
+});
+
 it('stats shows the largest and longest assets, likely duplicates, and what is failed or not ready', async () => {
   const { section } = await stats([
     assetOf(1, { size: 10, duration: 5, name: 'Quay' }),

@@ -342,6 +342,17 @@ describe('upload plans, globs and manifests', () => {
   });
 });
 
+it('upload --min-age reports files whose time is in the future, instead of skipping them until then', async () => {
+  const { ctimeMs } = statSync(join(directory, 'top.bin'));
+  const options = { clock: { ...acceleratedClock(), now: () => ctimeMs - 86_400_000 } };
+  const ran = await cli.run(syncCommand('--create-folders', '--min-age', '1h'), options);
+  expect([ran.code, assetNames()]).toEqual([11, []]);
+  expect(ran.stderr).toContain('top.bin has a time in the future');
+  const single = await cli.run(['upload', join(directory, 'top.bin'), '--min-age', '1h', '--json'], options);
+  expect([single.code, JSON.parse(single.stdout)[0].error.code]).toEqual([11, 'clock_skew']);
+  expect(assetNames()).toEqual([]);
+});
+
 it('upload --min-age skips files that changed recently, even if their modification time is old', async () => {
   for (const path of ['top.bin', 'day 1/a.bin']) utimesSync(join(directory, path), 1, 1); // as cp -p does
   // A minute after the files have changed, according to the clock of the file system.

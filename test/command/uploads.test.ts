@@ -54,6 +54,11 @@ describe('unfinished uploads', () => {
     }
   });
 
+  it('uploads ls shows the profile of each upload, since those of other services are in the list too', async () => {
+    await interruptUploadAtByte1000();
+    expect((await cli.run(['uploads', 'ls'])).stdout).toMatch(/\tresumable\t[^\t]+\tenvironment\n$/);
+  });
+
   it('uploads resume --all resumes only uploads of the current service, and accepts another API key of that service', async () => {
     await interruptUploadAtByte1000();
     const otherService = { MEDIACTL_BASE_URL: 'http://127.0.0.1:9' };
@@ -76,6 +81,14 @@ describe('unfinished uploads', () => {
     expect((await cli.run(['uploads', 'forget', id])).code).toBe(3);
     expect((await cli.run(['uploads', 'forget', '--expired'])).code).toBe(0);
     expect((await cli.run(['uploads', 'resume'])).code).toBe(2);
+  });
+
+  it('uploads forget asks before it forgets an upload whose creation is not confirmed', async () => {
+    fault = ({ method }) => (method === 'POST' ? { dropResponse: true } : undefined);
+    await cli.run(['upload', path, '--max-wait', '0']);
+    const [{ id, state }] = await cli.json(['uploads', 'ls']);
+    expect([state, (await cli.run(['uploads', 'forget', id])).code]).toEqual(['unconfirmed', 2]);
+    expect(await cli.json(['uploads', 'ls'])).toMatchObject([{ id }]);
   });
 
   it('uploads forget --all -q prints the id of each forgotten upload', async () => {

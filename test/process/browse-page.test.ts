@@ -394,6 +394,20 @@ it('browse opens the browser with a file of mode 0600, and Enter prints another 
   for (const address of addresses()) await signIn(address);
   terminal.type('\u0003'); // Ctrl-C
   await terminal.exited;
+  expect(terminal.output).toMatch(/\^C\r?\n/); // the prompt of the shell begins on a new line
+});
+
+it('browse prints its address once if no program can open it', { tags: 'script' }, async () => {
+  const service = await startRecordingServer(createLibrary());
+  const terminal = new Pty(
+    ['env', 'PATH=/nowhere', ...mediactlCommand, 'browse'],
+    environmentOf({ url: service.url, key: testKey, workspace: workspaceUid }, temporaryFolder()),
+  );
+  onTestFinished(terminal.kill);
+  await expect.poll(() => terminal.output).toContain('no program can open it');
+  terminal.type('\u0003');
+  await terminal.exited;
+  expect(terminal.output.match(/token=/g)).toHaveLength(1);
 });
 
 it('Ctrl-C during an upload exits with 130 and says how to resume the upload', async () => {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { errorInTable, errorOf } from '../support/errors.ts';
@@ -7,8 +6,6 @@ import { executable, mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Provokes errors that need a process whose system refuses something. */
-
-const _succeeds = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
 
 /** Runs a command with --json below another program, and returns its error. */
 async function errorOfCommandUnder(program: readonly string[], ...args: string[]) {

@@ -25,6 +25,9 @@ export const programPaths = {
   rclone: onPath('rclone')[0] ?? '',
 };
 
+/** Folder of the media files that `node scripts/media-samples.mjs` fetches. */
+export const mediaSamples = 'node_modules/.cache/media-samples';
+
 const isLinux = process.platform === 'linux';
 
 /** Requirements by tag, each with a function that checks whether this machine meets it. */
@@ -39,6 +42,7 @@ const requirements = {
   fish: () => succeeds('fish', '--version'),
   'gnome-keyring': () => succeeds('dbus-run-session', '--version') && succeeds('gnome-keyring-daemon', '--version'),
   jq: () => succeeds('jq', '--version'),
+  'media-samples': () => existsSync(mediaSamples),
   openssl: () => succeeds('openssl', 'version'),
   pdftoppm: () => succeeds('pdftoppm', '-v'),
   rclone: () => programPaths.rclone !== '',

@@ -162,6 +162,14 @@ describe('find', () => {
     return { client: openClient(options), notices, options, archive: archive as string };
   }
 
+  it('find with a glob that does not begin with a folder says how a glob begins, since it is taken as a name', async () => {
+    const { client, notices } = await openTwoWorkspaces(false);
+    expect(await client.assets.find('in *')).toEqual([]);
+    expect(notices).toEqual([
+      { kind: 'warning', message: 'no asset is named in *; a glob begins with a folder, such as /**/in *' },
+    ]);
+  });
+
   it('find returns no asset of another workspace than that of the client', async () => {
     const { client } = await openTwoWorkspaces(false);
     expect(await client.assets.find('in Main')).toHaveLength(1);

@@ -29,7 +29,7 @@ async function printResult(context: Context, result: Result): Promise<void> {
   const parsed = result.kind === 'raw' && isTabular(options) ? recordsIn(result) : result;
   if (parsed.kind === 'raw' && options.jq === undefined)
     return terminal.write(
-      `${render.isTerminal ? escapeControlsInLines(parsed.text) : parsed.text}`.replace(/\n?$/, '\n'),
+      (render.isTerminal ? rawForTerminal(parsed.text, render) : parsed.text).replace(/\n?$/, '\n'),
     );
   const selected = options.fields ? selectFields(parsed, options.fields, terminal) : parsed;
   if (options.jq !== undefined) return writeFiltered(terminal, options.jq, options.format, selected);
@@ -39,6 +39,12 @@ async function printResult(context: Context, result: Result): Promise<void> {
   }
   if (options.format === 'csv' || options.format === 'tsv') return writeRows(terminal, options, selected, render);
   return selected.kind === 'record' ? writeRecord(context, selected, render) : writeList(context, selected, render);
+}
+
+/** Indents and colors a JSON object or array, and escapes the control characters of any other text. */
+function rawForTerminal(text: string, render: RenderContext): string {
+  const value = parseJsonOrUndefined(text);
+  return value !== null && typeof value === 'object' ? formatJson(value, render) : escapeControlsInLines(text);
 }
 
 /** Returns true if a raw response must be split into records, as for --csv, --tsv and --fields. */

@@ -55,7 +55,7 @@ export async function waitWithDisplay(
         const status = escapeControls(found);
         if (count !== 1 || only.status === status) return;
         only = { name: escapeControls(nameOf(asset)), status };
-        if (!display) terminal.info(`${only.name} is ${status}`);
+        if (!display) terminal.info(`${only.name}: ${status}`);
       },
       onResult: (uid, outcome) => {
         onResult?.(uid, outcome);

@@ -152,7 +152,7 @@ export const schemas = {
   stats: z.array(
     z.strictObject({
       section: z.enum(['total', 'folder', 'type', 'status', 'month', ...assetSections]),
-      value: optionalText.describe('the folder, type, status or month (YYYY-MM)'),
+      value: optionalText.describe('the folder, type, status or month (YYYY-MM); null for assets that do not show it'),
       uid: uid.nullable().describe('of an asset'),
       name: optionalText.describe('of an asset'),
       duplicate_group: optionalInteger.describe('number of a group of likely duplicates, within its section'),

@@ -3,7 +3,7 @@ import { Spool } from '../../client/upload/sources/spool.ts';
 import { acknowledged, assetOf, type UploadEntry } from '../../client/upload/store/upload-entry.ts';
 import type { SendProgress } from '../../client/upload/store/upload-store.ts';
 import { formatBytes } from '../../contract/figures.ts';
-import { escapeControls, relativeTime } from '../../contract/sanitize.ts';
+import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import { isSameUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
@@ -108,6 +108,7 @@ export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'SENT', value: ({ size_bytes, bytes_sent }, shown) => formatProgress(size_bytes, bytes_sent, shown) },
   { header: 'STATE', value: ({ state, pid }) => (pid === null ? state : `${state} (pid ${pid})`), noTruncate: true },
   { header: 'EXPIRES', value: ({ expires_at }, shown) => timeText(expires_at, shown), dropPriority: 1 },
+  { header: 'PROFILE', value: ({ profile }) => displayText(profile), dropPriority: 2 },
 ];
 
 /**

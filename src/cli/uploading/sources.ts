@@ -19,7 +19,7 @@ import type { Context } from '../context.ts';
 import { readInput } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
 
-export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'allFiles' | 'changedBefore'> & {
+export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'allFiles' | 'recent'> & {
   filesFrom?: string | undefined;
   manifest?: string | undefined;
   /** Name of the encoding of `filesFrom` or `manifest`; undefined for UTF-8 or UTF-16. */
@@ -90,7 +90,7 @@ export async function openSources(
   let otherShardFiles = 0;
   return {
     inputs,
-    mayBeEmpty: options.changedBefore !== undefined,
+    mayBeEmpty: options.recent !== undefined,
     hasDirectories: walk.hasDirectories || (remotes?.files ?? []).some(({ relativeDir }) => relativeDir !== ''),
     hasFolders: [...metadata.values()].some(({ folder }) => folder !== undefined),
     async *files() {

@@ -10,6 +10,7 @@ export type AssetTotals = { asset_count: number; duration_seconds: number | null
 export type CountedAsset = AssetTotals & { uid: string; name: string };
 
 const groupNames = ['folder', 'type', 'status', 'month'] as const;
+type GroupName = (typeof groupNames)[number];
 
 /** Number of largest and longest assets that are kept. */
 const maxTop = 10;
@@ -17,10 +18,10 @@ const maxTop = 10;
 /** Statistics of a library, collected from a list of assets, one after the other. */
 export class AssetStats {
   readonly total: AssetTotals = { asset_count: 0, duration_seconds: null, size_bytes: null };
-  /** Totals by the value of the group. A month is YYYY-MM, in UTC; a folder is its uid, or '' for the top level. */
-  readonly groups = Object.fromEntries(groupNames.map((name) => [name, new Map()])) as {
-    readonly [Name in (typeof groupNames)[number]]: Map<string, AssetTotals>;
-  };
+  readonly #groups = Object.fromEntries(groupNames.map((name) => [name, new Map()])) as Record<
+    GroupName,
+    Map<string | null, AssetTotals>
+  >;
   largest: CountedAsset[] = [];
   longest: CountedAsset[] = [];
   readonly notReady: CountedAsset[] = [];
@@ -34,18 +35,18 @@ export class AssetStats {
     const name = asText(asset.name) ?? '';
     const counted = { uid: asset.uid, name, asset_count: 1, duration_seconds, size_bytes };
     const createdAt = parseTimestamp(asset.created_at);
-    const month = createdAt === undefined ? undefined : new Date(createdAt).toISOString().slice(0, 7);
+    const month = createdAt === undefined ? null : new Date(createdAt).toISOString().slice(0, 7);
     const values = {
-      folder: folder === null ? '' : folder,
-      type: asText(asset.type),
-      status: asText(asset.status),
+      folder: folder === null ? '' : (folder ?? null),
+      type: asText(asset.type) ?? null,
+      status: asText(asset.status) ?? null,
       month,
     };
     addTo(this.total, counted);
     for (const group of groupNames) {
       const value = values[group];
       const totals = { asset_count: 0, duration_seconds: null, size_bytes: null };
-      if (value !== undefined) this.groups[group].set(value, addTo(this.groups[group].get(value) ?? totals, counted));
+      this.#groups[group].set(value, addTo(this.#groups[group].get(value) ?? totals, counted));
     }
     this.largest = insert(this.largest, counted, 'size_bytes');
     this.longest = insert(this.longest, counted, 'duration_seconds');
@@ -53,6 +54,15 @@ export class AssetStats {
     if (state !== 'ready') (state === 'failed' ? this.failed : this.notReady).push(counted);
     if (size_bytes) this.#byContent.add(`${size_bytes} ${duration_seconds}`, counted);
     if (name !== '') this.#byName.add(normalizeName(name), counted);
+  }
+
+  /**
+   * Returns the totals by the value of a group, which add up to `total`; none if no asset shows the value. A month is
+   * YYYY-MM, in UTC; a folder is its uid, or '' for the top level. Null has the assets that do not show it.
+   */
+  totalsBy(group: GroupName): ReadonlyMap<string | null, AssetTotals> {
+    const totals = this.#groups[group];
+    return totals.size === 1 && totals.has(null) ? new Map() : totals;
   }
 
   /** Returns groups of assets with the same size and duration, which are likely duplicates. */

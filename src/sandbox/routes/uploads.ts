@@ -26,7 +26,7 @@ export function uploadRoutes(app: App, service: Service): void {
 
   // Hono routes HEAD to the GET handler. GET itself is not in the specification.
   app.get(`${uploadPath}:uid{${uuid}}/`, write, async (c) => {
-    if (c.req.method !== 'HEAD') throw new ServiceError(404, `no endpoint at ${c.req.path}`);
+    if (c.req.method !== 'HEAD') throw new ServiceError(404, `no endpoint at ${c.req.method} ${c.req.path}`);
     requireVersion(c);
     const session = findSession(c, service);
     c.header('Cache-Control', 'no-store');

@@ -28,7 +28,7 @@ export const api: CommandDefinition = (command, run) => {
 const addApiOptions = (command: Command) =>
   command
     .description(
-      'Calls any API path with the account in use and prints the response unchanged. The method is GET by default, or POST if you pass fields or --input.',
+      'Calls any API path with the account in use and prints the response: unchanged in a pipe, JSON indented on a terminal. The method is GET by default, or POST if you pass fields or --input.',
     )
     .argument('<path>', `path below ${apiPrefix}, such as /assets/`)
     .option('-X, --method <method>', 'HTTP method')

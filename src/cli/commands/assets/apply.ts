@@ -106,7 +106,10 @@ async function runApply(
   if (plan.ignoredColumns.length > 0)
     terminal.warn(escapeControls(`columns that are ignored: ${plan.ignoredColumns.join(', ')}`));
   terminal.info(await describePlan(context, plan));
-  if (settings.dryRun) return planResult(context, withoutUnchanged(plan.changes));
+  if (settings.dryRun) {
+    const planned = withoutUnchanged(plan.changes);
+    return { result: planResult(context, planned), failure: failureOf(context, planned, new Map()) };
+  }
   const failures = new Map<string, CodedError>();
   const makeChanges = async (): Promise<ApplyRecord[]> => {
     const change = { command: 'apply', source, summary: `apply ${basename(name)}`, found: plan.found, ageMs };
@@ -298,12 +301,13 @@ function withReport(context: Context, path: string, work: () => Promise<ApplyRec
 
 /** Returns the error that names what was not applied, or why the run ended; undefined if all was. */
 function failureOf(
-  { signal }: Context,
+  { signal, settings: { dryRun } }: Context,
   records: readonly ApplyRecord[],
   failures: ReadonlyMap<string, CodedError>,
 ): CodedError | undefined {
   if (signal.aborted) return signal.reason as CodedError;
-  const left = records.filter(({ outcome }) => outcome !== 'updated' && outcome !== 'kept');
+  const settled = ['updated', 'kept', ...(dryRun ? ['planned'] : [])];
+  const left = records.filter(({ outcome }) => !settled.includes(outcome));
   if (left.length === 0) return undefined;
   const errors = left.map(({ line, column, outcome, reason, uid }) => {
     const failed = failures.get(uid ?? '');
@@ -313,7 +317,10 @@ function failureOf(
       new CodedError(`${where}: ${outcome}`, { code: 'skipped', reason: reason ?? undefined })
     );
   });
-  return partialFailure(`${left.length} of ${records.length} cells were not changed`, errors);
+  return partialFailure(
+    `${left.length} of ${records.length} cells ${dryRun ? 'would not be' : 'were not'} changed`,
+    errors,
+  );
 }
 
 const columns = fields.map(

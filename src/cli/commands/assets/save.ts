@@ -101,12 +101,12 @@ async function downloadTo(
     terminal.warn(
       `the length of ${escapeControls(path)} is unknown; the ${formatBytes(saved.bytes)} received may be incomplete`,
     );
-  if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
+  if (saved.isRendition) terminal.warn(renditionNote(path, saved, expected));
   return saved;
 }
 
-function renditionNote(saved: DownloadOutcome, recorded: ExpectedFile): string {
+function renditionNote(path: string, saved: DownloadOutcome, recorded: ExpectedFile): string {
   const describe = (size: number | undefined, type: string | undefined) =>
     [size !== undefined && formatBytes(size), type && escapeControls(type)].filter(Boolean).join(', ');
-  return `this is a rendition, not the original file: ${describe(saved.bytes, saved.contentType)}; the record says ${describe(recorded.sizeBytes, recorded.contentType)}`;
+  return `${path === '-' ? 'this' : escapeControls(path)} is a rendition, not the original file: ${describe(saved.bytes, saved.contentType)}; the record says ${describe(recorded.sizeBytes, recorded.contentType)}`;
 }

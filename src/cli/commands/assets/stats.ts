@@ -42,27 +42,27 @@ async function runStats(context: Context, folder: string | undefined): Promise<R
       for (const asset of page) collected.add(asset, parent === 'root' ? null : parent);
   const scopeText = describeScope(scope);
   if (scopeText) terminal.info(scopeText);
-  const { total, groups } = collected;
+  const { total } = collected;
   const hidden = [
     ...(total.size_bytes === null ? ['sizes'] : []),
     ...(total.duration_seconds === null ? ['durations'] : []),
   ];
   if (hidden.length > 0 && total.asset_count > 0) terminal.info(`the service does not show ${hidden.join(' or ')}`);
-  if (groups.folder.size === 0 && total.asset_count > 0)
+  if (collected.totalsBy('folder').size === 0 && total.asset_count > 0)
     terminal.info('the list does not show folders; mediactl stats / lists each folder instead');
   return listBy(({ uid, value }) => uid ?? value ?? '', await toRows(context, collected), columns, 'no assets');
 }
 
 async function toRows(context: Context, collected: AssetStats): Promise<StatsRow[]> {
-  const { folder: byFolder, type, status, month } = collected.groups;
+  const byFolder = collected.totalsBy('folder');
   const tree = byFolder.size > 0 ? (await fetchFolderTree(context)).tree : undefined;
   const pathOf = (uid: string) => (uid === '' ? '/' : (tree?.find(uid)?.path ?? uid));
   const row = (section: StatsRow['section'], totals: AssetTotals, value: string | null = null): StatsRow => {
     return { section, value, uid: null, name: null, duplicate_group: null, ...totals };
   };
-  const ofGroups = (section: StatsRow['section'], groups: Iterable<[string, AssetTotals]>) =>
+  const ofGroups = (section: StatsRow['section'], groups: Iterable<[string | null, AssetTotals]>) =>
     [...groups]
-      .sort(([one], [other]) => one.localeCompare(other))
+      .sort(([one], [other]) => (one === null || other === null ? (one === null ? 1 : -1) : one.localeCompare(other)))
       .map(([value, totals]) => row(section, totals, value));
   const ofAssets = (section: StatsRow['section'], assets: readonly CountedAsset[], group: number | null = null) =>
     assets.map(({ uid, name, ...totals }) => ({ ...row(section, totals), uid, name, duplicate_group: group }));
@@ -70,11 +70,9 @@ async function toRows(context: Context, collected: AssetStats): Promise<StatsRow
     row('total', collected.total),
     ...ofGroups(
       'folder',
-      [...byFolder].map(([uid, totals]) => [pathOf(uid), totals]),
+      [...byFolder].map(([uid, totals]) => [uid === null ? null : pathOf(uid), totals]),
     ),
-    ...ofGroups('type', type),
-    ...ofGroups('status', status),
-    ...ofGroups('month', month),
+    ...(['type', 'status', 'month'] as const).flatMap((group) => ofGroups(group, collected.totalsBy(group))),
     ...ofAssets('largest', collected.largest),
     ...ofAssets('longest', collected.longest),
     ...collected.sameSizeAndDuration.flatMap((assets, at) => ofAssets('same_size_and_duration', assets, at + 1)),
@@ -90,7 +88,12 @@ const columns: Column<StatsRow>[] = [
     value: ({ section }, { isTerminal }) => (isTerminal ? section.replaceAll('_', ' ') : section),
     noTruncate: true,
   },
-  { header: 'VALUE', value: ({ value, name }) => escapeControls(value ?? name ?? ''), minWidth: 18 },
+  {
+    header: 'VALUE',
+    value: ({ section, value, name }, { isTerminal }) =>
+      escapeControls(value ?? name ?? (isTerminal && section !== 'total' ? '(not shown)' : '')),
+    minWidth: 18,
+  },
   { header: 'UID', value: ({ uid }) => displayText(uid), uid: 'asset', dropPriority: 2 },
   { header: 'GROUP', value: ({ duplicate_group }) => displayText(duplicate_group), dropPriority: 1 },
   {

@@ -98,7 +98,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
     await printAddress();
     const opensPage = request.opens && context.isHumanOutput && !terminal.isCi;
     await Promise.all([
-      opensPage && openPage(context, entryFile, pages.createEntryUrl(request.view), printAddress),
+      opensPage && openPage(context, entryFile, pages.createEntryUrl(request.view)),
       waitForInterrupt(context, request.opens, printAddress),
     ]);
   } finally {
@@ -130,13 +130,11 @@ const printUrl = ({ terminal, settings }: Context, url: string) =>
   terminal.write(settings.outputOptions.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`);
 
 /** Opens the page by a file with mode 0600, because other users can read a URL and its token in process arguments. */
-async function openPage(context: Context, entryFile: string, url: string, printAddress: () => Promise<unknown>) {
+async function openPage(context: Context, entryFile: string, url: string) {
   await writeStateFile(entryFile, renderEntryPage(url).html);
-  const isOpened = await openWithDefault(context, pathToFileURL(entryFile)).catch((error) => {
+  await openWithDefault(context, pathToFileURL(entryFile)).catch((error) => {
     if (!context.signal.aborted) throw error;
-    return true;
   });
-  if (!isOpened) await printAddress();
 }
 
 /** Waits for Ctrl-C. Each time the user presses Enter, prints an address for another browser. */
@@ -151,6 +149,7 @@ async function waitForInterrupt(context: Context, reads: boolean, printAddress: 
   }
   if (!signal.aborted) await once(signal, 'abort');
   if (readsEnter) {
+    terminal.emit(''); // the prompt of the shell begins on a new line, not after ^C
     terminal.stdin.off('data', another);
     terminal.stdin.pause();
   }

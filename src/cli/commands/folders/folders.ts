@@ -156,7 +156,7 @@ async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
 /** Maximum number of folders whose assets are counted. Each folder costs a request or two. */
 const maxFoldersCounted = 50;
 
-/** Describes what a folder and its subfolders contain: ", which has 16 assets and 6 folders in it". */
+/** Describes what a folder and its subfolders contain, which the service may refuse to delete; '' if it is empty. */
 async function describeContents(context: Context, placed: FolderNode): Promise<string> {
   const folders = [placed, ...descendantsOf(placed)];
   const countIn = ({ folder: { uid } }: FolderNode) =>
@@ -169,7 +169,7 @@ async function describeContents(context: Context, placed: FolderNode): Promise<s
     ...(!isComplete ? [atLeast] : assets > 0 ? [pluralize(assets, 'asset')] : []),
     ...(folders.length > 1 ? [pluralize(folders.length - 1, 'folder')] : []),
   ];
-  return has.length > 0 ? `, which has ${has.join(' and ')} in it` : '';
+  return has.length > 0 ? `, which has ${has.join(' and ')} in it, if the service deletes such a folder` : '';
 }
 
 async function runChange(

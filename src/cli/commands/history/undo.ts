@@ -92,8 +92,8 @@ const skippedOf = ({ conflicts, irreversible }: UndoPlan) => [
 
 function undoResult(context: Context, outcomes: readonly WriteOutcome[], plan: UndoPlan): CommandOutcome {
   if (!context.settings.dryRun)
-    return bulkResult(context, outcomes, { outcome: 'updated', label: 'old value written', noun: 'items' });
+    return bulkResult(context, outcomes, { outcome: 'updated', label: 'reverted', noun: 'items' });
   const planned = plan.items.map(({ uid, name }) => ({ uid, name, error: undefined }));
   const rows = [...planned, ...skippedOf(plan)];
-  return bulkResult(context, rows, { outcome: 'planned', label: 'to write', noun: 'items' }).result;
+  return bulkResult(context, rows, { outcome: 'planned', label: 'to write', noun: 'items' });
 }

@@ -95,7 +95,7 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
     .optionsGroup('Output')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'maximum time to wait, after the last upload', '30m')
-    .option('--results <file>', 'also write the result of each file to a file, as JSON lines')
+    .option('--results <file>', 'also write the result of each file to a file: .csv, .tsv or .jsonl')
     .option('-v, --verbose', 'list every file, not only those that failed')
     .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const));
 
@@ -178,8 +178,7 @@ export async function parseUploadRequest(
       include: flags.include,
       exclude: flags.exclude,
       allFiles: flags.allFiles,
-      changedBefore:
-        flags.minAge === undefined ? undefined : context.clock.now() - parseDuration('--min-age', flags.minAge),
+      recent: parseMinAge(context.clock.now(), flags.minAge),
       filesFrom: flags.filesFrom,
       manifest: flags.manifest,
       encoding: flags.encoding,
@@ -267,4 +266,11 @@ export function assertQueueable(inputs: readonly string[]): void {
       'upload it from here, without --queue',
       'workers can only read files by path and URLs',
     );
+}
+
+/** Returns the change times with which `--min-age` skips a file: as far from now as it says, since clocks differ. */
+function parseMinAge(now: number, minAge: string | undefined): UploadRequest['sources']['recent'] {
+  if (minAge === undefined) return undefined;
+  const ageMs = parseDuration('--min-age', minAge);
+  return { since: now - ageMs, until: now + ageMs };
 }

@@ -167,12 +167,13 @@ async function resolveTargetFolders(
     refresh: byPath.refresh,
     confirmFolders: async () => {
       const [first, ...others] = [...missing].sort();
+      const names = [first, ...others.slice(0, maxFoldersNamed - 1)].join(', ');
       // A sync into an existing folder creates subfolders without asking.
       if (first === undefined || isConfirmed || (sync && byPath.find(top) !== null)) return;
       const isOne = others.length === 0;
       const problem = isOne
         ? `folder ${first} does not exist`
-        : `${missing.size} folders do not exist, such as ${first}`;
+        : `${missing.size} folders do not exist${missing.size > maxFoldersNamed ? ', such as' : ':'} ${names}`;
       if (preview) return terminal.info(`${problem}; the upload will ask whether to create ${isOne ? 'it' : 'them'}`);
       const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}. Create ${isOne ? 'it' : 'them'}?`;
       await confirm(terminal, question, { yes: false, instead: createHint });
@@ -181,6 +182,9 @@ async function resolveTargetFolders(
     },
   };
 }
+
+/** Maximum number of missing folders that a question names. */
+const maxFoldersNamed = 3;
 
 /** Returns the folders of a path that do not exist, such as `/A` and `/A/B`. */
 function missingPrefixes(path: string, find: (path: string) => string | undefined | null): string[] {

@@ -73,10 +73,11 @@ export async function runList(context: Context, { finished, queue, limit }: Uplo
   return listBy(({ id }) => id, rows, pendingColumns, 'no unfinished uploads');
 }
 
+const lossyStates: readonly PendingUpload['state'][] = ['planned', 'unconfirmed', 'resumable', 'expired'];
+
 /** Returns true if forgetting an upload loses the ability to resume it, or its spool file, the only copy of stdin. */
 const losesData = (entry: Unfinished, { state }: PendingUpload, isSpooled: boolean) =>
-  ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state) ||
-  (isSpooled && !('verified' in entry && entry.verified === true));
+  lossyStates.includes(state) || (isSpooled && !('verified' in entry && entry.verified === true));
 
 function forget(command: Command, run: ActionWrapper): void {
   addExamples(

@@ -68,7 +68,7 @@ const places: Record<Exclude<ShellName, 'powershell'>, (environment: Environment
   bash: ({ XDG_DATA_HOME }, home) => {
     const path = join(XDG_DATA_HOME || join(home, '.local/share'), 'bash-completion/completions/mediactl');
     const isLoaded = bashCompletionPaths.some((each) => existsSync(each));
-    const next = `install the package bash-completion, or add to ~/.bashrc: source '${path}'`;
+    const next = `install the package bash-completion, or add to ~/.bashrc:\n  source '${path}'`;
     return { path, next: isLoaded ? undefined : next };
   },
   zsh: ({ ZDOTDIR }, home) => {

@@ -15,8 +15,11 @@ import { type FilterNames, type PathFilterOptions, PathRules } from './path-filt
 import { describeAt, describeFile, fileAt, notAFile, type UploadFile, unreadableFile } from './upload-file.ts';
 
 export type WalkOptions = PathFilterOptions & {
-  /** Latest change time, in milliseconds since the Unix epoch: a newer file may still be written. */
-  changedBefore?: number | undefined;
+  /**
+   * Change times, in milliseconds since the Unix epoch, with which a file may still be written. A later one says that a
+   * clock is wrong.
+   */
+  recent?: { since: number; until: number } | undefined;
   /** Files of mediactl itself, which are never uploaded. */
   own: OwnFiles;
   /** Real path of a file to skip, such as an output file that is being written. */
@@ -98,7 +101,7 @@ export class FileWalker {
 
   /** Paths as typed that gave no file. With a minimum age that is no mistake. Complete after `files` has ended. */
   get emptySources(): string[] {
-    if (this.#options.changedBefore !== undefined) return [];
+    if (this.#options.recent) return [];
     return [...new Set(this.#roots.map(({ typedPath }) => typedPath))].filter((path) => !this.#fruitful.has(path));
   }
 
@@ -193,9 +196,8 @@ export class FileWalker {
     }
     if (found.isDirectory()) return [{ directory: path, typedPath: path }];
     if (!found.isFile()) throw notAFile(path, false);
-    if (!this.#isRecent(found)) return [{ file: await describeFile(path, found, this.#options.own), typedPath: path }];
-    this.#skipRecent(found);
-    return [];
+    if (this.#skipsRecent(path, found)) return [];
+    return [{ file: await describeFile(path, found, this.#options.own), typedPath: path }];
   }
 
   /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
@@ -227,8 +229,7 @@ export class FileWalker {
     // A dangling link, or a file deleted since the listing, is reported when it is opened.
     if (!found) return fileAt(path);
     if (!found.isFile()) this.#skip(found.isDirectory() ? 'link' : 'special');
-    else if (this.#isRecent(found)) this.#skipRecent(found);
-    else return describeAt(path, real, found);
+    else if (!this.#skipsRecent(path, found)) return describeAt(path, real, found);
     return undefined;
   }
 
@@ -255,14 +256,17 @@ export class FileWalker {
     if (!isOwn) this.failures.push({ path, error });
   }
 
-  /** Compares the change time, since a copy can have any modification time. */
-  #isRecent({ ctimeMs }: BigIntStats): boolean {
-    return this.#options.changedBefore !== undefined && Number(ctimeMs) > this.#options.changedBefore;
-  }
-
-  #skipRecent({ size }: BigIntStats): void {
+  /**
+   * Skips a file that may still be written, and reports one from the future, which would be skipped for as long. Compares
+   * the change time, since a copy can have any modification time.
+   */
+  #skipsRecent(path: string, { ctimeMs, size }: BigIntStats): boolean {
+    const { recent } = this.#options;
+    if (!recent || Number(ctimeMs) <= recent.since) return false;
     this.recentSizes.add(Number(size));
-    this.#skip('recent');
+    if (Number(ctimeMs) <= recent.until) this.#skip('recent');
+    else this.#fail(path, fromTheFuture(path, Number(ctimeMs)), false);
+    return true;
   }
 
   #skipLeftover(path: string, isDirectory: boolean): void {
@@ -302,6 +306,13 @@ async function parseGlob(path: string): Promise<DirectoryToWalk[]> {
   }
   return roots;
 }
+
+const fromTheFuture = (path: string, changedAt: number) =>
+  new CodedError(`${escapeControls(path)} has a time in the future`, {
+    code: 'clock_skew',
+    reason: `it changed at ${new Date(changedAt).toISOString()}, so that its minimum age is not known`,
+    hint: 'set the clock of this machine or of the file’s disk, then touch the file',
+  });
 
 const notUtf8 = () =>
   new CodedError('its name is not valid UTF-8', {

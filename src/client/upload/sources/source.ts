@@ -262,7 +262,7 @@ export async function findLocalFiles(
   const [path = ''] = paths;
   const found =
     paths.length === 1 && path !== '-' ? await stat(path, { bigint: true }).catch(() => undefined) : undefined;
-  if (found?.isFile() && options.changedBefore === undefined) {
+  if (found?.isFile() && !options.recent) {
     const file = await describeFile(path, found, options.own);
     const files = async function* () {
       yield file;

@@ -233,13 +233,34 @@ export function hintOf({ kind, explanation }: CodedError): string | undefined {
 const wordRemedy = ([name, ...args]: Remedy): string | undefined =>
   Object.hasOwn(remedies, name) ? (remedies[name] as (...args: readonly unknown[]) => string)(...args) : undefined;
 
-/** Adds the next step of a warning to its message. */
-export function withHint<Event extends UploadEvent>(event: Event): Event {
+/** Adds the next step of a warning to its message. @param profile profile that its commands have to name, if any */
+export function withHint<Event extends UploadEvent>(event: Event, profile: string | undefined): Event {
   if (event.event !== 'warning') return event;
   const { remedy, ...warning } = event;
-  const next = remedy && wordRemedy(remedy);
+  const next = remedy && nameProfile(wordRemedy(remedy) ?? '', profile);
   return (next ? { ...warning, message: `${event.message}; ${next}` } : warning) as Event;
 }
+
+/** Commands that act on profiles themselves, or on none. */
+const withoutProfile = /^(?:auth (?:ls|switch|logout)|logout|commands|completion|help)\b/;
+
+/**
+ * Adds `--profile NAME` to the commands in a text, so that a user who pastes one acts on the account that the text is
+ * about. Leaves out those that name a profile, that depend on none, and text in quotes.
+ */
+export function nameProfile(text: string, profile: string | undefined): string {
+  if (profile === undefined) return text;
+  const command = /'[^'\n]*'|\bmediactl ((?=[a-z])(?:'[^'\n]*'|(?!\bmediactl [a-z])[^\n])*)/g;
+  return text.replace(command, (whole, rest?: string) =>
+    rest === undefined || withoutProfile.test(rest) || /--(?:profile|help)\b/.test(rest)
+      ? whole
+      : `${programFor(profile)} ${rest}`,
+  );
+}
+
+/** Returns the first words of a command for the account of a profile; undefined for the current one. */
+export const programFor = (profile: string | undefined) =>
+  profile === undefined ? 'mediactl' : `mediactl --profile ${quoteForShell(profile)}`;
 
 export const exitCodeOf = ({ kind }: CodedError): ExitCode => exitCodes[kind];
 
@@ -256,12 +277,13 @@ export type ErrorRecord = {
   details: unknown;
 };
 
-export function errorRecord(error: CodedError): ErrorRecord {
+/** @param profile profile that the commands of the hint have to name, if any */
+export function errorRecord(error: CodedError, profile?: string): ErrorRecord {
   const { code, message, cause, http_status, retryable, retry_after_seconds, details } = error.toJSON();
   return {
-    ...{ code, message, cause, hint: hintOf(error) ?? null, http_status },
+    ...{ code, message, cause, hint: nameProfile(hintOf(error) ?? '', profile) || null, http_status },
     ...{ exit_code: exitCodeOf(error), retryable, retry_after_seconds },
-    details: error.explanation.failures?.map(errorRecord) ?? details,
+    details: error.explanation.failures?.map((failure) => errorRecord(failure, profile)) ?? details,
   };
 }
 

@@ -41,6 +41,8 @@ type SettingValues = {
 export type Settings = SettingValues & {
   /** The requested profile, else the current one; undefined if key and base URL are set without a profile. */
   profileInUse: string | undefined;
+  /** The profile that a suggested command has to name, because it is not the current one. */
+  profileToName: string | undefined;
   /** Base URL of the service that the key of MEDIACTL_API_KEY belongs to; undefined if only an option names a service. */
   apiKeyBaseUrl: string | undefined;
   /** Output options, combined from `format`, `fields` and `jq`. */
@@ -78,7 +80,8 @@ export function resolveSettings(
     environment[settingTable.base_url.variable] || (known === undefined ? undefined : profiles[known]?.baseUrl);
   const outputOptions = resolveOutputOptions(resolver);
   const resolved = Object.fromEntries(values) as SettingValues;
-  return { ...resolved, profile, profileInUse, apiKeyBaseUrl, outputOptions, resolver };
+  const profileToName = profileInUse === current ? undefined : profileInUse;
+  return { ...resolved, profile, profileInUse, profileToName, apiKeyBaseUrl, outputOptions, resolver };
 }
 
 const camelCase = (words: string) => words.replace(/[_-](\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -4,7 +4,8 @@ import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 import { outcomeNames, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
-import { errorRecord, hintOf } from '../error-hints.ts';
+import { hintOf } from '../error-hints.ts';
+import type { Redactor } from '../terminal/redactor.ts';
 
 /** Hints on what to do about the files of an outcome. */
 const hints: { [Outcome in UploadOutcome]?: string } = {
@@ -17,6 +18,7 @@ export class RunSummary {
   readonly #counts = Object.fromEntries(outcomeNames.map((name) => [name, 0])) as Record<UploadOutcome, number>;
   readonly #failed: { error: CodedError; path: string }[] = [];
   readonly #startedAt: number;
+  readonly #redactor: Redactor;
   #bytesSent = 0;
   #unverified = 0;
   /** Number of uploaded files whose assets were still being processed when the run was interrupted. */
@@ -25,8 +27,9 @@ export class RunSummary {
   #files = 0;
 
   /** @param startedAt milliseconds since the Unix epoch */
-  constructor(startedAt: number) {
+  constructor(startedAt: number, redactor: Redactor) {
     this.#startedAt = startedAt;
+    this.#redactor = redactor;
   }
 
   count(outcome: FileOutcome): void {
@@ -92,7 +95,7 @@ export class RunSummary {
         ]
           .filter(Boolean)
           .join('; '),
-        details: { files_remaining_count: unfinished, failures: failures.map(errorRecord) },
+        details: { files_remaining_count: unfinished, failures: failures.map((failure) => this.#redactor.errorRecord(failure)) },
       });
     const { busy } = this.#counts;
     if (!first && busy === 0) return undefined;

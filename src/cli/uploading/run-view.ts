@@ -128,7 +128,7 @@ class RunPresenter {
     const uncounted = this.#only ? [this.#only, ...outcomes] : outcomes;
     this.#only = isOne ? uncounted[0] : undefined;
     if (this.#only) return;
-    this.#summary ??= new (await import('./run-summary.ts')).RunSummary(this.#startedAt);
+    this.#summary ??= new (await import('./run-summary.ts')).RunSummary(this.#startedAt, this.#context.terminal.redactor);
     for (const outcome of uncounted) this.#summary.count(outcome);
   }
 

@@ -104,14 +104,15 @@ async function runReset(context: Context, { dataDir: typed }: DataFlags): Promis
   if (context.isDryRun(`stop the sandbox and delete its data in ${dataDir}`)) return noResult;
   const profiles = await findProfiles(context, dataDir);
   const named = profiles.map((name) => ` and profile ${name}`).join('');
-  const consent = { yes: settings.yes, instead: 'mediactl sandbox reset --yes' };
+  const consent = { yes: settings.yes, instead: `mediactl sandbox reset --yes${typed === undefined ? '' : ` --data-dir ${quoteForShell(typed)}`}` };
   await confirm(terminal, `Delete all data of the sandbox in ${dataDir}${named}?`, consent);
   const running = await findRunning(context, dataDir);
   if (running) await shutDown(context, running);
   await assertNotRunning(context, dataDir);
   await forgetProfiles(context, profiles);
   for (const name of ownFiles) await rm(join(dataDir, name), { recursive: true, force: true });
-  terminal.info(`deleted the sandbox${named}; to start a new one: mediactl sandbox start`);
+  const place = dataDir === context.sandboxDir ? '' : ` --data-dir ${quoteForShell(dataDir)}`;
+  terminal.info(`deleted the sandbox${named}; to start a new one: mediactl sandbox start${place}`);
   return noResult;
 }
 

@@ -104,6 +104,7 @@ export const directoryOptions = z.strictObject({
   ...eachUpload,
   include: z.optional(texts),
   exclude: z.optional(texts),
+  allFiles: flag,
   flatten: flag,
   transfers: z.optional(positiveInteger),
 });

@@ -194,9 +194,15 @@ export type UploadOptions = CallOptions & {
 };
 
 export type DirectoryOptions = Omit<UploadOptions, 'name'> & {
-  /** Globs on paths relative to the directory, or on file names if they have no slash. */
+  /**
+   * Globs of files to upload, or of directories and so all that is in them. One that begins with `/` is matched from the
+   * top of the directory, any other at any depth.
+   */
   include?: readonly string[] | undefined;
+  /** Globs of files and directories to leave out. */
   exclude?: readonly string[] | undefined;
+  /** True to also upload files that other programs leave, such as `.DS_Store`. */
+  allFiles?: boolean | undefined;
   /** True to upload all files to one folder instead of mirroring the directories. */
   flatten?: boolean | undefined;
   /** Number of files that are sent at the same time. Default: 8. */

@@ -25,6 +25,9 @@ import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadR
 /** Outcomes of the library. `exists` and `moved` need options of the command line. */
 type LibraryOutcome = Exclude<SuccessOutcome, 'exists' | 'moved'>;
 
+/** Names of the filter options, for messages. */
+const filterNames = { include: 'include', exclude: 'exclude', allFiles: 'allFiles' };
+
 type UploadCall = DirectoryOptions & { name?: string | undefined };
 
 /** Uploads files with the engine of the command line: the same receipts, resume, folders and rate limiter. */
@@ -38,8 +41,8 @@ export function createUploader(parts: ClientParts) {
     const stop = new AbortController();
     const signal = AbortSignal.any([parts.signalOf(call), stop.signal]);
     setMaxListeners(0, signal); // each concurrent upload listens
-    const { include = [], exclude = [], folder = '/', tags, transfers = 8, limitRate } = call;
-    const walk = await findLocalFiles([path], { include, exclude, own }, () => false);
+    const { include = [], exclude = [], allFiles, folder = '/', tags, transfers = 8, limitRate } = call;
+    const walk = await findLocalFiles([path], { include, exclude, allFiles, own, names: filterNames }, () => false);
     if (walk.hasDirectories !== isDirectory)
       throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
     const { library, writer } = parts.openFor({ ...call, signal });
@@ -86,7 +89,8 @@ export function createUploader(parts: ClientParts) {
           }
         }
       for (const { path: failed, error } of walk.failures) yield createOutcome(fileAt(failed), { error });
-      for (const kind of walk.skipped) parts.notify(call)({ kind: 'warning', message: `skipped: ${kind}` });
+      const warnings = [...walk.skipped.map((kind) => `skipped: ${kind}`), ...walk.unusedFilters];
+      for (const message of warnings) parts.notify(call)({ kind: 'warning', message });
       const { stopReason, remaining } = run.result;
       if (stopReason && remaining > 0) throw stopReason;
       await run.forget();

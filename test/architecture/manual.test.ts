@@ -3,6 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/error-hints.ts';
 import { environmentRows } from '../../src/cli/reference/topics.ts';
+import { leftovers } from '../../src/contract/leftovers.ts';
 import { anchorsIn, docsPages, linksIn, readPage, repository } from '../support/manual.ts';
 
 const allPages = [
@@ -36,6 +37,15 @@ it('docs/configuration.md lists every environment variable', () => {
   const page = readPage('docs/configuration.md');
   const variables = environmentRows().flatMap(([names]) => names.split(', '));
   expect(variables.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+it('docs/uploading.md lists each file that other programs leave, and who leaves it', () => {
+  const [, section = ''] = readPage('docs/uploading.md').split('### What other programs leave');
+  const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| ([^|]+) \| (`.*`) \|$/gm)];
+  const documented = rows.flatMap(([, from, names = '']) =>
+    names.split(', ').map((name) => ({ pattern: name.slice(1, -1), from })),
+  );
+  expect(documented).toEqual(leftovers);
 });
 
 it('the messages in docs/troubleshooting.md occur in the source code', () => {

@@ -178,20 +178,6 @@ describe('upload --create-folders', () => {
     expect(folderRequests.map(({ method }) => method)).toEqual(['GET']);
   });
 
-  it('upload skips system files such as .DS_Store with a message, unless --include matches them', async () => {
-    const directory = createFourFiles();
-    for (const name of ['.DS_Store', '._two.txt', 'day 1/Thumbs.db']) writeFileSync(join(directory, name), 'view');
-    const args = ['upload', '--flatten', directory, '-n', '--json'];
-    const { stdout, stderr } = await cli.run(args);
-    expect(JSON.parse(stdout)).toHaveLength(4);
-    expect(stderr).toContain('skipped: 3 system files');
-    expect(await cli.json([...args, '--include', '._*', '--include', '*.txt'])).toHaveLength(4);
-    expect(await cli.json([...args, '--include', '*'])).toHaveLength(7);
-    expect(stderr).toContain('such as .DS_Store (the include pattern * uploads all files)');
-    const oneSkipped = await cli.run([...args, '--exclude', '._*', '--exclude', 'Thumbs.db']);
-    expect(oneSkipped.stderr).toContain('skipped: 1 system file, such as');
-  });
-
   it('upload --include selects only the matching files, and --files-from reads paths from stdin', async () => {
     const directory = createFourFiles();
     const args = ['upload', '-n', '--json'];

@@ -166,7 +166,66 @@ it('upload --existing anywhere reports the current path of a duplicate that was 
     ]);
 });
 
+describe('names that look like paths', () => {
+  const names = ['.', '..', '../x.txt', 'a/b.txt', 'two\nlines.txt'];
+  const uploadWithNames = async () => {
+    const paths = names.map((_, at) => `${at}.txt`);
+    await uploadFiles(...paths);
+    for (const [at, name] of names.entries()) await cli.json(['update', `${folder}/${at}.txt`, '--name', name]);
+  };
+
+  it('* and ** match assets whose names are dots, or have a slash or a line break', async () => {
+    await uploadWithNames();
+    for (const glob of ['*', '**', '**/*']) expect(await listNames(`${folder}/${glob}`)).toEqual(names);
+    expect(await listNames('/**')).toEqual(expect.arrayContaining(names));
+    expect(await listNames(`${folder}/*.txt`)).toEqual(names.slice(2));
+    expect(await listNames(`${folder}/a/*`)).toEqual([]);
+    expect(await listNames(`${folder}/?`)).toEqual(['.']);
+  });
+
+  it('download, tag, mv and rm of a glob take assets whose names are dots, or have a slash or a line break', async () => {
+    await uploadWithNames();
+    await cli.json(['wait', `${folder}/*`]);
+    const saved = await cli.json(['download', `${folder}/**`, '-d', join(cli.home, 'saved')]);
+    expect(saved.map(({ outcome }: { outcome: string }) => outcome)).toEqual(names.map(() => 'downloaded'));
+    expect(await cli.json(['tag', `${folder}/*`, '--add', 'sea', '--yes'])).toHaveLength(names.length);
+    expect(await cli.json(['mv', `${folder}/*`, `${folder}/Out`, '--create-folders', '--yes'])).toHaveLength(
+      names.length,
+    );
+    expect(await cli.json(['rm', `${folder}/**`, '--yes'])).toHaveLength(names.length);
+    expect(await assetPaths()).toEqual([]);
+  });
+
+  it('a path finds an asset whose name has slashes, unless the folder of that path has such an asset', async () => {
+    await uploadFiles('0.txt', '1.txt', 'a/c.txt');
+    await cli.json(['update', `${folder}/0.txt`, '--name', 'a/b.txt']);
+    await cli.json(['update', `${folder}/1.txt`, '--name', 'none/deep/d.txt']);
+    expect(await cli.json(['get', `${folder}/a/b.txt`])).toMatchObject([{ name: 'a/b.txt' }]);
+    expect(await listNames(`${folder}/a/b.txt`)).toEqual(['a/b.txt']);
+    expect(await cli.json(['get', `${folder}/none/deep/d.txt`])).toMatchObject([{ name: 'none/deep/d.txt' }]);
+    await cli.json(['update', `${folder}/a/c.txt`, '--name', 'b.txt']);
+    const proxy = await FaultProxy.start(sandbox.url);
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
+    expect(await cli.json(['get', `${folder}/a/b.txt`], { environment })).toMatchObject([{ name: 'b.txt' }]);
+    const lookups = () => proxy.requests.filter(({ path }) => path.includes('parent=')).length;
+    expect(lookups()).toBe(1);
+    // The path of a folder is looked up as an asset once.
+    expect((await cli.run(['get', `${folder}/a`], { environment })).code).toBe(2);
+    expect(lookups()).toBe(2);
+  });
+});
+
 describe('glob arguments', () => {
+  it('ls understands escapes, and alternatives with slashes', async () => {
+    await uploadFiles('a*b/x.txt', 'axb/y.txt', '{c,d}/z.txt', 'c/w.txt');
+    expect(await listNames(`${folder}/a\\*b/*`)).toEqual(['x.txt']);
+    expect(await listNames(`${folder}/a\\*b/x.txt`)).toEqual(['x.txt']);
+    expect(await listNames(`${folder}/a*b/*.txt`)).toEqual(['x.txt']); // the folder with this name
+    expect(await listNames(`${folder}/{c,d}/*`)).toEqual(['z.txt']);
+    expect(await listNames(`${folder}/{axb/y,c/w}.txt`)).toEqual(['w.txt', 'y.txt']);
+    expect(await listNames(`${folder}/{axb,c}/**`)).toEqual(['w.txt', 'y.txt']);
+  });
+
   it('rm lists the matches of a glob in its prompt, and --yes answers it', async () => {
     await uploadFiles('A001.txt', 'A002.txt', 'B001.txt', 'day1/A003.txt');
     const prompted = await cli.run(['rm', `${folder}/A00*`], { tty: true, stdin: 'n\n' });

@@ -347,15 +347,6 @@ describe('--prune with filters', () => {
     expect(await check('--include', '*.mov')).toEqual([]);
   });
 
-  it('--prune keeps the assets of deleted system files, and check does not list them', async () => {
-    for (const name of ['a.mov', 'b.mov', '._a.mov', 'day/._b.mov']) writeFileAt(name);
-    await prune(['--yes', '--include', '*']);
-    for (const path of ['._a.mov', 'day/._b.mov']) unlinkSync(join(directory, path));
-    await expectLeftOut(2, []);
-    expect(await check()).toEqual([]);
-    expect(await check('--include', '*')).toEqual(['missing_locally /F/._a.mov', 'missing_locally /F/day/._b.mov']);
-  });
-
   it('--prune keeps the assets of deleted files of other shards', async () => {
     writeFiles('.', { count: 12 });
     await prune();

@@ -285,7 +285,8 @@ describe('dropped files', { tags: ['chromium', 'undocumented-fields'] }, () => {
     const folder = join(temporaryFolder(), 'Rushes');
     mkdirSync(join(folder, 'day 1'), { recursive: true });
     writeFileSync(join(folder, 'day 1', 'notes.txt'), 'Tide tables\n');
-    writeFileSync(join(folder, '.DS_Store'), 'x');
+    mkdirSync(join(folder, 'day 1', '@eaDir'));
+    for (const left of ['.DS_Store', 'day 1/@eaDir/thumb.jpg']) writeFileSync(join(folder, left), 'x');
     writeFileSync(join(folder, 'clip two.mp4'), readFileSync(fixturePath('clip.mp4')));
     const still = join(temporaryFolder(), 'a still.jpg');
     writeFileSync(still, readFileSync(fixturePath('still.jpg')));

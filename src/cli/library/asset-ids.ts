@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { usageError } from '../../client/errors.ts';
+import { isGlob } from '../../client/glob.ts';
 import { findByName } from '../../client/library/find-assets.ts';
-import { isGlob, isLibraryPath } from '../../client/library/library-paths.ts';
+import { isLibraryPath } from '../../client/library/library-paths.ts';
 import {
   type AssetSelection,
   type OneRequest,

@@ -1,5 +1,6 @@
+import { isGlob } from '../../client/glob.ts';
 import type { WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
-import { isGlob, isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
+import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { dirname, normalize } from 'node:path/posix';
 import { asCodedError, usageError } from '../../client/errors.ts';
-import { isGlob, isMarkedFolder, isRootPath, looksLikeFile } from '../../client/library/library-paths.ts';
+import { isGlob } from '../../client/glob.ts';
+import { isMarkedFolder, isRootPath, looksLikeFile } from '../../client/library/library-paths.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
 

@@ -16,6 +16,8 @@ export class RemoteSources {
   /** Maps source ids to functions that open the source. Paths are not unique without a URL's query. */
   readonly #openers = new Map<string, () => Promise<UploadSource>>();
   readonly #remotes: RcloneFiles[] = [];
+  /** Remotes that have no file. */
+  readonly emptySources: string[] = [];
   readonly files: UploadFile[] = [];
   #transport: Transport | undefined;
 
@@ -66,6 +68,7 @@ export class RemoteSources {
       transport: this.#anonymous(new URL('http://127.0.0.1')),
     });
     this.#remotes.push(remote);
+    if (remote.files.length === 0) this.emptySources.push(address);
     for (const file of remote.files) {
       const path = remote.addressOf(file);
       const mtimeNs = `${Math.floor(Date.parse(file.modTime) / 1000)}000000000`;

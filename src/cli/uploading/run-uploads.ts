@@ -10,6 +10,7 @@ import { Spool } from '../../client/upload/sources/spool.ts';
 import { type FolderResolver, fileAt } from '../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { pluralize } from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { withHint } from '../error-hints.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
@@ -23,7 +24,7 @@ import { saveLastUpload } from './upload-record.ts';
 export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
   Pick<UploadRunRequest, 'mirror' | 'createRun'> & {
     sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
-      Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty'>>;
+      Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty' | 'unusedFilters' | 'emptySources'>>;
     folders: FolderResolver;
     options: RunOptions;
     receipts: Receipts | undefined;
@@ -79,6 +80,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     get failures() {
       return sources.failures.map(({ path, error }) => createOutcome(fileAt(path), { error }));
     },
+    emptySources: () => sources.emptySources?.() ?? [],
     nextStep: (isOne) => (timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined),
     close: async () => {
       finished.abort();
@@ -86,14 +88,23 @@ export async function runUploads(context: Context, request: RunRequest) {
       await lastUpload.save();
     },
     onEnd: async (isWhole, isIncomplete) => {
-      if (isWhole && !isIncomplete) await onComplete?.(run.startMark, run.result.plan);
-      else if (onComplete)
-        context.terminal.warn('nothing was moved to the trash, because some files are not uploaded yet');
+      try {
+        if (isWhole && !isIncomplete) await onComplete?.(run.startMark, run.result.plan);
+        else if (onComplete)
+          context.terminal.warn('nothing was moved to the trash, because some files are not uploaded yet');
+      } finally {
+        if (onComplete) warnOfUnusedFilters(context, sources);
+      }
       // Not reached if the prune was refused, so that a repeated run keeps its start mark, and the
       // files that this run uploaded still do not count as existing.
       if (isWhole) await run.forget();
     },
   });
+}
+
+/** Names the filters without effect: with --prune, once the missing files are known, too. */
+export function warnOfUnusedFilters({ terminal }: Context, { unusedFilters }: RunRequest['sources']): void {
+  for (const unused of unusedFilters?.() ?? []) terminal.warn(unused);
 }
 
 const defaultNextStep = (isOne: boolean) =>
@@ -188,7 +199,7 @@ function runSignal({ clock, signal }: Context, stopAt: RunRequest['stopAt'], fin
 
 async function printPlan(
   context: Context,
-  { options, rateLimit, sources, singleFileOption, isFlat, confirmFolders, createRun }: RunRequest,
+  { options, rateLimit, sources, singleFileOption, isFlat, confirmFolders, createRun, onComplete }: RunRequest,
   plan: Plan,
   { progress, isComplete }: { progress: ProgressDisplay; isComplete: boolean },
 ): Promise<void> {
@@ -205,6 +216,9 @@ async function printPlan(
     });
   if (!isComplete) return;
   for (const kind of sources.skipped()) terminal.warn(`skipped: ${kind}`);
+  if (!onComplete) warnOfUnusedFilters(context, sources);
+  // Before an upload that can take hours. The error at its end names them again.
+  for (const path of sources.emptySources?.() ?? []) terminal.warn(`${escapeControls(path)}: no files found`);
   if (sources.otherShardFiles)
     terminal.info(`${pluralize(sources.otherShardFiles, 'file')} skipped: not in this shard`);
   if (plan.nested > 0 && isFlat)
@@ -224,12 +238,16 @@ async function printPlan(
 /** @throws CodedError `usage` (exit 2) if there are no files, or several for an option that accepts only one */
 export function assertHasFiles(
   plan: Plan,
-  { failures, skipped, otherShardFiles = 0, mayBeEmpty = false }: RunRequest['sources'],
+  { failures, skipped, unusedFilters, otherShardFiles = 0, mayBeEmpty = false }: RunRequest['sources'],
   singleFileOption: string | undefined,
 ): void {
   const total = countFiles(plan);
   if (singleFileOption && total > 1)
     throw usageError(`${singleFileOption} works with a single file, but there are ${total}`);
   if (total === 0 && failures.length === 0 && otherShardFiles === 0 && !mayBeEmpty)
-    throw usageError('no files found', 'check the paths', skipped().join(', ') || undefined);
+    throw usageError(
+      'no files found',
+      'check the paths',
+      [...skipped(), ...(unusedFilters?.() ?? [])].join(', ') || undefined,
+    );
 }

@@ -3,7 +3,7 @@ import { asCodedError, type CodedError } from '../../client/errors.ts';
 import { createTableEncoder, type TableEncoder, tableFormatOf } from '../../client/table/format-table.ts';
 import { countFiles } from '../../client/upload/batch/plan.ts';
 import type { StartedRun } from '../../client/upload/batch/start-uploads.ts';
-import { type FileOutcome, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload/session/file-outcome.ts';
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
 import { type KeptOutcome, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Context } from '../context.ts';
@@ -11,6 +11,7 @@ import type { LocationNames } from '../library/name-cache.ts';
 import type { ListResult } from '../output/result.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
 import { OutputFailed } from '../terminal/terminal.ts';
+import { addEmptySources } from './empty-sources.ts';
 import type { RunSummary } from './run-summary.ts';
 import { toUploadRecord, type UploadRecord, uploadColumns, uploadFields } from './upload-record.ts';
 
@@ -22,6 +23,8 @@ export type RunView = {
   resultsFile?: string | undefined;
   /** Outcomes of files that could not be read, and so are not part of the run. */
   failures: readonly FileOutcome[];
+  /** Returns the sources that gave no file, as the user entered them. */
+  emptySources?: () => readonly string[];
   /** True if the run waits until the assets are ready. */
   waitsForReady: boolean;
   /** Summary to print if there were no files. */
@@ -104,9 +107,12 @@ class RunPresenter {
   get failure(): CodedError | undefined {
     const { signal } = this.#context;
     const { result } = this.#run;
-    const failed = this.#only ? (this.#only.error ?? result.stopReason) : this.#summary?.failure(result);
+    const { file, error: ofOnlyFile } = this.#only ?? {};
+    const failed = this.#only ? (ofOnlyFile ?? result.stopReason) : this.#summary?.failure(result);
     const interruption = signal.aborted ? (signal.reason as CodedError) : undefined;
-    return failed ?? this.#results?.failure ?? this.#endError ?? interruption;
+    const error = failed ?? this.#results?.failure ?? this.#endError ?? interruption;
+    const isOfFile = ofOnlyFile && !isInterruption(ofOnlyFile) && !result.stopReason;
+    return addEmptySources(error, this.#view.emptySources?.() ?? [], isOfFile && file ? shownPathOf(file) : undefined);
   }
 
   async #record(outcomes: readonly FileOutcome[]): Promise<UploadRecord[]> {

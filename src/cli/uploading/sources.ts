@@ -19,7 +19,7 @@ import type { Context } from '../context.ts';
 import { readInput } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
 
-export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'changedBefore'> & {
+export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'allFiles' | 'changedBefore'> & {
   filesFrom?: string | undefined;
   manifest?: string | undefined;
   /** Name of the encoding of `filesFrom` or `manifest`; undefined for UTF-8 or UTF-16. */
@@ -48,6 +48,10 @@ export type UploadSources = {
   /** Number of files in other shards. Complete after `files()` has ended. */
   readonly otherShardFiles: number;
   skipped(): string[];
+  /** Messages about the filters that matched nothing so far, in the walk or in a selector. */
+  unusedFilters(): string[];
+  /** Sources as the user entered them that gave no file. Complete after `files()` has ended. */
+  emptySources(): string[];
   failures: FileWalker['failures'];
   /** Sizes of the files that `--min-age` skipped. Complete after `files()` has ended. */
   recentSizes: LocalFiles['recentSizes'];
@@ -71,6 +75,7 @@ export async function openSources(
   const walkOptions: WalkOptions = {
     ...options,
     own,
+    names: filterNames,
     excludedPath: await manifestOutPath(options, inputs),
     onDuplicate: ({ path, typedPath = path }) => {
       if (metadata.has(typedPath)) throw usageError(`the manifest lists ${path} twice`);
@@ -99,6 +104,8 @@ export async function openSources(
       return otherShardFiles;
     },
     skipped: () => walk.skipped,
+    unusedFilters: () => walk.unusedFilters,
+    emptySources: () => [...walk.emptySources, ...(remotes?.emptySources ?? [])],
     failures: walk.failures,
     recentSizes: walk.recentSizes,
     createSelector: async (directory) => {
@@ -121,6 +128,11 @@ const candidateAt = (path: string) => ({ path, relativeDir: path.includes('/') ?
 /** Returns true for a path of an rclone remote, unless a local file has that name. */
 export const isRclone = (path: string) => path.startsWith('rclone:') && !existsSync(path);
 export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);
+
+export const allFilesOption = ['--all-files', 'also files that other programs leave, such as .DS_Store'] as const;
+
+/** Names of the filter options, for messages. */
+export const filterNames = { include: '--include', exclude: '--exclude', allFiles: '--all-files' };
 
 export function warnOfSkipped({ terminal }: Context, { skipped, failures }: Pick<FileWalker, 'skipped' | 'failures'>) {
   for (const kind of skipped) terminal.warn(`skipped: ${kind}`);

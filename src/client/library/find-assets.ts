@@ -1,17 +1,13 @@
 import type { AssetFilters } from '../../contract/asset-filters.ts';
+import { compileGlobs } from '../../contract/glob.ts';
 import { asText, normalizeName } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { type AssetsApi, searchFor } from '../api/assets.ts';
 import { usageError } from '../errors.ts';
+import { escapeGlob, expandBraces, isGlob, splitGlob } from '../glob.ts';
 import { assertFolderIsFlat, listFolders } from './filter-checks.ts';
-import type { WorkspaceFolderTree } from './folder-tree.ts';
-import { isGlob, withoutFolderPrefix } from './library-paths.ts';
-
-/** Creates a matcher. A library has no hidden files, and all other special characters are parts of names. */
-async function globMatcher(glob: string): Promise<(path: string) => boolean> {
-  const { default: picomatch } = await import('picomatch');
-  return picomatch(glob.replace(/[[\]()|+@!^$\\]/g, '\\$&'), { dot: true, nonegate: true, noextglob: true });
-}
+import type { FolderNode, WorkspaceFolderTree } from './folder-tree.ts';
+import { withoutFolderPrefix } from './library-paths.ts';
 
 export type PathSearch = {
   filters?: AssetFilters;
@@ -23,7 +19,8 @@ export type PathSearch = {
 
 /**
  * Finds assets by address, such as `/Campaigns/clip.mp4`, or by glob. If an asset's address equals the pattern, only
- * that address matches, and `isExact` is true.
+ * that address matches, and `isExact` is true. A name can contain slashes, so that an address that no folder explains is
+ * looked up in the folders above, too.
  *
  * @returns the assets, and for a glob the folders between its fixed part and each asset, such as `day 1/cam a`
  * @throws CodedError `filter_ignored` (exit 6) if the service ignores the folder that it was asked for
@@ -34,66 +31,128 @@ export async function findAssetsByPath(
   tree: WorkspaceFolderTree,
   { filters = {}, isLiteral = false, onFolderCount }: PathSearch = {},
 ): Promise<{ found: AssetRecord[]; isExact: boolean; relativeDirs: ReadonlyMap<AssetRecord, string> }> {
-  const pattern = namesIn(typed).join('/');
-  const normalized = normalizeName(pattern);
+  const names = namesIn(typed);
+  const pattern = names.join('/');
   const hasGlob = isGlob(pattern) && !isLiteral;
-  const matches = hasGlob ? await globMatcher(normalized) : () => false;
-  const found: AssetRecord[] = [];
-  const relativeDirs = new Map<AssetRecord, string>();
-  const fixedLength = pattern.slice(0, pattern.search(/[^/]*[*?{]/)).length;
-  /** Assets at this address, and those whose address differs in the Unicode form only. */
-  const [exact, similar]: [AssetRecord[], AssetRecord[]] = [[], []];
-  const collect = (folder: string, asset: AssetRecord) => {
-    const path = `${folder}${asText(asset.name) ?? ''}`;
-    if (path === pattern) exact.push(asset);
-    else if (normalizeName(path) === normalized) similar.push(asset);
-    else if (matches(normalizeName(path))) {
-      found.push(asset);
-      relativeDirs.set(asset, folder.slice(fixedLength, -1));
+  const alternatives = hasGlob ? alternativesOf(tree, names) : [];
+  const scope = { ...filters, ...(hasGlob || filters.search !== undefined ? {} : searchFor(names.at(-1) ?? '')) };
+  const collector = new Collector(pattern, alternatives);
+  const collect = async (folders: readonly FolderToList[]) => {
+    let isFlat = false; // what a service lists of one folder, it lists of each
+    for (const folder of folders) {
+      // The service must not list assets of other folders, which could have a matching name.
+      for await (const { page } of listFolders(assets, [folder.parent], { filters: scope }))
+        for (const asset of page) collector.add(folder, asset);
+      const below = tree.childrenOf(folder.parent);
+      const matching = isFlat || below.length === 0 ? [] : collector.all;
+      if (matching.length === 0) continue;
+      await assertFolderIsFlat(assets, { parent: folder.parent, findBelow: async () => below }, matching);
+      isFlat = true;
     }
   };
-  const folders = await foldersMatching(tree, pattern, hasGlob);
+  const folders = hasGlob ? foldersOfGlobs(tree, alternatives) : foldersAt(tree, names.slice(0, -1));
   onFolderCount?.(folders.length);
-  const name = pattern.slice(pattern.lastIndexOf('/') + 1);
-  const scope = { ...filters, ...(hasGlob || filters.search !== undefined ? {} : searchFor(name)) };
-  let isFlat = false; // what a service lists of one folder, it lists of each
-  for (const { path, parent } of folders) {
-    // The service must not list assets of other folders, which could have a matching name.
-    for await (const { page } of listFolders(assets, [parent], { filters: scope }))
-      for (const asset of page) collect(path, asset);
-    const below = tree.childrenOf(parent);
-    const matching = [...exact, ...similar, ...found];
-    if (isFlat || matching.length === 0 || below.length === 0) continue;
-    await assertFolderIsFlat(assets, { parent, findBelow: async () => below }, matching);
-    isFlat = true;
-  }
-  const literal = exact.length > 0 ? exact : similar;
+  await collect(folders);
+  const canHaveSlashes = !hasGlob && tree.findByPath(pattern).length === 0; // the address of a folder is explained
+  for (let length = names.length - 2; length >= 0 && canHaveSlashes && collector.all.length === 0; length--)
+    await collect(foldersAt(tree, names.slice(0, length)));
+  const { literal, found, relativeDirs } = collector;
   return literal.length > 0
     ? { found: literal, isExact: true, relativeDirs }
     : { found, isExact: !hasGlob, relativeDirs };
 }
 
+/** Stands for a slash in the name of an asset, so that `*` matches it. No name has this character. */
+const slashStandIn = '\uffff';
+
+/** A folder to list: the path before a name in it, such as `Campaigns/`, and its uid. */
+type FolderToList = { path: string; parent: string };
+
+/** Collects the assets at an address, and those that match a glob. */
+class Collector {
+  readonly #pattern: string;
+  readonly #normalized: string;
+  readonly #matches: (path: string) => boolean;
+  /** Number of folders at the start of all paths that match. */
+  readonly #fixedCount: number;
+  /** Assets at this address, and those whose address differs in the Unicode form only. */
+  readonly #exact: AssetRecord[] = [];
+  readonly #similar: AssetRecord[] = [];
+  /** Assets that match the glob. */
+  readonly found: AssetRecord[] = [];
+  readonly relativeDirs = new Map<AssetRecord, string>();
+
+  /** @param alternatives globs that the pattern stands for; none if it is an address */
+  constructor(pattern: string, alternatives: readonly string[]) {
+    this.#pattern = pattern;
+    this.#normalized = normalizeName(pattern);
+    this.#matches = compileGlobs(alternatives.map(normalizeName));
+    const bases = alternatives.map((glob) => splitGlob(glob).base.split('/').filter(Boolean));
+    const [first = [], ...others] = bases;
+    const differing = first.findIndex((name, at) => others.some((base) => base[at] !== name));
+    this.#fixedCount = differing < 0 ? first.length : differing;
+  }
+
+  add({ path: folder }: FolderToList, asset: AssetRecord): void {
+    const name = asText(asset.name) ?? '';
+    const path = folder + name;
+    const normalized = normalizeName(path);
+    if (path === this.#pattern) this.#exact.push(asset);
+    else if (normalized === this.#normalized) this.#similar.push(asset);
+    else if (this.#matches(normalized) || this.#matches(normalizeName(folder + name.replaceAll('/', slashStandIn)))) {
+      this.found.push(asset);
+      this.relativeDirs.set(asset, folder.split('/').slice(this.#fixedCount, -1).join('/'));
+    }
+  }
+
+  /** Assets at the address itself, even if it is a glob. */
+  get literal(): AssetRecord[] {
+    return this.#exact.length > 0 ? this.#exact : this.#similar;
+  }
+
+  get all(): AssetRecord[] {
+    return [...this.#exact, ...this.#similar, ...this.found];
+  }
+}
+
 const namesIn = (path: string) => withoutFolderPrefix(path).split('/').filter(Boolean);
 
-/** Returns the folders that can contain a match, with their path before a name, such as `Campaigns/`. */
-async function foldersMatching(tree: WorkspaceFolderTree, pattern: string, hasGlob: boolean) {
-  const directory = pattern.slice(0, Math.max(0, pattern.lastIndexOf('/')));
-  // A folder whose name is the glob is meant literally.
-  const literal = tree.findByPath(directory);
-  const isDeep = hasGlob && pattern.includes('**');
-  if (directory === '' && !isDeep) return [{ path: '', parent: 'root' }];
-  if (literal.length > 0 && !isDeep)
-    return literal.map(({ path, folder }) => ({ path: `${path.slice(1)}/`, parent: folder.uid }));
-  if (!hasGlob) return [];
-  const fixed = normalizeName(pattern.slice(0, pattern.search(/[^/]*[*?{]/)));
-  const matches = isGlob(directory) ? await globMatcher(normalizeName(directory)) : () => false;
-  const all = [
-    { path: '', uid: 'root' },
-    ...tree.all.map(({ path, folder }) => ({ path: path.slice(1), uid: folder.uid })),
-  ];
-  return all
-    .filter(({ path }) => (isDeep ? normalizeName(`${path}/`).startsWith(fixed) : matches(normalizeName(path))))
-    .map(({ path, uid }) => ({ path: path === '' ? '' : `${path}/`, parent: uid }));
+const topLevel: FolderToList = { path: '', parent: 'root' };
+
+/** Returns the folders at a path: none if it does not exist, and several if siblings share a name. */
+const foldersAt = (tree: WorkspaceFolderTree, names: readonly string[]): FolderToList[] =>
+  names.length === 0 ? [topLevel] : tree.findByPath(names.join('/')).map(toFolderToList);
+
+const toFolderToList = ({ path, folder }: FolderNode): FolderToList => ({
+  path: `${path.slice(1)}/`,
+  parent: folder.uid,
+});
+
+/** Returns the globs without alternatives that a glob stands for. Folders whose name is the glob are meant literally. */
+function alternativesOf(tree: WorkspaceFolderTree, names: readonly string[]): string[] {
+  const alternatives = expandBraces(names.join('/'));
+  const directory = names.slice(0, -1).join('/');
+  const isDeep = alternatives.some((glob) => !Number.isFinite(splitGlob(glob).maxDepth));
+  if (isDeep || directory === '' || tree.findByPath(directory).length === 0) return alternatives;
+  return expandBraces(names.at(-1) ?? '').map((name) => `${escapeGlob(directory)}/${name}`);
+}
+
+/** Returns the folders that can contain a match of globs, which are results of `expandBraces`. */
+function foldersOfGlobs(tree: WorkspaceFolderTree, alternatives: readonly string[]): FolderToList[] {
+  const all = [topLevel, ...tree.all.map(toFolderToList)];
+  const chosen = new Set<string>();
+  for (const { base, rest, maxDepth } of alternatives.map(splitGlob)) {
+    const fixed = normalizeName(base);
+    const directory = rest.split('/').slice(0, -1).join('/');
+    const matches = compileGlobs([directory]);
+    for (const { path, parent } of all) {
+      const normalized = normalizeName(path);
+      if (!normalized.startsWith(fixed)) continue;
+      const inside = normalized.slice(fixed.length, -1);
+      if (!Number.isFinite(maxDepth) || (directory === '' ? normalized === fixed : matches(inside))) chosen.add(parent);
+    }
+  }
+  return all.filter(({ parent }) => chosen.has(parent));
 }
 
 /** Maximum number of search hits to scan for a name, so that a search does not use up the rate limit. */

@@ -9,9 +9,6 @@ export const isLibraryPath = (text: string) => text.startsWith('/') || isMarkedF
 /** Returns true if an argument is explicitly a folder, such as `folder:/Campaigns`. */
 export const isMarkedFolder = (text: string) => text.startsWith(`${folderPrefix}/`);
 
-/** Returns true if a text has glob characters: `*`, `?` or `{a,b}`. Brackets are literal: `clip [1].mp4` is a name. */
-export const isGlob = (text: string) => /[*?]|\{[^}]*,[^}]*\}/.test(text);
-
 /** Returns true if a path ends with an extension such as `.mp4`, so that it is hardly a folder to create. */
 export const looksLikeFile = (path: string) => /\.(?=\w*[A-Za-z])\w{2,4}$/.test(path);
 

@@ -4,11 +4,12 @@ import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord, WorkspaceRecord } from '../../contract/types.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
 import { type CodedError, usageError } from '../errors.ts';
+import { isGlob } from '../glob.ts';
 import { assertFiltersApplied, assertFolderIsFlat } from './filter-checks.ts';
 import { findAssetsByPath, findByName } from './find-assets.ts';
 import type { WorkspaceFolderTree } from './folder-tree.ts';
 import type { Library } from './library.ts';
-import { isGlob, isLibraryPath } from './library-paths.ts';
+import { isLibraryPath } from './library-paths.ts';
 
 declare const selected: unique symbol;
 

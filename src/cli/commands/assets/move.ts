@@ -5,9 +5,9 @@ import { createFolderRequests, parseFolderPath } from '../../../client/changes/f
 import { assertMovable } from '../../../client/changes/folder-rules.ts';
 import { requestsOf } from '../../../client/changes/items.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
+import { isGlob } from '../../../client/glob.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import {
-  isGlob,
   isLibraryPath,
   isMarkedFolder,
   isRootPath,

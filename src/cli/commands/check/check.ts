@@ -28,7 +28,7 @@ import { digestOfDownload } from '../../library/media-download.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import { warnOfSkipped } from '../../uploading/sources.ts';
+import { allFilesOption, filterNames, warnOfSkipped } from '../../uploading/sources.ts';
 
 /**
  * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder. `unverified`:
@@ -52,20 +52,21 @@ export const check: CommandDefinition = (command, run) => {
     .argument('[folder]', `folder to compare it with: ${folderHelp}`)
     .option('--folder <folder>', 'the same as the second argument')
     .option('--download', 'download each asset and compare it byte by byte')
-    .option('--include <glob>', 'compare only matching files; can be repeated', collect, [] as string[])
-    .option('--exclude <glob>', 'skip matching files; can be repeated', collect, [] as string[])
+    .option('--include <glob>', 'compare only matching files and directories; can be repeated', collect, [] as string[])
+    .option('--exclude <glob>', 'skip matching files and directories; can be repeated', collect, [] as string[])
+    .option(...allFilesOption)
     .action(
-      run((context, directory, path, { folder: flag, download = false, include, exclude }) => {
+      run((context, directory, path, { folder: flag, download = false, include, exclude, allFiles }) => {
         if (path !== undefined && flag !== undefined)
           throw usageError(`${path} and --folder cannot be used together`, 'name one folder');
         const folder = path ?? flag ?? context.settings.folder ?? '/';
-        return runCheck(context, { directory, folder, download, include, exclude });
+        return runCheck(context, { directory, folder, download, include, exclude, allFiles });
       }),
     );
 };
 
 /** Directory to compare with a folder, which is given by uid or path. */
-export type CheckRequest = Pick<WalkOptions, 'include' | 'exclude'> & {
+export type CheckRequest = Pick<WalkOptions, 'include' | 'exclude' | 'allFiles'> & {
   directory: string;
   folder: string;
   /** True to download each asset and compare its bytes. */
@@ -73,11 +74,11 @@ export type CheckRequest = Pick<WalkOptions, 'include' | 'exclude'> & {
 };
 
 export async function runCheck(context: Context, request: CheckRequest): Promise<CommandOutcome> {
-  const { directory, include, exclude } = request;
+  const { directory, include, exclude, allFiles } = request;
   const isDirectory = await stat(directory).catch(() => undefined);
   if (!isDirectory?.isDirectory()) throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
   const own = context.ownFiles;
-  const walk = new FileWalker({ include, exclude, own });
+  const walk = new FileWalker({ include, exclude, allFiles, own, names: filterNames });
   await walk.checkPaths([directory]);
   const { tree, workspace } = await fetchFolderTree(context);
   const top = isRootPath(request.folder) ? undefined : await resolveFolder(context, tree, request.folder);
@@ -109,6 +110,7 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
       if (!isSelected(inside)) continue;
       differences.push({ path: `${top?.path ?? ''}/${inside}`, outcome: 'missing_locally', asset_uid: uid });
     }
+  for (const unused of walk.unusedFilters) context.terminal.warn(unused);
   const problem = pluralize(differences.length, 'difference');
   context.terminal.info(`${same} of ${files} files match; ${problem}`);
   return {

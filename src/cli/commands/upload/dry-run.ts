@@ -27,8 +27,14 @@ import { LocationNames } from '../../library/name-cache.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { reportDecideNotice } from '../../uploading/decide-notices.ts';
+import { addEmptySources } from '../../uploading/empty-sources.ts';
 import { exceedsSessionLifetime, formatPlan } from '../../uploading/plan-view.ts';
-import { assertHasFiles, type RunRequest, slowUploadWarning } from '../../uploading/run-uploads.ts';
+import {
+  assertHasFiles,
+  type RunRequest,
+  slowUploadWarning,
+  warnOfUnusedFilters,
+} from '../../uploading/run-uploads.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
 import { sizeText } from '../../uploading/upload-record.ts';
 import {
@@ -89,7 +95,11 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
   const uids = rows.map(({ folder_uid }) => folder_uid ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
   const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'skipped') : rows;
-  return listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload');
+  const { emptySources } = request.sources;
+  return {
+    result: listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload'),
+    failure: addEmptySources(undefined, emptySources?.() ?? []),
+  };
 }
 
 /** Creates a function that returns the record of a decided file. */
@@ -196,10 +206,11 @@ async function decideFinally(
   assertHasFiles(plan, sources, singleFileOption);
   await request.confirmFolders?.();
   warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
-  if (!pruning || !receipts) return { plan, prunable: undefined };
   const adopted = records.flatMap((each) => (each.record === 'adopted' ? [each.receipt] : []));
   const { movedUids } = plan;
-  const prunable = await planPrune(context, pruning, { receipts, startMark, movedUids, moved, adopted });
+  const prunable =
+    pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, movedUids, moved, adopted }));
+  warnOfUnusedFilters(context, sources);
   return { plan, prunable };
 }
 

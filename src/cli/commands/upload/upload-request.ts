@@ -13,7 +13,7 @@ import type { Context } from '../../context.ts';
 import { progressModes } from '../../progress/progress.ts';
 import { parseDuration, parseMoment } from '../../settings/units.ts';
 import type { RunRequest } from '../../uploading/run-uploads.ts';
-import { isRclone, type SourceOptions } from '../../uploading/sources.ts';
+import { allFilesOption, isRclone, type SourceOptions } from '../../uploading/sources.ts';
 import {
   defaultTransfers,
   parseLimitRate,
@@ -43,8 +43,9 @@ const addFileOptions = (command: Command) =>
       ),
     )
     .optionsGroup('What to upload')
-    .option('--include <glob>', 'only matching files of directories; can be repeated', collect, [] as string[])
-    .option('--exclude <glob>', 'skip matching files of directories; can be repeated', collect, [] as string[])
+    .option('--include <glob>', 'only matching files and directories; can be repeated', collect, [] as string[])
+    .option('--exclude <glob>', 'skip matching files and directories; can be repeated', collect, [] as string[])
+    .option(...allFilesOption)
     .option('--min-age <duration>', 'skip files that changed less than this long ago (2m)')
     .option('--files-from <file>', 'read paths from a file, one per line; - for stdin')
     .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
@@ -176,6 +177,7 @@ export async function parseUploadRequest(
     sources: {
       include: flags.include,
       exclude: flags.exclude,
+      allFiles: flags.allFiles,
       changedBefore:
         flags.minAge === undefined ? undefined : context.clock.now() - parseDuration('--min-age', flags.minAge),
       filesFrom: flags.filesFrom,

@@ -1,19 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import { type BigIntStats, type Dirent, statSync } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pluralize } from '../../../contract/figures.ts';
+import { compileGlobs } from '../../../contract/glob.ts';
 import { isWindows } from '../../../contract/platform.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { CodedError, usageError } from '../../errors.ts';
+import { expandBraces, isGlob, type SplitGlob, splitGlob } from '../../glob.ts';
 import { toSlashes } from '../../local-path.ts';
 import { isProjectFile, type OwnFiles } from './own-files.ts';
+import { type FilterNames, type PathFilterOptions, PathRules } from './path-filter.ts';
 import { describeAt, describeFile, fileAt, notAFile, type UploadFile, unreadableFile } from './upload-file.ts';
 
-export type WalkOptions = {
-  /** Globs that are matched against the relative path, or against the file name if the glob has no slash. */
-  include: readonly string[];
-  exclude: readonly string[];
+export type WalkOptions = PathFilterOptions & {
   /** Latest change time, in milliseconds since the Unix epoch: a newer file may still be written. */
   changedBefore?: number | undefined;
   /** Files of mediactl itself, which are never uploaded. */
@@ -21,11 +22,13 @@ export type WalkOptions = {
   /** Real path of a file to skip, such as an output file that is being written. */
   excludedPath?: string | undefined;
   onDuplicate?: (file: UploadFile) => void;
+  /** Names of the filter options, for messages. */
+  names: FilterNames;
 };
 
 type WalkFailure = { path: string; error: CodedError };
-type DirectoryToWalk = { directory: string; typedPath: string; glob?: string };
-type WalkRoot = { file: UploadFile } | DirectoryToWalk;
+type DirectoryToWalk = { directory: string; typedPath: string; glob?: SplitGlob };
+type WalkRoot = { file: UploadFile; typedPath: string } | DirectoryToWalk;
 
 /** Returns true if a walk selects the file at a path, which is relative to its directory, with slashes. */
 export type PathSelector = (inside: string) => boolean;
@@ -34,47 +37,20 @@ export type PathSelector = (inside: string) => boolean;
 type Selection = {
   maxDepth: number;
   isOwn: boolean;
-  isSelected(path: string): boolean;
-  isExcluded(path: string): boolean;
+  isSelected(path: string, isDirectory: boolean): boolean;
 };
 
 /** Maps each kind of skipped entry to its singular, its plural, and a note for the user. */
 const skipKinds = {
-  system: ['system file', 'system files', ', such as .DS_Store (the include pattern * uploads all files)'],
   link: ['linked directory', 'linked directories', ', which may form a loop'],
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
   own: ["file of mediactl's own configuration and state", "files of mediactl's own configuration and state", ''],
   recent: ['file that changed recently', 'files that changed recently', ', which may still be written (minimum age)'],
 } as const;
 
-/** Options of all globs. Windows finds a file by its name in any case. */
-const globOptions = { nocase: isWindows, windows: false };
-
 const maxConcurrentStats = 64;
 /** Number of files of a directory after which the walk lets other work run. */
 const filesPerTurn = 64;
-
-/** Rule that leaves a file out because of its path: a glob, or a system file that no glob includes. */
-type PathRule = 'glob' | 'system';
-
-/** Returns the rules for paths relative to a directory, with slashes. @param glob replaces `include` */
-async function createPathRules({ include, exclude }: Pick<WalkOptions, 'include' | 'exclude'>, glob?: string) {
-  const { default: picomatch } = await import('picomatch');
-  const anyOf = (globs: readonly string[]) => {
-    const each = globs
-      .map(toSlashes)
-      .map((one) => picomatch(one, { ...globOptions, basename: !one.includes('/'), dot: true }));
-    return (inside: string) => each.some((matches) => matches(inside));
-  };
-  const [isIncluded, isExcluded] = [anyOf(include), anyOf(exclude)];
-  const isMatch = glob === undefined ? isIncluded : picomatch(glob, { ...globOptions, dot: false });
-  const matchesAll = glob === undefined && include.length === 0;
-  const ruleFor = (inside: string): PathRule | undefined => {
-    if (isExcluded(inside) || !(matchesAll || isMatch(inside))) return 'glob';
-    return systemFilePattern.test(inside) && !isIncluded(inside) ? 'system' : undefined;
-  };
-  return { isExcluded, ruleFor };
-}
 
 /**
  * Streams the files at the given paths as they are found, without collecting them in memory. A path that does not
@@ -87,18 +63,43 @@ export class FileWalker {
   readonly failures: WalkFailure[] = [];
   /** Sizes of the files that were skipped because they changed recently. */
   readonly recentSizes = new Set<number>();
+  readonly #rules: PathRules;
+  /** Number of files and directories that other programs left, and the name of the first. */
+  readonly #leftovers = { files: 0, directories: 0, example: '' };
+  /** Paths as typed that gave a file, or an error that is reported. */
+  readonly #fruitful = new Set<string>();
   #roots: WalkRoot[] = [];
 
+  /** @throws CodedError `usage` (exit 2) if a filter has too many alternatives */
   constructor(options: WalkOptions) {
     this.#options = options;
+    this.#rules = new PathRules(options);
   }
 
   /** Descriptions of the skipped entries, one per kind, such as "2 linked directories". */
   get skipped(): string[] {
-    return [...this.#counts].map(([kind, count]) => {
+    const { files, directories, example } = this.#leftovers;
+    const left = [
+      ...(files > 0 ? [pluralize(files, 'file')] : []),
+      ...(directories > 0 ? [`${directories} ${directories === 1 ? 'directory' : 'directories'}`] : []),
+    ].join(' and ');
+    const note = `such as ${escapeControls(example)} (${this.#options.names.allFiles} uploads them)`;
+    const others = [...this.#counts].map(([kind, count]) => {
       const [one, several, more] = skipKinds[kind];
       return `${count} ${count === 1 ? one : several}${more}`;
     });
+    return left === '' ? others : [`${left} that other programs left, ${note}`, ...others];
+  }
+
+  /** Messages about the filters that matched nothing: no file that was walked, and none that a selector was asked for. */
+  get unusedFilters(): string[] {
+    return this.#rules.describeUnused(this.#options.names);
+  }
+
+  /** Paths as typed that gave no file. With a minimum age that is no mistake. Complete after `files` has ended. */
+  get emptySources(): string[] {
+    if (this.#options.changedBefore !== undefined) return [];
+    return [...new Set(this.#roots.map(({ typedPath }) => typedPath))].filter((path) => !this.#fruitful.has(path));
   }
 
   /** True if any of the paths given to `checkPaths` is a directory, not a glob. */
@@ -111,12 +112,11 @@ export class FileWalker {
    * It also decides about files that are missing, so that a file that the walk leaves out never counts as missing.
    */
   async createSelector(directory: string): Promise<PathSelector> {
-    const { ruleFor } = await createPathRules(this.#options);
     const real = await realpath(directory);
     const { own, excludedPath } = this.#options;
     return (inside) => {
       const path = join(real, inside);
-      return ruleFor(inside) === undefined && path !== excludedPath && !own.includesFile(path);
+      return this.#rules.reasonFor(inside, false) === undefined && path !== excludedPath && !own.includesFile(path);
     };
   }
 
@@ -125,29 +125,33 @@ export class FileWalker {
     const { excludedPath, onDuplicate } = this.#options;
     // Dedupe by real path, since several of the given paths might lead to the same file.
     const seen = this.#roots.length > 1 ? new Set<string>() : undefined;
-    for (const root of this.#roots)
+    for (const root of this.#roots) {
+      const { typedPath } = root;
+      const failures = this.failures.length;
       for await (const file of 'file' in root ? [root.file] : this.#filesIn(root)) {
+        this.#fruitful.add(typedPath);
         const { realPath = file.path } = file;
         if (realPath === excludedPath) continue;
         if (seen?.has(realPath)) onDuplicate?.(file);
         else yield file;
         seen?.add(realPath);
       }
+      if (this.failures.length > failures) this.#fruitful.add(typedPath);
+    }
   }
 
   async *#filesIn({ directory, typedPath, glob }: DirectoryToWalk): AsyncGenerator<UploadFile> {
     const relativePathOf = (path: string) => toSlashes(relative(directory, path));
-    const { isExcluded, ruleFor } = await createPathRules(this.#options, glob);
-    const isDeep = glob === undefined || glob.includes('**');
     const real = await realpath(directory);
+    // A glob takes the place of `include`.
+    const isMatch = glob && compileGlobs([glob.rest], { ignoreCase: isWindows });
     for await (const file of this.#walk(directory, real, {
       isOwn: this.#options.own.includesDirectory(real),
-      maxDepth: isDeep ? Number.POSITIVE_INFINITY : glob.split('/').length,
-      isExcluded: (path) => isExcluded(relativePathOf(path)),
-      isSelected: (path) => {
-        const rule = ruleFor(relativePathOf(path));
-        if (rule === 'system') this.#skip('system');
-        return rule === undefined;
+      maxDepth: glob?.maxDepth ?? Number.POSITIVE_INFINITY,
+      isSelected: (path, isDirectory) => {
+        const reason = this.#rules.reasonFor(relativePathOf(path), isDirectory, isMatch);
+        if (reason === 'leftover') this.#skipLeftover(path, isDirectory);
+        return reason === undefined;
       },
     })) {
       if (glob === undefined) file.relativeDir = relativePathOf(dirname(file.path));
@@ -163,48 +167,52 @@ export class FileWalker {
    * @throws CodedError (exit 2) that names each path that cannot be uploaded
    */
   async checkPaths(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false): Promise<void> {
-    const roots: PromiseSettledResult<WalkRoot | undefined>[] = [];
+    const roots: PromiseSettledResult<WalkRoot[]>[] = [];
     for (let at = 0; at < paths.length; at += maxConcurrentStats) {
       const some = paths.slice(at, at + maxConcurrentStats);
-      roots.push(...(await Promise.allSettled(some.map((path) => this.#resolveRoot(path, mayBeGlob(path))))));
+      roots.push(...(await Promise.allSettled(some.map((path) => this.#resolveRoots(path, mayBeGlob(path))))));
     }
     const errors = roots.flatMap((root) => (root.status === 'rejected' ? [root.reason as Error] : []));
     if (errors.length === 1) throw errors[0];
     const problem = `${errors.length} of ${paths.length} sources cannot be uploaded`;
     const reason = errors.map(({ message }) => message).join('; ');
     if (errors.length > 1) throw usageError(problem, 'check the paths; nothing was sent', reason);
-    this.#roots = roots.flatMap((root) => (root.status === 'fulfilled' ? (root.value ?? []) : []));
+    this.#roots = roots.flatMap((root) => (root.status === 'fulfilled' ? root.value : []));
   }
 
-  /** Returns undefined for a file that is too new. */
-  async #resolveRoot(path: string, mayBeGlob: boolean): Promise<WalkRoot | undefined> {
-    if (path === '-') return { file: { ...fileAt(path), typedPath: path, stream: {} } };
+  /** Returns nothing for a file that is too new, and several for a glob with alternatives. */
+  async #resolveRoots(path: string, mayBeGlob: boolean): Promise<WalkRoot[]> {
+    if (path === '-') return [{ file: { ...fileAt(path), typedPath: path, stream: {} }, typedPath: path }];
     let found: BigIntStats;
     try {
       found = await stat(path, { bigint: true });
     } catch (error) {
-      const pattern = mayBeGlob ? await parseGlob(path) : undefined;
-      if (pattern) return pattern;
+      const globs = mayBeGlob ? await parseGlob(path) : [];
+      if (globs.length > 0) return globs;
       throw unreadableFile(path, error);
     }
-    if (found.isDirectory()) return { directory: path, typedPath: path };
+    if (found.isDirectory()) return [{ directory: path, typedPath: path }];
     if (!found.isFile()) throw notAFile(path, false);
-    if (!this.#isRecent(found)) return { file: await describeFile(path, found, this.#options.own) };
+    if (!this.#isRecent(found)) return [{ file: await describeFile(path, found, this.#options.own), typedPath: path }];
     this.#skipRecent(found);
-    return undefined;
+    return [];
   }
 
   /** Yields the matching files in a directory tree, in order of name. Follows links to files, not to directories. */
   async *#walk(directory: string, real: string, selection: Selection): AsyncGenerator<UploadFile> {
     const { maxDepth, isSelected, isOwn } = selection;
     const { own } = this.#options;
-    for (const [index, entry] of (await this.#entriesOf(directory, selection)).entries()) {
+    const { entries, unreadable } = await this.#entriesOf(directory, isOwn);
+    for (const [index, entry] of entries.entries()) {
       const { name } = entry;
       const path = join(directory, name);
-      if (entry.isDirectory()) {
+      const isDirectory = entry.isDirectory();
+      if ((isDirectory && maxDepth <= 1) || !isSelected(path, isDirectory)) continue;
+      if (unreadable.has(name)) this.#fail(path, notUtf8(), isOwn);
+      else if (isDirectory) {
         const below = { ...selection, maxDepth: maxDepth - 1, isOwn: isOwn || own.isFolder(path) };
-        if (maxDepth > 1) yield* this.#walk(path, join(real, name), below);
-      } else if (isSelected(path)) {
+        yield* this.#walk(path, join(real, name), below);
+      } else {
         const isOwnFile = isOwn || isProjectFile(name) || (entry.isSymbolicLink() && own.includes(path));
         if (isOwnFile) this.#skip('own');
         const file = isOwnFile ? undefined : this.#fileAt(path, join(real, name));
@@ -224,10 +232,8 @@ export class FileWalker {
     return undefined;
   }
 
-  async #entriesOf(folder: string, { isExcluded, isOwn }: Selection): Promise<Dirent[]> {
-    const fail = (path: string, error: CodedError) => {
-      if (!isOwn && !isExcluded(path)) this.failures.push({ path, error });
-    };
+  /** Lists a directory in order of name. `unreadable` are the names that are not UTF-8. */
+  async #entriesOf(folder: string, isOwn: boolean): Promise<{ entries: Dirent[]; unreadable: ReadonlySet<string> }> {
     try {
       const [entries, names] = await Promise.all([
         readdir(folder, { withFileTypes: true }),
@@ -235,14 +241,18 @@ export class FileWalker {
       ]);
       // Node decodes a name that is not UTF-8 lossily, so the file cannot be opened by the decoded name.
       const unreadable = new Set(names.filter((name) => !isUtf8(name)).map(String));
-      for (const name of unreadable) fail(join(folder, name), notUtf8());
-      return entries.filter(({ name }) => !unreadable.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+      return { entries: entries.sort((a, b) => (a.name < b.name ? -1 : 1)), unreadable };
     } catch (error) {
       const problem = `cannot read the directory ${escapeControls(folder)}`;
       const hint = 'fix its permissions, or exclude it';
-      fail(folder, new CodedError(problem, { code: 'unreadable_file', reason: (error as Error).message, hint }));
-      return [];
+      const reason = (error as Error).message;
+      this.#fail(folder, new CodedError(problem, { code: 'unreadable_file', reason, hint }), isOwn);
+      return { entries: [], unreadable: new Set() };
     }
+  }
+
+  #fail(path: string, error: CodedError, isOwn: boolean): void {
+    if (!isOwn) this.failures.push({ path, error });
   }
 
   /** Compares the change time, since a copy can have any modification time. */
@@ -253,6 +263,11 @@ export class FileWalker {
   #skipRecent({ size }: BigIntStats): void {
     this.recentSizes.add(Number(size));
     this.#skip('recent');
+  }
+
+  #skipLeftover(path: string, isDirectory: boolean): void {
+    this.#leftovers[isDirectory ? 'directories' : 'files']++;
+    this.#leftovers.example ||= basename(path);
   }
 
   #skip(kind: keyof typeof skipKinds): void {
@@ -272,19 +287,21 @@ function statIfReadable(path: string): BigIntStats | undefined {
   }
 }
 
-/** Splits a glob into base directory and pattern; undefined if it is not a glob or the directory does not exist. */
-async function parseGlob(path: string): Promise<DirectoryToWalk | undefined> {
-  const { default: picomatch } = await import('picomatch');
-  const { base, glob, isGlob } = picomatch.scan(toSlashes(path));
-  if (!isGlob) return undefined;
-  const directory = base === '' ? '.' : base;
-  const found = await stat(directory).catch(() => undefined);
-  return found?.isDirectory() ? { directory, typedPath: path, glob } : undefined;
+/**
+ * Returns the directories in which the files of a glob are searched, one for each of its alternatives; none if it is not
+ * a glob, or if no such directory exists.
+ */
+async function parseGlob(path: string): Promise<DirectoryToWalk[]> {
+  const pattern = toSlashes(path);
+  if (!isGlob(pattern)) return [];
+  const roots: DirectoryToWalk[] = [];
+  for (const glob of expandBraces(pattern).map(splitGlob)) {
+    const directory = glob.base === '' ? '.' : glob.base;
+    const found = await stat(directory).catch(() => undefined);
+    if (found?.isDirectory()) roots.push({ directory, typedPath: path, glob });
+  }
+  return roots;
 }
-
-/** Matches files that file managers create, such as thumbnails, view settings and resource forks. */
-const systemFilePattern =
-  /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
 
 const notUtf8 = () =>
   new CodedError('its name is not valid UTF-8', {

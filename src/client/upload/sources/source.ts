@@ -243,7 +243,14 @@ export const fileGone = (path: string) =>
 /** Files at the paths that the user has named, or below them. */
 export type LocalFiles = Pick<
   FileWalker,
-  'files' | 'skipped' | 'failures' | 'hasDirectories' | 'recentSizes' | 'createSelector'
+  | 'files'
+  | 'skipped'
+  | 'failures'
+  | 'hasDirectories'
+  | 'recentSizes'
+  | 'createSelector'
+  | 'unusedFilters'
+  | 'emptySources'
 >;
 
 /** Finds local files as `FileWalker.checkPaths` and `files` do, but a single file needs no walk. */
@@ -260,8 +267,14 @@ export async function findLocalFiles(
     const files = async function* () {
       yield file;
     };
-    const createSelector = async () => () => true;
-    return { files, skipped: [], failures: [], hasDirectories: false, recentSizes: new Set(), createSelector };
+    const hasFilters = options.include.length + options.exclude.length > 0;
+    const { PathRules } = hasFilters ? await import('./path-filter.ts') : {};
+    return {
+      files,
+      ...{ skipped: [], failures: [], emptySources: [], hasDirectories: false, recentSizes: new Set() },
+      createSelector: async () => () => true,
+      unusedFilters: PathRules ? new PathRules(options).describeUnused(options.names) : [],
+    };
   }
   const { FileWalker: Walker } = await import('./file-walker.ts');
   const walk = new Walker(options);

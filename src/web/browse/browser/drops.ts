@@ -1,3 +1,4 @@
+import { isLeftover } from '../../../contract/leftovers.ts';
 import { uidPattern } from '../protocol.ts';
 import { useWindowEvent } from './hooks.ts';
 
@@ -17,16 +18,14 @@ export async function readDrop(transfer: DataTransfer): Promise<DropContents> {
   return found;
 }
 
-const ignoredNames = /^(?:\.DS_Store|Thumbs\.db|desktop\.ini|\.localized|\._.*)$/;
-
+/** Collects the files of an entry: of a directory without what other programs left in it. */
 async function collectFiles(entry: FileSystemEntry, relativeDir: string, found: DropContents): Promise<void> {
-  if (entry.isFile && ignoredNames.test(entry.name)) return;
   try {
     if (entry.isFile) found.files.push({ file: await readFile(entry as FileSystemFileEntry), relativeDir });
     else {
       const childDir = relativeDir ? `${relativeDir}/${entry.name}` : entry.name;
       for await (const each of readEntries(entry as FileSystemDirectoryEntry))
-        await collectFiles(each, childDir, found);
+        if (!isLeftover(each.name, each.isDirectory)) await collectFiles(each, childDir, found);
     }
   } catch {
     found.unreadable.push(entry.name);

@@ -323,7 +323,7 @@ describe('network errors', () => {
     expect(await errorAt(unreachableUrl, ['assets', 'ls'])).toEqual({
       code: 'connection_refused',
       exit: 10,
-      hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
+      hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
     });
   });
 
@@ -520,7 +520,7 @@ describe('playback errors', () => {
     expect(await errorAt(url, ['download', assetUid, '-o', '-'])).toEqual({
       code: 'usage',
       exit: 2,
-      hint: `mediactl play ${assetUid} shows their URLs; download the one that you want`,
+      hint: `mediactl play ${assetUid}, to see their URLs; download the one that you want`,
     });
   });
 

@@ -140,7 +140,7 @@ describe('invalid input', () => {
     expectError(['assets', 'ls', '-w', 'Main'], 2, [
       'error: assets ls does not accept --workspace',
       '  cause: the API lists everything that the key can see, and cannot filter by workspace',
-      '  try:   leave out --workspace; mediactl folders tree lists the folders of any workspace',
+      '  try:   leave out --workspace; mediactl folders tree, to list the folders of any workspace',
     ]));
 
   it('upload - exits with 2 if stdin is empty', () =>
@@ -184,7 +184,7 @@ describe('invalid input', () => {
       [
         'error: no profile and no API key',
         '  cause: no service is configured',
-        '  try:   mediactl auth login, or mediactl sandbox start to try a local service, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+        '  try:   mediactl auth login, or mediactl sandbox start, to try a local service, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
       ],
       { environment: { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined } },
     ));
@@ -256,7 +256,7 @@ describe('unusable services', () => {
       [
         `error: cannot reach http://127.0.0.1:${port}`,
         '  cause: connection refused',
-        '  try:   mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
+        '  try:   mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
       ],
       withBaseUrl(`http://127.0.0.1:${port}`),
     );

@@ -46,7 +46,7 @@ export async function findFolderAt(context: Context, path: string): Promise<Plac
   if (others.length > 0)
     throw usageError(
       `${others.length + 1} folders are at ${path}`,
-      'mediactl folders ls shows their uids; mediactl folders rename UID NAME',
+      'mediactl folders ls, to see their uids; mediactl folders rename UID NAME',
     );
   return placed && { tree, workspace, placed };
 }

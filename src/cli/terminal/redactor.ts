@@ -1,14 +1,15 @@
 import type { CodedError } from '../../client/errors.ts';
 import { mask, SecretRedactor } from '../../client/redactor.ts';
 import { type ErrorRecord, errorRecord, hintOf, nameProfile } from '../error-hints.ts';
+import type { SuggestionProfile } from '../settings/settings.ts';
 
 /**
  * Prepares all errors, traces and hints before they are printed or stored: masks secrets, and names the profile in the
  * commands that they suggest.
  */
 export class Redactor extends SecretRedactor {
-  /** Profile that a suggested command has to name; undefined if it is the current one. */
-  profile: string | undefined;
+  /** Profile in use, which suggested commands name. */
+  profile: SuggestionProfile | undefined;
 
   /** Returns the next step of an error, whose commands act on the account of this one. */
   hintOf(error: CodedError): string | undefined {

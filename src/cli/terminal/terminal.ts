@@ -3,6 +3,7 @@ import { Chalk, type ChalkInstance } from 'chalk';
 import { CodedError } from '../../client/errors.ts';
 import { escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
+import type { SuggestionProfile } from '../settings/settings.ts';
 import type { Pager } from './pager.ts';
 import { Redactor } from './redactor.ts';
 import { wrapText } from './wrap.ts';
@@ -14,7 +15,7 @@ type TerminalSettings = {
   color: 'auto' | 'always' | 'never';
   noInput: boolean;
   outputOptions: Pick<OutputOptions, 'format'>;
-  profileToName: string | undefined;
+  suggestion: SuggestionProfile | undefined;
   /** Pager command. If it is undefined, PAGER is used. `cat` or an empty string disables paging. */
   pager: string | undefined;
 };
@@ -77,7 +78,7 @@ export class Terminal {
     this.#noInput = settings.noInput;
     this.#isQuiet = settings.outputOptions.format === 'uid';
     this.#pagerCommand = settings.pager;
-    this.redactor.profile = settings.profileToName;
+    this.redactor.profile = settings.suggestion;
   }
 
   get stdin(): InputStream {

@@ -10,7 +10,7 @@ import type { Redactor } from '../terminal/redactor.ts';
 /** Hints on what to do about the files of an outcome. */
 const hints: { [Outcome in UploadOutcome]?: string } = {
   duplicate: '-v lists them, --existing file uploads them',
-  same_name_and_size: 'mediactl check DIRECTORY /FOLDER --download compares them',
+  same_name_and_size: 'mediactl check DIRECTORY /FOLDER --download, to compare them',
 };
 
 /** Counts the outcomes of a run, and formats its summary and final error. */
@@ -95,7 +95,10 @@ export class RunSummary {
         ]
           .filter(Boolean)
           .join('; '),
-        details: { files_remaining_count: unfinished, failures: failures.map((failure) => this.#redactor.errorRecord(failure)) },
+        details: {
+          files_remaining_count: unfinished,
+          failures: failures.map((failure) => this.#redactor.errorRecord(failure)),
+        },
       });
     const { busy } = this.#counts;
     if (!first && busy === 0) return undefined;

@@ -85,7 +85,7 @@ export async function parseListRequest(
   assertNoFieldList(context, typed);
   const { path, words } = splitPath(typed, flags.folder);
   if (path !== undefined && collection === 'videos')
-    throw usageError('videos ls does not accept a folder', `mediactl ls ${path} --type video`);
+    throw usageError('videos ls does not accept a folder', `mediactl ls ${quoteForShell(path)} --type video`);
   const isPattern = path !== undefined && (isGlob(path) || !(await isFolder(context, path)));
   const folder = flags.folder ?? (isPattern ? undefined : path);
   if (path === undefined) rejectWorkspaceFlag(context, `${collection} ls`);

@@ -111,7 +111,7 @@ const pagePorts = (context: Context, anyWorkspace: boolean): SelectionPorts => (
   acceptUnknown: async (_count, workspaces) => {
     if (anyWorkspace) return;
     const names = workspaces.map(({ name, uid }) => displayText(name) || uid).join(', ');
-    const hint = 'mediactl browse --any-workspace starts a page that changes it all the same';
+    const hint = 'mediactl browse --any-workspace, to start a page that changes it all the same';
     throw usageError('the service does not show the workspace of this asset', undefined, `it may be ${names}; ${hint}`);
   },
   onLeftOut: () => {},

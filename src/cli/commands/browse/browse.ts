@@ -80,7 +80,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
     readFile(host.browseScript, 'utf8'),
     readFile(host.playerScript, 'utf8'),
   ]);
-  const program = programFor(context.settings.profileToName);
+  const program = programFor(context.settings.suggestion);
   const entryFile = join(stateDir, 'browse', `${host.processes.pid}.html`);
   const pages = await createBrowseApp({
     library,

@@ -5,7 +5,7 @@ import { assertFolderName } from '../../../client/changes/folder-rules.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
@@ -145,7 +145,7 @@ async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
   const contents = terminal.isInteractive && !settings.yes ? await describeContents(context, placed) : '';
   await confirm(terminal, `Delete ${placed.path}${contents}?`, {
     yes: settings.yes,
-    instead: `mediactl folders rm ${uidOrPath} --yes`,
+    instead: `mediactl folders rm ${quoteForShell(uidOrPath)} --yes`,
   });
   const label = { command: 'folders rm', summary: `delete ${placed.path}` };
   await (await context.writer()).deleteFolder(placed, label, { toError: explainRefusal });

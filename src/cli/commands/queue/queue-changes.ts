@@ -106,7 +106,11 @@ export async function runForget(context: Context, request: ChangeRequest) {
       `Unfinished uploads stop, and finished files may be uploaded again. Forget ${count}?`,
       { yes: context.settings.yes, instead: 'run the same command with --yes' },
     );
-  return presentChanges(context, 'forgotten', await changeEach(ids, (id) => forgetJob(client, id, context.terminal.redactor)));
+  return presentChanges(
+    context,
+    'forgotten',
+    await changeEach(ids, (id) => forgetJob(client, id, context.terminal.redactor)),
+  );
 }
 
 /** Removes one job with its stored state. @returns undefined if another program has removed the job */
@@ -137,7 +141,7 @@ function restingStateOf({ finishedOn, returnvalue, attemptsMade }: QueueJob): Jo
 
 function assertSelection(ids: readonly string[], all: boolean | undefined): void {
   if (ids.length > 0 === Boolean(all))
-    throw usageError('specify upload ids or --all', 'mediactl uploads ls --queue lists the ids');
+    throw usageError('specify upload ids or --all', 'mediactl uploads ls --queue, to list the ids');
 }
 
 /** Resolves a selection to job ids. @throws CodedError (exit 2) if an id prefix or path is ambiguous */

@@ -4,8 +4,8 @@ import { shortTaskId, type TaskResult } from '../../../client/queue/task.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import type { Redactor } from '../../terminal/redactor.ts';
 import type { Column } from '../../output/result.ts';
+import type { Redactor } from '../../terminal/redactor.ts';
 import { formatProgress } from '../../uploading/pending-uploads.ts';
 import type { UploadRecord } from '../../uploading/upload-record.ts';
 

@@ -17,7 +17,14 @@ import { exitCodes } from '../../error-hints.ts';
 import { type DetailRow, noResult, type Result, record } from '../../output/result.ts';
 import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
 import { logPath } from './log.ts';
-import { assertNotRemote, dataOption, findPort, locateSandbox, type SandboxLocation, saveProfiles } from './profiles.ts';
+import {
+  assertNotRemote,
+  dataOption,
+  findPort,
+  locateSandbox,
+  type SandboxLocation,
+  saveProfiles,
+} from './profiles.ts';
 import { findRunning, type RunningSandbox } from './server.ts';
 
 export const start: Define = (command, run) => {
@@ -80,7 +87,10 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
       );
     return sandboxRecord(existing, location);
   }
-  const child = await launch(context, dataDir, { ...request, port: request.port ?? (await findPort(context, dataDir)) });
+  const child = await launch(context, dataDir, {
+    ...request,
+    port: request.port ?? (await findPort(context, dataDir)),
+  });
   const running = await waitUntilRunning(context, child, location);
   if (running.pid !== child.pid)
     context.terminal.info(`another process has already started the sandbox (pid ${running.pid})`);

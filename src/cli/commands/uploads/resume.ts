@@ -4,6 +4,7 @@ import type { UploadSettings } from '../../../client/upload/session/upload-deps.
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import { fileAt, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
+import { quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
@@ -124,7 +125,7 @@ const isSpooled = (upload: Unfinished): upload is SpooledInput => upload.state =
 const notResumableError = ({ id, path }: SpooledInput) =>
   usageError(
     `upload ${id} cannot be resumed`,
-    `mediactl upload '${path}' --name NAME, then mediactl uploads forget ${id}`,
+    `mediactl upload ${quoteForShell(path)} --name NAME, then mediactl uploads forget ${id}`,
     'it came from stdin, and its name is unknown',
   );
 

@@ -80,8 +80,7 @@ export function ServerDownAlert({ states }: { states: readonly UploadState[] }) 
   const again = `${setup.program} browse '${location.href.replaceAll("'", '%27')}'`;
   return (
     <p class="gone problem" role="alert">
-      mediactl has stopped or cannot be reached. In a terminal, run:{' '}
-      <code>{again}</code>
+      mediactl has stopped or cannot be reached. In a terminal, run: <code>{again}</code>
       {!states.every(isEnded) && (
         <>
           ; to resume the uploads: <code>{setup.program} uploads resume --all</code>

@@ -2,10 +2,12 @@
 // and dd of the same bytes, and listing 100,000 assets page by page. `node bench/service.mjs [MiB] [rounds]`
 import { spawn } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inTurn, median, say, sayMachine, timed } from './harness.mjs';
 
@@ -51,7 +53,13 @@ async function startService(name, more = {}) {
     const inMiB = (field) => Math.round(Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024);
     return `${inMiB('VmRSS')} MiB, ${inMiB('VmHWM')} MiB at most`;
   };
-  return { child, workspace, call, memoryMiB };
+  /** Ends the service, which still processes what was uploaded, so that its folder can be removed. */
+  const end = async () => {
+    const exited = once(child, 'exit');
+    child.kill();
+    await exited;
+  };
+  return { workspace, call, memoryMiB, end };
 }
 
 /** Uploads all bytes in sequential chunks of 50 MiB. @returns seconds from creation to checksum */
@@ -76,7 +84,11 @@ async function upload({ call, workspace }, chunks) {
   }
   if (!checksum) throw new Error('no checksum came');
   const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9;
-  await call('DELETE', `/api/external/v1/assets/${asset_uid}/`);
+  const path = `/api/external/v1/assets/${asset_uid}/`;
+  // Processing writes to the folder of the asset until it ends.
+  for (let status; !['ready', 'failed'].includes(status); await sleep(100))
+    ({ status } = JSON.parse((await call('GET', path)).text));
+  await call('DELETE', path);
   rmSync(join(folder, 'uploads', 'media', asset_uid), { recursive: true, force: true });
   return { seconds };
 }
@@ -113,7 +125,7 @@ async function benchUploads() {
     }
     say(`memory of the service: ${service.memoryMiB()}`);
   } finally {
-    service.child.kill();
+    await service.end();
   }
 }
 
@@ -146,7 +158,7 @@ async function benchLists() {
     }
     say(`memory of the service: ${service.memoryMiB()}`);
   } finally {
-    service.child.kill();
+    await service.end();
   }
 }
 

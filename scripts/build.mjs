@@ -1,4 +1,4 @@
-// Bundles the sources to CommonJS: the tool, the sandbox, its media worker, the generator of files, and
+// Bundles the sources to CommonJS: the tool, its keychain process, the sandbox, its media worker, the generator of files, and
 // the scripts for the browser. Dynamic imports become lazy requires; packages and `*.lazy.ts` become
 // separate files, so that a command does not parse code that it does not use. A lazy file must not import
 // our classes, since its bundle contains copies of its imports (checked by test/architecture).
@@ -87,6 +87,7 @@ const node = {
   entryPoints: {
     ...lazyFiles,
     mediactl: 'src/main.ts',
+    keychain: 'src/cli/account/keychain-process.ts',
     sandbox: 'src/sandbox/main.ts',
     'media-worker': 'src/sandbox/media/recognize/worker.ts',
     generated: 'src/cli/generated-files.ts',

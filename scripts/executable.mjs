@@ -79,17 +79,20 @@ function stagePackages() {
 }
 
 /**
- * The entry. mediactl starts the sandbox, and the sandbox its media worker, as `process.execPath FILE …`, which is this
- * executable: it runs the file if it is one of its own. `--max-old-space-size` is V8's, which is not here.
+ * The entry. mediactl starts the sandbox and the keychain process, and the sandbox its media worker, as
+ * `process.execPath FILE …`, which is this executable: it runs the file if it is one of its own. `--max-old-space-size`
+ * is V8's, which is not here.
  */
 const entry = `
 const flags = /^--max-old-space-size=/.test(process.argv[2]) ? 1 : 0;
-const file = process.argv[2 + flags];
-const isOwn = file === '${root}/sandbox.cjs' || file === '${root}/media-worker.cjs';
-if (isOwn) process.argv.splice(1, 1 + flags);
-if (!isOwn) require('./mediactl.cjs');
-else if (file.endsWith('sandbox.cjs')) require('./sandbox.cjs');
-else require('./media-worker.cjs');
+const programs = {
+  '${root}/sandbox.cjs': () => require('./sandbox.cjs'),
+  '${root}/media-worker.cjs': () => require('./media-worker.cjs'),
+  '${root}/keychain.cjs': () => require('./keychain.cjs'),
+};
+const own = Object.hasOwn(programs, process.argv[2 + flags] ?? '') && programs[process.argv[2 + flags]];
+if (own) process.argv.splice(1, 1 + flags);
+(own || (() => require('./mediactl.cjs')))();
 `;
 
 /**

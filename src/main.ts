@@ -11,8 +11,10 @@ import { hideSqliteWarning } from './contract/sqlite.ts';
 
 /** Time for output to be flushed once the command has ended. */
 const exitGraceMs = 1_000;
+/** Time for file operations to end before an interrupted program ends. */
+const fileGraceMs = 300;
 
-/** Runs the program. This is the only file that uses `process`. */
+/** Runs the program. Except for the keychain process, this is the only file of the tool that uses `process`. */
 async function main(): Promise<void> {
   const { stdout, stderr } = process;
   useOwnHome();
@@ -30,19 +32,22 @@ async function main(): Promise<void> {
     environment,
     interruption: interruption.signal,
   });
-  const stop = (code: 'interrupted' | 'terminated') => {
+  let exit: () => void = () => process.exit();
+  const stop = (code: 'interrupted' | 'terminated', signal: NodeJS.Signals) => {
+    exit = () => exitOrDie(signal);
     // The first signal shuts down gracefully; the second one exits at once.
     if (interruption.signal.aborted) {
       terminal.restore();
-      process.exit(exitCodes[code]);
+      process.exitCode = exitCodes[code];
+      return exit();
     }
     interruption.abort(new CodedError(code, { code }));
   };
   process.on('SIGINT', () => {
     // While a pager is running, Ctrl-C is meant for the pager.
-    if (!terminal.isPaging) stop('interrupted');
+    if (!terminal.isPaging) stop('interrupted', 'SIGINT');
   });
-  process.on('SIGTERM', () => stop('terminated'));
+  process.on('SIGTERM', () => stop('terminated', 'SIGTERM'));
   const { findUserFolders, runProgram } = await import('./cli/program.ts'); // which reads HOME
   process.exitCode = exitCodes.unclassified; // if nothing is left to wait for before the program has ended
   process.exitCode = await runProgram(process.argv.slice(2), {
@@ -62,11 +67,26 @@ async function main(): Promise<void> {
     wrapFirstRequest: withBaselineWasm,
     wrapQueueing: withFrequentCollection,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
+    keychainProgram: join(__dirname, 'keychain.cjs'),
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
   });
   // Exit even if a library keeps a socket open.
-  setTimeout(() => process.exit(), exitGraceMs).unref();
+  setTimeout(() => exit(), exitGraceMs).unref();
+}
+
+/**
+ * Ends this process with its exit code. `process.exit` waits for file operations, which never return on a dead mount or a
+ * pipe without a reader: after the grace time, the signal that was received ends the process.
+ */
+function exitOrDie(signal: NodeJS.Signals, graceMs = fileGraceMs): void {
+  const isWaiting = process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
+  if (isWaiting && graceMs > 0) return void setTimeout(() => exitOrDie(signal, 0), graceMs);
+  if (isWaiting) {
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  }
+  process.exit();
 }
 
 /**

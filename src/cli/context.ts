@@ -24,6 +24,7 @@ import {
   profileInUse,
   resolveAccount,
 } from './account/account.ts';
+import { Keychain } from './account/keychain.ts';
 import { ShortUidStore } from './account/short-uid-store.ts';
 import { hintOf } from './error-hints.ts';
 import { ChangesMade } from './output/changes-made.ts';
@@ -44,8 +45,10 @@ export type Host = {
   /** Default folders of this user; MEDIACTL_CONFIG_DIR and MEDIACTL_STATE_DIR override them. */
   directories: { config: string; state: string };
   version: string;
-  /** Paths of the built sandbox server, and of the built scripts for the player page and the library page. */
+  /** Paths of the built programs that are started: the sandbox server, and the process that asks the keychain. */
   sandboxProgram: string;
+  keychainProgram: string;
+  /** Paths of the built scripts for the player page and the library page. */
   playerScript: string;
   browseScript: string;
   wrapFirstRequest?: WrapFirstRequest;
@@ -75,6 +78,7 @@ export class Context {
   readonly signal: AbortSignal;
   readonly settings: Settings;
   readonly profiles: ProfileFile;
+  readonly keychain: Keychain;
   /** Folder for upload state, caches and the sandbox. */
   readonly stateDir: string;
   readonly sandboxDir: string;
@@ -102,6 +106,7 @@ export class Context {
     this.signal = host.signal;
     this.settings = settings;
     this.profiles = profiles;
+    this.keychain = new Keychain(host, profiles.directory);
     this.commandTree = commandTree;
     this.#ports = ports;
     this.#config = config;
@@ -265,7 +270,7 @@ export class Context {
 
   async #resolveAccount(): Promise<Account> {
     const { settings, terminal } = this;
-    const account = await resolveAccount(settings, await this.profileInUse(), this.profiles.directory);
+    const account = await resolveAccount(settings, await this.profileInUse(), this.keychain);
     terminal.redactor.add(account.apiKey);
     assertKey(account.apiKey);
     if (isRemotePlaintext(account.baseUrl))

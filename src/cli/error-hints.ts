@@ -105,13 +105,14 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   tags_unknown: 'mediactl tag ID --set SLUGS, to replace all tags',
   changed_meanwhile: 'mediactl get ID, to see it now',
   cannot_undo: 'mediactl history, to list the other changes; mediactl undo CHANGE',
-  settings_unclear: 'mediactl config set field_names.embed_domains NAME',
+  settings_unclear: 'mediactl config set field_names.embed_domains NAME, or field_names.embed_enabled NAME',
   nothing_to_play: 'mediactl wait ID, if it is not ready yet',
   playback_broken: assetStatus,
   download_changed: 'run it again; if it fails again, mediactl play ID --json, to see what the service offers',
   download_incomplete: 'run it again',
   still_processing: 'mediactl wait ID, with a longer --timeout',
-  processing_failed: 'check that the file plays on your machine, then mediactl upload FILE --existing upload',
+  processing_failed:
+    'check that the file plays on your machine; then mediactl rm ID, and the same upload again; or mediactl upload FILE --existing upload',
 
   // Sources of an upload
   file_not_found: 'check the path',

@@ -156,8 +156,8 @@ const assumptionsById = {
   A21: {
     section: '§4 Upload',
     topic: 'session URL in header and body',
-    assumed: 'the `Location` header takes precedence',
-    tolerated: '`location` in the body; absolute, or relative to the base URL, on the same origin',
+    assumed: 'the `Location` header takes precedence, unless it names another origin',
+    tolerated: '`location` in the body; absolute, or relative to the base URL; `http:` of the same host behind TLS',
   },
   A22: {
     section: '§4 Upload',

@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** Limits against slow and too many clients. The server closes connections that exceed a limit. */
 export type ConnectionLimits = {
@@ -34,7 +35,25 @@ export function createBoundedServer(listener: RequestListener, overrides: Partia
   server.timeout = idleMs;
   server.keepAliveTimeout = 30_000; // Node's 5 s race with a busy client that reuses the connection
   server.maxConnections = maxConnections;
+  server.on('connection', closeInStages);
   return server;
+}
+
+/** Time that a closing connection is still read, in milliseconds. */
+const lingerMs = 5_000;
+
+/**
+ * Makes a connection close in stages (RFC 9112, section 9.6): Node.js destroys it after the last response, which resets it
+ * while the client still sends, and the client then loses the response.
+ */
+function closeInStages(socket: Socket): void {
+  socket.destroySoon = () => {
+    if (socket.destroyed || socket.writableEnded) return;
+    socket.end();
+    socket.resume();
+    const timer = setTimeout(() => socket.destroy(), lingerMs);
+    socket.once('close', () => clearTimeout(timer));
+  };
 }
 
 /** Returns true if a Host header names a server on loopback. A page of another site reaches it by DNS rebinding. */

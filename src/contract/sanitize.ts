@@ -3,7 +3,7 @@ import { asText, parseTimestamp } from './json-values.ts';
 
 /** Matches characters that control a terminal or reorder text: C0, DEL, C1, Unicode line and direction controls. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+export const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 const shortEscapes: Record<string, string> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
 const unicodeEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

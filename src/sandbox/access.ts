@@ -2,8 +2,9 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
 import { isLoopbackHost } from '../contract/bounded-server.ts';
-import { type Env, playbackPath } from './http.ts';
+import { apiPrefix, type Env, playbackPath } from './http.ts';
 import { descriptionPath } from './openapi.ts';
+import { queryNames } from './routes/schemas.ts';
 import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
 
@@ -18,6 +19,31 @@ export const checkHost =
 
 /** Caller of all requests without valid credentials, so that they cannot use up the rate-limit window of an API key. */
 const anonymousCaller = 'unknown';
+
+/**
+ * Adds the rate-limit headers, which are "on every response" (§8), also to responses before a caller is known, such as
+ * to a preflight. `countRequest` replaces them.
+ */
+export const showRateLimit =
+  (service: Service): MiddlewareHandler =>
+  async (c, next) => {
+    for (const [name, value] of Object.entries(anonymousHeaders(service))) c.header(name, value);
+    await next();
+  };
+
+/** Returns the rate-limit headers of requests without valid credentials, which are not counted by this. */
+export const anonymousHeaders = ({ rateLimiter, now }: Service) => rateLimiter.headersFor(anonymousCaller, now());
+
+/** Rejects query parameters that the specification does not name, with `--strict` (§4). */
+export const rejectUnknownQuery =
+  ({ isStrict }: Service): MiddlewareHandler =>
+  async (c, next) => {
+    const known = queryNames(c.req.path.slice(apiPrefix.length));
+    const unknown = isStrict ? Object.keys(c.req.queries()).filter((name) => !known.includes(name)) : [];
+    const details = unknown.map((name) => ({ loc: ['query', name], msg: 'unknown parameter' }));
+    if (unknown.length > 0) throw new ServiceError(422, `unknown parameter: ${unknown.join(', ')}`, { details });
+    await next();
+  };
 
 /** Requires an API key: "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>" (§5.1, §5.3). */
 export const requireApiKey =

@@ -1,7 +1,14 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { checkHost, limitJsonBody, limitPlaybackRequests, requireApiKey } from './access.ts';
+import {
+  checkHost,
+  limitJsonBody,
+  limitPlaybackRequests,
+  rejectUnknownQuery,
+  requireApiKey,
+  showRateLimit,
+} from './access.ts';
 import { type App, apiPrefix, type Env, playbackPath, uploadPath } from './http.ts';
 import { registerDescription } from './openapi.ts';
 import { assetRoutes } from './routes/assets.ts';
@@ -10,7 +17,7 @@ import { folderRoutes } from './routes/folders.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { playbackRoutes } from './routes/playback.ts';
 import { providerRoutes } from './routes/provider.ts';
-import { uploadRoutes } from './routes/uploads.ts';
+import { addTusVersion, uploadRoutes } from './routes/uploads.ts';
 import { watchRoutes } from './routes/watch.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import type { Service } from './service.ts';
@@ -40,10 +47,13 @@ export function createApp(service: Service): App {
       throw new ServiceError(422, 'invalid parameters or body', { details });
     },
   });
+  app.use(`${apiPrefix}/*`, showRateLimit(service));
+  app.use(`${uploadPath}*`, addTusVersion);
   app.use(checkHost(service), logRequests(service));
   app.use(playbackPath, ...limitPlaybackRequests(service));
   app.use(`${apiPrefix}/*`, requireApiKey(service));
   app.use(service.faults.middleware);
+  app.use(`${apiPrefix}/*`, rejectUnknownQuery(service));
   for (const path of ['assets/*', 'videos/*', 'workspaces/*']) app.use(`${apiPrefix}/${path}`, limitJsonBody());
   registerDescription(app, service);
   for (const routes of allRoutes) routes(app, service);

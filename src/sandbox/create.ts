@@ -8,6 +8,7 @@ import { defaults, type SandboxOptions } from './options.ts';
 import { createService } from './service.ts';
 import { openDataFolder } from './store/data-folder.ts';
 import { seed } from './store/seed.ts';
+import { answerUnreadable } from './unreadable-request.ts';
 
 export type Sandbox = Awaited<ReturnType<typeof createSandbox>>;
 
@@ -18,6 +19,7 @@ export async function createSandbox(options: SandboxOptions) {
   const closing = new AbortController();
   const listener = getRequestListener(createApp(service).fetch);
   const server = createBoundedServer(listener, options.connectionLimits);
+  answerUnreadable(server, service);
   let sweeping: Promise<void> | undefined;
   const end = async () => {
     closing.abort();

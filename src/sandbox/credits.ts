@@ -3,8 +3,8 @@ import { ServiceError } from './service-error.ts';
 const bytesPerCredit = 1024 * 1024;
 
 /**
- * The credit balance, on which storage and delivery draw (§1). The specification does not show prices. The sandbox
- * charges one credit per started MiB of storage, and one credit per playback response.
+ * The credit balance, on which storage, delivery and subtitle generation draw (§1). The specification does not show
+ * prices. The sandbox charges one credit per started MiB of storage, per playback response, and per subtitle track.
  */
 export class Credits {
   #balance: number;
@@ -21,10 +21,20 @@ export class Credits {
     this.#draw(1);
   }
 
+  /** Returns false if the balance is too low. The upload that triggers the generation was answered before. */
+  drawSubtitles(trackCount: number): boolean {
+    return this.#tryDraw(trackCount);
+  }
+
   /** @throws ServiceError 402: "When the balance is depleted, a call … may be rejected with 402." (§1) */
   #draw(credits: number): void {
     const details = { balance: this.#balance, needed: credits };
-    if (this.#balance < credits) throw new ServiceError(402, 'the credit balance is depleted', { details });
+    if (!this.#tryDraw(credits)) throw new ServiceError(402, 'the credit balance is depleted', { details });
+  }
+
+  #tryDraw(credits: number): boolean {
+    if (this.#balance < credits) return false;
     this.#balance -= credits;
+    return true;
   }
 }

@@ -28,6 +28,7 @@ export function registerDescription(app: App, service: Service): void {
   describeUploads(app, service);
   registry.registerPath({
     operationId: 'getDescription',
+    summary: 'Get this description',
     method: 'get',
     path: descriptionPath,
     responses: { 200: jsonContent(z.record(z.string(), z.unknown()), 'this OpenAPI description') },
@@ -85,10 +86,14 @@ function addErrorResponses(operation: Operation, name: string): void {
       }),
     };
   forbidExtraProperties(operation.responses);
+  // TUS 1.0.0: the header "MUST be included in every request and response except for OPTIONS requests".
+  if (name.startsWith('/upload/'))
+    for (const answer of Object.values(operation.responses)) answer.headers = { ...answer.headers, ...tusHeader };
   if (!isCounted) return;
   for (const [status, answer] of Object.entries(operation.responses)) addRateLimitHeaders(status, answer);
 }
 
+const tusHeader = { 'Tus-Resumable': { schema: { type: 'string', enum: ['1.0.0'] }, required: true } } as const;
 const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
 
 /** Adds the rate-limit headers: "Rate-limit headers on every response"; "429 with Retry-After" (§8). */

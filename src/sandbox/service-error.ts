@@ -7,10 +7,12 @@ export const errors = {
   402: { code: 'credits_depleted', meaning: 'the credit balance is depleted' },
   403: { code: 'forbidden', meaning: 'insufficient permissions' },
   404: { code: 'not_found', meaning: 'not found' },
+  408: { code: 'request_timeout', meaning: 'the request headers did not arrive in time' },
   409: { code: 'offset_conflict', meaning: 'the upload offset does not match' },
   412: { code: 'tus_version', meaning: 'Tus-Resumable is missing or not 1.0.0' },
   413: { code: 'too_large', meaning: 'the request body is too large' },
   422: { code: 'invalid', meaning: 'invalid parameters or body' },
+  431: { code: 'headers_too_large', meaning: 'the request headers are too large' },
   429: { code: 'rate_limited', meaning: 'rate limit exceeded' },
   500: { code: 'defect', meaning: 'internal server error' },
   // Only injected faults use 502 and 504, as a gateway in front of the service would.

@@ -29,9 +29,11 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
   const sessions = new UploadSessions(store);
   const faults = new Faults(options.faults ?? [], log);
   const tool = (path: string | undefined) => (path === undefined ? undefined : { path, killGroup });
+  const credits = new Credits(options.credits ?? Number.POSITIVE_INFINITY);
   const processor = new Processor({
     files,
     assets,
+    credits,
     timestamp,
     log,
     clock: options.clock ?? systemClock,
@@ -53,7 +55,7 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
     signer: new Signer(dataDir),
     receiver: new Receiver({ files, sessions, now, onComplete: (assetUid) => processor.enqueue(assetUid) }),
     rateLimiter: new WindowRateLimiter(options.rateLimit ?? defaults.rateLimit),
-    credits: new Credits(options.credits ?? Number.POSITIVE_INFINITY),
+    credits,
     /** Returns the current time in ISO 8601, as stored in the database. */
     timestamp,
     /** Origin at which clients reach the service; empty until it listens. */

@@ -20,12 +20,21 @@ export class WindowRateLimiter {
     const isOverLimit = window.count >= this.#limit;
     if (!isOverLimit) window.count++;
     return {
-      headers: {
-        'X-RateLimit-Limit': String(this.#limit),
-        'X-RateLimit-Remaining': String(this.#limit - window.count),
-        'X-RateLimit-Reset': String(Math.ceil(window.resetAt / 1000)),
-      },
+      headers: this.#headersOf(window),
       retryAfterSeconds: isOverLimit ? Math.max(1, Math.ceil((window.resetAt - now) / 1000)) : undefined,
+    };
+  }
+
+  /** Returns the headers of a caller's window without counting a request. */
+  headersFor(caller: string, now: number): Record<string, string> {
+    return this.#headersOf(this.#windowOf(caller, now));
+  }
+
+  #headersOf({ count, resetAt }: RateLimitWindow): Record<string, string> {
+    return {
+      'X-RateLimit-Limit': String(this.#limit),
+      'X-RateLimit-Remaining': String(this.#limit - count),
+      'X-RateLimit-Reset': String(Math.ceil(resetAt / 1000)),
     };
   }
 

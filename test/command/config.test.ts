@@ -171,3 +171,61 @@ describe('config set', () => {
     expect(code).toBe(2);
   });
 });
+
+describe('docs/configuration.md', () => {
+  const document = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+  const sectionOf = (title: string) => new RegExp(`^## ${title}\\n([^]*?)^## `, 'm').exec(document)?.[1] ?? '';
+  /** A value that each documented setting accepts; the service and the profile are those of the test. */
+  const values: Partial<Record<string, string>> = {
+    profile: 'main',
+    workspace: '00000000-0000-4000-8000-000000000001',
+    primary_workspace: '00000000-0000-4000-8000-000000000001',
+    folder: '/Campaigns',
+    format: 'json',
+    field_names: 'asset_parent=folder',
+    queue: 'redis://127.0.0.1:9',
+    no_input: '1',
+    history: '0',
+    max_wait: '90s',
+    request_timeout: '90s',
+    color: 'never',
+    pager: 'cat',
+    debug: '1',
+  };
+  const runWithLibrary = async (project: object, environment: Record<string, string> = {}) => {
+    const { url } = await startRecordingServer(() => ({ body: { items: [], count: 0 } }));
+    const { MEDIACTL_BASE_URL = url, MEDIACTL_API_KEY = 'a-key-of-this-test' } = environment;
+    writeFileSync(join(cli.home, '.mediactl.json'), JSON.stringify(project));
+    return cli.run(['videos', 'ls'], { environment: { ...environment, MEDIACTL_BASE_URL, MEDIACTL_API_KEY } });
+  };
+
+  it('every setting of a project that the page names is accepted, and no other is', async () => {
+    const [named = ''] = sectionOf('Settings of a project').split(' It can never');
+    const names = [...named.matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name);
+    const all = Object.entries<Setting>(settingTable);
+    expect(names.toSorted()).toEqual(all.flatMap(([name, { project }]) => (project ? [name] : [])).toSorted());
+    const project = Object.fromEntries(names.map((name) => [name, values[name]]));
+    expect(await runWithLibrary(project)).toMatchObject({ code: 0, stdout: '[]\n' });
+    const example = /```json\n(.*)\n```/.exec(sectionOf('Settings of a project'))?.[1] ?? '';
+    expect(await runWithLibrary(JSON.parse(example))).toMatchObject({ code: 0 });
+  });
+
+  it('every variable of a setting is on the page, and a command accepts a value of each', async () => {
+    const named = new Set(sectionOf('Environment').match(/(?<=`)MEDIACTL_[A-Z_]+(?=`)/g));
+    for (const [name, { variable }] of Object.entries<Setting>(settingTable)) {
+      if (variable === undefined) continue;
+      expect(named).toContain(variable);
+      if (name === 'api_key' || name === 'base_url') continue; // set by each run
+      const { code, stderr } = await runWithLibrary({}, { [variable]: values[name] ?? 'no value in this test' });
+      expect([variable, code, stderr]).toEqual([variable, 0, expect.any(String)]);
+    }
+  });
+
+  it('every example of `config set` on the page is accepted', async () => {
+    const examples = [...document.matchAll(/^mediactl (config set .+)$/gm)].map(([, example = '']) =>
+      example.split(' '),
+    );
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) expect([example, (await cli.run(example)).code]).toEqual([example, 0]);
+  });
+});

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
@@ -61,6 +61,35 @@ describe('download of several assets', () => {
       expect(secondRun.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped', 'skipped']);
     },
   );
+
+  it.skipIf(isStrict)(
+    'download saves a title with a dot with the extension of its file, by uid, by name and by a glob, whose records show no file',
+    async () => {
+      const directory = join(setup.cli.home, 'takes');
+      const upload = ['upload', fixturePath('tone.mp3'), '--existing', 'upload', '--wait', '--name'];
+      const [{ asset_uid }] = await setup.cli.json([...upload, 'Take 1.5', '/Takes', '--create-folders']);
+      await setup.cli.json([...upload, 'Interview with Dr.Who', '/Takes']);
+      for (const id of [asset_uid, 'Take 1.5', '/Takes/Take 1.5', '/Takes/Take*', '/Takes/*', '/Takes/*']) {
+        const saved = await setup.cli.json(['download', id, '-d', directory, '--yes']);
+        expect(saved.map(({ path }: { path: string }) => basename(path)).at(-1)).toBe('Take 1.5.mp3');
+      }
+      expect(readdirSync(directory).sort()).toEqual(['Interview with Dr.Who.mp3', 'Take 1.5.mp3']);
+      // Without --yes, it still knows what it has saved.
+      const again = await setup.cli.json(['download', '/Takes/*', '-d', directory]);
+      expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped']);
+    },
+  );
+
+  it('download saves a file whose name has the 255 bytes of the file system, with its extension', async () => {
+    const [source, directory] = [join(setup.cli.home, 'long'), join(setup.cli.home, 'long-saved')];
+    mkdirSync(source);
+    const path = join(source, `${'漢'.repeat(83)}ab.txt`);
+    writeFileSync(path, 'long');
+    const [{ asset_uid }] = await setup.cli.json(['upload', path, '--wait']);
+    const [saved] = await setup.cli.json(['download', asset_uid, '-d', directory]);
+    expect(basename(saved.path)).toMatch(/^漢+\.txt$/);
+    expect(readFileSync(saved.path, 'utf8')).toBe('long');
+  });
 
   it('download adds the uid to equal file names, and saves the other assets if one fails', async () => {
     const directory = join(setup.cli.home, 'all');

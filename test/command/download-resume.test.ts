@@ -166,7 +166,25 @@ const resumeCases: ResumeCase[] = [
     0,
   ],
 
-  ['416 for the rest of the file', [cutReply, { status: 416 }], fileSize, 13],
+  ['a part that starts a byte before the requested one', [cutReply, (from) => part(from - 1, fileSize)], fileSize, 0],
+  [
+    'parts that start at the first byte each time, and are cut once before the requested one',
+    [
+      cutReply,
+      { ...part(0, fileSize), body: firstVersion.subarray(0, 50_000), dropsConnection: true },
+      part(0, fileSize),
+    ],
+    fileSize,
+    0,
+  ],
+  ['416 for the rest of the file, and then the whole file', [cutReply, { status: 416 }, fullReply], fileSize, 0],
+  ['416 for the rest of the file every time', [cutReply, { status: 416 }, cutReply, { status: 416 }], fileSize, 13],
+  [
+    'parts that end before the requested one every time',
+    [cutReply, ...Array(9).fill((from: number) => part(0, from - 1))],
+    fileSize,
+    13,
+  ],
   ...['text/plain', 'application/json', 'application/xml', 'application/problem+json'].map(
     (type): ResumeCase => [
       `an error body with status 200: ${type}`,
@@ -202,7 +220,7 @@ const resumeCases: ResumeCase[] = [
     13,
   ],
   ['a part of a longer file', [cutReply, (from) => part(from, 600_000, pseudoRandomBytes(600_000))], fileSize, 13],
-  ['a part at another offset', [cutReply, (from) => part(from - 1, fileSize)], fileSize, 13],
+  ['a part that starts after the requested offset', [cutReply, (from) => part(from + 1, fileSize)], fileSize, 13],
   ['a part that was not requested', [part(0, 10)], fileSize, 13],
   [
     'a third of the file without Content-Length',

@@ -111,12 +111,12 @@ describe('embed settings (A05 to A07)', () => {
     // Something else:
     ...['embedding_enabled', 'embed_enabled', 'player_enabled', 'analytics_enabled'],
     ...['watermark_enabled', 'protected_playback', 'has_limits', 'age_restricted'],
-  ])('embed commands exit with 2, ask for the field name and write nothing if the only boolean is %s', async (name) => {
+  ])('embed commands exit with 6, ask for the field name and write nothing if the only boolean is %s', async (name) => {
     const settings = { [name]: true, mode: 'open', domains: [] };
     const { cli, writeRequests } = await startProfileCli(embedService(settings, () => {}));
     for (const verb of ['show', 'restrict', 'unrestrict']) {
       const { code, stderr } = await cli.run(['embed', verb]);
-      expect([verb, code]).toEqual([verb, 2]);
+      expect([verb, code]).toEqual([verb, 6]);
       expect(stderr).toContain(`field_names.embed_enabled NAME, with one of ${name}`);
       expect(stderr).toContain("or '!NAME' if true means that every site may embed");
     }
@@ -124,13 +124,13 @@ describe('embed settings (A05 to A07)', () => {
     expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
   });
 
-  it('embed show prefers a known switch to "enabled", and exits with 2 if the other one is unknown', async () => {
+  it('embed show prefers a known switch to "enabled", and exits with 6 if the other one is unknown', async () => {
     const twoSwitches = { enabled: true, domain_restriction_enabled: false, domains: [] };
     const knownSwitch = await startProfileCli(embedService(twoSwitches, () => {}));
     expect((await knownSwitch.cli.run(['embed', 'show'])).stdout).toContain('restriction\toff');
     const unknownSwitch = { enabled: true, restrict_domains: false, domains: [] };
     const { cli } = await startProfileCli(embedService(unknownSwitch, () => {}));
-    expect((await cli.run(['embed', 'show'])).code).toBe(2);
+    expect((await cli.run(['embed', 'show'])).code).toBe(6);
   });
 
   it('embed commands invert the switch if field_names.embed_enabled is !NAME', async () => {
@@ -204,11 +204,11 @@ describe('embed settings (A05 to A07)', () => {
     },
   );
 
-  it('embed commands exit with 2 and write nothing if several fields could be the switch or the list', async () => {
+  it('embed commands exit with 6 and write nothing if several fields could be the switch or the list', async () => {
     const settings = { strict: false, locked: false, hosts: [], paths: [] };
     const { cli, writeRequests } = await startProfileCli(embedService(settings, () => {}));
     const { code, stderr } = await cli.run(['embed', 'restrict']);
-    expect(code).toBe(2);
+    expect(code).toBe(6);
     expect(stderr).toContain('field_names.embed_enabled NAME, with one of strict, locked');
     expect((await cli.run(['embed', 'domains', 'ls'])).stderr).toContain('one of hosts, paths');
     expect(writeRequests()).toEqual([]);

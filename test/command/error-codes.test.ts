@@ -496,6 +496,15 @@ describe('ignored writes', () => {
     });
   });
 
+  it('embed restrict exits with 6 and code settings_unclear if two fields could be the switch', async () => {
+    const url = await startEmbedService({ strict: true, locked: true, domains: [] });
+    expect(await errorAt(url, ['embed', 'restrict'])).toEqual({
+      code: 'settings_unclear',
+      exit: 6,
+      hint: expect.stringMatching(/^mediactl config set field_names\.embed_enabled NAME, with one of strict, locked/),
+    });
+  });
+
   it('embed domains ls exits with 6 and code settings_unclear if an entry is not a domain', async () => {
     const url = await startEmbedService({ enabled: true, domains: [{ a: 1 }] });
     expect(await errorAt(url, ['embed', 'domains', 'ls'])).toEqual({
@@ -525,15 +534,17 @@ describe('playback errors', () => {
   });
 
   it('play exits with 12 and code nothing_to_play if playback is blocked', async () => {
-    expect(await errorAt(await startPlayback({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual(
-      errorInTable('nothing_to_play'),
-    );
+    expect(await errorAt(await startPlayback({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
+      ...errorInTable('nothing_to_play'),
+      hint: `mediactl wait ${assetUid}, if it is not ready yet`,
+    });
   });
 
   it('play exits with 12 and code nothing_to_play if the service returns no media URL', async () => {
-    expect(await errorAt(await startPlayback({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual(
-      errorInTable('nothing_to_play'),
-    );
+    expect(await errorAt(await startPlayback({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
+      ...errorInTable('nothing_to_play'),
+      hint: `mediactl wait ${assetUid}, if it is not ready yet`,
+    });
   });
 
   it('play --probe exits with 12 and code playback_broken if the media URL is unreachable', async () => {

@@ -225,6 +225,33 @@ describe('invalid input', () => {
   });
 
   it.each([
+    [
+      'text/html',
+      '<html><title>Blocked by Corp Firewall</title></html>',
+      /^it sent a web page .*Blocked by Corp Firewall/,
+    ],
+    ['text/plain', 'RBAC: access denied', /^RBAC: access denied$/],
+  ])('a 403 or 401 of a gateway (%s) is not blamed on the API key', async (type, page, cause) => {
+    let status = 403;
+    const service = await startServer((_request, response) =>
+      respond(response, status, page, { 'content-type': type }),
+    );
+    const run = (...args: string[]) => cli.run([...args, '--json'], { environment: { MEDIACTL_BASE_URL: service } });
+    const error = { cause: expect.stringMatching(cause), hint: expect.stringContaining('check any proxy') };
+    const message = 'the service, or a gateway in front of it, denied the request';
+    expect(JSON.parse((await run('assets', 'ls')).stderr).error).toMatchObject({
+      message: `${message} (403)`,
+      ...error,
+    });
+    expect(JSON.parse((await run('auth', 'status')).stdout)).toMatchObject({ authenticated: null });
+    status = 401;
+    expect(JSON.parse((await run('assets', 'ls')).stderr).error).toMatchObject({
+      message: `${message} (401)`,
+      ...error,
+    });
+  });
+
+  it.each([
     [['--chunk-size', '51MiB'], "--chunk-size does not accept '51MiB'"],
     [['--chunk-size', 'big'], "--chunk-size does not accept 'big'"],
     [['--timeout', 'soon', '--wait'], "--timeout does not accept 'soon'"],

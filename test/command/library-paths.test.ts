@@ -154,6 +154,62 @@ describe('asset paths', () => {
   });
 });
 
+describe('names with accents, which Unicode encodes in two ways', () => {
+  const stem = (n: number) => `Übung São 한글 が ${n}`;
+
+  /** Creates an asset. @returns its uid */
+  async function createAsset(asset_name: string): Promise<string> {
+    const created = await (await createUploadOfSize(0, { asset_name })).json();
+    return created.asset_uid;
+  }
+
+  it.each(['NFC', 'NFD'] as const)(
+    'an asset whose name is stored in %s is found by name, path and glob, typed in either form',
+    async (stored) => {
+      const name = `${stem(testCount)}.txt`.normalize(stored);
+      const assetUid = await createAsset(name);
+      await cli.json(['mv', assetUid, folder]);
+      for (const form of ['NFC', 'NFD'] as const)
+        for (const id of [name, `${folder}/${name}`, `${folder}/${name.replace('.txt', '*')}`]) {
+          const found = await cli.json(['get', id.normalize(form)]);
+          expect([form, id, found[0].uid]).toEqual([form, id, assetUid]);
+        }
+    },
+  );
+
+  it('of two assets whose names differ in the Unicode form only, the one that was typed is found', async () => {
+    const [composed = '', decomposed = ''] = ['NFC', 'NFD'].map((form) => `${stem(testCount)}.txt`.normalize(form));
+    const uids = [await createAsset(composed), await createAsset(decomposed)];
+    expect((await cli.json(['get', composed]))[0].uid).toBe(uids[0]);
+    expect((await cli.json(['get', decomposed]))[0].uid).toBe(uids[1]);
+  });
+
+  it.each(['NFC', 'NFD'] as const)(
+    'an asset in %s is found by name and path if the search of the service compares bytes',
+    async (stored) => {
+      const asset = { uid: '00000000-0000-4000-8000-000000000001', name: 'Übung.txt'.normalize(stored), parent: null };
+      let listCount = 0;
+      const url = await startServer((request, response) => {
+        const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
+        if (pathname.endsWith('/folders/')) return respond(response, 200, []);
+        if (pathname.endsWith('/workspaces/')) return respond(response, 200, { items: [{ uid: sandbox.workspace }] });
+        if (!pathname.endsWith('/assets/')) return respond(response, 200, asset);
+        listCount++;
+        const items = asset.name.includes(searchParams.get('search') ?? '') ? [asset] : [];
+        return respond(response, 200, { items, count: items.length });
+      });
+      const options = { environment: { MEDIACTL_BASE_URL: url } };
+      for (const form of ['NFC', 'NFD'] as const)
+        for (const id of ['Übung.txt', '/Übung.txt'])
+          expect((await cli.json(['get', id.normalize(form)], options))[0].uid).toBe(asset.uid);
+      expect(listCount).toBe(8);
+      // A name without accents has one form, and costs one request.
+      expect((await cli.run(['get', 'Ubung.txt'], options)).code).toBe(3);
+      expect(listCount).toBe(9);
+    },
+  );
+});
+
 it('upload --existing anywhere reports the current path of a duplicate that was moved', async () => {
   await uploadFiles('A/a.txt');
   await cli.json(['mv', `${folder}/A/a.txt`, `${folder}/B`, '--create-folders']);

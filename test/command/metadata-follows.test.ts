@@ -38,7 +38,7 @@ describe('the metadata of a file that is uploaded already', () => {
       changes: { name: nameOf('harbor'), description: 'At dawn', added_tags: ['night'] },
       request: { method: 'PATCH' },
     });
-    expect(preview.stderr).toContain('1 to update; 0 B, 2 requests');
+    expect(preview.stderr).toContain('1 to update; 0 B, 3 requests');
     expect(previewed).not.toContain('PATCH assets');
     const [{ code, record }, requests] = await countRequests(() => setup.upload(args));
     expect([code, record.outcome, record.asset_uid]).toEqual([0, 'updated', first.asset_uid]);
@@ -92,7 +92,7 @@ describe('the metadata of a file that is uploaded already', () => {
   it('a manifest whose cells were edited sends a PATCH for each edited row, in one change that undo reverts', async () => {
     const directory = join(setup.cli.home, 'listed');
     mkdirSync(directory);
-    const paths = Array.from({ length: 12 }, (_, at) => join(directory, `${at}.bin`));
+    const paths = Array.from({ length: 300 }, (_, at) => join(directory, `${at}.bin`));
     for (const path of paths) writeRandomFile(path, { size: 50, seed: path });
     const manifest = join(setup.cli.home, 'list.csv');
     const write = (edited: number) => {
@@ -102,15 +102,15 @@ describe('the metadata of a file that is uploaded already', () => {
     const upload = () => setup.run(['upload', '--manifest', manifest, '--json']);
     write(0);
     await upload();
-    write(5);
+    write(40);
     const [run, requests] = await countRequests(upload);
     const outcomes = JSON.parse(run.stdout).map(({ outcome }: { outcome: string }) => outcome);
-    expect(outcomes.filter((outcome: string) => outcome === 'updated')).toHaveLength(5);
-    expect(requests.filter((kind) => kind === 'PATCH assets')).toHaveLength(5);
+    expect(outcomes.filter((outcome: string) => outcome === 'updated')).toHaveLength(40);
+    expect(requests.filter((kind) => kind === 'PATCH assets')).toHaveLength(40);
     expect(requests.filter((kind) => kind.endsWith('upload'))).toEqual([]);
     expect((await countRequests(upload))[1]).toEqual([]);
     const undone = await setup.run(['undo', '--yes', '--json']);
-    expect(JSON.parse(undone.stdout)).toHaveLength(5);
+    expect(JSON.parse(undone.stdout)).toHaveLength(40);
   });
 
   it('the package writes given metadata of a file that is uploaded already', async () => {

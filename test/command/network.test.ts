@@ -304,6 +304,31 @@ describe('proxies', () => {
     ]);
   });
 
+  it.each([
+    ['does not listen', 'http://127.0.0.1:9', 'connection refused'],
+    ['has an unknown name', 'http://no-such-proxy.invalid:3128', expect.stringContaining('ENOTFOUND')],
+  ])('a command exits with 10 without a retry, and names the proxy, if it %s', async (_what, proxy, reason) => {
+    const { code, stderr } = await listAssets('https://media.example.test', { HTTPS_PROXY: proxy });
+    const { cause, ...error } = parseError(stderr);
+    expect([code, error]).toEqual([
+      10,
+      expect.objectContaining({
+        code: 'proxy_failed',
+        message: `cannot reach the proxy ${new URL(proxy).host}`,
+        hint: 'check HTTPS_PROXY and NO_PROXY',
+      }),
+    ]);
+    expect(cause.split('; ')).toEqual([reason, 'requests to https://media.example.test go through it']);
+  });
+
+  it('a refused connection to a host that needs no proxy is not blamed on the proxy', async () => {
+    const { stderr } = await listAssets('http://localhost:9', { HTTP_PROXY: 'http://127.0.0.1:10' });
+    expect(parseError(stderr)).toMatchObject({
+      code: 'connection_refused',
+      message: 'cannot reach http://localhost:9',
+    });
+  });
+
   it('a request to a loopback address bypasses the proxy', async () => {
     const service = await startServer((_request, response) => respond(response, 200, emptyPage));
     expect((await listAssets(service, { HTTP_PROXY: 'http://127.0.0.1:9' })).code).toBe(0);

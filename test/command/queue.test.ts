@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
@@ -14,7 +14,7 @@ import { pseudoRandomBytes } from '../support/files.ts';
 import { pause, waitUntil } from '../support/machines.ts';
 import { findSchemaErrors } from '../support/output-schema.ts';
 import { openTestQueue } from '../support/queue-client.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type RedisServer, redisCli, startRedis } from '../support/redis-server.ts';
 
 /* Queued uploads as users see them: commands, output, and data in the store. */
 
@@ -499,6 +499,29 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
   });
 
+  it.each([
+    [['sync', '/Stopped', '--create-folders'], 150],
+    // Without a sync, the directory is not read to its end.
+    [['upload', '--flatten'], 1],
+  ])(
+    'Ctrl-C while %j --queue adds files exits with 130, and says how many are left',
+    async ([verb = '', ...args], left) => {
+      for (let nth = 0; nth < 250; nth++) createFile(`${nth}.md`);
+      const abort = new AbortController();
+      const queueing = run([verb, media, ...args, '--queue', '--json', '--progress', 'json'], {
+        signal: abort.signal,
+        onStderr: (text) => {
+          if (text.includes('"outcome":"queued"')) abort.abort(new CodedError('interrupted', { code: 'interrupted' }));
+        },
+      });
+      const { code, stdout, stderr } = await queueing;
+      const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+      expect([code, error.details.files_remaining_count]).toEqual([130, left]);
+      expect(error.hint).toContain('run the same command again to continue');
+      expect([JSON.parse(stdout).length, (await listJobs()).length]).toEqual([100, 100]);
+    },
+  );
+
   it('uploads watch shows the progress of all queued files, and ends when the queue is empty', async () => {
     for (const name of ['1.md', '2.md', '3.md']) createFile(name);
     await runJson(['upload', '--flatten', media, '--queue']);
@@ -525,6 +548,48 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(plannedEvents.at(-1)).toMatchObject({ files_total: 4 });
     const watchOfEmptyQueue = await run(['uploads', 'watch', '--queue']);
     expect([watchOfEmptyQueue.code, watchOfEmptyQueue.stderr]).toEqual([0, 'the queue is empty\n']);
+  });
+
+  it.each([2, 6])(
+    'uploads watch exits with 11 and says how many files are gone if the store loses the %d files of the queue',
+    async (count) => {
+      for (let nth = 0; nth < count; nth++) createFile(`lost ${nth}.md`);
+      await runJson(['upload', '--flatten', media, '--queue']);
+      let shown = '';
+      const onStderr = (text: string) => {
+        shown = text;
+      };
+      const watching = run(['uploads', 'watch', '--queue', '--json', '--progress', 'json'], { onStderr });
+      await waitUntil(() => shown.includes(`"files_total":${count}`));
+      redisCli(store, 'FLUSHALL');
+      const { code, stderr } = await watching;
+      expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error]).toMatchObject([
+        11,
+        {
+          code: 'partial_failure',
+          message: `${count} of ${count} files disappeared from the queue and did not get uploaded`,
+          cause: 'its store has lost them, or they were removed',
+        },
+      ]);
+      expect(stderr).not.toContain('the queue is empty');
+    },
+  );
+
+  it('uploads watch does not call a file lost that failed, and was retried and uploaded while it watched', async () => {
+    const path = createFile('retried.md', '# retried');
+    await runJson(['upload', path, '--queue']);
+    createFile('other.bin', pseudoRandomBytes(600_000, 'other of retried'));
+    renameSync(path, `${path}.away`);
+    startWorker(['--limit-rate', '200KB']);
+    const other = join(media, 'other.bin');
+    await runJson(['upload', other, '--queue']);
+    const watching = run(['uploads', 'watch', '--queue', '--json']);
+    await waitUntil(async () => (await listJobs()).some(({ state }: { state: string }) => state === 'failed'));
+    renameSync(`${path}.away`, path);
+    await run(['uploads', 'retry', '--all', '--queue']);
+    const { stdout, stderr } = await watching;
+    expect(stderr).not.toContain('disappeared from the queue');
+    expect(JSON.parse(stdout).at(-1)).toMatchObject({ outcome: 'uploaded' });
   });
 
   it('uploads watch shows a file that a worker starts as soon as it is queued', async () => {

@@ -5,7 +5,7 @@ import { CodedError } from '../../src/client/errors.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import type { FakeAsset } from '../support/fake-library.ts';
-import { FakeService } from '../support/fake-service.ts';
+import { FakeService, respondWithError } from '../support/fake-service.ts';
 import { type Fault, respondWith } from '../support/fault-proxy.ts';
 import { writeRandomFile } from '../support/files.ts';
 import { startSandbox } from '../support/sandbox.ts';
@@ -141,6 +141,46 @@ describe('failures between the last byte and the result', () => {
     asset.bytes = asset.bytes.subarray(0, 1000);
     asset.completedAt = undefined;
     const { stdout } = await uploadFile();
+    expect(JSON.parse(stdout)[0]).toMatchObject({ asset_uid: asset.uid, verified: true });
+    expect(asset.bytes.equals(setup.bytes)).toBe(true);
+    expect(service.assets.size).toBe(1);
+  });
+
+  it('if the session is gone and the asset still waits for its acknowledged bytes, upload sends the file to a new asset', async () => {
+    await (await StateDatabase.open(setup.stateDir)).close();
+    const allowReceipts = failWrites(setup.stateDir, "NEW.state = 'done'");
+    const service = await FakeService.start();
+    const environment = () => ({ ...setup.environment(), MEDIACTL_BASE_URL: service.url });
+    const uploadFile = () => setup.cli.run(['upload', setup.path, '--json'], { environment: environment() });
+    expect((await uploadFile()).code).toBe(14);
+    allowReceipts();
+    const [lost] = [...service.assets.values()] as [FakeAsset];
+    lost.bytes = lost.bytes.subarray(0, 0);
+    lost.completedAt = undefined;
+    service.sessions.clear();
+    const { stdout, stderr } = await uploadFile();
+    const [record] = JSON.parse(stdout);
+    expect(record).toMatchObject({ outcome: 'uploaded', verified: true, bytes_sent: setup.bytes.length });
+    expect(record.asset_uid).not.toBe(lost.uid);
+    expect(stderr).toContain(`asset ${lost.uid} stays incomplete`);
+    expect(service.assets.get(record.asset_uid)?.bytes.equals(setup.bytes)).toBe(true);
+  });
+
+  it('if the service lost bytes of an upload without tags, upload sends them to the same asset before it sets the tags', async () => {
+    const service = await FakeService.start();
+    const environment = () => ({ ...setup.environment(), MEDIACTL_BASE_URL: service.url });
+    const uploadFile = () =>
+      setup.cli.run(['upload', setup.path, '--tag', 'sea', '--json'], { environment: environment() });
+    service.fault = ({ method, path }) =>
+      method === 'PATCH' && path.startsWith('/assets/') ? respondWithError(403) : undefined;
+    expect((await uploadFile()).code).not.toBe(0);
+    service.fault = () => undefined;
+    expect(setup.storedEntry().state).toBe('whole');
+    const [asset] = [...service.assets.values()] as [FakeAsset];
+    asset.bytes = asset.bytes.subarray(0, 1000);
+    asset.completedAt = undefined;
+    const { stdout, stderr } = await uploadFile();
+    expect(stderr).toContain(`asset ${asset.uid} still waits for bytes that the service acknowledged`);
     expect(JSON.parse(stdout)[0]).toMatchObject({ asset_uid: asset.uid, verified: true });
     expect(asset.bytes.equals(setup.bytes)).toBe(true);
     expect(service.assets.size).toBe(1);

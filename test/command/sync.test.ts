@@ -5,6 +5,7 @@ import { Cli } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
 import { FakeService, respondWithError } from '../support/fake-service.ts';
+import { changeState } from '../support/state-database.ts';
 
 let service: FakeService;
 let cli: Cli;
@@ -141,6 +142,107 @@ describe('check', () => {
     ]);
   });
 
+  const assetOf = (name: string) => {
+    const asset = [...service.assets.values()].find((each) => each.name === name && !each.isTrashed);
+    return asset ?? expect.unreachable(`no asset has the name ${name}`);
+  };
+
+  it('check and sync exit with 11 and name the asset and the next step if processing has failed', async () => {
+    await cli.json(syncCommand());
+    const failed = assetOf('a.bin');
+    failed.fields.status = 'failed';
+    failed.fields.failure_reason = 'unknown codec';
+    const checked = await cli.run(checkCommand('--json'));
+    expect(JSON.parse(checked.stdout)).toMatchObject([{ outcome: 'failed', asset_uid: failed.uid }]);
+    expect(errorOf(checked)).toEqual({
+      code: 'check_failed',
+      exit: 11,
+      hint: `check that the files whose processing failed play on your machine; mediactl rm ${failed.uid}, then mediactl sync ${directory} /Rushes, to upload missing and changed files`,
+    });
+    const before = service.requestCount;
+    const synced = await cli.run(syncCommand('--json'));
+    const error = { code: 'processing_failed', cause: 'unknown codec', exit_code: 12 };
+    const failures = JSON.parse(synced.stdout).filter(({ error }: { error: unknown }) => error);
+    expect(failures).toMatchObject([{ outcome: 'skipped', asset_uid: failed.uid, error }]);
+    expect(failures[0].error.hint).toContain(`mediactl rm ${failed.uid}`);
+    expect(errorOf(synced)).toEqual({
+      code: 'partial_failure',
+      exit: 11,
+      hint: expect.stringContaining('mediactl rm ID'),
+    });
+    expect(service.requestCount - before).toBe(2); // the folders, and the failed asset
+    await cli.json(['rm', failed.uid, '--yes']);
+    expect((await cli.run(syncCommand())).code).toBe(0);
+    expect(await differences()).toEqual([0, {}]);
+  });
+
+  it('sync says nothing of an asset whose processing had failed and that is ready now', async () => {
+    await cli.json(syncCommand());
+    assetOf('a.bin').fields.status = 'failed';
+    expect((await cli.run(checkCommand())).code).toBe(11);
+    assetOf('a.bin').fields.status = 'ready';
+    expect((await cli.run(syncCommand())).code).toBe(0);
+    expect((await cli.run(syncCommand())).code).toBe(0);
+  });
+
+  it('sync --prune trashes the asset of a deleted file although the processing of another file has failed', async () => {
+    await cli.json(syncCommand());
+    assetOf('a.bin').fields.status = 'failed';
+    expect((await cli.run(checkCommand())).code).toBe(11);
+    unlinkSync(join(directory, 'top.bin'));
+    expect((await cli.run(syncCommand('--prune', '--yes'))).code).toBe(11);
+    expect(assetNames()).toEqual(['a.bin', 'b.bin', 'c.bin']);
+  });
+
+  it.each([
+    ['another type and size', { shows: ['size'] as const, contentType: 'audio/wav', bytes: 4 }, 'unverified'],
+    ['no size and type in its record', { shows: [], contentType: undefined, bytes: 4 }, 'unverified'],
+    [
+      'another size than the file, by its record',
+      { shows: ['size'] as const, contentType: 'audio/wav', bytes: 5 },
+      'different',
+    ],
+    [
+      'the size and type of its record',
+      { shows: ['size'] as const, contentType: 'application/pdf', bytes: 10 },
+      'different',
+    ],
+  ])(
+    'check --download of audio, which the service returns with %s, has the right outcome',
+    async (_what, of, outcome) => {
+      const { shows, contentType, bytes } = of;
+      const playback = { type: 'audio', source: { url: 'HERE/media/sound' } }; // returns "some bytes" as application/pdf
+      service = await FakeService.start({ shows: [...shows], playback });
+      cli = new Cli(service.environment);
+      const sound = join(cli.home, 'sound');
+      mkdirSync(sound);
+      writeFileSync(join(sound, 'a.wav'), 'x'.repeat(bytes));
+      await cli.json(['upload', sound, '--folder', '/Sound', '--create-folders']);
+      assetOf('a.wav').fields.content_type = contentType;
+      if (outcome === 'different' && bytes === 5) writeFileSync(join(sound, 'a.wav'), 'xxxx');
+      const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
+      const checked = await cli.run(['check', sound, '/Sound', '--download', '--json'], { environment });
+      expect([checked.code, JSON.parse(checked.stdout)]).toMatchObject([11, [{ outcome }]]);
+      if (outcome === 'unverified') {
+        expect(checked.stderr).toContain('was not compared: the service returned a rendition of asset');
+        expect(errorOf(checked).hint).toContain('a rendition cannot be compared');
+      }
+    },
+  );
+
+  it('check lists a file of another machine whose processing has failed as failed', async () => {
+    await cli.json(syncCommand());
+    assetOf('a.bin').fields.status = 'failed';
+    const { stdout } = await cli.run(checkCommand('--json'), {
+      environment: { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') },
+    });
+    expect(
+      JSON.parse(stdout)
+        .map(({ outcome }: { outcome: string }) => outcome)
+        .sort(),
+    ).toEqual(['failed', ...Array(3).fill('unverified')]);
+  });
+
   it('check reports files of the same name that another machine uploaded as unverified', async () => {
     await cli.json(syncCommand());
     const checkRun = await cli.run(checkCommand('--json'), {
@@ -252,4 +354,21 @@ it('upload --min-age skips files that changed recently, even if their modificati
   expect([single.code, assetNames()]).toEqual([0, []]);
   await cli.run(syncCommand('--create-folders', '--min-age', '30s'), options);
   expect(assetNames()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
+});
+
+it('sync sends a file of a renamed directory again if the processing of its asset has failed', async () => {
+  const shows = await FakeService.start({ shows: ['size', 'parent'] });
+  const user = new Cli(shows.environment);
+  const [before, after] = [join(user.home, 'takes'), join(user.home, 'takes 2')];
+  mkdirSync(before);
+  for (const name of ['failed.bin', 'kept.bin']) writeFileSync(join(before, name), name);
+  await user.json(['sync', before, '/']);
+  changeState(
+    join(user.home, 'state'),
+    "UPDATE uploads SET processing = 'failed', reason = 'not a video' WHERE path LIKE '%failed.bin'",
+  );
+  renameSync(before, after);
+  const records: { path: string; outcome: string }[] = await user.json(['sync', after, '/']);
+  const outcomes = Object.fromEntries(records.map(({ path, outcome }) => [basename(path), outcome]));
+  expect(outcomes).toEqual({ 'failed.bin': 'uploaded', 'kept.bin': 'skipped' });
 });

@@ -223,7 +223,7 @@ describe('upload errors of runs', () => {
     expect(errorOf(uploadRun)).toEqual({
       code: 'partial_failure',
       exit: 11,
-      hint: 'check that the file plays on your machine, then mediactl upload FILE --existing upload',
+      hint: 'check that the files play on your machine; mediactl rm ID, then the same command, sends one again',
     });
   });
 
@@ -259,7 +259,9 @@ describe('upload errors of runs', () => {
     const path = join(setup.cli.home, 'no-media.mp4');
     writeFileSync(path, 'no media');
     const ran = await setup.run(['upload', path, '--wait', '--json']);
-    expect(errorOf(ran)).toEqual(errorInTable('processing_failed'));
+    const [{ asset_uid }] = JSON.parse(ran.stdout);
+    const { hint, ...error } = errorInTable('processing_failed');
+    expect(errorOf(ran)).toEqual({ ...error, hint: String(hint).replace('ID', asset_uid) });
   });
 
   it('upload exits with 14 and code state_unusable if the receipt database is a directory', async () => {

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { acceleratedClock } from '../support/clock.ts';
-import { type Fault, respondWith } from '../support/fault-proxy.ts';
+import { respondWith } from '../support/fault-proxy.ts';
 import { writeRandomFile } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { createLatch } from '../support/latch.ts';
@@ -144,25 +144,6 @@ describe('one asset per file', () => {
     patchReleased.open();
     expect((await otherRun).code).toBe(0);
     expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);
-  });
-
-  it('upload of several files stops if a session is on another origin, and the next run names the asset that may be empty', async () => {
-    const otherOrigin: Fault = {
-      headers: (headers) => ({
-        ...headers,
-        location: `https://elsewhere.example${headers.location}`,
-      }),
-    };
-    setup.fault = ({ method }) => (method === 'POST' ? otherOrigin : undefined);
-    const otherFile = join(setup.cli.home, 'other.bin');
-    writeRandomFile(otherFile, { size: 100, seed: 'other' });
-    const firstRun = await setup.run(['upload', setup.path, otherFile, '--json', '--transfers', '1']);
-    expect(firstRun.code).toBe(13);
-    expect(setup.faultProxy.methods.filter((method) => method === 'POST')).toHaveLength(1);
-    setup.fault = () => undefined;
-    const { record, stderr } = await setup.upload();
-    await setup.expectUploaded(record);
-    expect(stderr).toMatch(/asset [0-9a-f-]{36} may be empty/);
   });
 
   it('upload treats a connection error after it has sent a session creation as a lost response, whatever the error code', async () => {

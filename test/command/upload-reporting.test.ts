@@ -91,7 +91,7 @@ describe('output of upload', () => {
     );
     expect(lines.slice(10)).toEqual([
       '         and 2 more',
-      '  try:   check that the file plays on your machine, then mediactl upload FILE --existing upload',
+      '  try:   check that the files play on your machine; mediactl rm ID, then the same command, sends one again',
     ]);
     const [uid = ''] = (await setup.run(['ls', '-q'])).stdout.split('\n');
     for (const args of [

@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import { mkdirSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { acceleratedClock } from '../support/clock.ts';
@@ -16,9 +17,12 @@ describe('location of an upload session', () => {
   /** Creates a real session but returns another location for it, in the header and in the body. */
   const returnLocation = (inHeader: (real: string) => string | undefined, inBody = inHeader) => {
     setup.fault = ({ method }) =>
-      method === 'POST' ? { respond: (response) => void createSession(response, inHeader, inBody) } : undefined;
+      method === 'POST'
+        ? { respond: (response, request) => void createSession(request, response, inHeader, inBody) }
+        : undefined;
   };
   async function createSession(
+    request: IncomingMessage,
     response: ServerResponse,
     inHeader: (real: string) => string | undefined,
     inBody: (real: string) => string | undefined,
@@ -28,8 +32,8 @@ describe('location of an upload session', () => {
       headers: {
         authorization: `Bearer ${setup.sandbox.key}`,
         'tus-resumable': '1.0.0',
-        'upload-length': String(setup.bytes.length),
-        'upload-metadata': `filename ${btoa(basename(setup.path))},workspace_uid ${btoa(setup.sandbox.workspace)}`,
+        'upload-length': String(request.headers['upload-length']),
+        'upload-metadata': String(request.headers['upload-metadata']),
       },
     });
     const { location, ...session } = (await real.json()) as { location: string };
@@ -68,6 +72,48 @@ describe('location of an upload session', () => {
     const { code, record } = await setup.upload();
     expect([code, record.error.details.asset_uid]).toEqual([10, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });
+
+  it('upload uses the path in the response body if the Location header names another origin', async () => {
+    returnLocation(
+      (real) => `https://elsewhere.example${real}`,
+      (real) => real,
+    );
+    const { code, record } = await setup.upload();
+    expect(code).toBe(0);
+    await setup.expectUploaded(record);
+  });
+
+  it.each([
+    ['several files at once', ['--transfers', '8']],
+    ['several files one by one', ['--transfers', '1']],
+  ])(
+    'upload of %s to sessions on another origin leaves one empty asset, which uploads cleanup lists',
+    async (_how, args) => {
+      returnLocation((real) => `https://elsewhere.example${real}`);
+      const folder = join(setup.cli.home, 'many');
+      mkdirSync(folder);
+      const names = Array.from({ length: 12 }, (_, at) => `file-${at}-${basename(setup.path)}`);
+      for (const name of names) writeRandomFile(join(folder, name), { size: 5000, seed: name });
+      const findAll = async () => (await Promise.all(names.map((name) => setup.findAssets(name)))).flat();
+      const { code, stderr } = await setup.run(['upload', folder, '--json', ...args]);
+      expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error]).toMatchObject([
+        13,
+        {
+          code: 'origin_mismatch',
+          message: 'the service named an address on another origin for the upload: https://elsewhere.example',
+          cause: 'the service, or a proxy in front of it, names a wrong address; your API key is not sent there',
+        },
+      ]);
+      const [emptyAsset, ...others] = await findAll();
+      expect(others).toEqual([]);
+      expect(setup.unfinishedIds()).toEqual([]);
+      const { stdout } = await setup.run(['uploads', 'cleanup', '-n', '--json']);
+      expect(JSON.parse(stdout)).toMatchObject([{ asset_uid: emptyAsset?.uid }]);
+      setup.fault = () => undefined;
+      expect((await setup.run(['upload', folder])).code).toBe(0);
+      expect(await findAll()).toHaveLength(names.length + 1);
+    },
+  );
 
   it('upload exits with 13 and sends no data to a session location on another origin', async () => {
     const otherOrigin = await setup.startFaultProxy(() => undefined);

@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/raw-http.ts';
-import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { rawSocket } from '../support/raw-socket.ts';
+import { forSandboxMode, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -102,6 +103,41 @@ describe('§8 Limits', () => {
     } finally {
       await limitedSandbox.end();
     }
+  });
+
+  it('a preflight of POST /playback/info/ has X-RateLimit-* headers and is not counted', async () => {
+    const preflight = async () => {
+      const response = await call('OPTIONS', '/playback/info/', {
+        key: '',
+        headers: { origin: 'https://news.example', 'access-control-request-method': 'POST' },
+      });
+      const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+      return [response.status, ...names.map((name) => response.headers.get(name))];
+    };
+    const first = await preflight();
+    expect(first).toEqual([204, '1000', expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d{10}$/)]);
+    expect(await preflight()).toEqual(first);
+  });
+
+  it.each([
+    ['a request line that is not HTTP', 'what is this\r\n\r\n', 400, 'bad_request'],
+    [
+      'headers over 32 KiB',
+      `GET /api/external/v1/assets/ HTTP/1.1\r\nX-Long: ${'x'.repeat(33 * 1024)}\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
+  ])('%s is answered with an error object and X-RateLimit-* headers', async (_what, bytes, status, code) => {
+    const { socket, closed } = await rawSocket(sandbox.url);
+    socket.write(bytes);
+    const [head = '', body = ''] = (await closed).split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    for (const name of ['Limit', 'Remaining', 'Reset'])
+      expect(head).toMatch(new RegExp(`^X-RateLimit-${name}: \\d`, 'm'));
+    expect(head).toContain(`Content-Length: ${body.length}`);
+    expect(JSON.parse(body)).toEqual({
+      error: { message: expect.any(String), ...forSandboxMode({ normal: { code }, strict: {} }) },
+    });
   });
 
   it('POST /playback/info/ is rate limited per playback token, including errors', async () => {

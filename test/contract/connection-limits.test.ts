@@ -1,3 +1,5 @@
+import { request } from 'node:http';
+import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ConnectionLimits } from '../../src/contract/bounded-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -45,6 +47,31 @@ it('the sandbox responds with 431 when the request headers exceed 32 KiB', async
   socket.write(requestHead(sandbox.url, 'GET /health', { 'X-Long': 'x'.repeat(33 * 1024) }));
   expect(await closed).toMatch(/^HTTP\/1.1 431 /);
 });
+
+it('a refusal before the body is read reaches each client that sends Connection: close', async () => {
+  const { sandbox, createUploadOfSize } = await startSandboxWithLimits({});
+  const size = 50 * 1024 * 1024 + 1;
+  const { location } = await (await createUploadOfSize(size)).json();
+  const send = (key: string, offset: number) =>
+    new Promise<number | string | undefined>((resolve) => {
+      const headers = {
+        ...{ Authorization: `Bearer ${key}`, Connection: 'close', 'Content-Type': 'application/offset+octet-stream' },
+        ...{ 'Content-Length': size, 'Tus-Resumable': '1.0.0', 'Upload-Offset': offset },
+      };
+      const options = { method: 'PATCH', agent: false, headers };
+      const sent = request(sandbox.url + location, options, ({ statusCode }) => resolve(statusCode));
+      sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+      Readable.from(zeros(size)).pipe(sent);
+    });
+  for (let attempt = 0; attempt < 10; attempt++)
+    expect([await send(sandbox.key, 0), await send('no-such-key', 0), await send(sandbox.key, 1)]).toEqual([
+      413, 401, 409,
+    ]);
+});
+
+function* zeros(size: number): Generator<Buffer> {
+  for (let at = 0; at < size; at += 65_536) yield Buffer.alloc(Math.min(65_536, size - at));
+}
 
 it.each([
   ['with a Content-Length', { 'Content-Length': 1024 * 1024 + 20 }],

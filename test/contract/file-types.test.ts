@@ -244,6 +244,24 @@ describe.concurrent('with ffmpeg', { tags: 'ffmpeg' }, () => {
     expect(info).not.toHaveProperty('subtitle_tracks');
   });
 
+  it('each subtitle track costs a credit, and is not generated if the balance is too low (§1)', async () => {
+    const path = await makeMatroska(secondsOfAudio(1), ['-c:a', 'flac']);
+    const countTracks = async (credits: number) => {
+      const limited = await startSandbox({ ffmpeg, credits });
+      try {
+        const { call, fetchPlaybackInfo, upload } = rawHttp(() => limited);
+        const { uid } = await upload(path);
+        const { subtitle_tracks } = await fetchPlaybackInfo(uid);
+        return [subtitle_tracks.length, (await call('GET', `/assets/${uid}/player/`)).status];
+      } finally {
+        await limited.end();
+      }
+    };
+    // one for the storage, two for the tracks, and one for the player data
+    expect(await countTracks(4)).toEqual([2, 402]);
+    expect(await countTracks(2)).toEqual([0, 402]);
+  });
+
   it('subtitles without a title and a language are numbered', async () => {
     const srt = writeTemporaryFile('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
     const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:a', 'flac', '-c:s', 'srt'];

@@ -90,6 +90,19 @@ describe('§4 Filters and ordering', () => {
     expect(await listNames('/assets/?search=harbour%22%20*')).toHaveLength(2);
   });
 
+  it('search finds words with accents in either Unicode form', async () => {
+    const database = openDatabase(join(sandbox.dataDir, 'sandbox.db'));
+    const rename = (name: string) => database.prepare('UPDATE assets SET name = ? WHERE uid = ?').run(name, tone.uid);
+    for (const stored of ['NFC', 'NFD'])
+      for (const typed of ['NFC', 'NFD']) {
+        rename('Übung हिन्दी'.normalize(stored));
+        for (const word of ['Übung', 'हिन्दी'])
+          expect(await listNames(`/assets/?search=${encodeURIComponent(word.normalize(typed))}`)).toHaveLength(1);
+      }
+    rename('A tone');
+    database.close();
+  });
+
   it('the tag filter matches only a complete tag', async () => {
     const database = openDatabase(join(sandbox.dataDir, 'sandbox.db'));
     database.prepare('UPDATE assets SET tags = ? WHERE uid = ?').run('["sea","port"]', tone.uid);

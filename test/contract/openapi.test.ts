@@ -6,6 +6,7 @@ import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 type Operation = {
   operationId?: string;
+  summary?: string;
   parameters: { name: string; schema: unknown }[];
 };
 
@@ -69,6 +70,8 @@ describe.each([
     // §8 "Rate-limit headers on every response"
     for (const status of [200, 401, 429])
       expect(paths['/playback/info/'].post.responses[status].headers).toHaveProperty(['X-RateLimit-Remaining']);
+    for (const status of [201, 401, 413])
+      expect(paths['/upload/'].post.responses[status].headers).toHaveProperty(['Tus-Resumable']);
   });
 
   it('/openapi.json has the operation IDs, types and unions that client generators need', async () => {
@@ -79,6 +82,9 @@ describe.each([
     const ids = operations.map(({ operationId }) => operationId);
     expect(ids.every((id) => /^[a-z][A-Za-z]+$/.test(id ?? ''))).toBe(true);
     expect(new Set(ids).size).toBe(24);
+    const summaries = operations.map(({ summary }) => summary);
+    expect(summaries.every((summary) => /^[A-Z][\w ,-]+$/.test(summary ?? ''))).toBe(true);
+    expect(new Set(summaries).size).toBe(24);
     const query = Object.fromEntries(
       (paths['/assets/'].get as Operation).parameters.map(({ name, schema }) => [name, schema]),
     );

@@ -43,6 +43,17 @@ describe('--seed', () => {
     for (const { uid } of folders) expect((await listPage(`parent=${uid}`)).count).toBeGreaterThan(0);
   });
 
+  it('--seed 6 creates one asset of each type', async () => {
+    const small = await startSandbox({ seed: 6, strict: false });
+    try {
+      const { items } = await (await rawHttp(() => small).call('GET', '/assets/')).json();
+      const types = items.map(({ type }: { type: string }) => type).sort();
+      expect(types).toEqual(['audio', 'document', 'generic', 'image', 'third_party', 'video']);
+    } finally {
+      await small.end();
+    }
+  });
+
   it('--seed creates the same assets on every machine', async () => {
     const otherSandbox = await startSandbox({ seed: seededCount, strict: false, now: () => startedAt });
     try {

@@ -45,6 +45,42 @@ it('§7 the strict service returns errors as an `error` object with a message, o
   expect((await createUploadOfSize(5, { workspace_uid: '' })).headers.get('content-type')).toMatch(/^text/);
 });
 
+it('the strict service refuses query parameters that §4 does not name with 422, and the other mode ignores them', async () => {
+  const lenient = await startSandbox({ strict: false });
+  const { call: callLenient } = rawHttp(() => lenient);
+  try {
+    for (const path of [
+      ...[
+        '/assets/?creted_after=2026-01-01',
+        '/videos/?type=video',
+        '/workspaces/?search=x',
+        `/assets/${uid}/?limit=1`,
+      ],
+      `/workspaces/${sandbox.workspace}/folders/?limit=1`,
+    ])
+      expect([path, (await call('GET', path)).status]).toEqual([path, 422]);
+    expect((await callLenient('GET', '/assets/?creted_after=2026-01-01')).status).toBe(200);
+  } finally {
+    await lenient.end();
+  }
+  const known = 'search=clip&status=ready&tag=x&created_after=2026-01-01&created_before=2026-01-02&ordering=name';
+  expect((await call('GET', `/assets/?limit=1&offset=0&${known}&type=video&parent=root`)).status).toBe(200);
+  expect((await call('GET', `/videos/?limit=1&offset=0&${known}`)).status).toBe(200);
+});
+
+it.each([
+  ['a metadata key that §4 does not name', { metadata: { file_name: 'a' } }],
+  ['Upload-Concat', { headers: { 'Upload-Concat': 'partial' } }],
+  ['bytes in the creation', { body: 'bytes' }],
+])(
+  'the strict service refuses an upload creation with %s as text with 400',
+  async (_what, { metadata, ...options }: Creation) => {
+    const refused = await createUploadOfSize(5, metadata, options);
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([400, expect.stringMatching(/^text\/plain/)]);
+  },
+);
+type Creation = { metadata?: Record<string, string>; headers?: Record<string, string>; body?: string };
+
 it('the strict service sends only headers that the specification, tus or HTTP names', async () => {
   const { location } = await (await createUploadOfSize(5)).json();
   const responses = [await call('GET', '/assets/'), await createUploadOfSize(5), await head(location)];

@@ -59,12 +59,19 @@ describe('§4 POST /upload/', () => {
     ['filename is missing', { 'Upload-Metadata': workspace }, 400],
     ['workspace_uid is missing', { 'Upload-Metadata': 'filename YS5iaW4=' }, 400],
     ['a value is not Base64', { 'Upload-Metadata': `filename a.bin,${workspace}` }, 400],
+    ['a value is not UTF-8', { 'Upload-Metadata': `filename Y2Fm6Q==,${workspace}` }, 400],
     ['the workspace does not exist', { 'Upload-Metadata': `filename YS5iaW4=,${workspace}` }, 404],
   ])('upload creation fails with a text/plain error when %s', async (_what, headers, status) => {
     const response = await createUploadOfSize(10, {}, { headers });
     expect(response.status).toBe(status);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/plain/);
     expect((await response.text()).length).toBeGreaterThan(5);
+  });
+
+  it('a description has the same maximum length in an upload creation as in an update', async () => {
+    const longest = 'x'.repeat(10_000);
+    expect((await createUploadOfSize(10, { description: longest })).status).toBe(201);
+    expect((await createUploadOfSize(10, { description: `${longest}x` })).status).toBe(400);
   });
 
   it('upload creation with an unknown parent folder returns 404', async () => {
@@ -261,6 +268,12 @@ describe('§3 Processing', () => {
   it.each([
     ['random bytes named .mp4', 'a.mp4', () => pseudoRandomBytes(20_000), 'unsupported'],
     ['a truncated video', 'b.mp4', () => readFileSync(fixturePath('clip.mp4')).subarray(0, 300_000), 'truncated'],
+    [
+      'a video with its index in front that lacks its last bytes',
+      'c.mp4',
+      () => readFileSync(fixturePath('clip.mp4')).subarray(0, -1_000),
+      'truncated: its last 1000 bytes are missing',
+    ],
   ])('processing of %s fails with a reason', async (_what, name, bytes, reason) => {
     const asset = await uploadContent(name, bytes());
     expect(asset.status).toBe('failed');

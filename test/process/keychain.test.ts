@@ -1,11 +1,15 @@
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { inherited } from '../support/environment.ts';
+import { hangMs } from '../support/hang.ts';
+import { findProcessesOf, isRunning, waitUntilNone } from '../support/leftovers.ts';
 import { shellQuote } from '../support/pty.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { mediactlCommand, startProcess } from '../support/spawn.ts';
+import { mediactl, mediactlCommand, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The Secret Service of a real gnome-keyring, in a D-Bus session of its own. */
@@ -142,6 +146,82 @@ it('without a keychain service, login stores the key in a file of mode 0600 and 
   ]);
   expect((await user.headless('stat -c %a "$MEDIACTL_CONFIG_DIR/config.json"')).stdout).toBe('600\n');
   expect((await user.headless('mediactl doctor')).stdout).toContain('none: this session has no keychain service');
+});
+
+/** A user in a session whose bus accepts connections and never answers. */
+async function userOnSilentBus() {
+  const home = temporaryFolder();
+  const address = join(home, 'bus');
+  const sockets: Socket[] = [];
+  let onAsked = () => {};
+  const isAsked = new Promise<void>((resolve) => {
+    onAsked = resolve;
+  });
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => {})); // the process that asks is killed
+    socket.once('data', onAsked);
+  }).listen(address);
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server, 'listening');
+  const config = join(home, 'config');
+  const environment = { HOME: home, DBUS_SESSION_BUS_ADDRESS: `unix:path=${address}`, MEDIACTL_CONFIG_DIR: config };
+  return { environment, isAsked, configFile: join(config, 'config.json'), keyFile: join(home, 'key.txt') };
+}
+
+describe('on a session bus that accepts connections and stays silent', { tags: 'Linux' }, () => {
+  it('doctor ends by itself, and says that the keychain does not respond', async () => {
+    const { environment } = await userOnSilentBus();
+    const { child, finished } = mediactl(['doctor', '--json'], environment);
+    const hang = setTimeout(() => child.kill('SIGKILL'), hangMs / 4);
+    const { stdout } = await finished;
+    clearTimeout(hang);
+    expect(JSON.parse(stdout)).toContainEqual({
+      check: 'keychain',
+      status: 'passed',
+      detail: 'none: it does not respond; it may be waiting to be unlocked; keys are stored in the config file',
+      error: null,
+    });
+  });
+
+  it.each([
+    ['whoami', 'read'],
+    ['logout', 'remove'],
+  ])('%s of a profile whose key is in the keychain says that the keychain does not respond', async (verb, action) => {
+    const { environment, configFile } = await userOnSilentBus();
+    mkdirSync(dirname(configFile));
+    const profiles = { default: { baseUrl: sandbox.url, keyStore: 'keychain' } };
+    writeFileSync(configFile, JSON.stringify({ current: 'default', profiles }), { mode: 0o600 });
+    const { child, finished } = mediactl([verb], environment);
+    const hang = setTimeout(() => child.kill('SIGKILL'), hangMs / 4);
+    const { code, stderr } = await finished;
+    clearTimeout(hang);
+    const message = `error: cannot ${action} the key of profile default from the keychain`;
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`${message}\n  cause: it does not respond;`)]);
+    expect(readFileSync(configFile, 'utf8')).toContain('default');
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends a login that waits for the keychain, and the process that asks it', async (signal, exitCode) => {
+    const { environment, isAsked, keyFile, configFile } = await userOnSilentBus();
+    writeFileSync(keyFile, sandbox.key);
+    const script = `exec ${shellQuote(mediactlCommand)} login --base-url '${sandbox.url}' --with-key < '${keyFile}'`;
+    const { child, finished } = startProcess('sh', ['-c', script], environment);
+    await isAsked;
+    const asking = findProcessesOf(child.pid as number);
+    child.kill(signal);
+    const hang = setTimeout(() => child.kill('SIGKILL'), hangMs / 4);
+    const { code } = await finished;
+    clearTimeout(hang);
+    expect([code, existsSync(configFile)]).toEqual([exitCode, false]);
+    expect(asking).toMatchObject([{ command: expect.stringContaining('keychain.cjs') }]);
+    for (const { command, environment: variables } of asking) expect(command + variables).not.toContain(sandbox.key);
+    expect(await waitUntilNone(() => asking.filter(({ pid }) => isRunning(pid)))).toEqual([]);
+  });
 });
 
 it('login does not use a keychain that does not return the key it stored', async () => {

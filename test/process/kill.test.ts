@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { errorOf } from '../support/errors.ts';
 import { type Fault, FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
 import { pseudoRandomBytes, writeRandomFile } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
+import { hangMs } from '../support/hang.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { mediactl, mediactlCommand, startProcess } from '../support/spawn.ts';
@@ -186,6 +187,28 @@ describe('Ctrl-C', () => {
     };
     const { code } = await runUpload();
     expect(code).toBe(130);
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends a download to a pipe that nobody reads', { tags: 'Linux' }, async (signal, exitCode) => {
+    writeFileSync(path, 'text');
+    const { record } = await runUpload('--wait');
+    const pipe = join(home, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    fault = ({ path: requested }) => {
+      if (requested.includes('/playback/info/')) setTimeout(() => child?.kill(signal), 200);
+      return undefined;
+    };
+    const started = mediactl(['download', record.asset_uid, '-o', pipe], environment());
+    child = started.child;
+    const hang = setTimeout(killUpload, hangMs / 4);
+    const { code, signal: endedBy, stderr } = await started.finished;
+    clearTimeout(hang);
+    // Node.js cannot exit while it opens the pipe, so that the signal itself ends the process.
+    expect([exitCode, signal]).toContain(code ?? endedBy);
+    expect(stderr).toContain('error: ');
   });
 
   it('SIGTERM keeps the state, says how to resume and exits with 143', async () => {

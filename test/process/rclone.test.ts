@@ -135,6 +135,13 @@ describe('files on a remote', { tags: 'rclone' }, () => {
     expect((await readAll(source)).equals(pseudoRandomBytes(10))).toBe(true);
   });
 
+  it('mediactl reads a web page of an rclone remote whose name does not say that it is one', async () => {
+    const page = writeRemoteFile('page', Buffer.from('<!doctype html><title>Rushes</title>'));
+    const source = await openFirstSource(await openRemote('rclone:far:page'));
+    expect(source).toMatchObject({ contentType: 'text/html' }); // rclone guesses it from the bytes
+    expect((await readAll(source)).equals(page)).toBe(true);
+  });
+
   it('a remote file keeps its identity until it is modified', async () => {
     const identity = async () => (await openFirstSource(await openRemote('rclone:far:clip.mp4'))).identity;
     writeRemoteFile('clip.mp4', pseudoRandomBytes(10));

@@ -180,6 +180,7 @@ export class Cli {
       directories: { config: `${this.home}/config`, state: `${this.home}/state` },
       version: '0.0.0-test',
       sandboxProgram: fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url)),
+      keychainProgram: fileURLToPath(new URL('../../dist/keychain.cjs', import.meta.url)),
       playerScript: fileURLToPath(new URL('../../dist/player.js', import.meta.url)),
       browseScript: fileURLToPath(new URL('../../dist/browse.js', import.meta.url)),
     };

@@ -62,17 +62,17 @@ export class SyncedState {
     if (moved) this.#files.set(decode(moved[2]), this.#file(decode(moved[1])));
   }
 
-  /** Replaces an SQLite database by what the disk has of it after the power failure. */
-  restoreDatabase(path: string, random: Random): void {
+  /** Replaces an SQLite database by what the disk has of it after the power failure; without `random`, synced writes only. */
+  restoreDatabase(path: string, random?: Random): void {
     for (const file of [path, `${path}-wal`]) writeFileSync(file, this.#contentAfterPowerLoss(file, random));
     rmSync(`${path}-shm`, { force: true });
   }
 
   /** Returns a file as it is after the power failure: each unsynced change is applied or dropped at random. */
-  #contentAfterPowerLoss(path: string, random: Random): Buffer {
+  #contentAfterPowerLoss(path: string, random: Random | undefined): Buffer {
     const { synced, unsynced } = this.#file(path);
     const file = { synced, unsynced: [] };
-    for (const change of unsynced) if (random.chance(0.5)) apply(file, change);
+    for (const change of unsynced) if (random?.chance(0.5)) apply(file, change);
     return file.synced;
   }
 }

@@ -7,6 +7,7 @@ import { asCodedError, type CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { Decider } from '../../src/client/upload/decide/decide.ts';
 import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
+import { FirstCreation } from '../../src/client/upload/session/first-creation.ts';
 import { findEmptyAssets } from '../../src/client/upload/session/lost-creations.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
 import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
@@ -106,6 +107,7 @@ async function uploadOnce(
       store,
       receipts,
       profile: 'none',
+      firstCreation: new FirstCreation(),
       decide: (subject) => decider.decide(subject, subject.file, api),
       onEvent: (event) => {
         if (event.event === 'warning') notices.push(event.message);

@@ -1,10 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient, MediactlError } from '../../src/sdk/index.ts';
 import type { Client, ClientOptions, DirectoryResult, Notice } from '../../src/sdk/public-types.ts';
 import { Cli } from '../support/cli.ts';
-import { FakeService } from '../support/fake-service.ts';
+import { assetUid, testKey } from '../support/fake-library.ts';
+import { FakeService, serveAsset } from '../support/fake-service.ts';
 import { FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -506,4 +507,32 @@ it('upload and uploadDirectory compare files with the folder, so that what anoth
   let count = 0;
   for await (const _ of client.assets.list({})) count++;
   expect(count).toBe(2);
+});
+
+it('uploadDirectory yields an error for a file whose name is not UTF-8', { tags: 'Linux' }, async () => {
+  const client = await openSandboxClient();
+  const directory = join(temporaryFolder(), 'files');
+  mkdirSync(directory);
+  writeFileSync(join(directory, 'a.bin'), 'data');
+  writeFileSync(Buffer.concat([Buffer.from(`${directory}/caf`), Buffer.from([0xe9]), Buffer.from('.bin')]), 'data');
+  const results: DirectoryResult[] = [];
+  for await (const result of client.uploadDirectory(directory)) results.push(result);
+  const outcomes = results.map(({ upload, error }) => upload?.outcome ?? error?.code);
+  expect(outcomes.sort()).toEqual(['unreadable_file', 'uploaded']);
+});
+
+it('download writes exactly the new version if a shorter one replaces the file during the download', async () => {
+  const [longer, shorter] = [pseudoRandomBytes(300_000), pseudoRandomBytes(100_000, 'shorter')];
+  let requests = 0;
+  const baseUrl = await serveAsset({ type: 'document', blocked: false, url: 'HERE/media/a.pdf' }, (response) => {
+    const [bytes, etag] = ++requests === 1 ? [longer, '"1"'] : [shorter, '"2"'];
+    response.writeHead(200, { 'content-type': 'application/pdf', 'content-length': bytes.length, etag });
+    if (requests > 1) response.end(bytes);
+    else response.write(bytes.subarray(0, 200_000), () => setTimeout(() => response.destroy(), 50));
+  });
+  const client = openClient({ baseUrl, apiKey: testKey });
+  const path = join(temporaryFolder(), 'paper.pdf');
+  expect(await client.assets.download(assetUid, path)).toMatchObject({ sizeBytes: shorter.length });
+  expect(readFileSync(path).equals(shorter)).toBe(true);
+  expect(requests).toBe(2);
 });

@@ -1,6 +1,9 @@
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isFileSystemRoot } from '../../src/cli/uploading/sources.ts';
-import { rangeBelow } from '../../src/client/local-path.ts';
+import { pathExists, rangeBelow } from '../../src/client/local-path.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Returns which of the paths are below a directory. */
 const pathsBelow = (directory: string, separator: string, paths: readonly string[]) => {
@@ -37,4 +40,15 @@ it.each([
 
 it('isFileSystemRoot recognizes every spelling of the root directory', () => {
   expect(['/', '//', '/tmp/..', '/tmp'].map(isFileSystemRoot)).toEqual([true, true, true, false]);
+});
+
+it('pathExists is true for a path that cannot be determined, such as below a link to itself', {
+  tags: 'file-modes',
+}, async () => {
+  const folder = temporaryFolder();
+  const [loop, file] = [join(folder, 'loop'), join(folder, 'file')];
+  symlinkSync(loop, loop);
+  writeFileSync(file, '');
+  const paths = [join(loop, 'a.mov'), loop, file, join(folder, 'a.mov'), join(file, 'a.mov')];
+  expect(await Promise.all(paths.map(pathExists))).toEqual([true, true, true, false, false]);
 });

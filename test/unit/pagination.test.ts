@@ -47,3 +47,14 @@ it('paging fails with list_changed when the list shrinks during every pass', asy
   const error = await readAll().catch((thrown) => thrown);
   expect(error.explanation.code).toBe('list_changed');
 });
+
+it('a page in the middle that is shorter than requested loses no item', async () => {
+  const uids = Array.from({ length: 1_000 }, (_, at) => `item ${at}`);
+  const fetchPage = async (limit: number, offset: number) => {
+    const count = offset === 0 ? limit : Math.min(limit, 70);
+    return { items: uids.slice(offset, offset + count).map((uid) => ({ uid })), count: uids.length };
+  };
+  const listed: string[] = [];
+  for await (const page of fetchPages(fetchPage, {}, {}, () => 8)) listed.push(...page.map(({ uid }) => uid));
+  expect(listed).toEqual(uids);
+});

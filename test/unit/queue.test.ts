@@ -86,6 +86,8 @@ describe('failure classification', () => {
     [failureWith('root_missing'), 'pauseWorker'],
     [failureWith('unsupported_job'), 'pauseWorker'],
     [failureWith('tls_failed'), 'workerFault'],
+    [failureWith('proxy_failed'), 'workerFault'],
+    [failureWith('proxy_failed', { retryable: true }), 'retry'],
     [failureWith('origin_mismatch'), 'workerFault'],
     [failureWith('credits_depleted'), 'pauseQueue'],
     [failureWith('unreachable'), 'retry'],

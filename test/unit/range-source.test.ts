@@ -340,6 +340,52 @@ describe('unusable file servers', () => {
     expect(JSON.stringify(error)).not.toContain('a-secret');
   });
 
+  it('the error of a file with only a weak ETag says that the ETag is weak', async () => {
+    const server = await FileServer.start(pseudoRandomBytes(9));
+    server.fault = () => rangeResponseWith({ etag: 'W/"a"' });
+    expect(await failureOf(openSource(server.url))).toMatchObject({ cause: /^its server sends only a weak ETag/ });
+  });
+
+  const page = '<!doctype html><title>This link has expired</title>';
+  const pageWith = (status: number, headers: Record<string, string> = {}) =>
+    respondWithStatus(status, page, { 'content-type': 'text/html; charset=utf-8', etag: '"page"', ...headers });
+  const pageRange = { 'content-range': `bytes 0-0/${page.length}` };
+  it.each([
+    ['as a whole', pageWith(200)],
+    ['with range support', pageWith(206, pageRange)],
+    ['as XHTML', pageWith(206, { ...pageRange, 'content-type': 'application/xhtml+xml' })],
+  ])('a web page in place of a video, sent %s, is refused as an expired link or a sign-in', async (_how, injected) => {
+    const server = await FileServer.start(pseudoRandomBytes(9));
+    server.fault = () => injected;
+    expect(await failureOf(openSource(server.url))).toMatchObject({
+      code: 'source_forbidden',
+      exit_code: 2,
+      cause: 'it sent a web page, as for an expired link or a sign-in',
+      hint: /newly signed URL/,
+    });
+  });
+
+  it('a link that expires during a read, and then returns a web page, does not count as a changed file', async () => {
+    const { server, source } = await startServerAndOpen();
+    server.fault = afterOpening(pageWith(200));
+    expect(await readAll(source)).toMatchObject({ bytes: Buffer.alloc(0), error: { code: 'source_forbidden' } });
+  });
+
+  it.each(['.html', '.HTM', '.xhtml'])('a web page whose own name ends with %s is read', async (ending) => {
+    const server = await FileServer.start(Buffer.from(page));
+    server.fault = () => ({ headers: { 'content-type': 'text/html' } });
+    const source = await openSource(server.url.replace(/\.mp4$/, ending));
+    expect((await readAll(source)).bytes.toString()).toBe(page);
+  });
+
+  it('a file that its server sends as plain text is read, and so is an empty one whose 416 is a web page', async () => {
+    const server = await FileServer.start(pseudoRandomBytes(9));
+    server.fault = () => ({ headers: { 'content-type': 'text/plain' } });
+    expect((await readAll(await openSource(server.url))).bytes.equals(server.bytes)).toBe(true);
+    server.fault = () => pageWith(416, { 'content-range': 'bytes */0' });
+    expect((await openSource(server.url)).sizeBytes).toBe(0);
+  });
+
   it.each([
     [404, 'file_not_found', 2],
     [410, 'file_not_found', 2],

@@ -48,8 +48,6 @@ async function expectFailure(path: string, code: string) {
   });
 }
 
-it('syncFolder succeeds for a folder, and does nothing where the system cannot open it, as on Windows', async () => {
-  const folder = temporaryFolder();
-  await expect(syncFolder(folder)).resolves.toBeUndefined();
-  await expect(syncFolder(join(folder, 'missing'))).resolves.toBeUndefined();
+it('syncFolder does nothing where the system cannot open a folder, as on Windows', async () => {
+  await expect(syncFolder(join(temporaryFolder(), 'missing'))).resolves.toBeUndefined();
 });

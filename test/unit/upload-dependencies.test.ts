@@ -7,6 +7,7 @@ import { UploadAttempt } from '../../src/client/queue/upload-attempt.ts';
 import { type BatchDeps, BatchUploader } from '../../src/client/upload/batch/batch-uploader.ts';
 import type { FileEvent } from '../../src/client/upload/session/events.ts';
 import type { FileOutcome } from '../../src/client/upload/session/file-outcome.ts';
+import { FirstCreation } from '../../src/client/upload/session/first-creation.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
@@ -173,6 +174,7 @@ it('a slow write never overwrites a newer queue entry with an older one', async 
       ownFiles: undefined as never,
       openAddress: undefined as never,
       receipts: undefined,
+      firstCreation: new FirstCreation(),
       signal: new AbortController().signal,
     },
   );

@@ -7,6 +7,7 @@ import { decideByEntry } from '../../src/client/upload/decide/by-entry.ts';
 import { isUnchanged } from '../../src/client/upload/decide/by-receipt.ts';
 import { sendNew } from '../../src/client/upload/decide/decision.ts';
 import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
+import { FirstCreation } from '../../src/client/upload/session/first-creation.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
 import { RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import { describeChange, isUntouched, type UploadSource } from '../../src/client/upload/sources/source.ts';
@@ -64,6 +65,7 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
       api: new Api(own, {}),
       store,
       profile: 'none',
+      firstCreation: new FirstCreation(),
       onEvent: () => {},
       decide: async (subject) => (await decideByEntry(subject, sendNew, store)) ?? sendNew,
       openSource: () => openSource(keyless),

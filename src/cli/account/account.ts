@@ -4,7 +4,7 @@ import type { NameOverrides } from '../../contract/assumptions.ts';
 import { apiPrefix } from '../../contract/paths.ts';
 import type { Profile, ProfileConfig } from '../settings/profile-file.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type KeychainEntry, readFromKeychain } from './keychain.ts';
+import type { Keychain } from './keychain.ts';
 
 /** Credentials and service for API calls, resolved from flags, variables and the profile. */
 export type Account = {
@@ -39,7 +39,7 @@ export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse):
 }
 
 /** Resolves the account and reads its key. @throws CodedError `no_profile`, `no_key`, `key_origin_mismatch` … (exit 4) */
-export async function resolveAccount(settings: Settings, inUse: ProfileInUse, configDir: string): Promise<Account> {
+export async function resolveAccount(settings: Settings, inUse: ProfileInUse, keychain: Keychain): Promise<Account> {
   const baseUrl = baseUrlOf(settings, inUse);
   const { name = 'environment', profile } = inUse;
   const { apiKey, apiKeyBaseUrl } = settings;
@@ -48,7 +48,7 @@ export async function resolveAccount(settings: Settings, inUse: ProfileInUse, co
   return {
     profile: apiKey ? 'environment' : name,
     baseUrl,
-    apiKey: apiKey ?? (await readProfileKey(inUse, baseUrl, configDir)),
+    apiKey: apiKey ?? (await readProfileKey(inUse, baseUrl, keychain)),
     workspace: settings.workspace,
     names: { ...profile?.names, ...settings.fieldNames },
   };
@@ -66,11 +66,11 @@ function assertOwnService(key: string, ownUrl: string | undefined, { origin }: U
 }
 
 /** Returns a profile's key, but only for the profile's own service. */
-async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: URL, configDir: string) {
+async function readProfileKey({ name, profile, names }: ProfileInUse, baseUrl: URL, keychain: Keychain) {
   if (name === undefined || !profile) throw noProfile(names);
   const hint = `mediactl auth login --profile NAME --base-url ${baseUrl.origin}, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL`;
   assertOwnService(`the key of profile ${name}`, profile.baseUrl, baseUrl, hint);
-  return readApiKey(profile, { configDir, profile: name });
+  return readApiKey(name, profile, keychain);
 }
 
 /** @throws CodedError `usage` (exit 2) if the key is empty or contains anything but visible ASCII characters */
@@ -84,11 +84,11 @@ export function assertKey(key: string): void {
 }
 
 /** @throws CodedError `no_key` or `keychain_unavailable` (exit 4) if the profile's key cannot be read */
-export async function readApiKey({ keyStore, key }: Profile, entry: KeychainEntry): Promise<string> {
-  if (keyStore === 'keychain') return readFromKeychain(entry);
+export async function readApiKey(name: string, { keyStore, key }: Profile, keychain: Keychain): Promise<string> {
+  if (keyStore === 'keychain') return keychain.read(name);
   if (key) return key;
-  const hint = `mediactl auth login --profile ${entry.profile}`;
-  throw new CodedError(`profile ${entry.profile} has no API key`, { code: 'no_key', hint });
+  const hint = `mediactl auth login --profile ${name}`;
+  throw new CodedError(`profile ${name} has no API key`, { code: 'no_key', hint });
 }
 
 /** @param names existing profiles, none of which is current */

@@ -19,22 +19,25 @@ export async function findDownload(
 }
 
 /**
- * Downloads the file of an asset without saving it. It may be a rendition.
+ * Downloads the file of an asset without saving it.
  *
- * @returns BLAKE3 of what was downloaded, in hex
+ * @returns BLAKE3 of what was downloaded, in hex; `isOriginal`: false if it is, or may be, a rendition
  * @throws CodedError if the asset has no file to download, or the download fails
  */
 export async function digestOfDownload(
   context: Context,
   asset: AssetRecord,
   progress: ProgressDisplay,
-): Promise<string> {
+): Promise<{ blake3: string; isOriginal: boolean }> {
   const path = asText(asset.name) ?? asset.uid;
-  const { url, expected } = await findDownload(context, asset, true);
+  const { url, expected, isOriginal } = await findDownload(context, asset, false);
   const { sink, digest } = await hashingSink({ write: async () => {}, restart: async () => {} });
   const onProgress = progressOf(progress, path, expected);
-  await download((await context.mediaApi()).transport, url, { ...sink, onProgress }, expected);
-  return digest();
+  const { transport } = await context.mediaApi();
+  const saved = await download(transport, url, { ...sink, onProgress }, { ...expected, mayBeRendition: true });
+  // Without a size in the record, a rendition of the same type looks like the original.
+  const mayBeRendition = saved.isRendition || (expected.mayBeRendition && expected.sizeBytes === undefined);
+  return { blake3: digest(), isOriginal: isOriginal && !mayBeRendition };
 }
 
 /** Shows the start of a download. @returns a function that shows how far it is */

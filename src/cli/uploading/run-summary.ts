@@ -1,6 +1,11 @@
 import { CodedError, partialFailure } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
-import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import {
+  type FileOutcome,
+  isFailedBefore,
+  isInterruption,
+  outcomeOf,
+} from '../../client/upload/session/file-outcome.ts';
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 import { outcomeNames, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
@@ -24,6 +29,8 @@ export class RunSummary {
   /** Number of uploaded files whose assets were still being processed when the run was interrupted. */
   #processing = 0;
   #notUploaded = 0;
+  /** Number of files that were uploaded before, and whose processing failed. */
+  #failedBefore = 0;
   #files = 0;
 
   /** @param startedAt milliseconds since the Unix epoch */
@@ -40,6 +47,7 @@ export class RunSummary {
     if (error && !isInterruption(error)) {
       this.#counts.failed++;
       if (!uploaded) this.#notUploaded++;
+      if (isFailedBefore(outcome)) this.#failedBefore++;
       this.#failed.push({ error, path: shownPathOf(file) });
       return;
     }
@@ -54,9 +62,9 @@ export class RunSummary {
     return outcomeNames.some((name) => uploadOutcomes[name].isSent && this.#counts[name] > 0);
   }
 
-  /** True if files failed or another run is uploading them. */
+  /** True if files failed, other than those whose processing had failed before, or another run is uploading them. */
   get hasUnsent(): boolean {
-    return this.#failed.length + this.#counts.busy > 0;
+    return this.#failed.length - this.#failedBefore + this.#counts.busy > 0;
   }
 
   /** Formats the summary, such as "437 uploaded, 12 already uploaded; 1.2 GiB in 3:20", or `nothing`. */
@@ -103,11 +111,13 @@ export class RunSummary {
     const { busy } = this.#counts;
     if (!first && busy === 0) return undefined;
     const skips = 'run the same command again: it skips the files that are already uploaded';
+    const isProcessing = this.#failed.every(({ error }) => error.explanation.code === 'processing_failed');
+    const failedHint = this.#failed.length > 0 && isProcessing ? processingHint : undefined;
     const afterOthers = busy > 0 ? `once the other run has finished, ${skips}` : undefined;
     return partialFailure(
       this.#problem(),
       failures,
-      this.#notUploaded > 0 ? `fix the errors, then ${skips}` : afterOthers,
+      this.#notUploaded > 0 ? `fix the errors, then ${skips}` : (afterOthers ?? failedHint),
     );
   }
 
@@ -122,5 +132,8 @@ export class RunSummary {
     ].join('; ');
   }
 }
+
+const processingHint =
+  'check that the files play on your machine; mediactl rm ID, then the same command, sends one again';
 
 const countOf = (count: number, words: string) => (count > 0 ? [`${formatCount(count)} ${words}`] : []);

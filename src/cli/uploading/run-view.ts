@@ -3,7 +3,12 @@ import { asCodedError, type CodedError } from '../../client/errors.ts';
 import { createTableEncoder, type TableEncoder, tableFormatOf } from '../../client/table/format-table.ts';
 import { countFiles } from '../../client/upload/batch/plan.ts';
 import type { StartedRun } from '../../client/upload/batch/start-uploads.ts';
-import { type FileOutcome, isInterruption, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import {
+  type FileOutcome,
+  isFailedBefore,
+  isInterruption,
+  outcomeOf,
+} from '../../client/upload/session/file-outcome.ts';
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
 import { type KeptOutcome, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Context } from '../context.ts';
@@ -183,7 +188,8 @@ class RunPresenter {
     const next = hasSent ? nextStep?.(this.#only !== undefined) : undefined;
     if (next && !progress.hidesSummary) terminal.info(next);
     const isFinished = !stopReason && remaining === 0 && !signal.aborted;
-    const hasUnsent = this.#only ? this.#only.error !== undefined : this.#summary?.hasUnsent;
+    const isUnsent = (only: FileOutcome) => only.error !== undefined && !isFailedBefore(only);
+    const hasUnsent = this.#only ? isUnsent(this.#only) : this.#summary?.hasUnsent;
     await onEnd?.(isFinished, hasUnsent ?? false).catch((error) => {
       this.#endError = asCodedError(error);
     });

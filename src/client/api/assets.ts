@@ -13,8 +13,14 @@ import { fetchPages, itemsOf, type ListWindow, maxPagesInFlight, parsePage } fro
 import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
 import { findDifferences } from './write-check.ts';
 
-/** Returns the filter that finds a name. A name without letters or digits cannot be searched for. */
-export const searchFor = (name: string): AssetFilters => (/[\p{L}\p{N}]/u.test(name) ? { search: name } : {});
+/**
+ * Returns the searches that find a name: one for each way to encode its accents, since a service may compare them as they
+ * are. Returns none for a name without letters or digits, which cannot be searched for.
+ */
+export const searchesFor = (name: string): { search: string }[] =>
+  /[\p{L}\p{N}]/u.test(name)
+    ? [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])].map((search) => ({ search }))
+    : [];
 
 /**
  * Returns the workspace that the filter `parent` selects from: "a parent folder uid in the primary workspace" (§4).
@@ -67,6 +73,20 @@ export class AssetsApi extends Resource {
       // instead of eight.
       () => Math.min(maxPagesInFlight, this.transport.connection.rateLimit?.remaining ?? maxPagesInFlight),
     );
+  }
+
+  /**
+   * Lists what the searches for a name find, each asset once, or everything for a name that cannot be searched for. Their
+   * names are to be compared with `normalizeName`.
+   */
+  async *listNamed(name: string, filters: AssetFilters = {}, window: ListWindow = {}): AsyncGenerator<AssetRecord[]> {
+    const listed = new Set<string>();
+    const searches = searchesFor(name);
+    for (const search of searches.length > 0 ? searches : [{}])
+      for await (const page of this.list({ ...filters, ...search }, window)) {
+        yield page.filter(({ uid }) => !listed.has(uid));
+        for (const { uid } of page) listed.add(uid);
+      }
   }
 
   async get(uid: string): Promise<AssetRecord> {

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
-import { CodedError, usageError } from '../errors.ts';
+import { CodedError } from '../errors.ts';
 
 /** Converts a host name to lower-case ASCII (IDNA) for comparison. Any other text is only lowercased. */
 const normalizeDomain = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
@@ -24,7 +24,7 @@ export class WorkspaceEmbedSettings {
     this.#isInverse = names.embed_enabled?.startsWith('!') === true;
   }
 
-  /** True if the embed restriction is on. @throws CodedError `usage` (exit 2) if its flag is ambiguous */
+  /** True if the embed restriction is on. @throws CodedError `settings_unclear` (exit 6) if its flag is ambiguous */
   get enabled(): boolean {
     return this.record[this.#requireField('embed_enabled')] !== this.#isInverse;
   }
@@ -102,15 +102,13 @@ export class WorkspaceEmbedSettings {
     const fields = isList ? this.#lists : this.#booleans;
     const kind = isList ? 'array' : 'boolean';
     const listed = fields.join(', ');
-    const error = usageError(
-      'cannot tell which field of the embed settings to use',
-      undefined,
-      listed
+    throw new CodedError('cannot tell which field of the embed settings to use', {
+      code: 'settings_unclear',
+      reason: listed
         ? `${listed} ${fields.length === 1 ? 'has' : 'have'} type ${kind}, but might mean ${isList ? '' : 'the opposite or '}something else`
         : `the record has no ${this.#names[key] ?? kind}; it has ${Object.keys(this.record).join(', ') || 'no fields'}`,
-    );
-    const code = isList ? 'settings_unclear' : 'usage';
-    throw error.with({ code, remedy: ['set_field_name', key, 'NAME', listed && `, with one of ${listed}`] });
+      remedy: ['set_field_name', key, 'NAME', listed && `, with one of ${listed}`],
+    });
   }
 
   /** Returns the domain of a list entry, which is a string or an object (assumption A06). */

@@ -5,7 +5,6 @@ import { CodedError } from '../errors.ts';
 import type { Purpose, ReceivedResponse } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { parseJsonResponse } from '../http/json.ts';
-import { foreignOrigin } from '../http/network-error.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
 import { parseIdentifier, Resource } from './resource.ts';
 
@@ -32,6 +31,16 @@ export const transferPurpose: Purpose = {
 
 /** An interrupted creation whose response is lost would leave an empty asset. */
 const creationGraceMs = 1_000;
+
+/**
+ * Returns the URL at the service's own origin if a service behind a proxy that ends TLS names it with `http:`. It has the
+ * port of the base URL, or none.
+ */
+function withTls(url: URL, baseUrl: URL): URL {
+  const isBehindTls = baseUrl.protocol === 'https:' && url.protocol === 'http:' && url.hostname === baseUrl.hostname;
+  const isSamePort = ['', baseUrl.port || '443'].includes(url.port);
+  return isBehindTls && isSamePort ? new URL(url.pathname + url.search, baseUrl) : url;
+}
 
 /** Client for creating and inspecting upload sessions (§4 Upload, TUS). The uploader transfers the bytes itself. */
 export class UploadSessionsApi extends Resource {
@@ -75,22 +84,32 @@ export class UploadSessionsApi extends Resource {
     };
   }
 
-  /** Returns the "session URL from the Location header" (§4), or else from `location` in the body (§2). */
+  /**
+   * Returns the "session URL from the Location header" (§4), or else from `location` in the body (§2), which is used too
+   * if the header names another origin.
+   */
   #sessionUrl({ headers }: ReceivedResponse, bodyLocation: unknown, assetUid: string): string {
     const { baseUrl } = this.transport;
-    const location = [headers.location, asText(bodyLocation)].find(
-      (each) => each !== undefined && URL.canParse(each, baseUrl.href),
+    // "path of the session, may be relative; resolve against {base_url}" (§2)
+    const urls = [headers.location, asText(bodyLocation)].flatMap((location) =>
+      location !== undefined && URL.canParse(location, baseUrl.href)
+        ? [withTls(new URL(location, baseUrl), baseUrl)]
+        : [],
     );
-    if (location === undefined)
+    const own = urls.find(({ origin }) => origin === baseUrl.origin);
+    const [foreign] = urls;
+    if (own) return own.href;
+    if (foreign === undefined)
       throw unexpectedResponse('the service created an upload but returned no session', {
         reason: 'the response has no valid Location',
         details: { asset_uid: assetUid },
       });
-    // "path of the session, may be relative; resolve against {base_url}" (§2)
-    const url = new URL(location, baseUrl);
-    if (url.origin !== baseUrl.origin)
-      throw foreignOrigin('the URL of the upload session', url).with({ details: { asset_uid: assetUid } });
-    return url.href;
+    throw new CodedError(`the service named an address on another origin for the upload: ${foreign.origin}`, {
+      code: 'origin_mismatch',
+      reason: 'the service, or a proxy in front of it, names a wrong address; your API key is not sent there',
+      remedy: ['check_base_url'],
+      details: { asset_uid: assetUid },
+    });
   }
 
   /** Fetches the headers of a session ("HEAD … returns the current Upload-Offset", §4), or undefined if refused. */

@@ -6,7 +6,7 @@ import { CodedError } from '../errors.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { parseJsonResponse } from '../http/json.ts';
 import type { Api } from './api.ts';
-import { AssetsApi, searchFor } from './assets.ts';
+import { AssetsApi } from './assets.ts';
 import type { WorkspaceEmbedSettings } from './embed-settings.ts';
 import { EmbedsApi, embedNoun } from './embeds.ts';
 import { type FolderChange, type FolderFields, FoldersApi } from './folders.ts';
@@ -87,8 +87,8 @@ class AssetWrites extends AssetsApi {
   }
 
   async #assertListedIn(folder: string | null, { uid, name }: AssetRecord): Promise<void> {
-    const filters = { parent: folder ?? 'root', ...searchFor(asText(name) ?? '') };
-    for await (const page of this.list(filters, {})) if (page.some((each) => isSameUid(each.uid, uid))) return;
+    const listed = this.listNamed(asText(name) ?? '', { parent: folder ?? 'root' });
+    for await (const page of listed) if (page.some((each) => isSameUid(each.uid, uid))) return;
     throw new CodedError(`the service did not move ${asText(name) ?? uid}`, {
       code: 'write_ignored',
       reason: 'it accepted the request, but does not list the asset in the new folder',

@@ -48,6 +48,9 @@ export type ApiRequest = {
   mayFollowRedirect?: ((target: URL) => boolean) | undefined;
 };
 
+/** Start of a response, before its body. */
+export type ResponseHead = Pick<ReceivedResponse, 'status' | 'headers'>;
+
 export type ReceivedResponse = {
   status: number;
   headers: ResponseHeaders;

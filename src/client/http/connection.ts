@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../../contract/clock.ts';
 import type { Connections, WrapFirstRequest } from './dispatcher.lazy.ts';
-import type { ProxySettings } from './proxy.ts';
+import { type ProxySettings, proxyOf } from './proxy.ts';
 import type { PublicAddresses } from './public-address.ts';
 import type { RateWindow } from './rate-limit-headers.ts';
 import { ClientRateLimiter } from './rate-limiter.ts';
@@ -64,6 +64,11 @@ export class Connection {
   async #openPool(lookup?: LookupFunction): Promise<Connections> {
     const { openConnections } = await import('./dispatcher.lazy.ts');
     return openConnections(this.#options.proxy, lookup, this.#options.wrapFirstRequest);
+  }
+
+  /** Returns the proxy of requests to a URL, unless NO_PROXY lists its host. */
+  proxyOf(url: URL): URL | undefined {
+    return proxyOf(url, this.#options.proxy);
   }
 
   async close(): Promise<void> {

@@ -25,7 +25,7 @@ export function extractReason(response: ReceivedResponse): ErrorReason {
     const title = /<title[^>]*>([^<]*)</i.exec(text)?.[1] ?? text.replace(/<[^>]*>/g, ' ');
     return { message: `it sent a web page instead of JSON: "${truncate(title)}"`, fields: [] };
   }
-  const body = /json/i.test(response.headers['content-type'] ?? '') ? parseJsonOrUndefined(text) : undefined;
+  const body = isJson(response) ? parseJsonOrUndefined(text) : undefined;
   return body === undefined ? { message: truncate(text) || undefined, fields: [] } : extractJsonReason(body, text);
 }
 
@@ -125,3 +125,5 @@ const truncate = (text: string) => {
 
 export const isHtml = (response: ReceivedResponse) =>
   /html/i.test(response.headers['content-type'] ?? '') || /^\s*<(!doctype|html)/i.test(response.text);
+
+export const isJson = ({ headers }: Pick<ReceivedResponse, 'headers'>) => /json/i.test(headers['content-type'] ?? '');

@@ -1,6 +1,6 @@
 import { CodedError, type Explanation } from '../errors.ts';
 import type { Purpose, ReceivedResponse, StatusMeaning } from './api-request.ts';
-import { extractReason, isHtml } from './error-reason.ts';
+import { extractReason, isHtml, isJson } from './error-reason.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 
 const rerunSoon = 'run it again in a moment';
@@ -74,18 +74,24 @@ export function errorFrom(response: ReceivedResponse, purpose: Purpose): CodedEr
   const delayMs = status === 429 || status === 503 ? retryAfterMs(headers, receivedAt) : undefined;
   const row = { ...meaningOf(status), ...purpose.statuses?.[status] };
   const serviceReason = extractReason(response);
-  const forbidden = status === 403;
-  const problem = forbidden && purpose.scope ? `this API key cannot ${purpose.action}` : row.problem;
+  // "Error responses of JSON endpoints carry a JSON body" (§7): another body may be that of a gateway, which has not
+  // judged the key.
+  const isRefusal = status === 401 || status === 403;
+  const isUnattributed = isRefusal && !purpose.statuses?.[status] && text.trim() !== '' && !isJson(response);
+  const forbidden = status === 403 && !isUnattributed;
+  const denied = isUnattributed ? 'the service, or a gateway in front of it, denied the request' : undefined;
+  const problem = denied ?? (forbidden && purpose.scope ? `this API key cannot ${purpose.action}` : row.problem);
   const scopeReason = forbidden ? missingScope(purpose, serviceReason.message) : undefined;
   return new CodedError(`${problem} (${status})`, {
     code: row.code,
     status,
     reason: scopeReason ?? serviceReason.message,
-    ...(isHtml(response) ? { remedy: ['check_base_url'] } : { hint: row.hint, remedy: row.remedy }),
+    ...(isHtml(response) || isUnattributed ? { remedy: ['check_base_url'] } : { hint: row.hint, remedy: row.remedy }),
     retryable: row.retryable ?? false,
     retryAfterSeconds: delayMs && Math.ceil(delayMs / 1000),
     details: serviceReason.details ?? (serviceReason.code ? { code: serviceReason.code } : undefined),
     fields: serviceReason.fields,
+    isUnattributed,
     isPlainText: /^text\/plain\b/i.test(headers['content-type'] ?? '') && !gatewayPattern.test(text),
   });
 }

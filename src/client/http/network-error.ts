@@ -1,6 +1,7 @@
 import { CodedError, type Explanation } from '../errors.ts';
+import { isProxyUnreachable } from './proxy.ts';
 
-/** Creates the error for a redirect or an upload session URL that points to another origin. */
+/** Creates the error for a redirect that points to another origin. */
 export const foreignOrigin = (what: string, target: URL) =>
   new CodedError(`the service pointed to another origin: ${target.origin}`, {
     code: 'origin_mismatch',
@@ -13,22 +14,33 @@ const refusedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 const networkDownCodes = new Set(['EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN']);
 export const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 
-/** Converts an error of undici or the socket. Aborts, MediactlErrors and errors without a code stay unchanged. */
-export function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {
+/**
+ * Converts an error of undici or the socket. Aborts, MediactlErrors and errors without a code stay unchanged.
+ *
+ * @param proxy proxy that the request may have gone through
+ */
+export function networkError(error: unknown, url: URL, idleTimeoutMs: number, proxy?: URL): unknown {
   if (error instanceof CodedError) return error;
   const { name, message } = error as Error;
   const code = name === 'HTTPParserError' ? 'no HTTP' : ((error as NodeJS.ErrnoException).code ?? '');
   // undici reports the refusal of a proxy as an abort with this message.
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '')) return error;
+  const isProxyDown = proxy !== undefined && isProxyUnreachable(error as NodeJS.ErrnoException, url, proxy);
   const { problem, ...explanation } = refusal
     ? {
         problem: `the proxy refused the connection to ${url.origin}`,
         code: 'proxy_failed' as const,
         reason: `it returned ${refusal}`,
       }
-    : (describeTlsError(code, message, url) ?? describeSocketError(code, message, url, idleTimeoutMs));
-  const retryable = explanation.code !== 'proxy_failed' && explanation.code !== 'tls_failed';
+    : isProxyDown
+      ? {
+          problem: `cannot reach the proxy ${proxy.host}`,
+          code: 'proxy_failed' as const,
+          reason: `${code === 'ECONNREFUSED' ? 'connection refused' : message}; requests to ${url.origin} go through it`,
+        }
+      : (describeTlsError(code, message, url) ?? describeSocketError(code, message, url, idleTimeoutMs));
+  const retryable = refusal === undefined && explanation.code !== 'tls_failed';
   return new CodedError(problem, { ...explanation, retryable, underlying: error });
 }
 

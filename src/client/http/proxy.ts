@@ -25,3 +25,21 @@ function proxyUrl(name: string, value = ''): string {
   if (!url) throw usageError(`${name} is not a valid http or https proxy URL`, `${name}=http://HOST:PORT`);
   return url.href;
 }
+
+/** Returns the proxy of requests to a URL, unless NO_PROXY lists its host. */
+export function proxyOf({ protocol }: URL, { httpProxy, httpsProxy }: ProxySettings = {}): URL | undefined {
+  const proxy = protocol === 'https:' ? (httpsProxy ?? httpProxy) : httpProxy;
+  return proxy === undefined ? undefined : new URL(proxy);
+}
+
+/** Returns true if a connection certainly failed between this machine and the proxy, not at the service. */
+export function isProxyUnreachable(error: NodeJS.ErrnoException, url: URL, proxy: URL): boolean {
+  const { hostname, port, errors = [] } = error as { hostname?: string; port?: number; errors?: { port?: number }[] };
+  // The socket of a proxy's host name has its address only.
+  const failedPort = port ?? errors[0]?.port;
+  if (failedPort !== undefined) return failedPort === portOf(proxy) && failedPort !== portOf(url);
+  if (hostname !== undefined) return hostname === proxy.hostname && hostname !== url.hostname;
+  return error.message.includes(`attempted address: ${proxy.hostname}:${portOf(proxy)},`);
+}
+
+const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === 'https:' ? 443 : 80);

@@ -51,7 +51,9 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
     );
   };
   const convertError = (error: unknown) =>
-    controller.signal.aborted && !signal?.aborted ? controller.signal.reason : networkError(error, url, idleTimeoutMs);
+    controller.signal.aborted && !signal?.aborted
+      ? controller.signal.reason
+      : networkError(error, url, idleTimeoutMs, connection.proxyOf(url));
   connection.requestCount++;
   try {
     const pool = await connection.open(call.isPublic ? url : undefined);

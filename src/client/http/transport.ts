@@ -95,7 +95,8 @@ export class Transport {
       }
       // If the service was never reached, fail at once, because a retry would only delay the error. Otherwise the
       // service is expected to come back.
-      const isAbsent = error.explanation.code === 'connection_refused' && !this.connection.hasConnected;
+      const isRefused = error.explanation.code === 'connection_refused' || error.explanation.code === 'proxy_failed';
+      const isAbsent = isRefused && !this.connection.hasConnected;
       return ++failures < maxAttempts && !isAbsent ? this.retryDelayMs(failures - 1, error) : undefined;
     };
     return this.retry(attempt, delayAfter, call.signal);

@@ -1,5 +1,6 @@
 import { CodedError } from '../errors.ts';
-import { isGenericType, isTextType } from '../http/content-types.ts';
+import type { ResponseHead } from '../http/api-request.ts';
+import { errorPageReason, isGenericType } from '../http/content-types.ts';
 import { errorFrom } from '../http/error-response.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
 import type { Transport } from '../http/transport.ts';
@@ -34,7 +35,11 @@ export type DownloadOutcome = {
 };
 
 const maxAttemptsWithoutProgress = 4;
-const purpose = { action: 'fetch this media' };
+const purpose = {
+  action: 'fetch this media',
+  // No API key is sent, so that none can lack a scope.
+  statuses: { 403: { problem: 'the server of this media denied the request', hint: 'run it again, to get a new URL' } },
+};
 
 /**
  * Downloads a signed URL into a sink. Sends no API key, and follows redirects to any origin. After a dropped
@@ -58,16 +63,17 @@ export async function download(transport: Transport, url: URL, sink: DownloadSin
       failure = error;
     }
     if (transfer.received > maxReceived) failures = 0;
-    else if (failures + 1 >= maxAttemptsWithoutProgress) throw failure ?? incomplete(url, transfer.received);
+    else if (failures + 1 >= maxAttemptsWithoutProgress)
+      throw failure ?? transfer.rejection ?? incomplete(url, transfer.received);
     maxReceived = Math.max(maxReceived, transfer.received);
     if (failure) await transport.waitBeforeRetry(failures, failure);
   }
 }
 
-type ResponseHead = { status: number; headers: ResponseHeaders };
-
 class ResumableDownload {
   received = 0;
+  /** Error of the last range that the server rejected, after which the download has restarted. */
+  rejection: CodedError | undefined;
   readonly #file: { url: URL; sink: DownloadSink; expected: ExpectedFile };
   /** Validator and type of the first response. Later responses must belong to the same file. */
   #validator: Validator | undefined;
@@ -76,6 +82,8 @@ class ResumableDownload {
   /** True if the last response shows where the file ends, even without a content length. */
   #isEndDelimited = false;
   #isPartial = false;
+  /** Bytes at the start of the response that are received already, because its range starts before the requested one. */
+  #overlap = 0;
   #isHeadAccepted = false;
 
   constructor(url: URL, sink: DownloadSink, expected: ExpectedFile) {
@@ -84,7 +92,7 @@ class ResumableDownload {
 
   /**
    * Requests the missing bytes of the same version of the file. Restarts if the first response had no validator,
-   * because this response could not be proven to be of the same file.
+   * because this response could not be proven to be of the same file, and after a range that the server rejects.
    *
    * @returns true if the file is complete
    */
@@ -110,7 +118,9 @@ class ResumableDownload {
       // §15.5.17). After a part of unknown total length, the download is complete.
       this.#isEndDelimited = this.#isPartial && this.#total === undefined;
       if (this.#isEndDelimited) return true;
-      throw changed(this.#file.url, `it rejects the range from byte ${this.received} of ${this.#total}`);
+      this.rejection = changed(this.#file.url, `it rejects the range from byte ${this.received} of ${this.#total}`);
+      await this.#restart();
+      return false;
     }
     if (response.status >= 300) throw errorFrom(response, purpose);
     await this.#acceptHead(response); // the sink is not called for an empty body
@@ -119,8 +129,11 @@ class ResumableDownload {
 
   async #write(part: Uint8Array, head: ResponseHead): Promise<void> {
     await this.#acceptHead(head);
-    await this.#file.sink.write(part);
-    this.received += part.length;
+    const added = part.subarray(this.#overlap);
+    this.#overlap = Math.max(0, this.#overlap - part.length);
+    if (added.length === 0) return;
+    await this.#file.sink.write(added);
+    this.received += added.length;
     this.#file.sink.onProgress?.(this.received, this.#total);
   }
 
@@ -135,6 +148,7 @@ class ResumableDownload {
     // A chunked body (RFC 9112 §7.1) marks its end. A body that ends with its connection does not.
     this.#isEndDelimited = status === 200 && /chunked/i.test(headers['transfer-encoding'] ?? '');
     this.#isPartial = status === 206 && this.received > 0;
+    this.#overlap = 0;
     if (this.#isPartial) return this.#assertContinues(headers);
     if (status !== 200) throw changed(this.#file.url, `it returned ${status}`);
     if (this.received > 0) await this.#restart();
@@ -147,14 +161,14 @@ class ResumableDownload {
   #assertMediaType(type: string): void {
     const { mayBeText = false, contentType = '' } = this.#file.expected;
     const mayBeHtml = mayBeText && (contentType === '' || isGenericType(contentType) || /html/i.test(contentType));
-    if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml) throw changed(this.#file.url, 'it sent a web page');
-    if (isTextType(type) && !mayBeText) throw changed(this.#file.url, `it sent text: ${type}`);
+    const reason = errorPageReason(type, { mayBeHtml, mayBeText });
+    if (reason !== undefined) throw changed(this.#file.url, reason);
   }
 
-  /** Asserts that a partial response starts at the requested offset and belongs to the same file. */
+  /** Asserts that a partial response continues the file, without a gap, and belongs to the same one. */
   #assertContinues(headers: ResponseHeaders): void {
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
-    if (start === undefined || Number(start) !== this.received)
+    if (start === undefined || Number(start) > this.received)
       throw changed(this.#file.url, 'it sent a different range than requested');
     if (this.#validator && headers[this.#validator.name] !== this.#validator.value)
       throw changed(this.#file.url, `its ${this.#validator.name} changed during the download`);
@@ -162,6 +176,7 @@ class ResumableDownload {
     if (this.#total !== undefined && totalBytes !== undefined && totalBytes !== this.#total)
       throw changed(this.#file.url, `its size changed from ${this.#total} to ${totalBytes} bytes`);
     this.#total ??= totalBytes;
+    this.#overlap = this.received - Number(start);
   }
 
   async #restart(): Promise<void> {

@@ -3,7 +3,7 @@ import { type AssetFilters, activeFilters } from '../../contract/asset-filters.t
 import { asText } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
-import { type AssetsApi, searchFor } from '../api/assets.ts';
+import type { AssetsApi } from '../api/assets.ts';
 import { itemsOf } from '../api/pagination.ts';
 import { CodedError } from '../errors.ts';
 import type { FolderNode } from './folder-tree.ts';
@@ -37,22 +37,33 @@ export function assertShownFilters(filters: AssetFilters, found: readonly AssetR
   if (wrong) throw filterIgnored(wrong.filter, `it lists ${wrong.uid}, which does not match`, verb);
 }
 
+type FolderListOptions = {
+  filters?: AssetFilters;
+  name?: string | undefined;
+  limit?: number | undefined;
+  verb?: string;
+};
+
 /**
  * Lists what is directly in folders, one folder after the other. The uid of the top level is `root`.
  *
- * @param filters other filters; `limit` is the maximum number of assets per folder
+ * @param filters other filters; `name` lists only what a search for it finds; `limit` is the maximum number of assets per
+ *   folder
  * @throws CodedError `filter_ignored` (exit 6) if the service lists assets of other folders
  */
 export async function* listFolders(
   assets: AssetsApi,
   parents: Iterable<string>,
-  { filters = {}, limit, verb }: { filters?: AssetFilters; limit?: number | undefined; verb?: string } = {},
+  { filters = {}, name, limit, verb }: FolderListOptions = {},
 ): AsyncGenerator<{ parent: string; page: AssetRecord[] }> {
-  for (const parent of parents)
-    for await (const page of assets.list({ ...filters, parent }, { limit })) {
+  for (const parent of parents) {
+    const inFolder = { ...filters, parent };
+    const pages = name === undefined ? assets.list(inFolder, { limit }) : assets.listNamed(name, inFolder, { limit });
+    for await (const page of pages) {
       await assertFiltersApplied(assets, { parent }, page, verb);
       yield { parent, page };
     }
+  }
 }
 
 /** Returns the first filter that a listed asset does not match, with the asset's uid; undefined if all match. */
@@ -83,8 +94,7 @@ export async function assertFolderIsFlat(
   for (const { folder } of (await findBelow()).slice(0, maxFoldersToProbe)) {
     const [inside] = itemsOf<AssetRecord>(await assets.page({ parent: folder.uid }, 1, 0));
     if (!inside) continue;
-    const filters = { parent, ...searchFor(asText(inside.name) ?? '') };
-    for await (const page of assets.list(filters, {}))
+    for await (const page of assets.listNamed(asText(inside.name) ?? '', { parent }))
       if (page.some(({ uid }) => isSameUid(uid, inside.uid)))
         throw filterIgnored('parent', `it lists ${inside.uid}, which is in a folder below`, verb);
     return;

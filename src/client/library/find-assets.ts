@@ -2,7 +2,7 @@ import type { AssetFilters } from '../../contract/asset-filters.ts';
 import { compileGlobs } from '../../contract/glob.ts';
 import { asText, normalizeName } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
-import { type AssetsApi, searchFor } from '../api/assets.ts';
+import type { AssetsApi } from '../api/assets.ts';
 import { usageError } from '../errors.ts';
 import { escapeGlob, expandBraces, isGlob, splitGlob } from '../glob.ts';
 import { assertFolderIsFlat, listFolders } from './filter-checks.ts';
@@ -35,13 +35,13 @@ export async function findAssetsByPath(
   const pattern = names.join('/');
   const hasGlob = isGlob(pattern) && !isLiteral;
   const alternatives = hasGlob ? alternativesOf(tree, names) : [];
-  const scope = { ...filters, ...(hasGlob || filters.search !== undefined ? {} : searchFor(names.at(-1) ?? '')) };
+  const name = hasGlob || filters.search !== undefined ? undefined : names.at(-1);
   const collector = new Collector(pattern, alternatives);
   const collect = async (folders: readonly FolderToList[]) => {
     let isFlat = false; // what a service lists of one folder, it lists of each
     for (const folder of folders) {
       // The service must not list assets of other folders, which could have a matching name.
-      for await (const { page } of listFolders(assets, [folder.parent], { filters: scope }))
+      for await (const { page } of listFolders(assets, [folder.parent], { filters, name }))
         for (const asset of page) collector.add(folder, asset);
       const below = tree.childrenOf(folder.parent);
       const matching = isFlat || below.length === 0 ? [] : collector.all;
@@ -158,14 +158,16 @@ function foldersOfGlobs(tree: WorkspaceFolderTree, alternatives: readonly string
 /** Maximum number of search hits to scan for a name, so that a search does not use up the rate limit. */
 const maxSearchHits = 2_000;
 
-/** Returns all assets with exactly this name. A name without letters or digits cannot be searched for. */
+/** Returns all assets with exactly this name, or else those whose name differs in the Unicode form only. */
 export async function findByName(assets: AssetsApi, name: string): Promise<AssetRecord[]> {
-  const found: AssetRecord[] = [];
+  const similar: AssetRecord[] = [];
   let count = 0;
-  for await (const page of assets.list(searchFor(name), { limit: maxSearchHits + 1 })) {
+  for await (const page of assets.listNamed(name, {}, { limit: maxSearchHits + 1 })) {
     count += page.length;
-    found.push(...page.filter((asset) => asText(asset.name) === name));
+    similar.push(...page.filter((asset) => normalizeName(asText(asset.name) ?? '') === normalizeName(name)));
   }
+  const exact = similar.filter((asset) => asText(asset.name) === name);
+  const found = exact.length > 0 ? exact : similar;
   // An unscanned asset may have the same name.
   if (count > maxSearchHits && found.length < 2)
     throw usageError(`more than ${maxSearchHits} assets match the search for ${name}`, 'give a uid');

@@ -22,6 +22,7 @@ export async function assertNotBlocked(api: Api, uid: string, playback: Resolved
   const error = new CodedError(`asset ${uid} cannot be played`, {
     code: 'nothing_to_play',
     reason: 'the service has blocked playback',
+    details: { asset_uid: uid },
   });
   throw await explainUnplayable(api, uid, playback, error);
 }
@@ -53,4 +54,5 @@ export const nothingToPlayError = (uid: string, { type }: PlaybackInfo, unusable
       unusable.length > 0
         ? `only http and https URLs can be played, and it has ${unusable.join(', ')}`
         : `the playback info of type ${asText(type) ?? 'unknown'} has no URL`,
+    details: { asset_uid: uid },
   });

@@ -44,8 +44,9 @@ export function classifyFailure(error: CodedError) {
   if (foreignCodes.includes(code)) return 'foreign';
   if (machineSpecificCodes.includes(code)) return 'retryElsewhere';
   if (code === 'unreadable_file') return 'retry'; // another machine might have the permission
-  // A service that refuses connections is down for all workers, so retry until it is up.
-  if (transientKinds.includes(kind) && !['tls_failed', 'proxy_failed'].includes(code)) return 'retry';
+  // A service that refuses connections is down for all workers, so retry until it is up. So may their proxy be.
+  const isConfiguration = code === 'tls_failed' || (code === 'proxy_failed' && !retryable);
+  if (transientKinds.includes(kind) && !isConfiguration) return 'retry';
   if (endsTheRun(error)) return 'workerFault';
   return retryable ? 'retry' : 'permanent';
 }

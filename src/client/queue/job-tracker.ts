@@ -21,6 +21,8 @@ export type JobTrackerDeps = {
   onOutcome(outcome: FileOutcome): void;
   /** Called before the events of untracked jobs that are started or finished, to track them. */
   onUntracked?(ids: readonly string[]): Promise<void>;
+  /** Called when events may have been deleted before they were read. */
+  onGap?(): void;
 };
 
 const pollIntervalMs = 300;
@@ -93,6 +95,7 @@ export class JobTracker {
         const { events, position, hasGap } = await store.readEvents(name, this.#positions.get(name));
         this.#positions.set(name, position);
         this.#hasLostEvents ||= hasGap;
+        if (hasGap) this.#deps.onGap?.();
         count = events.length;
         await this.#apply(events);
       }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { startAge } from '../../contract/clock.ts';
 import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
 import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { followFiles } from '../upload/batch/follow-files.ts';
 import { decideFiles, emptyPlan, type FollowedFile } from '../upload/batch/plan.ts';
-import { ReadyWatch } from '../upload/batch/ready-watch.ts';
+import { ReadyWatch, reportFailedBefore } from '../upload/batch/ready-watch.ts';
 import { type Candidates, Decider } from '../upload/decide/decide.ts';
 import { saveRecords } from '../upload/decide/decision.ts';
 import { newMetadata, unwrittenError } from '../upload/decide/metadata.ts';
@@ -63,6 +64,8 @@ export class QueueRun implements BatchRun {
   readonly #readyWatch: ReadyWatch | undefined;
   #tracker: JobTracker | undefined;
   readonly #tracked = new Map<string, QueuedTask>();
+  /** Files that were uploaded before, and whose processing had failed. */
+  readonly #failedBefore: FileOutcome[] = [];
   /** Names of roots that the store has recorded. */
   readonly #recordedRoots = new Set<string>();
   #stopReason: CodedError | undefined;
@@ -84,7 +87,9 @@ export class QueueRun implements BatchRun {
   }
 
   get result(): RunResult {
-    return { plan: this.#plan, stopReason: this.#stopReason, remaining: this.#remaining };
+    const { signal } = this.#deps;
+    const abortReason = signal?.aborted && this.#remaining > 0 ? asCodedError(signal.reason) : undefined;
+    return { plan: this.#plan, stopReason: this.#stopReason ?? abortReason, remaining: this.#remaining };
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
@@ -94,7 +99,12 @@ export class QueueRun implements BatchRun {
   async #run(candidates: Candidates): Promise<void> {
     const { wrapQueueing = (work) => work() } = this.#deps;
     const queueAll = () => wrapQueueing(() => this.#queueAll(candidates));
-    await (this.#readyWatch?.runWhile(() => this.#followWhile(queueAll)) ?? queueAll());
+    if (this.#readyWatch) return this.#readyWatch.runWhile(() => this.#followWhile(queueAll));
+    await queueAll();
+    await reportFailedBefore(this.#deps, this.#failedBefore, {
+      onResult: (outcome) => this.#outcomes.push(outcome),
+      onFailed: (error) => this.#stopIfFatal(error),
+    });
   }
 
   /** Reports the outcome of each queued file, while `queueAll` runs and until all files have one. */
@@ -134,8 +144,8 @@ export class QueueRun implements BatchRun {
     const size = this.#deps.mirror ? Number.POSITIVE_INFINITY : batchSize;
     const batch: UploadFile[] = [];
     for await (const file of candidates) {
-      if (this.#isOver) break;
       batch.push(file);
+      if (this.#isOver) break;
       if (batch.length >= size) await this.#queueBatch(batch.splice(0));
     }
     await this.#queueBatch(batch);
@@ -147,23 +157,28 @@ export class QueueRun implements BatchRun {
   }
 
   async #queueBatch(batch: readonly UploadFile[]): Promise<void> {
+    if (this.#isOver) {
+      this.#remaining += batch.length;
+      return;
+    }
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
+    const ageMs = startAge(this.#deps.api.transport.clock);
     const unknown = await this.#reportKnown(batch);
     const decided = await decideFiles(unknown, this.#plan, this.#decider, this.#options, done);
     const files = [...decided.files.keys()];
     await saveRecords(this.#deps, decided.records);
     if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
-    await this.#follow(decided.followed);
+    await this.#follow(decided.followed, ageMs);
     for (let at = 0; at < files.length; at += batchSize)
       if (this.#isOver) this.#remaining += Math.min(batchSize, files.length - at);
       else await this.#enqueue(files.slice(at, at + batchSize));
   }
 
-  async #follow(files: readonly FollowedFile[]): Promise<void> {
+  async #follow(files: readonly FollowedFile[], ageMs: () => number): Promise<void> {
     if (files.length === 0) return;
     if (this.#isOver) this.#remaining += files.length;
     else
-      for (const outcome of await followFiles(files, this.#deps, this.#options)) {
+      for (const outcome of await followFiles(files, this.#deps, { ...this.#options, ageMs })) {
         if (outcome.error) this.#stopIfFatal(outcome.error);
         this.#reportOrWatch(outcome);
       }
@@ -327,6 +342,7 @@ export class QueueRun implements BatchRun {
     const { uploaded, error } = outcome;
     if (uploaded && !error) void this.#deps.onUploaded?.(uploaded.assetUid).catch(() => {}); // @last is optional
     if (this.#readyWatch && uploaded && !error) this.#readyWatch.add(outcome);
+    else if (uploaded?.state === 'failed' && !error) this.#failedBefore.push(outcome);
     else this.#outcomes.push(outcome);
   }
 }

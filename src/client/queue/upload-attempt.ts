@@ -20,7 +20,7 @@ import type { Claim } from './shared-store.ts';
 import { aboutOf, serviceMismatch, type UploadTask } from './task.ts';
 
 /** Dependencies that all attempts of a worker share. */
-export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
+export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent' | 'firstCreation'> & {
   roots: Roots;
   ownFiles: OwnFiles;
   openAddress: OpenUrl;
@@ -83,7 +83,7 @@ export class UploadAttempt {
 
   #open(): Promise<OpenedUpload> {
     const { job, task, lease } = this.#claimed;
-    const { throttle, profile, signal } = this.#deps;
+    const { throttle, profile, signal, firstCreation } = this.#deps;
     const { idleTimeoutMs } = this.#options;
     const { chunkBytes, requireChecksum } = task;
     return openUpload(
@@ -96,6 +96,7 @@ export class UploadAttempt {
         decide: async (subject) => (await decideByEntry(subject, sendNew, this.#store)) ?? sendNew,
         throttle,
         profile,
+        firstCreation,
         signal: AbortSignal.any([signal, lease.signal]),
         onEvent: this.#onEvent,
         openSource: () => this.#openSource(),

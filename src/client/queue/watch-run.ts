@@ -1,4 +1,6 @@
+import { pluralize } from '../../contract/figures.ts';
 import { asNumber, asObject } from '../../contract/json-values.ts';
+import { CodedError } from '../errors.ts';
 import type { BatchRun, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
@@ -23,7 +25,11 @@ export class WatchRun implements BatchRun {
   readonly #plan = emptyPlan();
   #unfinished = 0;
   #nextCountAt = Number.NEGATIVE_INFINITY;
-  #finished = 0;
+  /** Ids of the files with an outcome, or that are no longer in the queue after they were started. True if it failed. */
+  readonly #finished = new Map<string, boolean>();
+  /** Number of files that were seen, in the queue or finished. */
+  #seen = 0;
+  #stopReason: CodedError | undefined;
 
   constructor(client: QueueClient, deps: WatchRunDeps) {
     this.#client = client;
@@ -31,7 +37,7 @@ export class WatchRun implements BatchRun {
   }
 
   get result(): RunResult {
-    return { plan: this.#plan, stopReason: undefined, remaining: this.#unfinished };
+    return { plan: this.#plan, stopReason: this.#stopReason, remaining: this.#unfinished };
   }
 
   outcomes(): AsyncGenerator<FileOutcome[]> {
@@ -43,12 +49,16 @@ export class WatchRun implements BatchRun {
     const tracker: JobTracker = await JobTracker.open(this.#client, {
       ...this.#deps,
       onOutcome: (outcome) => {
-        this.#finished++;
+        this.#finished.set(outcome.queueId as string, outcome.error !== undefined);
         this.#outcomes.push(outcome);
       },
       onUntracked: async (ids) => {
         const jobs = await Promise.all(ids.map((id) => this.#client.findJob(id)));
-        for (const job of jobs) if (job) this.#track(tracker, job);
+        for (const [at, job] of jobs.entries()) this.#onUntracked(tracker, ids[at] as string, job);
+      },
+      // What has finished meanwhile is not known, so that a file that is gone now may have been uploaded.
+      onGap: () => {
+        this.#seen = 0;
       },
     });
     for await (const jobs of listJobs(this.#client, 'active'))
@@ -57,9 +67,24 @@ export class WatchRun implements BatchRun {
       await this.#count();
       return this.#unfinished === 0 && tracker.size === 0;
     };
-    await tracker.follow(isDone).catch((error) => {
+    try {
+      await tracker.follow(isDone);
+    } catch (error) {
       if (!signal.aborted) throw error;
-    });
+      return;
+    }
+    const lost = this.#seen - this.#finished.size;
+    if (lost > 0) this.#stopReason = lostFiles(lost, this.#seen);
+  }
+
+  #onUntracked(tracker: JobTracker, id: string, job: QueueJob | undefined): void {
+    // A file that failed, and is retried, was counted twice: as finished, and as unfinished.
+    if (this.#finished.get(id)) {
+      this.#finished.delete(id);
+      this.#seen--;
+    }
+    if (job) this.#track(tracker, job);
+    else this.#finished.set(id, false);
   }
 
   /** Counts the unfinished files, and reports the total if it has changed. */
@@ -69,7 +94,8 @@ export class WatchRun implements BatchRun {
     this.#unfinished = await countUnfinished(this.#client);
     this.#nextCountAt = clock.now() + countIntervalMs;
     const { new: planned } = this.#plan.totals;
-    const total = this.#finished + this.#unfinished;
+    const total = this.#finished.size + this.#unfinished;
+    this.#seen = Math.max(this.#seen, total);
     if (total === planned.files) return;
     planned.files = total;
     onPlanned({ event: 'planned', files_total: total, bytes_total: 0, files_skipped: 0 });
@@ -81,3 +107,10 @@ export class WatchRun implements BatchRun {
     tracker.add(job.id as string, file, progress);
   }
 }
+
+const lostFiles = (lost: number, seen: number) =>
+  new CodedError(`${lost} of ${pluralize(seen, 'file')} disappeared from the queue and did not get uploaded`, {
+    code: 'partial_failure',
+    reason: 'its store has lost them, or they were removed',
+    hint: 'queue the files again; those that are uploaded are not sent twice',
+  });

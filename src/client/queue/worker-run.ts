@@ -6,6 +6,7 @@ import { asCodedError, type CodedError, type Remedy, type StoredError } from '..
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
 import { createOutcome, type FileOutcome } from '../upload/session/file-outcome.ts';
+import { FirstCreation } from '../upload/session/first-creation.ts';
 import { hasCredentials, parseSourceUrl } from '../upload/sources/source-url.ts';
 import { fileAt, isHttpUrl } from '../upload/sources/upload-file.ts';
 import { classifyFailure, leaveToOtherWorkers, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';
@@ -29,7 +30,7 @@ export type WorkerRunOptions = UploadAttemptOptions & {
 
 type QueueWorker = Awaited<ReturnType<QueueClient['worker']>>;
 
-type WorkerRunDeps = AttemptDeps & {
+type WorkerRunDeps = Omit<AttemptDeps, 'firstCreation'> & {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
   warn(text: string): void;
   /** Returns the error with its cause and next step, for a log. */
@@ -52,6 +53,7 @@ export class WorkerRun {
   readonly #client: QueueClient;
   readonly #options: WorkerRunOptions;
   readonly #deps: WorkerRunDeps;
+  readonly #firstCreation = new FirstCreation();
   readonly #clock: Clock;
   readonly #health: WorkerHealth;
   readonly #recentResults: RecentResults;
@@ -243,7 +245,8 @@ export class WorkerRun {
     this.#planned.bytes += task.sizeBytes;
     const { files, bytes } = this.#planned;
     this.#deps.onPlanned({ event: 'planned', files_total: files, bytes_total: bytes, files_skipped: 0 });
-    const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal };
+    const firstCreation = this.#firstCreation;
+    const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal, firstCreation };
     const attempt = new UploadAttempt(this.#client, { job, task, claim, lease }, this.#options, deps);
     const { uploaded, requests } = await attempt.run();
     const durationMs = this.#clock.now() - startedAt;

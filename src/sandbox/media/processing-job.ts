@@ -14,6 +14,8 @@ export type ProcessingJobOptions = StepOptions & {
   /** Temporary folder of this job. */
   workDir: string;
   inspector: MediaWorker;
+  /** Draws credits for subtitle tracks. Returns false if the balance is too low to generate them. */
+  drawSubtitleCredits(trackCount: number): boolean;
   /** Optional programs, each undefined if it is missing. */
   tools: { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
 };

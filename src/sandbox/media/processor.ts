@@ -2,6 +2,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { backoff, retryUntil } from '../../contract/retry.ts';
+import type { Credits } from '../credits.ts';
 import type { Files } from '../files.ts';
 import type { AssetRow, Assets } from '../store/assets.ts';
 import { DiskFullError, isStorageError } from './ffmpeg/storage-errors.ts';
@@ -11,6 +12,7 @@ import { failedOutcome, type ProcessingJobOptions, type ProcessingOutcome } from
 export type ProcessorOptions = Pick<ProcessingJobOptions, 'inspector' | 'tools' | 'clock' | 'log'> & {
   files: Files;
   assets: Assets;
+  credits: Credits;
   timestamp(): string;
 };
 
@@ -66,7 +68,13 @@ export class Processor {
       return assets.find(uid);
     });
     if (!asset) return; // in the trash
-    const outcome = await this.#retryOnStorageError(uid, () => this.#runJob(asset)).catch((error: Error) => {
+    let areSubtitlesPaid = false; // a job that is repeated pays once
+    const drawSubtitleCredits = (trackCount: number) => {
+      areSubtitlesPaid ||= this.#options.credits.drawSubtitles(trackCount);
+      return areSubtitlesPaid;
+    };
+    const runJob = () => this.#runJob(asset, drawSubtitleCredits);
+    const outcome = await this.#retryOnStorageError(uid, runJob).catch((error: Error) => {
       if (error instanceof DiskFullError) return failedOutcome(error.message);
       throw error;
     });
@@ -100,7 +108,10 @@ export class Processor {
   }
 
   /** Processes an asset in a new work folder, so that a left-over process of a killed sandbox cannot interfere. */
-  async #runJob({ uid, filename, type }: AssetRow): Promise<ProcessingOutcome> {
+  async #runJob(
+    { uid, filename, type }: AssetRow,
+    drawSubtitleCredits: ProcessingJobOptions['drawSubtitleCredits'],
+  ): Promise<ProcessingOutcome> {
     const { files, log } = this.#options;
     const { signal } = this.#closing;
     const workDir = files.work(uid);
@@ -109,6 +120,7 @@ export class Processor {
     try {
       const outcome = await processSource({
         ...this.#options,
+        drawSubtitleCredits,
         workDir,
         filename,
         declaredType: type,

@@ -18,6 +18,9 @@ type AssetCollection = {
   videosOnly: boolean;
 } & Pick<ResponseSchemas, 'listItem' | 'detail'>;
 
+/** Words for the summaries of operations. */
+const nouns = { Asset: { one: 'an asset', plural: 'assets' }, Video: { one: 'a video', plural: 'videos' } };
+
 /** Registers the routes for videos and assets (§4): list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
   const { listItem, detail, videoListItem, videoDetail } = service.responseSchemas;
@@ -38,6 +41,7 @@ function listRoute(app: App, { service, path, item, videosOnly, listItem }: Asse
   app.openapi(
     createRoute({
       operationId: `list${item}s`,
+      summary: `List ${nouns[item].plural}`,
       method: 'get',
       path: `${path}/`,
       middleware: requireScope('Read Assets'),
@@ -61,6 +65,7 @@ function detailRoute(app: App, collection: AssetCollection): void {
   app.openapi(
     createRoute({
       operationId: `get${item}`,
+      summary: `Get ${nouns[item].one}`,
       method: 'get',
       path: `${path}/{uid}/`,
       middleware: requireScope('Read Assets'),
@@ -79,6 +84,7 @@ function updateRoute(app: App, collection: AssetCollection): void {
   app.openapi(
     createRoute({
       operationId: `update${item}`,
+      summary: `Change editorial fields of ${nouns[item].one}`,
       method: 'patch',
       path: `${path}/{uid}/`,
       middleware: [requireScope('Write Assets'), requireJson],
@@ -101,6 +107,7 @@ function deleteRoute(app: App, collection: AssetCollection): void {
   app.openapi(
     createRoute({
       operationId: `delete${item}`,
+      summary: `Move ${nouns[item].one} to the trash`,
       method: 'delete',
       path: `${path}/{uid}/`,
       middleware: requireScope('Delete Assets'),
@@ -119,6 +126,7 @@ function playerRoute(app: App, collection: AssetCollection): void {
   app.openapi(
     createRoute({
       operationId: `get${item}Player`,
+      summary: `Get the player data of ${nouns[item].one}, with a playback token`,
       method: 'get',
       path: `${path}/{uid}/player/`,
       middleware: requireScope('Read Assets'),

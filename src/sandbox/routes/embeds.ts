@@ -16,10 +16,34 @@ export function embedRoutes(app: App, service: Service): void {
   const removing = changeBy(embedDomain, 'a domain', (uid, { domain }) => {
     if (!workspaces.removeEmbedDomain(uid, domain)) throw new ServiceError(404, `${domain} is not an embed domain`);
   });
-  embedRoute(app, service, { operationId: 'getEmbedSettings', method: 'get', path: settings });
-  embedRoute(app, service, { operationId: 'updateEmbedSettings', method: 'patch', path: settings, ...updating });
-  embedRoute(app, service, { operationId: 'addEmbedDomain', method: 'post', path: domains, status: 201, ...adding });
-  embedRoute(app, service, { operationId: 'removeEmbedDomain', method: 'delete', path: domains, ...removing });
+  embedRoute(app, service, {
+    operationId: 'getEmbedSettings',
+    summary: 'Get the embed settings of a workspace',
+    method: 'get',
+    path: settings,
+  });
+  embedRoute(app, service, {
+    operationId: 'updateEmbedSettings',
+    summary: 'Turn the embed restriction on or off',
+    method: 'patch',
+    path: settings,
+    ...updating,
+  });
+  embedRoute(app, service, {
+    operationId: 'addEmbedDomain',
+    summary: 'Allow a domain to embed',
+    method: 'post',
+    path: domains,
+    status: 201,
+    ...adding,
+  });
+  embedRoute(app, service, {
+    operationId: 'removeEmbedDomain',
+    summary: 'Remove a domain from the allow-list',
+    method: 'delete',
+    path: domains,
+    ...removing,
+  });
 }
 
 /** A JSON body, and the change that it makes to a workspace. */
@@ -36,6 +60,7 @@ const changeBy = <Schema extends z.ZodType>(
 
 type EmbedRoute = Partial<EmbedChange> & {
   operationId: string;
+  summary: string;
   method: 'get' | 'patch' | 'post' | 'delete';
   path: 'embed-settings' | 'embed-domains';
   status?: 200 | 201;

@@ -19,6 +19,7 @@ function listRoute(app: App, service: Service): void {
   app.openapi(
     createRoute({
       operationId: 'listFolders',
+      summary: 'Get the folder tree of a workspace',
       method: 'get',
       path: `${path}/`,
       middleware: requireScope('Read Assets'),
@@ -37,6 +38,7 @@ function createFolderRoute(app: App, service: Service): void {
   app.openapi(
     createRoute({
       operationId: 'createFolder',
+      summary: 'Create a folder',
       method: 'post',
       path: `${path}/`,
       middleware: [requireScope('Write Assets'), requireJson],
@@ -59,6 +61,7 @@ function updateRoute(app: App, service: Service): void {
   app.openapi(
     createRoute({
       operationId: 'updateFolder',
+      summary: 'Rename a folder, or move it below another parent',
       method: 'patch',
       path: `${path}/{folder_uid}/`,
       middleware: [requireScope('Write Assets'), requireJson],
@@ -86,6 +89,7 @@ function deleteRoute(app: App, service: Service): void {
   app.openapi(
     createRoute({
       operationId: 'deleteFolder',
+      summary: 'Delete an empty folder',
       method: 'delete',
       path: `${path}/{folder_uid}/`,
       middleware: requireScope('Delete Assets'),

@@ -15,6 +15,7 @@ export function playbackRoutes(app: App, service: Service): void {
   app.openapi(
     createRoute({
       operationId: 'getPlaybackInfo',
+      summary: 'Exchange a playback token for signed URLs',
       method: 'post',
       path: playbackPath,
       middleware: requireJson,

@@ -55,11 +55,23 @@ export const videoQuery = listParameters.extend({
 /** Query parameters for the asset list, including "Assets list only: `type` … and `parent`" (§4). */
 export const assetQuery = videoQuery.extend(filterParameters('assets'));
 
+/** Query schemas by path, relative to the API prefix. All other endpoints have no query parameters. */
+const querySchemas = new Map<string, z.ZodObject>([
+  ['/assets/', assetQuery],
+  ['/videos/', videoQuery],
+  ['/workspaces/', listParameters],
+]);
+
+export const queryNames = (path: string): string[] => Object.keys(querySchemas.get(path)?.shape ?? {});
+
+/** Maximum length of a description in characters. */
+export const maxDescriptionLength = 10_000;
+
 /** Body of an asset update: "partial update of editorial fields" (§4). Unknown fields are rejected. */
 export const editorialFields = z
   .strictObject({
     name: text.trim().min(1).max(500),
-    description: text.max(10_000),
+    description: text.max(maxDescriptionLength),
     tags: z.array(z.string().regex(slugPattern, 'a tag must be a slug')).max(100),
     // Assumption A20: the uid of the new parent folder; null for the top level.
     parent: z.guid().nullable(),

@@ -12,6 +12,7 @@ export function describeUploads({ openAPIRegistry: registry }: App, { responseSc
   const refusal = (description: string) => jsonContent(responseSchemas.errorAnswer, description);
   registry.registerPath({
     operationId: 'createUpload',
+    summary: 'Create an upload session and its asset',
     method: 'post',
     path: uploadPath,
     request: { headers: creationHeaders },
@@ -19,6 +20,7 @@ export function describeUploads({ openAPIRegistry: registry }: App, { responseSc
   });
   registry.registerPath({
     operationId: 'transferUpload',
+    summary: 'Send bytes at the current offset',
     method: 'patch',
     path: `${uploadPath}{uid}/`,
     request: {
@@ -40,6 +42,7 @@ export function describeUploads({ openAPIRegistry: registry }: App, { responseSc
   const stateHeaders = offset.extend({ ...version, 'Upload-Length': bytes.optional() });
   registry.registerPath({
     operationId: 'getUploadOffset',
+    summary: 'Get the current offset of an upload',
     method: 'head',
     path: `${uploadPath}{uid}/`,
     request: { params: uidParameter, headers: z.object(version) },

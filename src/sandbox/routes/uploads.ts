@@ -1,24 +1,27 @@
+import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { type App, type Env, requireScope, uploadPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { NewAsset } from '../store/assets.ts';
 import type { SessionRow } from '../store/sessions.ts';
 import { findParentFolder } from './folders.ts';
+import { maxDescriptionLength } from './schemas.ts';
 
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
+
+/** Adds the header that TUS 1.0.0 requires in every response, including those to requests without a key. */
+export const addTusVersion: MiddlewareHandler = async (c, next) => {
+  await next();
+  c.res.headers.set('Tus-Resumable', '1.0.0');
+};
 
 /** Registers the upload routes (§4, TUS). Creation and "the upload PATCH/HEAD calls" need "Write Assets" (§5.7). */
 export function uploadRoutes(app: App, service: Service): void {
   const write = requireScope('Write Assets');
   const { faults } = service;
 
-  // TUS 1.0.0 requires this header in every response, including errors.
-  app.use(`${uploadPath}*`, async (c, next) => {
-    await next();
-    c.res.headers.set('Tus-Resumable', '1.0.0');
-  });
   app.post(uploadPath, write, (c) => create(c, service));
 
   // Hono routes HEAD to the GET handler. GET itself is not in the specification.
@@ -85,6 +88,7 @@ function parseNewAsset(c: Context, service: Service): NewAsset {
   const size = parseWholeNumber(c.req.header('upload-length'));
   if (size === undefined) throw new ServiceError(400, 'Upload-Length must be an integer');
   const metadata = decodeMetadata(c.req.header('upload-metadata'));
+  if (service.isStrict) rejectExtensions(c, metadata);
   const filename = metadata.get('filename');
   const workspace_uid = metadata.get('workspace_uid')?.toLowerCase();
   if (!filename) throw new ServiceError(400, 'Upload-Metadata lacks filename');
@@ -99,7 +103,27 @@ function parseNewAsset(c: Context, service: Service): NewAsset {
   const content_type = metadata.get('content_type') || null;
   const type = declarableTypes.find((each) => content_type?.startsWith(`${each}/`)) ?? 'generic';
   const description = metadata.get('description') ?? '';
+  if (description.length > maxDescriptionLength)
+    throw new ServiceError(400, `a description must have at most ${maxDescriptionLength} characters`);
   return { uid: randomUUID(), workspace_uid, name, description, type, filename, content_type, size, parent_uid };
+}
+
+/** The metadata keys of §4. */
+const metadataKeys = [
+  ...['filename', 'workspace_uid', 'asset_name', 'description', 'parent_folder_uid', 'content_type'],
+];
+
+/**
+ * Rejects what the specification does not name: other metadata keys, and tus extensions, since "only create mode is
+ * supported" (§4).
+ * @throws ServiceError 400
+ */
+function rejectExtensions(c: Context, metadata: Map<string, string>): void {
+  const unknown = [...metadata.keys()].find((key) => !metadataKeys.includes(key));
+  if (unknown !== undefined) throw new ServiceError(400, `Upload-Metadata has the unknown key '${unknown}'`);
+  const hasBody = (c.req.header('content-length') ?? '0') !== '0' || c.req.header('transfer-encoding') !== undefined;
+  if (hasBody || c.req.header('upload-concat') !== undefined)
+    throw new ServiceError(400, 'only create mode is supported: no Upload-Concat, and no bytes in the creation');
 }
 
 /** @throws ServiceError 412: "Tus-Resumable missing or not 1.0.0" (§4) */
@@ -137,7 +161,7 @@ function decodeMetadata(header: string | undefined): Map<string, string> {
     const [key = '', value = '', ...rest] = pair.trim().split(' ');
     const bytes = Buffer.from(value, 'base64');
     const isRead = key !== '' && rest.length === 0 && bytes.toString('base64') === value;
-    if (!isRead || metadata.has(key) || bytes.includes(0))
+    if (!isRead || metadata.has(key) || bytes.includes(0) || !isUtf8(bytes))
       throw new ServiceError(400, `Upload-Metadata is invalid at '${pair.trim()}'`);
     metadata.set(key, bytes.toString('utf8'));
   }

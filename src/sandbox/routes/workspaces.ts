@@ -13,6 +13,7 @@ export function workspaceRoutes(app: App, { workspaces, responseSchemas }: Servi
   app.openapi(
     createRoute({
       operationId: 'listWorkspaces',
+      summary: 'List workspaces',
       method: 'get',
       path: `${apiPrefix}/workspaces/`,
       middleware: requireScope('Read Assets'),

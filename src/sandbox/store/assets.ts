@@ -190,7 +190,7 @@ function conditions(query: AssetListQuery): { where: string; values: string[] } 
 /** Builds an FTS query from quoted prefixes, so that user input is never parsed as FTS syntax. */
 const toFtsQuery = (search: string) =>
   search
-    .split(/[^\p{L}\p{N}]+/u)
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter(Boolean)
     .map((word) => `"${word}"*`)
     .join(' ') || '""';

@@ -56,13 +56,20 @@ export function seed(store: SandboxStore, workspace: string, count: number, now:
       return uid;
     });
     withoutIndexes(store, () => {
-      for (let at = 0; at < count; at++) store.insert('assets', createRecord(random, workspace, folders, now));
+      for (let at = 0; at < count; at++) {
+        const picked = random.pickWeighted(assetKinds);
+        // The first ones have one type each, so that a small library has all of them.
+        store.insert('assets', createRecord(random, assetKinds[at] ?? picked, { workspace, folders, now }));
+      }
     });
   });
 }
 
-function createRecord(random: SeededRandom, workspace: string, folders: string[], now: number) {
-  const kind = random.pickWeighted(assetKinds);
+function createRecord(
+  random: SeededRandom,
+  kind: (typeof assetKinds)[number],
+  { workspace, folders, now }: { workspace: string; folders: string[]; now: number },
+) {
   const place = random.pick(places);
   const name = `${random.pick(subjects)} ${random.pick(treatments)}, ${place}`;
   const slug = name

@@ -17,7 +17,7 @@ import { type Column, listBy, noResult, type Result } from '../../output/result.
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { failureOf } from '../bulk-result.ts';
-import { uniqueFilePaths } from './file-name.ts';
+import { readFileRecord, uniqueFilePaths } from './file-name.ts';
 import { isUnchangedDownload, save } from './save.ts';
 
 export type DownloadManyOptions = {
@@ -51,14 +51,14 @@ export async function downloadMany(
   if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`)) return noResult;
   const { [collection]: assets } = await context.api();
   const assetsByUid = new Map<string, AssetRecord>();
-  const lookUp = async ({ uid, record }: SelectedAsset) => {
-    const found = record ?? (await assets.get(uid));
-    assetsByUid.set(uid, found);
+  const lookUp = async (target: SelectedAsset) => {
+    const found = await readFileRecord(assets, target);
+    assetsByUid.set(target.uid, found);
     return found;
   };
   const options = { signal: context.signal, lanes };
   const lookups = await runEach(targets, lookUp, options);
-  const files = assignPaths(assetsByUid, targets, directory);
+  const files = await assignPaths(assetsByUid, targets, directory);
   const progress = await createProgress(context, progressMode);
   progress.show({ event: 'planned', files_total: files.size, bytes_total: totalBytes(assetsByUid), files_skipped: 0 });
   const resultsByUid = new Map<string, DownloadResult>();
@@ -94,13 +94,13 @@ type DownloadTarget = { asset: AssetRecord; path: string };
 type DownloadResult = Pick<DownloadRecord, 'size_bytes' | 'verified'> & { outcome: 'downloaded' | 'skipped' };
 
 /** Maps each asset's uid to the asset and to a unique path in the directory, with the folders that a glob has matched. */
-function assignPaths(
+async function assignPaths(
   assets: ReadonlyMap<string, AssetRecord>,
   targets: readonly SelectedAsset[],
   directory: string,
-): Map<string, DownloadTarget> {
+): Promise<Map<string, DownloadTarget>> {
   const folders = new Map(targets.map(({ uid, relativeDir }) => [uid, relativeDir]));
-  const paths = uniqueFilePaths([...assets].map(([uid, asset]) => ({ asset, folder: folders.get(uid) ?? '' })));
+  const paths = await uniqueFilePaths([...assets].map(([uid, asset]) => ({ asset, folder: folders.get(uid) ?? '' })));
   return new Map([...assets].map(([uid, asset], at) => [uid, { asset, path: join(directory, paths[at] ?? uid) }]));
 }
 

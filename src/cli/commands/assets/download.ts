@@ -16,7 +16,7 @@ import { parseCount } from '../../settings/units.ts';
 import { type FilterOptions, parseFilters, withFilters } from '../filters.ts';
 import { resolveTargets } from './bulk.ts';
 import { type DownloadManyOptions, type DownloadRequest, downloadList, downloadMany } from './download-many.ts';
-import { assetFileName } from './file-name.ts';
+import { assetFileName, readFileRecord } from './file-name.ts';
 import { save, savedRecord } from './save.ts';
 
 export function download(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -89,11 +89,12 @@ function suggestOutput(error: unknown, ids: readonly string[]): never {
     : error;
 }
 
-async function downloadOne(context: Context, request: DownloadRequest, { uid, record }: SelectedAsset) {
+async function downloadOne(context: Context, request: DownloadRequest, target: SelectedAsset) {
   const { collection, output, directory, progress, acceptsRendition } = request;
-  const asset = record ?? (await (await context.api())[collection].get(uid));
+  const { [collection]: assets } = await context.api();
+  const asset = await readFileRecord(assets, target);
   const media = await findDownload(context, asset, acceptsRendition);
-  const path = output ?? join(directory, assetFileName(asset));
+  const path = output ?? join(directory, await assetFileName(asset));
   if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`)) return noResult;
   const display = await createProgress(context, progress);
   const saved = await save(context, media, path, display).finally(() => display.close());

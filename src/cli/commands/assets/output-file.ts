@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { NamedLocks } from '../../../client/lock.ts';
 import { replaceFile, syncFolder } from '../../../client/state-files.ts';
+import { orAborted } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { OutputFailed } from '../../terminal/terminal.ts';
@@ -41,12 +42,17 @@ export async function writeOutput<T>(
   const existing = await confirmOverwrite(context, output);
   // Only a regular file can be replaced by a rename, so a device or pipe is written in place.
   return existing !== undefined && !existing.isFile()
-    ? writeThrough(output, write)
+    ? writeThrough(context, output, write)
     : writeAtomically(context, output, write);
 }
 
-async function writeThrough<T>(output: OutputFile, write: (file: OutputHandle) => Promise<T>): Promise<T> {
-  const handle = await open(output.path, 'w').catch(throwCannotOpen(output));
+async function writeThrough<T>(
+  { signal }: Context,
+  output: OutputFile,
+  write: (file: OutputHandle) => Promise<T>,
+): Promise<T> {
+  // A pipe is opened only once it has a reader.
+  const handle = await orAborted(open(output.path, 'w').catch(throwCannotOpen(output)), signal);
   try {
     return await write({ write: writerTo(handle, output), setTime: async () => {} });
   } finally {

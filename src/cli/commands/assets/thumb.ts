@@ -7,7 +7,7 @@ import type { Context } from '../../context.ts';
 import { idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
-import { sanitizeFileName } from './file-name.ts';
+import { imageFileName } from './file-name.ts';
 import { save, savedRecord } from './save.ts';
 
 export function thumb(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -32,8 +32,8 @@ async function runThumb(context: Context, { collection, id, output, newest }: Th
   const api = await context.api();
   const request = { collection, id, purpose: 'read', needsRecord: true } as const;
   const { uid, record } = await selectOneAsset(context, request, { newest });
-  const { name, thumbnail_url } = record ?? (await api[collection].get(uid));
-  const url = parseHttpUrl(thumbnail_url);
+  const asset = record ?? (await api[collection].get(uid));
+  const url = parseHttpUrl(asset.thumbnail_url);
   if (!url)
     throw new CodedError(`asset ${uid} has no thumbnail`, {
       code: 'not_found',
@@ -41,7 +41,7 @@ async function runThumb(context: Context, { collection, id, output, newest }: Th
       hint: `mediactl get ${uid}`,
     });
   const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
-  const path = output ?? sanitizeFileName(name, uid, extension);
+  const path = output ?? (await imageFileName(asset, extension));
   const from = `${url.origin}${url.pathname}`;
   if (context.isDryRun(`save ${from} as ${path}`)) return noResult;
   const progress = await createProgress(context);

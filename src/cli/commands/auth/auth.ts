@@ -2,7 +2,6 @@ import { Argument } from '@commander-js/extra-typings';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { noSuchProfile } from '../../account/account.ts';
-import { deleteFromKeychain } from '../../account/keychain.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy, noResult, type Result, text } from '../../output/result.ts';
@@ -92,7 +91,7 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
     });
   for (const each of namesToForget) {
     const profile = before.profiles[each] as Profile;
-    if (profile.keyStore === 'keychain') await deleteFromKeychain({ configDir: profiles.directory, profile: each });
+    if (profile.keyStore === 'keychain') await context.keychain.delete(each);
   }
   const config = await profiles.update((current) => {
     for (const each of namesToForget) delete current.profiles[each];

@@ -14,7 +14,6 @@ import {
   isWithoutProfiles,
   parseBaseUrl,
 } from '../../account/account.ts';
-import { storeInKeychain } from '../../account/keychain.ts';
 import { addExamples, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
@@ -157,7 +156,8 @@ const keyHints: Record<number, string> = {
 /** Verifies the key with one API request, which also returns the workspaces. */
 async function verifyKey(api: Api): Promise<WorkspaceRecord[]> {
   return listWorkspaces(api).catch((error) => {
-    const hint = error instanceof CodedError && keyHints[error.explanation.status ?? 0];
+    const { status = 0, isUnattributed = false } = error instanceof CodedError ? error.explanation : {};
+    const hint = isUnattributed ? undefined : keyHints[status];
     throw hint ? error.with({ hint }) : error;
   });
 }
@@ -187,14 +187,13 @@ async function readKey({ terminal, settings }: Context, fromStdin: boolean): Pro
 }
 
 async function saveProfile(
-  { profiles, host, terminal }: Context,
+  { profiles, keychain, host, terminal }: Context,
   { profile: name, keyStore }: LoginRequest,
   key: string,
   profile: Omit<Profile, 'key' | 'keyStore'>,
 ) {
   const requestedStore = keyStore ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : 'keychain');
-  const entry = { configDir: profiles.directory, profile: name };
-  const failure = requestedStore === 'keychain' ? await storeInKeychain(entry, key) : undefined;
+  const failure = requestedStore === 'keychain' ? await keychain.store(name, key) : undefined;
   if (failure && keyStore === 'keychain') {
     const hint = failure.kind === 'locked' ? 'unlock it, or use --key-store file' : 'use --key-store file';
     throw new CodedError('cannot use the keychain', { code: 'keychain_unavailable', ...failure, hint });

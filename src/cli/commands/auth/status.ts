@@ -36,10 +36,11 @@ async function checkProfile(context: Context, name: string, profile: Profile): P
   const baseUrl = parseBaseUrl(profile.baseUrl);
   const { workspace, names = {} } = profile;
   try {
-    const apiKey = await readApiKey(profile, { configDir: context.profiles.directory, profile: name });
+    const apiKey = await readApiKey(name, profile, context.keychain);
     context.terminal.redactor.add(apiKey);
     return (await checkAccount(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
   } catch (error) {
+    context.signal.throwIfAborted();
     const failure = asCodedError(error);
     return toStatus(context.terminal, { profile: name, baseUrl, workspace }, { failure });
   }
@@ -86,7 +87,8 @@ type AuthStatus = ReturnType<typeof toStatus>;
 
 /** Returns true if the key was accepted, or null if that is unknown. A missing scope (403) counts as accepted. */
 function isKeyAccepted(failure: CodedError | undefined): boolean | null {
-  const { status } = failure?.explanation ?? {};
+  const { status, isUnattributed = false } = failure?.explanation ?? {};
+  if (isUnattributed) return null;
   if (failure === undefined || status === 403) return true;
   return status === 401 || failure.kind === 'unauthenticated' ? false : null;
 }

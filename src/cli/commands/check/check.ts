@@ -4,6 +4,7 @@ import { asCodedError, CodedError, endsTheRun, ignoreNotFound, usageError } from
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
+import { processingFailed } from '../../../client/library/wait-for-assets.ts';
 import { findOwnReceipt, hasContentOf } from '../../../client/upload/decide/by-receipt.ts';
 import { saveRecords } from '../../../client/upload/decide/decision.ts';
 import { digestAndClose } from '../../../client/upload/sources/checksum.ts';
@@ -16,7 +17,7 @@ import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { toListedAsset } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { asText, normalizeName } from '../../../contract/json-values.ts';
+import { asNumber, asText, normalizeName } from '../../../contract/json-values.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
@@ -32,8 +33,8 @@ import { allFilesOption, filterNames, warnOfSkipped } from '../../uploading/sour
 
 /**
  * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder. `unverified`:
- * an asset has the same name, but was not uploaded from this machine. `different`: the service returns other bytes, of
- * another file or a rendition.
+ * an asset has the same name, but was not uploaded from this machine, or the service returns a rendition of it.
+ * `different`: the service returns other bytes.
  */
 type FileDifference = OutputRecord<'check'>;
 
@@ -122,14 +123,23 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   };
 }
 
+/** Maximum number of assets that a next step names. */
+const maxNamedAssets = 3;
+
 /** Returns the next step for the most frequent kind of differences that has one. */
 function nextStep({ directory, folder, download }: CheckRequest, differences: readonly FileDifference[]): string {
   const has = (...kinds: FileDifference['outcome'][]) => differences.some(({ outcome }) => kinds.includes(outcome));
   const both = `${quoteForShell(directory)} ${quoteForShell(folder)}`;
-  if (has('missing_remotely', 'changed', 'failed', 'different'))
-    return `mediactl sync ${both}, to upload missing and changed files`;
+  const sync = `mediactl sync ${both}, to upload missing and changed files`;
+  const failed = differences.flatMap(({ outcome, asset_uid }) => (outcome === 'failed' ? (asset_uid ?? []) : []));
+  if (failed.length > 0) {
+    const uids = failed.length > maxNamedAssets ? 'ID' : failed.join(' ');
+    return `check that the files whose processing failed play on your machine; mediactl rm ${uids}, then ${sync}`;
+  }
+  if (has('missing_remotely', 'changed', 'different')) return sync;
   if (has('unverified') && !download) return `mediactl check ${both} --download, to compare them byte by byte`;
-  if (has('unverified')) return 'mediactl wait, then run the same command again';
+  if (has('unverified'))
+    return 'mediactl wait, if they are not ready yet, then run the same command again; a rendition cannot be compared';
   return has('moved')
     ? 'mediactl mv ID /FOLDER, to move an asset back'
     : 'mediactl rm ID, to move an asset that should not be there to the trash';
@@ -176,7 +186,11 @@ async function compareFile(
     assets?.delete(normalizeUid(asset.uid));
     const differenceOf = (outcome: FileDifference['outcome']) => ({ path, outcome, asset_uid: asset.uid });
     if (!(await hasSameContent(file, receipt, own))) return differenceOf('changed');
-    if (classifyStatus(asset.status) === 'failed') return differenceOf('failed');
+    const state = classifyStatus(asset.status);
+    // The next sync names a file that has failed, or no longer does.
+    if (state !== 'in progress' && (state === 'failed') !== (receipt.state === 'failed'))
+      await receipts?.saveProcessingResult(asset.uid, state === 'failed' ? processingFailed(asset) : asset);
+    if (state === 'failed') return differenceOf('failed');
     const isSame = hasSameBytes ? await hasSameBytes(file, asset) : true;
     return isSame ? undefined : differenceOf(isSame === undefined ? 'unverified' : 'different');
   }
@@ -186,6 +200,7 @@ async function compareFile(
     [...(assets?.values() ?? [])].find((each) => names.has(normalizeName(asText(each.name) ?? '')));
   if (!named) return { path, outcome: 'missing_remotely', asset_uid: receipt?.assetUid ?? null };
   assets?.delete(normalizeUid(named.uid));
+  if (classifyStatus(named.status) === 'failed') return { path, outcome: 'failed', asset_uid: named.uid };
   // A file that this machine has uploaded keeps its own receipt.
   const isSame = await hasSameBytes?.(file, named, receipt?.blake3 ? undefined : key);
   if (isSame) return undefined;
@@ -201,7 +216,7 @@ type Comparison = {
 };
 
 /**
- * Returns true if an asset has the bytes of a file, and undefined if it cannot be downloaded. If a key is given, saves
+ * Returns true if an asset has the bytes of a file, and undefined if its original cannot be downloaded. If a key is given, saves
  * a receipt of equal files, so that they count as uploaded and verified, and the checksum of a different asset instead of
  * a receipt that was not compared, so that the next upload does not take it for the file.
  */
@@ -210,20 +225,26 @@ type ByteComparison = (file: UploadFile, asset: AssetRecord, key?: ReceiptKey) =
 function createByteComparison(context: Context, progress: ProgressDisplay): ByteComparison {
   return async (file, asset, key) => {
     const { path, sizeBytes = 0, mtimeNs = '', ctimeNs = null } = file;
-    let downloaded: string;
+    let downloaded: Awaited<ReturnType<typeof digestOfDownload>>;
+    const notCompared = (reason: string) => {
+      context.terminal.warn(`${escapeControls(path)} was not compared: ${reason}`);
+      return undefined;
+    };
     try {
       downloaded = await digestOfDownload(context, asset, progress);
     } catch (thrown) {
       const error = asCodedError(thrown);
       if (endsTheRun(error)) throw error;
-      context.terminal.warn(`${escapeControls(path)} was not compared: ${error.message}`);
-      return undefined;
+      return notCompared(error.message);
     }
     const blake3 = await digestAndClose(FileSource.open(path, context.ownFiles));
-    if (blake3 !== downloaded) {
+    if (blake3 !== downloaded.blake3) {
+      const { isOriginal } = downloaded;
+      const isOfSize = [undefined, sizeBytes].includes(asNumber(asset.size));
+      if (!isOriginal && isOfSize) return notCompared(`the service returned a rendition of asset ${asset.uid}`);
       if (!key) return false;
       const receipts = await context.state.receipts();
-      await receipts.saveDigest(key, toListedAsset(asset), downloaded);
+      if (isOriginal) await receipts.saveDigest(key, toListedAsset(asset), downloaded.blake3);
       await saveRecords({ receipts }, [{ record: 'different', key }]);
       return false;
     }

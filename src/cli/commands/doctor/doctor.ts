@@ -48,6 +48,7 @@ async function runChecks(context: Context) {
     try {
       findings.push({ check, status: 'passed', detail: await perform(context, facts), error: null });
     } catch (thrown) {
+      context.signal.throwIfAborted();
       const error = asCodedError(thrown);
       errors.push(error);
       findings.push({ check, status: 'failed', detail: null, error: context.terminal.redactor.errorRecord(error) });

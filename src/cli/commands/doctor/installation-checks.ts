@@ -8,7 +8,6 @@ import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { isWindows } from '../../../contract/platform.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { readApiKey } from '../../account/account.ts';
-import { probeKeychain } from '../../account/keychain.ts';
 import type { Context } from '../../context.ts';
 
 /** Facts that a check leaves for later ones: how far this machine's clock is ahead of others, in milliseconds. */
@@ -53,14 +52,13 @@ export const installationChecks: Record<string, Check> = {
   },
 
   keychain: async (context) => {
-    const { directory } = context.profiles;
     const { name = '', profile } = await context.profileInUse();
     if (profile?.keyStore === 'keychain' && !context.settings.apiKey) {
-      await readApiKey(profile, { configDir: directory, profile: name });
+      await readApiKey(name, profile, context.keychain);
       return `holds the key of profile ${escapeControls(name)}`;
     }
     if (context.host.environment.MEDIACTL_KEY_STORE === 'file') return 'not used: MEDIACTL_KEY_STORE is file';
-    const problem = await probeKeychain(directory);
+    const problem = await context.keychain.probe();
     return problem ? `none: ${problem.reason}; keys are stored in the config file` : 'available';
   },
 

@@ -1,3 +1,4 @@
+import { startAge } from '../../../contract/clock.ts';
 import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { findOwnReceipt } from '../decide/by-receipt.ts';
@@ -5,6 +6,7 @@ import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts'
 import { type Decision, hasChange, type KeepDecision, saveRecords } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { createOutcome, type FileOutcome, outcomeOf } from '../session/file-outcome.ts';
+import { FirstCreation } from '../session/first-creation.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
 import type { RunDeps, UploadDeps, UploadSettings } from '../session/upload-deps.ts';
 import {
@@ -80,6 +82,10 @@ export class BatchUploader implements BatchRun {
   readonly #busy: FileOutcome[] = [];
   /** Kept files whose asset is to be changed, as was found when they were opened. */
   readonly #lateFollowed: FollowedFile[] = [];
+  readonly #ageMs: () => number;
+  readonly #firstCreation = new FirstCreation();
+  /** Files that were uploaded before, and whose processing had failed. */
+  readonly #failedBefore: FileOutcome[] = [];
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
@@ -87,6 +93,7 @@ export class BatchUploader implements BatchRun {
     this.#options = options;
     this.#deps = deps;
     this.#decider = new Decider(options, deps);
+    this.#ageMs = startAge(deps.api.transport.clock);
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
@@ -108,7 +115,10 @@ export class BatchUploader implements BatchRun {
         this.#stopReason ??= error; // outcomes collected so far are still reported
       });
     const { timeoutMs } = this.#options;
-    if (timeoutMs === undefined) return send();
+    if (timeoutMs === undefined) {
+      await send();
+      return this.#reportFailedBefore();
+    }
     const { ReadyWatch } = await import('./ready-watch.ts');
     this.#watch = new ReadyWatch(this.#deps, timeoutMs, {
       onResult: (outcome) => this.#outcomes.push(outcome),
@@ -141,7 +151,7 @@ export class BatchUploader implements BatchRun {
       return;
     }
     const { followFiles } = await import('./follow-files.ts');
-    for (const outcome of await followFiles(files, this.#deps, this.#options)) {
+    for (const outcome of await followFiles(files, this.#deps, { ...this.#options, ageMs: this.#ageMs })) {
       this.#stopIfFatal(outcome.error);
       this.#emitFinished(outcome);
       this.#reportOrWatch(outcome);
@@ -296,7 +306,8 @@ export class BatchUploader implements BatchRun {
     const found = isUnread ? await this.#keepSpooled(spooled, file) : undefined;
     if (found) return { persisted: Promise.resolve(undefined), isLate: !this.#isFinal(found, outcome) };
     const decide: UploadDeps['decide'] = (subject, counted) => this.#decider.decide(subject, file, counted);
-    const upload = await openUpload(spooled, this.#options, { ...this.#deps, api, decide, orphans: receipts });
+    const own = { api, decide, orphans: receipts, firstCreation: this.#firstCreation };
+    const upload = await openUpload(spooled, this.#options, { ...this.#deps, ...own });
     outcome.id = upload.id;
     let isLate = false;
     let persisted: PersistResult;
@@ -341,7 +352,17 @@ export class BatchUploader implements BatchRun {
   #reportOrWatch(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
     if (this.#watch && uploaded && !error) this.#watch.add(outcome);
+    else if (uploaded?.state === 'failed' && !error) this.#failedBefore.push(outcome);
     else this.#outcomes.push(outcome);
+  }
+
+  async #reportFailedBefore(): Promise<void> {
+    if (this.#failedBefore.length === 0) return;
+    const { reportFailedBefore } = await import('./ready-watch.ts');
+    await reportFailedBefore(this.#deps, this.#failedBefore, {
+      onResult: (outcome) => this.#outcomes.push(outcome),
+      onFailed: (error) => this.#stopIfFatal(error),
+    });
   }
 }
 

@@ -1,4 +1,3 @@
-import { startAge } from '../../../contract/clock.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { Api } from '../../api/api.ts';
 import { assetItem } from '../../changes/items.ts';
@@ -18,17 +17,16 @@ type FollowDeps = { api: Api; folders: FolderResolver; follow: FollowPorts } & P
  * Changes the assets that follow their files, as one change of the history, which `undo` reverts. Then saves what their
  * decisions say of this machine's records.
  *
+ * @param options.ageMs returns how long ago the first of their assets was read, in ms
  * @returns the outcome of each file, in the given order
  */
 export async function followFiles(
   files: readonly FollowedFile[],
   deps: FollowDeps,
-  settings: Pick<PlanSettings, 'requireChecksum'>,
+  { requireChecksum, ageMs }: Pick<PlanSettings, 'requireChecksum'> & Pick<LibraryChange, 'ageMs'>,
 ): Promise<FileOutcome[]> {
-  const { api, follow } = deps;
-  const { writer: openWriter, ...label } = follow;
+  const { writer: openWriter, ...label } = deps.follow;
   const items: LibraryChange['items'][number][] = [];
-  const ageMs = startAge(api.transport.clock);
   for (const each of files) items.push(await itemOf(each, deps));
   const found = new Map(files.map(([, { record }]) => [normalizeUid(record.uid), record]));
   const writer = await openWriter();
@@ -41,7 +39,7 @@ export async function followFiles(
   return files.map(([file, decision], at) => {
     const error = results[at]?.error;
     const isUpdate = error && decision.outcome === 'updated';
-    const kept = keptResult(isUpdate ? { ...decision, outcome: 'skipped' } : decision, settings);
+    const kept = keptResult(isUpdate ? { ...decision, outcome: 'skipped' } : decision, { requireChecksum });
     return createOutcome(file, { ...kept, ...(error && { error }), requests: 1 });
   });
 }

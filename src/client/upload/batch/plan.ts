@@ -73,7 +73,8 @@ export function addToPlan(plan: Plan, decision: Decision, file: UploadFile, chun
   total.files++;
   total.bytes += sizeBytes;
   if ('movedUids' in decision) for (const uid of decision.movedUids ?? []) plan.movedUids.add(uid);
-  if (hasChange(decision)) plan.requests++;
+  // A change is read again if it waited for a question or for other files.
+  if (hasChange(decision)) plan.requests += 2;
   if (decision.action === 'keep' || decision.action === 'refuse') return;
   const acknowledgedBytes = entry ? acknowledged(entry) : 0;
   plan.acknowledgedBytes += acknowledgedBytes;

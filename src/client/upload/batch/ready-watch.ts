@@ -15,6 +15,21 @@ type ReadyListeners = {
   onFailed(error: CodedError): void;
 };
 
+/**
+ * Reports files that were uploaded before, and whose processing had failed when an asset was last read. Reads each asset
+ * once more, since the service may have processed it again: it is reported without an error if it is not failed now.
+ */
+export async function reportFailedBefore(deps: RunDeps, outcomes: readonly FileOutcome[], listeners: ReadyListeners) {
+  if (outcomes.length === 0) return;
+  const watch = new ReadyWatch(deps, 0, {
+    ...listeners,
+    onResult: ({ error, ...outcome }) =>
+      listeners.onResult(error && error.explanation.code !== 'still_processing' ? { ...outcome, error } : outcome),
+  });
+  for (const outcome of outcomes) watch.add(outcome);
+  await watch.runWhile(async () => {});
+}
+
 /** Polls the assets of finished uploads while other files are still being sent. */
 export class ReadyWatch {
   readonly #deps: RunDeps;

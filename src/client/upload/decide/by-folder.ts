@@ -7,7 +7,7 @@ import { possibleNames } from '../../../contract/tus.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 import type { Api } from '../../api/api.ts';
-import { searchFor } from '../../api/assets.ts';
+import { searchesFor } from '../../api/assets.ts';
 import { itemsOf, maxPageSize } from '../../api/pagination.ts';
 import { asCodedError, type CodedError, ignoreNotFound } from '../../errors.ts';
 import type { WorkspaceFolderTree } from '../../library/folder-tree.ts';
@@ -271,9 +271,8 @@ class FolderComparison {
 
   /** Returns the searches for a file's name, without extension as the service might have removed it. */
   #searchesFor(file: UploadFile): AssetFilters[] {
-    const name = [...this.#namesOf(file)].reverse().find((each) => searchFor(each).search !== undefined) ?? '';
-    // The service might have stored accents in their other form.
-    return [...new Set([name, name.normalize('NFD')])].map(searchFor).filter(({ search }) => search !== undefined);
+    const searches = [...this.#namesOf(file)].reverse().map(searchesFor);
+    return searches.find(({ length }) => length > 0) ?? [];
   }
 
   /**

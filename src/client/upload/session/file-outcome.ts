@@ -1,4 +1,9 @@
-import type { KeptOutcome, SuccessOutcome, UploadOutcome } from '../../../contract/upload-outcomes.ts';
+import {
+  type KeptOutcome,
+  type SuccessOutcome,
+  type UploadOutcome,
+  uploadOutcomes,
+} from '../../../contract/upload-outcomes.ts';
 import type { CodedError } from '../../errors.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
@@ -56,6 +61,10 @@ export function outcomeOf({ uploaded, isBusy, queueId, error }: FileOutcome): Up
   if (queueId !== undefined && !uploaded && !error) return 'queued';
   return uploaded?.how ?? (error && isInterruption(error) ? 'interrupted' : 'failed');
 }
+
+/** Returns true for a file that was uploaded before, and whose processing failed. */
+export const isFailedBefore = ({ uploaded, error }: FileOutcome) =>
+  uploaded !== undefined && !uploadOutcomes[uploaded.how].isSent && error?.explanation.code === 'processing_failed';
 
 /** Returns true if the error means that a signal or `--stop-at` stopped the run. */
 export const isInterruption = ({ explanation: { code } }: CodedError) => isInterruptionCode(code);

@@ -7,6 +7,7 @@ import type { Spool } from '../sources/spool.ts';
 import type { Receipts } from '../store/receipts.ts';
 import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
 import type { OnUploadEvent } from './events.ts';
+import type { FirstCreation } from './first-creation.ts';
 import type { Throttle } from './throttle.ts';
 
 export type SessionSettings = {
@@ -33,11 +34,13 @@ export type UploadDeps = {
   openSource(path: string, realPath?: string): Promise<UploadSource>;
   /** Asks the user to confirm a possible duplicate. @throws CodedError `declined`; `refusal` without a terminal */
   confirmNewAsset(refusal: CodedError, assetUids: readonly string[]): Promise<void>;
+  /** Shared by all uploads of a run. */
+  firstCreation: FirstCreation;
   /** Records incomplete assets for `uploads cleanup`; undefined if they cannot be recorded. */
   orphans: Pick<Receipts, 'saveOrphan'> | undefined;
 };
 
-export type RunDeps = Omit<UploadDeps, 'orphans' | 'decide'> & {
+export type RunDeps = Omit<UploadDeps, 'orphans' | 'decide' | 'firstCreation'> & {
   store: ListableUploadStore;
   /** Highest receipt id that counts for dedupe by content, so that receipts of this run are excluded. */
   mark: number;

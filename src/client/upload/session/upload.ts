@@ -1,3 +1,4 @@
+import { asObject, asText } from '../../../contract/json-values.ts';
 import { retryUntil } from '../../../contract/retry.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import { writesOf } from '../../api/writes.ts';
@@ -192,7 +193,10 @@ const maxLostCreations = 2;
  *
  * @param previousEntry entry of the lost session to replace; kept if the service has created nothing
  */
-async function create(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEntry> {
+const create = (run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEntry> =>
+  run.deps.firstCreation.run(() => createNow(run, previousEntry), run.deps.signal);
+
+async function createNow(run: UploadRun, previousEntry: OpenEntry | undefined): Promise<OpenEntry> {
   const { source, metadata, options, store, deps } = run;
   const { api, signal } = deps;
   const { clock } = api.transport;
@@ -225,7 +229,11 @@ async function create(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEn
     run.emit({ event: 'created', asset_uid: assetUid, session_uid: uid });
     return entry;
   } catch (error) {
-    if (!hasCreatedNothing(error)) throw error;
+    const unusable = unusableAsset(error);
+    if (unusable !== undefined) {
+      await run.recordOrphan(unusable);
+      run.notice(`asset ${unusable} stays empty`, ['list_orphans']);
+    } else if (!hasCreatedNothing(error)) throw error;
     if (previousEntry) await store.write(previousEntry);
     else if (run.file.stream !== undefined)
       await store.write(run.planned()); // names the only copy of stdin
@@ -249,6 +257,12 @@ function hasCreatedNothing(error: unknown): boolean {
   if (!(error instanceof CodedError)) return false;
   const { status } = error.explanation;
   return wasNotSent(error) || isStorageUnavailable(error) || (status !== undefined && rejectionStatuses.has(status));
+}
+
+/** Returns the asset of a creation whose response names it, but no session that can be used. */
+function unusableAsset(error: unknown): string | undefined {
+  const { asset_uid } = asObject(error instanceof CodedError ? error.explanation.details : undefined);
+  return asText(asset_uid);
 }
 
 async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntry | CompleteEntry> {

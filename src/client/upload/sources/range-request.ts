@@ -1,6 +1,6 @@
 import { CodedError, usageError } from '../../errors.ts';
-import type { ApiRequest, Purpose, ReceivedResponse } from '../../http/api-request.ts';
-import { isGenericType } from '../../http/content-types.ts';
+import type { ApiRequest, Purpose, ReceivedResponse, ResponseHead } from '../../http/api-request.ts';
+import { errorPageReason, isGenericType } from '../../http/content-types.ts';
 import { errorFrom } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
@@ -100,6 +100,29 @@ export function toSourceError({ url, path }: RemoteFile, response: ReceivedRespo
   const failure = sourceFailed(`${url.host} did not return ${path}`, `it returned ${status}`, networkHint);
   return failure.with({ retryable, retryAfterSeconds });
 }
+
+/**
+ * Rejects a web page in place of a file, as servers send for an expired link or a sign-in, unless the file is named as a
+ * web page. Other text is accepted, since servers often send a file of an unknown kind as text.
+ *
+ * @throws CodedError `source_forbidden` (exit 2)
+ */
+export function assertNoErrorPage({ url, path }: RemoteFile, fileName: string, { status, headers }: ResponseHead) {
+  if (status > 299) return;
+  const mayBeHtml = /\.x?html?$/i.test(fileName);
+  const reason = errorPageReason(headers['content-type'] ?? '', { mayBeHtml, mayBeText: true });
+  if (reason === undefined) return;
+  throw new CodedError(`${url.host} did not return ${path}`, {
+    code: 'source_forbidden',
+    reason: `${reason}, as for an expired link or a sign-in`,
+  });
+}
+
+/** Returns why the version of a file is unknown: `parseVersion` has found none in the headers of its server. */
+export const unknownVersion = ({ etag = '' }: ResponseHeaders) =>
+  etag.startsWith('W/')
+    ? 'its server sends only a weak ETag, which is the same for different bytes, and no Last-Modified'
+    : 'its server sends neither an ETag nor Last-Modified';
 
 const sourceFailed = (problem: string, reason: string, hint?: string) =>
   new CodedError(problem, { code: 'source_failed', reason, hint });

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { CodedError } from '../../errors.ts';
-import type { ReceivedResponse } from '../../http/api-request.ts';
+import type { ReceivedResponse, ResponseHead } from '../../http/api-request.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
 import {
+  assertNoErrorPage,
   type ContentVersion,
   isEncoded,
   parseMediaType,
@@ -17,6 +18,7 @@ import {
   sourceNotReadable,
   sourceTruncated,
   toSourceError,
+  unknownVersion,
 } from './range-request.ts';
 import { type FileIdentity, fileChanged, fileGone, type ReadOptions, type UploadSource } from './source.ts';
 import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
@@ -64,14 +66,14 @@ export class RangeSource implements UploadSource {
     this.path = remote.path;
     this.realPath = realPath;
     this.identity = { sizeBytes, mtimeNs, ...(etag !== undefined && { validator: etag }) };
-    this.fileName = parseDispositionName(headers['content-disposition']) ?? fileNameOf(remote.url);
+    this.fileName = nameOf(remote, headers);
     this.contentType = parseMediaType(headers['content-type']);
   }
 
   /**
    * @param transport transport without an API key; none is sent in any case
    * @throws CodedError `usage` (exit 2) if the URL is invalid, or if the server does not support ranges or sends
-   *   no length or version; `file_not_found`, `source_forbidden` (exit 2); network errors
+   *   no length or version; `file_not_found`, `source_forbidden` (exit 2), also if it sends a web page; network errors
    */
   static async open(address: string, transport: Transport, options: RangeOptions = {}): Promise<RangeSource> {
     const { path, headers, signal, mayFollow, checkOriginal } = options;
@@ -85,13 +87,15 @@ export class RangeSource implements UploadSource {
       headers: { ...parsed.headers, ...headers },
     };
     const response = await requestFirstByte(remote);
+    // A server that only passes the file on has guessed its type from the bytes.
+    if (!checkOriginal) assertNoErrorPage(remote, nameOf(remote, response.headers), response);
     const sizeBytes = parseSize(response);
     if (sizeBytes === undefined) throw toSourceError(remote, response);
     if (typeof sizeBytes === 'string') throw sourceNotReadable(remote, sizeBytes);
     const source = new RangeSource(remote, path ?? parsed.realPath, sizeBytes, response.headers);
     const { etag, modified } = source.#version;
     if (sizeBytes > 0 && etag === undefined && modified === undefined)
-      throw sourceNotReadable(remote, 'its server sends neither an ETag nor Last-Modified');
+      throw sourceNotReadable(remote, unknownVersion(response.headers));
     source.#checkOriginal = checkOriginal;
     return source;
   }
@@ -199,7 +203,9 @@ export class RangeSource implements UploadSource {
   }
 
   /** Checks the version and range of a response, because not every server evaluates conditional headers. */
-  #assertPart({ status, headers }: Pick<ReceivedResponse, 'status' | 'headers'>, at: number, end: number): void {
+  #assertPart(head: ResponseHead, at: number, end: number): void {
+    const { status, headers } = head;
+    if (!this.#checkOriginal) assertNoErrorPage(this.#remote, this.fileName, head);
     if (status !== 206) throw fileChanged(this.path, 'the server returned the whole file instead of the rest');
     const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (total !== '*' && total !== undefined && Number(total) !== this.sizeBytes)
@@ -217,6 +223,9 @@ export class RangeSource implements UploadSource {
     return status === 416 ? fileChanged(this.path, 'it was truncated') : toSourceError(this.#remote, answer);
   }
 }
+
+const nameOf = ({ url }: RemoteFile, headers: ResponseHeaders) =>
+  parseDispositionName(headers['content-disposition']) ?? fileNameOf(url);
 
 const requestFirstByte = (remote: RemoteFile, headers: Record<string, string> = {}) =>
   // With a limit of 2 bytes, the end of a 1-byte body is read too, which keeps the connection alive.

@@ -7,9 +7,12 @@ import type { ProcessingJob } from '../processing-job.ts';
 const textCodecs = /^(?:subrip|ass|ssa|webvtt|mov_text|text|microdvd|subviewer|ttml)$/;
 const maxTracks = 50;
 
-/** Extracts the text subtitles of audio as WebVTT files; skips tracks that ffmpeg cannot convert. */
+/**
+ * Extracts the text subtitles of audio as WebVTT files; skips tracks that ffmpeg cannot convert. "Subtitle generation …
+ * draw[s] on the organization's credit balance" (§1), so there are none if the balance is too low.
+ */
 export async function subtitlesOf(
-  { attempt }: ProcessingJob,
+  { attempt, drawSubtitleCredits, log }: ProcessingJob,
   source: FfmpegSource,
   streams: Streams | undefined,
 ): Promise<DerivedFiles['subtitles']> {
@@ -17,6 +20,10 @@ export async function subtitlesOf(
     .map((track, at) => ({ ...track, at, file: `subtitles-${at}.vtt` }))
     .filter(({ codec }) => textCodecs.test(codec))
     .slice(0, maxTracks);
+  if (!drawSubtitleCredits(tracks.length)) {
+    log('no subtitles: the credit balance is depleted');
+    return [];
+  }
   const made = [];
   for (const { at, file, language, title } of tracks) {
     const args = ['-map', `0:s:${at}`, '-f', 'webvtt', file];

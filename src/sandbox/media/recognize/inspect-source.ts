@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { open, readFile, stat } from 'node:fs/promises';
 import { imageSize } from 'image-size';
 import { imageSizeFromFile } from 'image-size/fromFile';
 import { Input } from 'mediabunny';
@@ -91,6 +91,11 @@ async function inspectContainer(
   const demuxer = demuxerOf(await input.getFormat());
   const container = { type, contentType: contentType ?? 'video/mp4', demuxer } as const;
   const source = (found: InspectedSource) => send({ found });
+  const missingBytes = demuxer === 'mov' ? await countMissingBytes(task.sourcePath) : 0;
+  if (missingBytes > 0)
+    return send({
+      found: { type: 'broken', reason: `the file is truncated: its last ${missingBytes} bytes are missing` },
+    });
   // Send a preliminary result first, which is used if reading the header kills this process.
   await source(unreadSource(container, 'reading its header did not finish', 'large'));
   const found = await inspectMedia(media, callsItselfVideo).catch((error: Error) => {
@@ -100,6 +105,33 @@ async function inspectContainer(
   });
   await source(found);
   if (!found.unread) await send({ reading: await readMedia(input, task) });
+}
+
+/** Maximum number of boxes to read: a fragmented file has two for each fragment. */
+const maxBoxes = 100_000;
+
+/**
+ * Returns how many bytes of media an MP4 or QuickTime file lacks at its end. Its index can be in front, and then says
+ * nothing about what follows. A box has its size and its name, four bytes each; the size 1 is followed by one of eight
+ * bytes, and the size 0 means up to the end of the file.
+ */
+async function countMissingBytes(path: string): Promise<number> {
+  const handle = await open(path);
+  try {
+    const { size: fileBytes } = await handle.stat();
+    const head = Buffer.alloc(16);
+    for (let at = 0, n = 0; n < maxBoxes && at + 8 <= fileBytes; n++) {
+      await handle.read(head.fill(0), 0, 16, at);
+      const size = head.readUInt32BE(0);
+      const bytes = size === 1 ? Number(head.readBigUInt64BE(8)) : size;
+      if (bytes < 8) return 0; // the last box, or not a box
+      at += bytes;
+      if (at > fileBytes) return head.toString('latin1', 4, 8) === 'mdat' ? at - fileBytes : 0;
+    }
+    return 0;
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Classifies a file of unknown type: broken if its name or declared type promises media or a PDF, or else generic. */

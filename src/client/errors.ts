@@ -60,7 +60,7 @@ export type Explanation = {
   fields?: readonly string[] | undefined;
   /** True for text/plain, not from a gateway. With 503, the service refused to create the upload session (§4). */
   isPlainText?: boolean | undefined;
-  /** True for a 401 or 403 that a gateway in front of the service may have sent, so that it says nothing of the API key. */
+  /** True if a gateway in front of the service may have answered: it says nothing of the API key or of an asset. */
   isUnattributed?: boolean | undefined;
   /** Original error, shown by --debug. */
   underlying?: unknown;

@@ -130,7 +130,7 @@ describe('account errors', () => {
     expect(await errorFrom(['assets', 'ls'])).toEqual({
       code: 'invalid_config',
       exit: 2,
-      hint: `fix it, or move it out of the way: mv '${path}' '${path}.bad'`,
+      hint: `fix it, or move it out of the way: mv ${path} ${path}.bad`,
     });
   });
 

@@ -3,7 +3,9 @@ import type { CodedError, Explanation, Remedies, Remedy } from '../client/errors
 import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../contract/json-values.ts';
 import { quoteForShell } from '../contract/sanitize.ts';
+import { nouns } from './nouns.ts';
 import type { SuggestionProfile } from './settings/settings.ts';
+import { shortcuts } from './shortcuts.ts';
 
 /** Process exit code of each kind of error, a public interface that scripts depend on. */
 export const exitCodes = {
@@ -195,6 +197,8 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   set_field_names: (...keys) =>
     keys.map((key) => `if this service uses another name for it: ${setFieldName(key)}`).join('; '),
   show_asset: (uid, purpose) => `mediactl get ${uid}, ${purpose}`,
+  show_embed_restriction: () => 'mediactl embed show, to see if a restriction of its workspace blocks it',
+  show_playback: (uid) => `mediactl play ${uid}, to see what it has instead`,
   show_urls: (uid) => `mediactl play ${uid}, to see their URLs; download the one that you want`,
   start_local_service: () => 'mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
   upload_directory: (path) => `mediactl upload ${quoteForShell(path)}, to upload the files in it`,
@@ -246,6 +250,10 @@ export function withHint<Event extends UploadEvent>(event: Event, profile?: Sugg
   return (next ? { ...warning, message: `${event.message}; ${next}` } : warning) as Event;
 }
 
+const commandNames = new Set([...nouns.map(({ name }) => name), ...Object.keys(shortcuts)]);
+/** Returns false for words that follow the name of the program in a sentence, such as "another mediactl process". */
+const isCommand = (rest: string) => commandNames.has(/^[a-z_]*/.exec(rest)?.[0] ?? '');
+
 /** Commands that act on profiles themselves, or on none. */
 const withoutProfile = /^(?:auth (?:ls|switch|logout)|logout|commands|completion|help)\b/;
 /** Commands that do not act on the current profile unless they name it. */
@@ -259,7 +267,8 @@ export function nameProfile(text: string, profile: SuggestionProfile | undefined
   if (profile === undefined) return text;
   const command = /'[^'\n]*'|\bmediactl ((?=[a-z])(?:'[^'\n]*'|(?!\bmediactl [a-z])[^\n])*)/g;
   return text.replace(command, (whole, rest?: string) => {
-    if (rest === undefined || withoutProfile.test(rest) || /--(?:profile|help)\b/.test(rest)) return whole;
+    if (rest === undefined || !isCommand(rest) || withoutProfile.test(rest) || /--(?:profile|help)\b/.test(rest))
+      return whole;
     return `${programFor(profile, withoutCurrent.test(rest))} ${rest}`;
   });
 }

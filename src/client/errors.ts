@@ -17,12 +17,14 @@ export type Remedies = {
   rename_folder: [path: string];
   list_orphans: [];
   list_pending_uploads: [];
+  show_embed_restriction: [];
   name_encoding: string[];
   resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start' | 'replaced'];
   retry_all: [];
   set_field_name: [key: NameKey, name: string, choice?: string];
   set_field_names: NameKey[];
   show_asset: [assetUid: string, purpose: string];
+  show_playback: [assetUid: string];
   show_urls: [assetUid: string];
   start_local_service: [];
   upload_directory: [path: string];

@@ -89,6 +89,8 @@ const remedyArguments: { [Name in keyof Remedies]: Remedies[Name][] } = {
   ],
   set_field_names: [['asset_tags', 'folder_children']],
   show_asset: [['a-uid', 'to see if it still exists']],
+  show_embed_restriction: [[]],
+  show_playback: [['a-uid']],
   show_urls: [['a-uid']],
   start_local_service: [[]],
   upload_directory: [['./two words']],

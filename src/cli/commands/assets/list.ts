@@ -40,14 +40,18 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
   );
 }
 
-export const wordsArgument = () =>
-  withSuggestions(
-    new Argument('[words...]', 'words in name or description; or a folder or glob, such as /Campaigns'),
-    'folders',
-  );
+/** A folder or glob finds assets of every type, so that only a list of assets accepts it. */
+export function wordsArgument(collection: Collection = 'assets') {
+  const words = 'words in name or description';
+  return collection === 'assets'
+    ? withSuggestions(new Argument('[words...]', `${words}; or a folder or glob, such as /Campaigns`), 'folders')
+    : new Argument('[words...]', words);
+}
 
 function addListOptions(command: Command, collection: Collection) {
-  const described = command.description(`Lists ${collection}, newest first. ${dateHelp}`).addArgument(wordsArgument());
+  const described = command
+    .description(`Lists ${collection}, newest first. ${dateHelp}`)
+    .addArgument(wordsArgument(collection));
   const filtered = withFilters(described, collection, true)
     .addOption(sortOption)
     .option('--limit <number>', 'maximum number of assets (20)')

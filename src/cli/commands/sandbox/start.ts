@@ -44,7 +44,7 @@ const addStartOptions = (command: Command) =>
       .description(
         'Starts a local copy of the service in the background, and creates a profile for it (sandbox, or --profile). Uploads are kept until sandbox reset.',
       )
-      .option('--port <number>', 'port to listen on (that of its profile, or 4520; 0 for any free port)')
+      .option('--port <number>', 'port (its last, or 4520; 0 for any free port)')
       .option(...dataOption)
       .option('--foreground', 'stay in the foreground and log to the terminal')
       .option('--scoped-profiles', 'also create profiles NAME-read and NAME-write'),

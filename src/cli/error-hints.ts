@@ -3,9 +3,7 @@ import type { CodedError, Explanation, Remedies, Remedy } from '../client/errors
 import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../contract/json-values.ts';
 import { quoteForShell } from '../contract/sanitize.ts';
-import { nouns } from './nouns.ts';
 import type { SuggestionProfile } from './settings/settings.ts';
-import { shortcuts } from './shortcuts.ts';
 
 /** Process exit code of each kind of error, a public interface that scripts depend on. */
 export const exitCodes = {
@@ -250,9 +248,8 @@ export function withHint<Event extends UploadEvent>(event: Event, profile?: Sugg
   return (next ? { ...warning, message: `${event.message}; ${next}` } : warning) as Event;
 }
 
-const commandNames = new Set([...nouns.map(({ name }) => name), ...Object.keys(shortcuts)]);
-/** Returns false for words that follow the name of the program in a sentence, such as "another mediactl process". */
-const isCommand = (rest: string) => commandNames.has(/^[a-z_]*/.exec(rest)?.[0] ?? '');
+/** Words that follow the name of the program in a sentence, such as "another mediactl process". */
+const sentence = /^(?:process|has)\b/;
 
 /** Commands that act on profiles themselves, or on none. */
 const withoutProfile = /^(?:auth (?:ls|switch|logout)|logout|commands|completion|help)\b/;
@@ -267,7 +264,7 @@ export function nameProfile(text: string, profile: SuggestionProfile | undefined
   if (profile === undefined) return text;
   const command = /'[^'\n]*'|\bmediactl ((?=[a-z])(?:'[^'\n]*'|(?!\bmediactl [a-z])[^\n])*)/g;
   return text.replace(command, (whole, rest?: string) => {
-    if (rest === undefined || !isCommand(rest) || withoutProfile.test(rest) || /--(?:profile|help)\b/.test(rest))
+    if (rest === undefined || sentence.test(rest) || withoutProfile.test(rest) || /--(?:profile|help)\b/.test(rest))
       return whole;
     return `${programFor(profile, withoutCurrent.test(rest))} ${rest}`;
   });

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, CommanderError } from '@commander-js/extra-typings';
 import { beforeAll, expect, it } from 'vitest';
-import { errorRows, hintOf } from '../../src/cli/error-hints.ts';
+import { errorRows, hintOf, nameProfile } from '../../src/cli/error-hints.ts';
 import { buildCommandTree } from '../../src/cli/program.ts';
-import { expandShortcut } from '../../src/cli/shortcuts.ts';
+import { expandShortcut, shortcuts } from '../../src/cli/shortcuts.ts';
 import { CodedError, type Remedies, type Remedy } from '../../src/client/errors.ts';
 import { repository } from '../support/manual.ts';
 
@@ -123,14 +123,28 @@ function stringsIn(line: string): string[] {
 /** Sentences about the program, and commands whose first word is not in the string. */
 const isNotCommand = /another mediactl process|mediactl has stopped|mediactl (?:[a-z]+ )?(?:a-word|$)/;
 
-it('each command in the other strings of the program can be pasted as it is printed', async () => {
-  const broken: string[] = [];
+function* programStrings(): Generator<[file: string, text: string]> {
   for (const folder of ['src/cli', 'src/client', 'src/web/browse/browser'])
     for (const name of readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }))
       if (/\.tsx?$/.test(name) && !name.startsWith('reference'))
         for (const line of readFileSync(join(repository, folder, name), 'utf8').split('\n'))
-          if (!/^\s*(?:\/?\*|\/\/)/.test(line))
-            for (const text of stringsIn(line).filter((each) => !isNotCommand.test(each)))
-              for (const error of await brokenCommandsIn(text)) broken.push(`${folder}/${name}: ${error}`);
+          if (!/^\s*(?:\/?\*|\/\/)/.test(line)) for (const text of stringsIn(line)) yield [`${folder}/${name}`, text];
+}
+
+it('each command in the other strings of the program can be pasted as it is printed', async () => {
+  const broken: string[] = [];
+  for (const [file, text] of programStrings())
+    if (!isNotCommand.test(text)) for (const error of await brokenCommandsIn(text)) broken.push(`${file}: ${error}`);
   expect(broken).toEqual([]);
+});
+
+it('a sentence about mediactl gets no --profile as if it were a command', () => {
+  const commands = new Set([...program.commands.map((command) => command.name()), ...Object.keys(shortcuts)]);
+  const words = [...programStrings()].flatMap(([, text]) =>
+    [...text.matchAll(/\bmediactl ([a-z]+)/g)].map(([, word]) => word),
+  );
+  const sentences = [...new Set(words)].filter((word = '') => !commands.has(word) && !/^(?:a|help)$/.test(word));
+  expect(sentences).toContain('process');
+  const named = sentences.map((word) => nameProfile(`mediactl ${word}`, { profile: 'p', isCurrent: false }));
+  expect(named).toEqual(sentences.map((word) => `mediactl ${word}`));
 });

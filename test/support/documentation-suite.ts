@@ -36,6 +36,11 @@ const elsewhere: Record<string, string> = {
 
 /** Command lines that exit with another code than 0 here, and why. */
 const codes: Record<string, { code: number; why: string }> = {
+  'cat clip.mp4 | mediactl upload - /Inbox --name piped.mp4': {
+    code: 11,
+    why: 'an earlier line uploads this content, under another name',
+  },
+  'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"': { code: 11, why: 'the same' },
   'mediactl folders create /New --profile sandbox-read': { code: 5, why: 'the page says so' },
   'mediactl check ./rushes /Campaigns': { code: 11, why: 'the folder has an asset that is not in the directory' },
   'mediactl check ./rushes /Campaigns/2026': { code: 11, why: 'the same' },

@@ -24,7 +24,7 @@ export const countInProcessRun = () => appendFileSync(`${executable}.in-process`
 /** File to link to as `mediactl` on a PATH. */
 export const mediactlFile = executable ?? mediactlPath;
 
-type ProcessResult = {
+export type ProcessResult = {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;

@@ -36,14 +36,18 @@ export async function withMetadata(
 ): Promise<KeepDecision | SendDecision> {
   const { outcome, receipt } = decision;
   const wanted = newMetadata(given, receipt.about);
-  const fields = Object.keys(wanted) as (keyof typeof words)[];
-  if (fields.length === 0) return decision;
+  if (Object.keys(wanted).length === 0) return decision;
   const isOwn = outcome === 'skipped' || outcome === 'moved';
   const { assetUid } = receipt;
-  const record = isOwn ? (decision.record ?? (await fetchRecord(api, assetUid))) : 'refused';
-  if (!record) return { ...sendNew, records: [{ record: 'forgotten', assetUid }] };
-  if (record === 'refused') return { ...decision, unwritten: wanted };
+  const record = decision.record ?? (await fetchRecord(api, assetUid));
+  if (!record && isOwn) return { ...sendNew, records: [{ record: 'forgotten', assetUid }] };
+  if (!record || record === 'refused') return { ...decision, unwritten: wanted };
   const { fields: changed, addedTags, unwritten } = compare(api, record, wanted);
+  if (!isOwn) {
+    const isMissing = (field: string) =>
+      field in changed || (field === 'tags' && addedTags.length > 0) || unwritten.includes(field as keyof typeof words);
+    return { ...decision, unwritten: Object.fromEntries(Object.entries(wanted).filter(([field]) => isMissing(field))) };
+  }
   const { movesFolder = false, fields: moved = {} } = decision.change ?? {};
   const change = { fields: { ...moved, ...changed }, addedTags, movesFolder };
   const hasChange = movesFolder || Object.keys(change.fields).length + addedTags.length > 0;

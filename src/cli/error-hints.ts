@@ -3,6 +3,7 @@ import type { CodedError, Explanation, Remedies, Remedy } from '../client/errors
 import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../contract/json-values.ts';
 import { quoteForShell } from '../contract/sanitize.ts';
+import type { SuggestionProfile } from './settings/settings.ts';
 
 /** Process exit code of each kind of error, a public interface that scripts depend on. */
 export const exitCodes = {
@@ -77,7 +78,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   clock_skew: 'set this machine’s clock',
 
   // Responses of the service (§7)
-  unauthenticated: 'mediactl auth login, or set MEDIACTL_API_KEY',
+  unauthenticated: 'mediactl auth login, or another MEDIACTL_API_KEY if that is set',
   credits_depleted: 'top up the balance, then run the same command again',
   forbidden: 'mediactl auth switch, or create an API key with that scope',
   validation_failed: 'run the same command with --help to see what it accepts',
@@ -103,32 +104,34 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   filter_ignored: 'pass ids instead: mediactl ls … -q | mediactl assets VERB -',
   tags_unknown: 'mediactl tag ID --set SLUGS, to replace all tags',
   changed_meanwhile: 'mediactl get ID, to see it now',
-  cannot_undo: 'mediactl history lists the other changes; mediactl undo CHANGE',
+  cannot_undo: 'mediactl history, to list the other changes; mediactl undo CHANGE',
   settings_unclear: 'mediactl config set field_names.embed_domains NAME, or field_names.embed_enabled NAME',
   nothing_to_play: 'mediactl wait ID, if it is not ready yet',
   playback_broken: assetStatus,
-  download_changed: 'run it again; if it fails again, mediactl play ID --json shows what the service offers',
+  download_changed: 'run it again; if it fails again, mediactl play ID --json, to see what the service offers',
   download_incomplete: 'run it again',
   still_processing: 'mediactl wait ID, with a longer --timeout',
   processing_failed:
-    'check that the file plays on your machine; then mediactl rm ID and the same upload again, or upload FILE --existing upload',
+    'check that the file plays on your machine; then mediactl rm ID, and the same upload again; or mediactl upload FILE --existing upload',
 
   // Sources of an upload
   file_not_found: 'check the path',
   not_a_file: 'mediactl upload - --name NAME < FILE, to spool it to disk first',
   unreadable_file: 'check the path and the disk',
   file_missing: 'restore it, then run the same command again',
-  file_changed: 'mediactl upload FILE --existing upload once it no longer changes, to upload it as a new asset',
+  file_changed: 'once it no longer changes: mediactl upload FILE --existing upload, to upload it as a new asset',
   source_forbidden: 'run the same command with a newly signed URL to resume',
   source_failed: 'curl -L URL | mediactl upload - --name NAME',
   source_busy: 'run it again later, or allow a longer wait with --max-wait',
 
   // An upload
   upload_in_progress: 'wait for it to finish, or stop it and run the same command again to continue',
-  session_broken: 'run the same command again; if it fails again, mediactl upload FILE --existing upload starts over',
-  session_mismatch: 'run the same command again; if it fails again, mediactl upload FILE --existing upload starts over',
+  session_broken:
+    'run the same command again; if it fails again, mediactl upload FILE --existing upload, to start over',
+  session_mismatch:
+    'run the same command again; if it fails again, mediactl upload FILE --existing upload, to start over',
   session_unknown: assetStatus,
-  checksum_mismatch: 'do not use that asset; mediactl upload FILE --existing upload uploads the file again',
+  checksum_mismatch: 'do not use that asset; mediactl upload FILE --existing upload, to upload the file again',
   unverified: 'omit --require-checksum to accept it, or use --existing upload to upload the file again',
 
   // The database of uploads and receipts
@@ -166,39 +169,42 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
 };
 
 const setFieldName = (key: string, name = 'NAME', choice = '') =>
-  `mediactl config set field_names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
+  `mediactl config set field_names.${key} ${quoteForShell(name)}${choice}${key === 'embed_enabled' ? `, or ${quoteForShell(`!${name}`)} if true means that every site may embed` : ''}`;
 
 const pipeUrl = 'curl -L URL | mediactl upload - --name NAME';
 
 const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string } = {
   accept_rendition: () => 'mediactl download ID --accept-rendition, if a rendition will do',
   check_base_url: () => 'mediactl auth status, to check the base URL; check any proxy too',
-  compare_download: () => 'mediactl check DIRECTORY /FOLDER --download compares it',
+  compare_download: () => 'mediactl check DIRECTORY /FOLDER --download, to compare it',
   confirm_new_asset: (uid) => `mediactl get ${uid}, to check it; --yes starts over and keeps that asset`,
-  create_parents: (path) => `mediactl folders create -p ${path}`,
+  create_parents: (path) => `mediactl folders create -p ${quoteForShell(path)}`,
   get_playback_token: () => 'mediactl assets player-data UID --show-token, to get a token for this asset',
-  list_orphans: () => 'mediactl uploads cleanup lists it',
+  list_orphans: () => 'mediactl uploads cleanup, to list it',
   list_pending_uploads: () => 'see mediactl uploads ls',
   name_encoding: (name, ...others) =>
     name === undefined
       ? 'save it as UTF-8 (in Excel: "CSV UTF-8"), or name its encoding, such as --encoding windows-1250'
       : `--encoding ${[name, ...others].join(', or ')}`,
   pipe_download: () => pipeUrl,
-  pipe_remote: (remote) => `rclone cat '${remote}' | mediactl upload - --name NAME`,
-  rename_folder: (path) => `mediactl rename ${quoteForShell(path)} NAME renames it`,
+  pipe_remote: (remote) => `rclone cat ${quoteForShell(remote)} | mediactl upload - --name NAME`,
+  rename_folder: (path) => `mediactl rename ${quoteForShell(path)} NAME, to rename it`,
   resume_upload: (id, how) => (resumeSteps[how] ?? resumeSteps.by_id)(`mediactl uploads resume ${id}`),
   retry_all: () => 'mediactl uploads retry --all, once the cause is fixed',
   set_field_name: setFieldName,
   set_field_names: (...keys) =>
     keys.map((key) => `if this service uses another name for it: ${setFieldName(key)}`).join('; '),
   show_asset: (uid, purpose) => `mediactl get ${uid}, ${purpose}`,
-  show_urls: (uid) => `mediactl play ${uid} shows their URLs; download the one that you want`,
-  start_local_service: () => 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
-  upload_directory: (path) => `mediactl upload ${path}, to upload the files in it`,
-  upload_spooled: (path) => `mediactl upload '${path}' --name NAME, to upload the saved input; then delete it`,
+  show_embed_restriction: () => 'mediactl embed show, to see if a restriction of its workspace blocks it',
+  show_playback: (uid) => `mediactl play ${uid}, to see what it has instead`,
+  show_urls: (uid) => `mediactl play ${uid}, to see their URLs; download the one that you want`,
+  start_local_service: () => 'mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
+  upload_directory: (path) => `mediactl upload ${quoteForShell(path)}, to upload the files in it`,
+  upload_spooled: (path) =>
+    `mediactl upload ${quoteForShell(path)} --name NAME, to upload the saved input; then delete it`,
   use_smaller_chunks: () => 'run the same command again with a smaller --chunk-size, such as 8MiB',
   use_uids: (command) =>
-    command ? `use uids instead: mediactl ls … -q | mediactl ${command} -` : 'use uids: mediactl ls shows them',
+    command ? `use uids instead: mediactl ls … -q | mediactl ${command} -` : 'use uids: mediactl ls, to see them',
 };
 
 const resumeSteps = {
@@ -215,7 +221,7 @@ const fixFirst: readonly ErrorKind[] = ['unauthenticated', 'quota', 'forbidden',
 /** Returns the hint of an error's code, with the uid of the asset that the error is about. */
 function generalHint({ code, details }: Explanation): string | undefined {
   const { asset_uid, uid = asset_uid } = asObject(details);
-  return typeof uid === 'string' ? hints[code]?.replace(/\bID\b/, uid) : hints[code];
+  return typeof uid === 'string' ? hints[code]?.replace(/\bU?ID\b(?! --queue)/, quoteForShell(uid)) : hints[code];
 }
 
 /** Returns the suggested next step of an error, as a command or a sentence. */
@@ -234,13 +240,39 @@ export function hintOf({ kind, explanation }: CodedError): string | undefined {
 const wordRemedy = ([name, ...args]: Remedy): string | undefined =>
   Object.hasOwn(remedies, name) ? (remedies[name] as (...args: readonly unknown[]) => string)(...args) : undefined;
 
-/** Adds the next step of a warning to its message. */
-export function withHint<Event extends UploadEvent>(event: Event): Event {
+/** Adds the next step of a warning to its message. @param profile profile that its commands have to name, if any */
+export function withHint<Event extends UploadEvent>(event: Event, profile?: SuggestionProfile): Event {
   if (event.event !== 'warning') return event;
   const { remedy, ...warning } = event;
-  const next = remedy && wordRemedy(remedy);
+  const next = remedy && nameProfile(wordRemedy(remedy) ?? '', profile);
   return (next ? { ...warning, message: `${event.message}; ${next}` } : warning) as Event;
 }
+
+/** Words that follow the name of the program in a sentence, such as "another mediactl process". */
+const sentence = /^(?:process|has)\b/;
+
+/** Commands that act on profiles themselves, or on none. */
+const withoutProfile = /^(?:auth (?:ls|switch|logout)|logout|commands|completion|help)\b/;
+/** Commands that do not act on the current profile unless they name it. */
+const withoutCurrent = /^(?:auth )?login\b/;
+
+/**
+ * Adds `--profile NAME` to the commands in a text, so that a user who pastes one acts on the account that the text is
+ * about. Leaves out those that name a profile, that depend on none, and text in quotes.
+ */
+export function nameProfile(text: string, profile: SuggestionProfile | undefined): string {
+  if (profile === undefined) return text;
+  const command = /'[^'\n]*'|\bmediactl ((?=[a-z])(?:'[^'\n]*'|(?!\bmediactl [a-z])[^\n])*)/g;
+  return text.replace(command, (whole, rest?: string) => {
+    if (rest === undefined || sentence.test(rest) || withoutProfile.test(rest) || /--(?:profile|help)\b/.test(rest))
+      return whole;
+    return `${programFor(profile, withoutCurrent.test(rest))} ${rest}`;
+  });
+}
+
+/** Returns the first words of a command for the account of a profile. @param always true to name the current one, too */
+export const programFor = (profile: SuggestionProfile | undefined, always = false) =>
+  profile && (always || !profile.isCurrent) ? `mediactl --profile ${quoteForShell(profile.profile)}` : 'mediactl';
 
 export const exitCodeOf = ({ kind }: CodedError): ExitCode => exitCodes[kind];
 
@@ -257,12 +289,13 @@ export type ErrorRecord = {
   details: unknown;
 };
 
-export function errorRecord(error: CodedError): ErrorRecord {
+/** @param profile profile that the commands of the hint have to name, if any */
+export function errorRecord(error: CodedError, profile?: SuggestionProfile): ErrorRecord {
   const { code, message, cause, http_status, retryable, retry_after_seconds, details } = error.toJSON();
   return {
-    ...{ code, message, cause, hint: hintOf(error) ?? null, http_status },
+    ...{ code, message, cause, hint: nameProfile(hintOf(error) ?? '', profile) || null, http_status },
     ...{ exit_code: exitCodeOf(error), retryable, retry_after_seconds },
-    details: error.explanation.failures?.map(errorRecord) ?? details,
+    details: error.explanation.failures?.map((failure) => errorRecord(failure, profile)) ?? details,
   };
 }
 

@@ -5,7 +5,7 @@ import { asCodedError, type CodedError, usageError } from '../client/errors.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
 import type { Host } from './context.ts';
-import { type ExitCode, errorRecord, exitCodeOf, exitCodes, hintOf } from './error-hints.ts';
+import { type ExitCode, exitCodeOf, exitCodes } from './error-hints.ts';
 import { formatHelpPage } from './help-page.ts';
 import { libraryPorts } from './library-ports.ts';
 import { isHidden, type Noun, nouns } from './nouns.ts';
@@ -275,13 +275,14 @@ const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}
 
 /** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
 function printError(terminal: Terminal, error: CodedError, machine: boolean) {
-  if (terminal.log) return terminal.log({ level: 'error', message: error.message, error: errorRecord(error) });
-  if (machine) return terminal.emitJson(JSON.stringify({ error: errorRecord(error) }));
+  const { redactor } = terminal;
+  if (terminal.log) return terminal.log({ level: 'error', message: error.message, error: redactor.errorRecord(error) });
+  if (machine) return terminal.emitJson(JSON.stringify({ error: redactor.errorRecord(error) }));
   // A declined confirmation is not shown as an error.
   if (error.explanation.code === 'declined') return terminal.emit(error.message);
   const { bold, dim, red } = terminal.colors(terminal.stderr);
   const { reason, lines = [] } = error.explanation;
-  const hint = hintOf(error);
+  const hint = redactor.hintOf(error);
   const causes = [...(reason ? [reason] : []), ...lines].map(escapeControls);
   terminal.emitStyled(
     [

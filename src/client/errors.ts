@@ -17,12 +17,14 @@ export type Remedies = {
   rename_folder: [path: string];
   list_orphans: [];
   list_pending_uploads: [];
+  show_embed_restriction: [];
   name_encoding: string[];
   resume_upload: [id: string, how: 'by_id' | 'by_command' | 'as_new_asset' | 'from_start' | 'replaced'];
   retry_all: [];
   set_field_name: [key: NameKey, name: string, choice?: string];
   set_field_names: NameKey[];
   show_asset: [assetUid: string, purpose: string];
+  show_playback: [assetUid: string];
   show_urls: [assetUid: string];
   start_local_service: [];
   upload_directory: [path: string];
@@ -60,7 +62,7 @@ export type Explanation = {
   fields?: readonly string[] | undefined;
   /** True for text/plain, not from a gateway. With 503, the service refused to create the upload session (§4). */
   isPlainText?: boolean | undefined;
-  /** True for a 401 or 403 that a gateway in front of the service may have sent, so that it says nothing of the API key. */
+  /** True if a gateway in front of the service may have answered: it says nothing of the API key or of an asset. */
   isUnattributed?: boolean | undefined;
   /** Original error, shown by --debug. */
   underlying?: unknown;

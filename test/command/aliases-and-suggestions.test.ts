@@ -15,6 +15,11 @@ beforeEach(async () => {
   });
 });
 
+it('the help of videos ls offers no folder, which it refuses', async () => {
+  expect((await cli.run(['videos', 'ls', '--help'])).stdout).not.toMatch(/folder or glob/);
+  expect((await cli.run(['assets', 'ls', '--help'])).stdout).toMatch(/folder or\s+glob/);
+});
+
 describe('aliases', () => {
   it.each([
     [['ls', '-q'], assetUid],
@@ -124,6 +129,9 @@ it('ls suggests the correct syntax for a folder without a slash, a list of field
 /** Words of earlier builds and of other programs, and the command that each is answered with. */
 const replaced: [typed: string, hint: string][] = [
   ['du', 'mediactl stats'],
+  ['thumb', 'mediactl assets thumb ID -o FILE'],
+  ['thumbnail', 'mediactl assets thumb ID -o FILE'],
+  ['poster', 'mediactl assets thumb ID -o FILE'],
   ['schema upload', 'mediactl commands NAME --json'],
   ['history CHANGE --pause', 'mediactl history CHANGE --resume'],
   ['history CHANGE --cancel', 'Ctrl-C where it runs'],

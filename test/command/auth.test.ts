@@ -54,10 +54,10 @@ describe('auth login', () => {
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
   });
 
-  it('auth login without a terminal exits with 2 and does not prompt', async () => {
+  it('auth login without a terminal exits with 2, does not prompt, and suggests the same base URL', async () => {
     const { code, stderr } = await cli.run(['auth', 'login', '--base-url', sandbox.url]);
     expect(code).toBe(2);
-    expect(stderr).toContain('mediactl auth login --with-key < key.txt');
+    expect(stderr).toContain(`mediactl auth login --base-url ${sandbox.url} --with-key < key.txt`);
   });
 
   it.each([

@@ -130,7 +130,7 @@ describe('account errors', () => {
     expect(await errorFrom(['assets', 'ls'])).toEqual({
       code: 'invalid_config',
       exit: 2,
-      hint: `fix it, or move it out of the way: mv '${path}' '${path}.bad'`,
+      hint: `fix it, or move it out of the way: mv ${path} ${path}.bad`,
     });
   });
 
@@ -323,7 +323,7 @@ describe('network errors', () => {
     expect(await errorAt(unreachableUrl, ['assets', 'ls'])).toEqual({
       code: 'connection_refused',
       exit: 10,
-      hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
+      hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
     });
   });
 
@@ -523,28 +523,52 @@ describe('playback errors', () => {
     return (await startRecordingServer(respondTo)).url;
   };
 
+  const respondStatus =
+    (status: string): Responder =>
+    ({ path }) =>
+      path.endsWith(`/assets/${assetUid}/`) ? { body: { uid: assetUid, name: 'Quay', status } } : undefined;
+
   it('download exits with 2 and the error code `usage` if the image variants have no sizes', async () => {
     const variants = ['a', 'b'].map((name) => ({ url: `http://127.0.0.1:9/${name}.jpg` }));
     const url = await startPlayback({ type: 'image', blocked: false, variants });
     expect(await errorAt(url, ['download', assetUid, '-o', '-'])).toEqual({
       code: 'usage',
       exit: 2,
-      hint: `mediactl play ${assetUid} shows their URLs; download the one that you want`,
+      hint: `mediactl play ${assetUid}, to see their URLs; download the one that you want`,
     });
   });
 
-  it('play exits with 12 and code nothing_to_play if playback is blocked', async () => {
-    expect(await errorAt(await startPlayback({ type: 'video', blocked: true }), ['play', assetUid, '--url'])).toEqual({
+  it.each([true, false])('play of an asset that is still processing suggests waiting, blocked: %s', async (blocked) => {
+    const url = await startPlayback({ type: 'video', blocked }, respondStatus('processing'));
+    expect(await errorAt(url, ['play', assetUid, '--url'])).toEqual({
       ...errorInTable('nothing_to_play'),
       hint: `mediactl wait ${assetUid}, if it is not ready yet`,
     });
   });
 
-  it('play exits with 12 and code nothing_to_play if the service returns no media URL', async () => {
-    expect(await errorAt(await startPlayback({ type: 'video', blocked: false }), ['play', assetUid, '--url'])).toEqual({
+  it.each([
+    ['play --url', { type: 'video', blocked: true }, 'mediactl embed show, to see if a restriction'],
+    ['play --url', { type: 'audio', sources: [] }, 'it is ready, so waiting does not help'],
+    ['download', { type: 'third_party', embed_url: 'https://p.example/v' }, `mediactl play ${assetUid}, to see what`],
+  ])('%s of an asset that is ready does not suggest waiting: %j', async (typed, info, hint) => {
+    const url = await startPlayback(info, respondStatus('ready'));
+    const [verb = '', ...options] = typed.split(' ');
+    expect(await errorAt(url, [verb, assetUid, ...options])).toEqual({
       ...errorInTable('nothing_to_play'),
-      hint: `mediactl wait ${assetUid}, if it is not ready yet`,
+      hint: expect.stringContaining(hint),
     });
+  });
+
+  it('share of a link that has expired says so, and does not call it playable', async () => {
+    const url = await startPlayback({
+      type: 'video',
+      hls_url: { url: 'https://cdn.example/m.m3u8', expires_at: '2020-01-01T00:00:00Z' },
+    });
+    const { stderr } = await cli.run(['share', assetUid], {
+      environment: { MEDIACTL_BASE_URL: url, MEDIACTL_API_KEY: testKey },
+    });
+    expect(stderr).toContain('warning: this link expired');
+    expect(stderr).not.toContain('can play the asset');
   });
 
   it('play --probe exits with 12 and code playback_broken if the media URL is unreachable', async () => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -140,7 +141,7 @@ describe('invalid input', () => {
     expectError(['assets', 'ls', '-w', 'Main'], 2, [
       'error: assets ls does not accept --workspace',
       '  cause: the API lists everything that the key can see, and cannot filter by workspace',
-      '  try:   leave out --workspace; mediactl folders tree lists the folders of any workspace',
+      '  try:   leave out --workspace; mediactl folders tree, to list the folders of any workspace',
     ]));
 
   it('upload - exits with 2 if stdin is empty', () =>
@@ -184,7 +185,7 @@ describe('invalid input', () => {
       [
         'error: no profile and no API key',
         '  cause: no service is configured',
-        '  try:   mediactl auth login, or mediactl sandbox start to try a local service, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+        '  try:   mediactl auth login, or mediactl sandbox start, to try a local service, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
       ],
       { environment: { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined } },
     ));
@@ -196,7 +197,7 @@ describe('invalid input', () => {
       [
         'error: the service rejected this API key (401)',
         '  cause: invalid API key',
-        '  try:   mediactl auth login, or set MEDIACTL_API_KEY',
+        '  try:   mediactl auth login, or another MEDIACTL_API_KEY if that is set',
       ],
       { environment: { MEDIACTL_API_KEY: 'no-such-key' } },
     ));
@@ -283,7 +284,7 @@ describe('unusable services', () => {
       [
         `error: cannot reach http://127.0.0.1:${port}`,
         '  cause: connection refused',
-        '  try:   mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
+        '  try:   mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
       ],
       withBaseUrl(`http://127.0.0.1:${port}`),
     );
@@ -309,6 +310,90 @@ describe('unusable services', () => {
     const badGateway = await cli.run(['workspaces', 'ls'], { ...withBaseUrl(proxy), clock: acceleratedClock() });
     expect(badGateway.code).toBe(10);
     expect(badGateway.stderr).toContain('cause: it sent a web page instead of JSON: "Bad Gateway at Corp Proxy"');
+  });
+
+  it.each([
+    [404, 'invalid_response', 'the service, or a gateway in front of it, does not know this address (404)'],
+    [500, 'server_error', 'the service, or a gateway in front of it, had an internal error (500)'],
+    [502, 'server_error', 'the service, or a gateway in front of it, is unavailable (502)'],
+    [504, 'server_error', 'the service, or a gateway in front of it, is unavailable (504)'],
+  ])('a web page with status %i is not called an answer of the service', async (status, errorCode, message) => {
+    const page = '<html><title>Corp Gateway</title></html>';
+    const gateway = await startServer((_request, response) =>
+      respond(response, status, page, { 'content-type': 'text/html' }),
+    );
+    const options = { ...withBaseUrl(gateway), clock: (await import('../support/clock.ts')).acceleratedClock() };
+    const { code, stderr } = await cli.run(['get', '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1', '--json'], options);
+    expect(code).toBe(10);
+    expect(JSON.parse(stderr.trim().split('\n').at(-1) as string).error).toMatchObject({
+      code: errorCode,
+      message: expect.stringContaining(message),
+      cause: 'it sent a web page instead of JSON: "Corp Gateway"',
+      hint: expect.stringContaining('check any proxy too'),
+    });
+  });
+
+  it.each([
+    [407, 'the proxy asks for a user name and a password', 'put NAME:PASSWORD@ before the host'],
+    [511, 'the network asks you to sign in', 'sign in with a browser'],
+  ])('status %i, which no service sends, names the proxy or the network', async (status, message, hint) => {
+    const network = await startServer((_request, response) =>
+      respond(response, status, '<html><title>Sign in</title></html>', { 'content-type': 'text/html' }),
+    );
+    const { code, stderr } = await cli.run(['assets', 'ls', '--json'], withBaseUrl(network));
+    expect(code).toBe(10);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'proxy_failed',
+      message: `${message} (${status})`,
+      hint: expect.stringContaining(hint),
+    });
+  });
+
+  it('the redirect of a sign-in page to another origin is not said to be that of the service', async () => {
+    const portal = await startServer((_request, response) =>
+      respond(response, 302, '', { location: 'http://portal.invalid/login' }),
+    );
+    const { code, stderr } = await cli.run(['assets', 'ls'], withBaseUrl(portal));
+    expect(code).toBe(13);
+    expect(stderr).toContain('error: a redirect points to another origin: http://portal.invalid');
+    expect(stderr).toContain('the service, or a proxy or sign-in page in front of it, sent it');
+  });
+
+  it.each([
+    ['gzip', (body: Buffer) => gzipSync(body)],
+    ['deflate', (body: Buffer) => deflateSync(body)],
+    ['br', (body: Buffer) => brotliCompressSync(body)],
+    ['gzip, br', (body: Buffer) => brotliCompressSync(gzipSync(body))],
+  ])('an answer and an error that a proxy has compressed unasked (%s) are read', async (encoding, compress) => {
+    let status = 200;
+    let body: object = { items: [{ uid: '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1', name: 'Quay' }] };
+    const proxy = await startServer((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', 'content-encoding': encoding });
+      response.end(compress(Buffer.from(JSON.stringify(body))));
+    });
+    expect(await cli.json(['assets', 'ls'], withBaseUrl(proxy))).toMatchObject([{ name: 'Quay' }]);
+    [status, body] = [422, { error: { message: 'no such order' } }];
+    expect((await cli.run(['assets', 'ls'], withBaseUrl(proxy))).stderr).toContain('cause: no such order');
+  });
+
+  it.each([
+    ['zstd', 'an unknown coding'],
+    ['gzip', 'a body that is cut'],
+  ])('an answer that cannot be decoded (%s, %s) names its encoding', async (encoding) => {
+    let status = 200;
+    const proxy = await startServer((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', 'content-encoding': encoding });
+      response.end(gzipSync('{"items":[]}').subarray(0, 20));
+    });
+    const { code, stderr } = await cli.run(['assets', 'ls'], withBaseUrl(proxy));
+    expect(code).toBe(10);
+    expect(stderr).toContain(`cause: it is encoded as ${encoding}, which was not asked for; a proxy may do that`);
+    status = 403;
+    const refused = await cli.run(['assets', 'ls'], withBaseUrl(proxy));
+    expect([refused.code, refused.stderr]).toEqual([
+      5,
+      expect.stringContaining(`its answer is encoded as ${encoding}`),
+    ]);
   });
 
   it.each([['an object without items', { results: [] }]])(

@@ -35,7 +35,7 @@ describe('files that another machine uploaded', () => {
     const { code, stderr } = await cli.run(['upload', directory], onMachine('b'));
     expect([code, service.assets.size]).toEqual([0, 5]);
     expect(stderr).toContain(
-      '5 same name and size, not compared (mediactl check DIRECTORY /FOLDER --download compares them); 0 B sent',
+      '5 same name and size, not compared (mediactl check DIRECTORY /FOLDER --download, to compare them); 0 B sent',
     );
     const secondRun = await uploadFromMachine('b');
     expect(outcomes(secondRun)).toEqual(fiveTimes('same_name_and_size'));

@@ -284,12 +284,19 @@ describe('proxies', () => {
     },
   );
 
-  it('a command exits with 10 without a retry if the proxy refuses the connection', async () => {
+  it.each([
+    ['403 Forbidden', 'it returned 403', 'check HTTPS_PROXY and NO_PROXY'],
+    [
+      '407 Proxy Authentication Required',
+      'it asks for a user name and a password (407)',
+      'put NAME:PASSWORD@ before the host in HTTPS_PROXY or HTTP_PROXY',
+    ],
+  ])('a command exits with 10 without a retry if the proxy refuses the connection: %s', async (status, cause, hint) => {
     let requestCount = 0;
     const proxy = createServer();
     proxy.on('connect', (_request, client) => {
       requestCount++;
-      client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+      client.end(`HTTP/1.1 ${status}\r\n\r\n`);
     });
     const url = await listenOnFreePort(proxy);
     const { code, stderr } = await listAssets('http://media.example.test', { HTTP_PROXY: url });
@@ -298,8 +305,8 @@ describe('proxies', () => {
       1,
       expect.objectContaining({
         message: 'the proxy refused the connection to http://media.example.test',
-        cause: 'it returned 407',
-        hint: 'check HTTPS_PROXY and NO_PROXY',
+        cause,
+        hint,
       }),
     ]);
   });

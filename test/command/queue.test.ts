@@ -752,7 +752,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const worker = startWorker();
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
     worker.stop.abort();
-    expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads cleanup lists it');
+    expect((await worker.ended).stderr).toContain('named lost.md; mediactl uploads cleanup, to list it');
   });
 
   it('a worker for another service pauses, and fails no file', async () => {

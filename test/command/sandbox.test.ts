@@ -107,6 +107,29 @@ it('sandbox start --profile creates a profile for a second sandbox and keeps the
   ]);
 });
 
+it('sandbox start of a stopped sandbox uses its port again, and a command that misses it suggests its profile', async () => {
+  await startSandbox();
+  const dataDir = ['--data-dir', join(cli.home, 'other')];
+  const { url, pid } = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'second', ...dataDir]);
+  await cli.run(['sandbox', 'stop', ...dataDir]);
+  const { stderr } = await cli.run(['ls', '--profile', 'second']);
+  expect(stderr).toContain('try:   mediactl --profile second sandbox start, if it is a sandbox');
+  const again = await cli.json(['--profile', 'second', 'sandbox', 'start']);
+  expect(again).toMatchObject({ url, profile: 'second' });
+  expect(again.pid).not.toBe(pid);
+  expect((await cli.run(['ls', '--profile', 'second'])).code).toBe(0);
+});
+
+it('sandbox reset suggests commands for the same directory', async () => {
+  const dataDir = ['--data-dir', join(cli.home, 'other')];
+  await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'second', ...dataDir]);
+  const place = `--data-dir ${join(cli.home, 'other')}`;
+  expect((await cli.run(['sandbox', 'reset', ...dataDir])).stderr).toContain(`mediactl sandbox reset --yes ${place}`);
+  expect((await cli.run(['sandbox', 'reset', '--yes', ...dataDir])).stderr).toContain(
+    `mediactl sandbox start ${place}`,
+  );
+});
+
 describe('a second sandbox', () => {
   const dataDir = () => join(cli.home, 'other');
 
@@ -134,7 +157,7 @@ describe('a second sandbox', () => {
     const restarted = await cli.json(['sandbox', 'start', '--port', '0', '--profile', 'seeded']);
     expect(restarted).toMatchObject({ data_dir: dataDir(), profile: 'seeded' });
     expect((await cli.run(['sandbox', 'reset', '--yes', '--profile', 'seeded'])).stderr).toContain(
-      'deleted the sandbox and profile seeded; to start a new one: mediactl sandbox start',
+      `deleted the sandbox and profile seeded; to start a new one: mediactl --profile seeded sandbox start --data-dir ${dataDir()}`,
     );
     expect(existsSync(join(dataDir(), 'sandbox.db'))).toBe(false);
 

@@ -204,7 +204,7 @@ describe('unfinished uploads of stdin', () => {
     expect(JSON.parse(lsRun.stdout)).toMatchObject([{ id, state: 'planned' }]);
     for (const which of [id as string, '--all']) {
       const { stderr } = await setup.run(['uploads', 'resume', which], { clock: anHourLater });
-      expect(stderr).toContain(`mediactl upload '${join(setup.cli.home, 'state/spool', id as string)}'`);
+      expect(stderr).toContain(`mediactl upload ${join(setup.cli.home, 'state/spool', id as string)} --name NAME`);
     }
     await setup.run(['uploads', 'forget', '--all', '--yes'], { clock: anHourLater });
     expect(setup.spoolFiles()).toEqual([]);

@@ -509,7 +509,7 @@ describe('lost response to a session creation', () => {
     const { record, stderr } = await setup.upload();
     await setup.expectUploaded(record);
     expect(stderr).toContain(
-      'the response to a creation was lost, and may have left an empty asset; mediactl uploads cleanup lists it',
+      'the response to a creation was lost, and may have left an empty asset; mediactl uploads cleanup, to list it',
     );
     setup.fault = () => undefined;
     expect(await setup.cli.json(['uploads', 'cleanup'], { environment: setup.environment() })).toHaveLength(1);

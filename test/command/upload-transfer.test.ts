@@ -304,6 +304,7 @@ const faultyResponses: [what: string, planFault: (request: ProxiedRequest) => Fa
     status === 401 ? 4 : 5,
   ]),
   ['a web page for a PATCH', faultOnPatch(respondWith(200, '<html><title>Log in</title></html>')), 10],
+  ['a web page with 404 for a PATCH', faultOnPatch(respondWith(404, '<html><title>No route</title></html>')), 10],
 ];
 
 /** Injects the fault from the second PATCH on. */

@@ -59,10 +59,13 @@ describe('unfinished uploads', () => {
     expect((await cli.run(['uploads', 'ls'])).stdout).toMatch(/\tresumable\t[^\t]+\tenvironment\n$/);
   });
 
-  it('uploads resume --all resumes only uploads of the current service, and accepts another API key of that service', async () => {
+  it('uploads resume --all resumes only uploads of the current service, says how to resume others, and accepts another API key of that service', async () => {
     await interruptUploadAtByte1000();
     const otherService = { MEDIACTL_BASE_URL: 'http://127.0.0.1:9' };
     expect(await cli.json(['uploads', 'resume', '--all'], { environment: otherService })).toEqual([]);
+    expect((await cli.run(['uploads', 'resume', '--all'], { environment: otherService })).stderr).toContain(
+      'another account has unfinished uploads: set MEDIACTL_BASE_URL=',
+    );
     const [{ id }] = await cli.json(['uploads', 'ls']);
     const refused = await cli.run(['uploads', 'resume', id], { environment: otherService });
     expect(refused.code).toBe(2);

@@ -325,3 +325,13 @@ describe('reads', () => {
     expect(requests.filter((path) => /\/assets\/[0-9a-f-]{36}\//.test(path))).toEqual([]);
   });
 });
+
+it('folders rm of a folder with content in a workspace that is not primary does not suggest rm -r, which is refused there', async () => {
+  const name = `Full${word}`;
+  const { uid } = await (await send('POST', `/workspaces/${archive}/folders/`, { name })).json();
+  await createUploadOfSize(5, { asset_name: word, workspace_uid: archive, parent_folder_uid: uid });
+  const { code, stderr } = await cli.run(['folders', 'rm', `/${name}`, '--yes', '-w', 'Archive']);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain(`error: the service refused to delete /${name}`);
+  expect(stderr).toContain('try:   delete what is in it first, assets by their uids: mediactl ls --search WORDS');
+});

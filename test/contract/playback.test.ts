@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { runInNewContext } from 'node:vm';
 import { imageSize } from 'image-size';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runFfprobe } from '../support/ffmpeg.ts';
+import { readPage } from '../support/manual.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixturePath, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -26,6 +28,31 @@ const playbackInfoOf = async (name: string) => {
   const uid = uids[name] as string;
   return (await requestPlaybackInfo(uid, (await fetchPlayer(uid)).playback_token)).json();
 };
+
+it('the script of the embed recipe plays an asset with its token, and without hls.js plays the playlist itself', async () => {
+  const [, script = ''] = /<script type="module">\n(.*?)<\/script>/s.exec(readPage('docs/recipes.md')) ?? [];
+  const uid = uids['clip.mp4'] as string;
+  const filled = script
+    .replace('https://media.example.com', sandbox.url)
+    .replace('UID', uid)
+    .replace('TOKEN', (await fetchPlayer(uid)).playback_token);
+  const runWith = async (window: object) => {
+    const video = { src: '' };
+    const document = { querySelector: () => video };
+    await runInNewContext(`(async () => {${filled}})()`, { fetch, document, window, ...window });
+    return video.src;
+  };
+  let loaded = '';
+  class Hls {
+    static isSupported = () => true;
+    loadSource = (url: string) => {
+      loaded = url;
+    };
+    attachMedia = () => {};
+  }
+  expect([await runWith({ Hls }), await (await fetch(loaded)).text()]).toEqual(['', expect.stringMatching(/^#EXTM3U/)]);
+  expect(await (await fetch(await runWith({}))).text()).toMatch(/^#EXTM3U/);
+});
 
 describe('§4 player', () => {
   it('the player endpoint returns a token, a config and the items', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { environmentOf, signIn, startBrowse } from '../support/browse.ts';
+import { Cli } from '../support/cli.ts';
 import { assetUid, createLibrary, folderUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
 import { Pty } from '../support/pty.ts';
@@ -46,6 +47,41 @@ function sendRaw(url: string, headers: Record<string, string>, method = 'GET') {
     clientRequest.on('error', reject).end();
   });
 }
+
+it('the page of a profile that is not the current one names it in the commands that it tells', async () => {
+  const service = await startRecordingServer(createLibrary());
+  const cli = new Cli();
+  for (const profile of ['er', 'current']) {
+    const login = ['auth', 'login', '--profile', profile, '--base-url', service.url, '--with-key', '--skip-verify'];
+    expect((await cli.run(login, { stdin: testKey })).code).toBe(0);
+  }
+  const environment = {
+    MEDIACTL_CONFIG_DIR: join(cli.home, 'config'),
+    MEDIACTL_STATE_DIR: join(cli.home, 'state'),
+    MEDIACTL_KEY_STORE: 'file',
+    MEDIACTL_WORKSPACE: workspaceUid,
+  };
+  const programOf = async (profile: string) => {
+    const { address } = await startBrowse({ url: '', key: '', workspace: '' }, ['--profile', profile], environment);
+    const { fetchPage } = await signIn(address);
+    return /"program":"([^"]*)"/.exec(await (await fetchPage('')).text())?.[1];
+  };
+  expect(await programOf('er')).toBe('mediactl --profile er');
+  expect(await programOf('current')).toBe('mediactl');
+});
+
+it('the page does not blame the API key for a 403 that a firewall sends', async () => {
+  const { fetchPage } = await openSignedIn(({ path }) =>
+    path.endsWith('/assets/')
+      ? { status: 403, body: '<html><title>Blocked</title></html>', headers: { 'content-type': 'text/html' } }
+      : undefined,
+  );
+  const { error } = await (await fetchPage('assets')).json();
+  expect(error).toMatchObject({
+    problem: expect.stringContaining('a gateway in front of it, denied the request'),
+    hint: expect.stringContaining('check any proxy or firewall'),
+  });
+});
 
 it('a sign-in address works only once', async () => {
   const { address } = await startPage();

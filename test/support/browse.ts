@@ -31,7 +31,7 @@ export function environmentOf({ url, key, workspace }: Service, home = temporary
 export async function startBrowse(
   service: Service,
   args: string[] = [],
-  environment = environmentOf(service),
+  environment: Record<string, string> = environmentOf(service),
 ): Promise<BrowseProcess> {
   const started = mediactl(['browse', '--no-open', ...args], environment);
   onTestFinished(() => void started.child.kill('SIGKILL'));

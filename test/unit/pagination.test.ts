@@ -58,3 +58,21 @@ it('a page in the middle that is shorter than requested loses no item', async ()
   for await (const page of fetchPages(fetchPage, {}, {}, () => 8)) listed.push(...page.map(({ uid }) => uid));
   expect(listed).toEqual(uids);
 });
+
+it('a list without a total ends where a service answers an offset past the end with its last page again', async () => {
+  const list = Array.from({ length: 200 }, (_, at) => ({ uid: `item ${at}` }));
+  const fetchPage = async (limit: number, offset: number) => ({
+    items: list.slice(Math.min(offset, list.length - limit)).slice(0, limit),
+  });
+  const uids: string[] = [];
+  for await (const page of fetchPages(fetchPage, {}, {})) uids.push(...page.map(({ uid }) => uid));
+  expect(uids).toEqual(list.map(({ uid }) => uid));
+});
+
+it('a service without a total that repeats its first page is said to ignore the offset', async () => {
+  const list = Array.from({ length: 100 }, (_, at) => ({ uid: `item ${at}` }));
+  const read = async () => {
+    for await (const _page of fetchPages(async () => ({ items: list }), {}, {}));
+  };
+  await expect(read()).rejects.toThrow('the service returns the same items on every page');
+});

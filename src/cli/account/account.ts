@@ -99,7 +99,7 @@ const noProfile = (names: readonly string[]) =>
     hint:
       names.length > 0
         ? 'mediactl auth switch NAME, or --profile NAME'
-        : 'mediactl auth login, or mediactl sandbox start to try a local service, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+        : 'mediactl auth login, or mediactl sandbox start, to try a local service, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
   });
 
 const noBaseUrl = () =>

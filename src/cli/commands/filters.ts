@@ -76,7 +76,7 @@ export function rejectWorkspaceFlag({ settings }: Context, command: string): voi
   if (settings.resolver.resolve('workspace').rank === precedence.flag)
     throw usageError(
       `${command} does not accept --workspace`,
-      'leave out --workspace; mediactl folders tree lists the folders of any workspace',
+      'leave out --workspace; mediactl folders tree, to list the folders of any workspace',
       'the API lists everything that the key can see, and cannot filter by workspace',
     );
 }

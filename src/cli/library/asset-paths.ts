@@ -26,6 +26,6 @@ export function noAssetAt(path: string, tree: WorkspaceFolderTree | undefined): 
   return new NoAssetError(path, isGlob(path) ? `no asset matches ${path}` : `no asset or folder at ${path}`, {
     code: 'not_found',
     details: { id: path },
-    hint: 'mediactl folders tree lists the folders',
+    hint: 'mediactl folders tree, to list the folders',
   });
 }

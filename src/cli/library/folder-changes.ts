@@ -19,6 +19,19 @@ export function explainRefusal(error: CodedError, { name }: Pick<StoredItem, 'na
   return new CodedError(`the service refused to delete ${name}`, { ...error.explanation, remedy: undefined, hint });
 }
 
+/** Replaces the next step of a refused deletion in a workspace where `rm -r` finds no folder (assumption A26). */
+export async function explainRefusalIn(context: Context, error: unknown): Promise<unknown> {
+  if (!(error instanceof CodedError) || !error.explanation.hint?.startsWith('mediactl rm -r ')) return error;
+  const { workspaceInUse } = await context.library();
+  const why = await workspaceInUse.primary().then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (why === undefined) return error;
+  const hint = 'delete what is in it first, assets by their uids: mediactl ls --search WORDS, to see them';
+  return error.with({ hint });
+}
+
 /**
  * Returns a folder that assets or folders are to be moved to; undefined for the top level. Creates a missing folder
  * once the user agrees.
@@ -46,7 +59,7 @@ export async function findFolderAt(context: Context, path: string): Promise<Plac
   if (others.length > 0)
     throw usageError(
       `${others.length + 1} folders are at ${path}`,
-      'mediactl folders ls shows their uids; mediactl folders rename UID NAME',
+      'mediactl folders ls, to see their uids; mediactl folders rename UID NAME',
     );
   return placed && { tree, workspace, placed };
 }

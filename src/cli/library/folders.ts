@@ -42,7 +42,7 @@ export async function resolveFolder(context: Context, tree: WorkspaceFolderTree,
 
 function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   if (isRootPath(uidOrPath))
-    throw usageError('the top level is not a folder', 'mediactl folders tree lists the folders');
+    throw usageError('the top level is not a folder', 'mediactl folders tree, to list the folders');
   const parts = uidOrPath.split('/').filter(Boolean);
   if (parts.length === 0) throw usageError('the folder is empty', `use a ${folderHelp}`);
   const known = parts.findIndex((_, n) => tree.findByPath(parts.slice(0, n + 1).join('/')).length === 0);
@@ -53,7 +53,9 @@ function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
       ? 'no folder of this workspace has this uid'
       : `${above ? `/${above}` : 'the top level'} has no folder ${parts[known]}`,
     hint:
-      uidOrPath === 'root' ? 'the top level is /' : 'mediactl folders tree lists the folders; names are case-sensitive',
+      uidOrPath === 'root'
+        ? 'the top level is /'
+        : 'mediactl folders tree, to list the folders; names are case-sensitive',
   });
 }
 

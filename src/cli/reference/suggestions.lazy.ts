@@ -7,6 +7,9 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     size: 'mediactl stats',
     dupes: 'mediactl stats',
     duplicates: 'mediactl stats',
+    thumb: 'mediactl assets thumb ID -o FILE',
+    thumbnail: 'mediactl assets thumb ID -o FILE',
+    poster: 'mediactl assets thumb ID -o FILE',
     schema: 'mediactl commands NAME --json, which has the JSON Schema of the result',
   },
   history: {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { CodedError, usageError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
+import { quoteForShell } from '../../contract/sanitize.ts';
 
 /** An account on a service, as stored in the config file. */
 export type Profile = {
@@ -92,7 +93,7 @@ export class ProfileFile {
     return new CodedError(`cannot use the config file ${this.path}`, {
       code: 'invalid_config',
       reason: `${reason}; it was not changed`,
-      hint: `fix it, or move it out of the way: mv '${this.path}' '${this.path}.bad'`,
+      hint: `fix it, or move it out of the way: mv ${quoteForShell(this.path)} ${quoteForShell(`${this.path}.bad`)}`,
       underlying,
     });
   }

@@ -30,7 +30,7 @@ export const workspaceUid: SettingKind<string> = {
   ...text,
   parse: (name, value) => {
     if (isUid(value)) return value.toLowerCase();
-    throw usageError(`${name} does not accept '${value}'`, 'a uid: mediactl workspaces ls -q shows them');
+    throw usageError(`${name} does not accept '${value}'`, 'a uid: mediactl workspaces ls -q, to see them');
   },
 };
 

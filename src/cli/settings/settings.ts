@@ -37,10 +37,15 @@ type SettingValues = {
   readonly [Name in SettingName as `${CamelCase<Name>}${SettingKinds[Name]['suffix']}`]: SettingValue<Name>;
 };
 
+/** The profile in use, which suggested commands name if it is not the current one. `auth login` needs it in any case. */
+export type SuggestionProfile = { profile: string; isCurrent: boolean };
+
 /** Effective settings, resolved from flags, variables, project file, profile and defaults. */
 export type Settings = SettingValues & {
   /** The requested profile, else the current one; undefined if key and base URL are set without a profile. */
   profileInUse: string | undefined;
+  /** Names the profile in commands that are suggested. */
+  suggestion: SuggestionProfile | undefined;
   /** Base URL of the service that the key of MEDIACTL_API_KEY belongs to; undefined if only an option names a service. */
   apiKeyBaseUrl: string | undefined;
   /** Output options, combined from `format`, `fields` and `jq`. */
@@ -78,7 +83,9 @@ export function resolveSettings(
     environment[settingTable.base_url.variable] || (known === undefined ? undefined : profiles[known]?.baseUrl);
   const outputOptions = resolveOutputOptions(resolver);
   const resolved = Object.fromEntries(values) as SettingValues;
-  return { ...resolved, profile, profileInUse, apiKeyBaseUrl, outputOptions, resolver };
+  const suggestion =
+    profileInUse === undefined ? undefined : { profile: profileInUse, isCurrent: profileInUse === current };
+  return { ...resolved, profile, profileInUse, suggestion, apiKeyBaseUrl, outputOptions, resolver };
 }
 
 const camelCase = (words: string) => words.replace(/[_-](\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,12 +1,31 @@
 import type { CodedError } from '../../client/errors.ts';
 import { mask, SecretRedactor } from '../../client/redactor.ts';
-import { type ErrorRecord, errorRecord } from '../error-hints.ts';
+import { type ErrorRecord, errorRecord, hintOf, nameProfile } from '../error-hints.ts';
+import type { SuggestionProfile } from '../settings/settings.ts';
 
-/** Masks secrets in all errors, traces and hints before they are printed or stored. */
+/**
+ * Prepares all errors, traces and hints before they are printed or stored: masks secrets, and names the profile in the
+ * commands that they suggest.
+ */
 export class Redactor extends SecretRedactor {
+  /** Profile in use, which suggested commands name. */
+  profile: SuggestionProfile | undefined;
+
+  /** Returns the next step of an error, whose commands act on the account of this one. */
+  hintOf(error: CodedError): string | undefined {
+    const hint = hintOf(error);
+    return hint && this.nameProfile(hint);
+  }
+
+  nameProfile(text: string): string {
+    return nameProfile(text, this.profile);
+  }
+
   /** Returns an error as part of a result, without secrets that the service may have echoed. */
+  errorRecord(error: CodedError): ErrorRecord;
+  errorRecord(error: CodedError | undefined): ErrorRecord | null;
   errorRecord(error: CodedError | undefined): ErrorRecord | null {
-    return this.redactRecord(error ? errorRecord(error) : null);
+    return this.redactRecord(error ? errorRecord(error, this.profile) : null);
   }
 }
 

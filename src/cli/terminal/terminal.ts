@@ -3,6 +3,7 @@ import { Chalk, type ChalkInstance } from 'chalk';
 import { CodedError } from '../../client/errors.ts';
 import { escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
+import type { SuggestionProfile } from '../settings/settings.ts';
 import type { Pager } from './pager.ts';
 import { Redactor } from './redactor.ts';
 import { wrapText } from './wrap.ts';
@@ -14,6 +15,7 @@ type TerminalSettings = {
   color: 'auto' | 'always' | 'never';
   noInput: boolean;
   outputOptions: Pick<OutputOptions, 'format'>;
+  suggestion: SuggestionProfile | undefined;
   /** Pager command. If it is undefined, PAGER is used. `cat` or an empty string disables paging. */
   pager: string | undefined;
 };
@@ -76,6 +78,7 @@ export class Terminal {
     this.#noInput = settings.noInput;
     this.#isQuiet = settings.outputOptions.format === 'uid';
     this.#pagerCommand = settings.pager;
+    this.redactor.profile = settings.suggestion;
   }
 
   get stdin(): InputStream {
@@ -199,17 +202,19 @@ export class Terminal {
 
   /**
    * Prints a notice or a hint to stderr, unless --quiet is set. Masks secrets and escapes control characters, since
-   * the text can come from the service.
+   * the text can come from the service. Its commands name the profile, if it is not the current one.
    */
   info(text: string): void {
-    if (this.log) this.log({ level: 'info', message: text });
-    else if (!this.#isQuiet) this.emit(text);
+    const message = this.redactor.nameProfile(text);
+    if (this.log) this.log({ level: 'info', message });
+    else if (!this.#isQuiet) this.emit(message);
   }
 
   warn(text: string): void {
-    if (this.log) this.log({ level: 'warn', message: text });
+    const message = this.redactor.nameProfile(text);
+    if (this.log) this.log({ level: 'warn', message });
     else if (!this.#isQuiet)
-      this.emitStyled(`${this.colors(this.stderr).yellow('warning:')} ${escapeControlsInLines(text)}`);
+      this.emitStyled(`${this.colors(this.stderr).yellow('warning:')} ${escapeControlsInLines(message)}`);
   }
 
   /** Prints to stderr even with --quiet, for errors, traces and lists that a prompt refers to. */

@@ -9,12 +9,13 @@ import {
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 import { outcomeNames, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
-import { errorRecord, hintOf } from '../error-hints.ts';
+import { hintOf } from '../error-hints.ts';
+import type { Redactor } from '../terminal/redactor.ts';
 
 /** Hints on what to do about the files of an outcome. */
 const hints: { [Outcome in UploadOutcome]?: string } = {
   duplicate: '-v lists them, --existing file uploads them',
-  same_name_and_size: 'mediactl check DIRECTORY /FOLDER --download compares them',
+  same_name_and_size: 'mediactl check DIRECTORY /FOLDER --download, to compare them',
 };
 
 /** Counts the outcomes of a run, and formats its summary and final error. */
@@ -22,6 +23,7 @@ export class RunSummary {
   readonly #counts = Object.fromEntries(outcomeNames.map((name) => [name, 0])) as Record<UploadOutcome, number>;
   readonly #failed: { error: CodedError; path: string }[] = [];
   readonly #startedAt: number;
+  readonly #redactor: Redactor;
   #bytesSent = 0;
   #unverified = 0;
   /** Number of uploaded files whose assets were still being processed when the run was interrupted. */
@@ -32,8 +34,9 @@ export class RunSummary {
   #files = 0;
 
   /** @param startedAt milliseconds since the Unix epoch */
-  constructor(startedAt: number) {
+  constructor(startedAt: number, redactor: Redactor) {
     this.#startedAt = startedAt;
+    this.#redactor = redactor;
   }
 
   count(outcome: FileOutcome): void {
@@ -100,7 +103,10 @@ export class RunSummary {
         ]
           .filter(Boolean)
           .join('; '),
-        details: { files_remaining_count: unfinished, failures: failures.map(errorRecord) },
+        details: {
+          files_remaining_count: unfinished,
+          failures: failures.map((failure) => this.#redactor.errorRecord(failure)),
+        },
       });
     const { busy } = this.#counts;
     if (!first && busy === 0) return undefined;

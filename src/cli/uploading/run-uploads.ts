@@ -137,7 +137,7 @@ async function createPorts(
       },
     },
     profile: (await context.account()).profile,
-    onEvent: (event) => progress.show(withHint(event)),
+    onEvent: (event) => progress.show(withHint(event, context.terminal.redactor.profile)),
     openSource: sources.open,
     onPlan: (plan, isComplete) => printPlan(context, request, plan, { progress, isComplete }),
     confirmNewAsset: async (refusal, assetUids) => {

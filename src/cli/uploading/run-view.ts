@@ -139,7 +139,10 @@ class RunPresenter {
     const uncounted = this.#only ? [this.#only, ...outcomes] : outcomes;
     this.#only = isOne ? uncounted[0] : undefined;
     if (this.#only) return;
-    this.#summary ??= new (await import('./run-summary.ts')).RunSummary(this.#startedAt);
+    this.#summary ??= new (await import('./run-summary.ts')).RunSummary(
+      this.#startedAt,
+      this.#context.terminal.redactor,
+    );
     for (const outcome of uncounted) this.#summary.count(outcome);
   }
 
@@ -214,7 +217,7 @@ const keptReasons: Record<KeptOutcome, (assetUid: string, place: string) => stri
   skipped: (uid) => `already uploaded as asset ${uid}; --existing upload uploads it again`,
   duplicate: (uid, place) => `skipped, a duplicate of ${place} (asset ${uid}); --existing file uploads it anyway`,
   same_name_and_size: (uid) =>
-    `asset ${uid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download compares it, --existing upload uploads the file`,
+    `asset ${uid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download, to compare it; --existing upload uploads the file`,
   exists: (uid) => `skipped, because asset ${uid} has its name`,
 };
 

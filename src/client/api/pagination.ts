@@ -153,6 +153,8 @@ class PageReader<T extends JsonObject> {
   #isFirstReading = true;
   /** Number of consecutive pages without a new item. */
   #stalePages = 0;
+  /** Uids of the page before. */
+  #previousUids: readonly unknown[] = [];
 
   constructor(list: PageSource<T>) {
     this.#list = list;
@@ -202,12 +204,17 @@ class PageReader<T extends JsonObject> {
   dedupe({ items, asked }: FetchedPage<T>): T[] | undefined {
     const { total, stride } = this;
     const fresh = items.filter(({ uid }) => uid === undefined || !this.#seenUids.has(uid));
+    const [uids, previous] = [items.map(({ uid }) => uid), this.#previousUids];
+    this.#previousUids = uids;
     for (const { uid } of fresh) this.#seenUids.add(uid);
     this.#stalePages = fresh.length > 0 || !this.#isFirstReading ? 0 : this.#stalePages + 1;
     if (fresh.length > 0 || !this.#isFirstReading) return fresh;
     // If a page has fewer items than requested and the next page repeats them, the service sent the whole list at once.
     const isWhole = this.#list.mayBeUnpaged && (total ?? this.#seenUids.size) === this.#seenUids.size;
     if (isWhole && stride < asked) return undefined;
+    // Some services answer an offset past the end with the last page, which is not the first one here.
+    const isLastPage = uids.length === previous.length && uids.every((uid, n) => uid === previous[n]);
+    if (isLastPage && total === undefined && this.#seenUids.size > stride) return undefined;
     // With a total, items might repeat because new items were added at the head, unless that happens too often.
     if (this.#stalePages >= (total === undefined ? 1 : maxStalePages)) throw offsetIgnoredError();
     return fresh;

@@ -16,6 +16,18 @@ const playbackPurpose: Purpose = {
   },
 };
 
+const newUrlHint = 'run it again, to get a new URL';
+
+/** Purpose of a request for a signed URL. No API key is sent, and its server need not be the service. */
+export const mediaPurpose: Purpose = {
+  action: 'fetch this media',
+  statuses: {
+    403: { problem: 'the server of this media denied the request', hint: newUrlHint },
+    404: { problem: 'the server of this media does not have it', hint: newUrlHint },
+    410: { problem: 'the server of this media no longer has it', hint: newUrlHint },
+  },
+};
+
 /** Limits of a file that is fetched into memory while the user waits. `interruption` aborts on Ctrl-C. */
 type SmallMediaLimits = { maxBytes: number; timeoutMs: number; interruption: AbortSignal };
 
@@ -69,5 +81,4 @@ export class PlaybackApi extends Resource {
   }
 }
 
-const mediaRequest = (url: URL) =>
-  ({ method: 'GET', url, authenticate: false, purpose: { action: 'fetch this media' } }) as const;
+const mediaRequest = (url: URL) => ({ method: 'GET', url, authenticate: false, purpose: mediaPurpose }) as const;

@@ -54,8 +54,11 @@ export type ResponseHead = Pick<ReceivedResponse, 'status' | 'headers'>;
 export type ReceivedResponse = {
   status: number;
   headers: ResponseHeaders;
+  /** The body as text; empty if `encoding` is set. */
   text: string;
   bytes: Uint8Array;
+  /** Content coding of a body that cannot be decoded. A gzip, deflate or Brotli body is decoded. */
+  encoding?: string | undefined;
   /** Time at which the response was received, in milliseconds since the epoch. */
   receivedAt: number;
   /** URL of the response, after any redirects. */

@@ -20,11 +20,9 @@ export type ErrorReason = {
 
 /** Extracts the error description from a response in any format (assumption A13). */
 export function extractReason(response: ReceivedResponse): ErrorReason {
+  if (response.encoding !== undefined) return { message: `its answer is encoded as ${response.encoding}`, fields: [] };
   const text = response.text.trim();
-  if (isHtml(response)) {
-    const title = /<title[^>]*>([^<]*)</i.exec(text)?.[1] ?? text.replace(/<[^>]*>/g, ' ');
-    return { message: `it sent a web page instead of JSON: "${truncate(title)}"`, fields: [] };
-  }
+  if (isHtml(response)) return { message: `it sent a web page instead of JSON: "${pageTitle(text)}"`, fields: [] };
   const body = isJson(response) ? parseJsonOrUndefined(text) : undefined;
   return body === undefined ? { message: truncate(text) || undefined, fields: [] } : extractJsonReason(body, text);
 }
@@ -122,6 +120,10 @@ const truncate = (text: string) => {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 };
+
+/** Returns the title of a web page, or else the beginning of its text. */
+export const pageTitle = (html: string) =>
+  truncate(/<title[^>]*>([^<]*)</i.exec(html)?.[1] ?? html.replace(/<[^>]*>/g, ' '));
 
 export const isHtml = (response: ReceivedResponse) =>
   /html/i.test(response.headers['content-type'] ?? '') || /^\s*<(!doctype|html)/i.test(response.text);

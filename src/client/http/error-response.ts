@@ -1,6 +1,7 @@
 import { CodedError, type Explanation } from '../errors.ts';
 import type { Purpose, ReceivedResponse, StatusMeaning } from './api-request.ts';
 import { extractReason, isHtml, isJson } from './error-reason.ts';
+import { proxyLoginHint } from './network-error.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 
 const rerunSoon = 'run it again in a moment';
@@ -12,6 +13,11 @@ const statusMeanings: Record<number, StatusMeaning> = {
   402: { code: 'credits_depleted', problem: "the organization's credit balance is depleted" },
   403: { code: 'forbidden', problem: 'this API key cannot do that' },
   404: { code: 'not_found', problem: 'not found' },
+  407: {
+    code: 'proxy_failed',
+    problem: 'the proxy asks for a user name and a password',
+    hint: proxyLoginHint,
+  },
   408: {
     code: 'timeout',
     problem: 'the service timed out waiting for the request',
@@ -39,6 +45,11 @@ const statusMeanings: Record<number, StatusMeaning> = {
   },
   501: { code: 'invalid_response', problem: 'the service does not support this' },
   507: { code: 'storage_full', problem: 'insufficient storage space' },
+  511: {
+    code: 'proxy_failed',
+    problem: 'the network asks you to sign in',
+    hint: 'sign in with a browser, then run it again',
+  },
 };
 
 const meaningOf = (status: number): StatusMeaning => {
@@ -51,6 +62,24 @@ const meaningOf = (status: number): StatusMeaning => {
     return { code: 'invalid_response', problem: 'the service sent a redirect, which is not followed' };
   return { code: 'unexpected_status', problem: 'unexpected response from the service' };
 };
+
+const who = 'the service, or a gateway in front of it,';
+
+/**
+ * Returns what an answer means that a gateway in front of the service may have sent: nothing about the API key, and not
+ * that an asset is gone. Undefined if it is the service's.
+ */
+function gatewayMeaning(response: ReceivedResponse, purpose: Purpose): Partial<StatusMeaning> | undefined {
+  const { status } = response;
+  if (purpose.statuses?.[status] || response.text.trim() === '' || isJson(response)) return undefined;
+  // "Error responses of JSON endpoints carry a JSON body" (§7).
+  if (status === 401 || status === 403) return { problem: `${who} denied the request` };
+  if (!isHtml(response) && !gatewayPattern.test(response.text)) return undefined;
+  if (status === 404 || status === 410)
+    return { code: 'invalid_response', problem: `${who} does not know this address` };
+  const { code, problem } = meaningOf(status);
+  return code === 'server_error' ? { problem: problem.replace('the service', who) } : undefined;
+}
 
 /** Matches plain-text errors in which Envoy or a similar gateway reports a problem with the service behind it. */
 const gatewayPattern = /upstream|envoy|gateway|backend|proxy/i;
@@ -72,26 +101,23 @@ export function errorFrom(response: ReceivedResponse, purpose: Purpose): CodedEr
   const { status, headers, text, receivedAt } = response;
   // Requested by a 429 (§7) or 503 (RFC 9110 §10.2.3).
   const delayMs = status === 429 || status === 503 ? retryAfterMs(headers, receivedAt) : undefined;
-  const row = { ...meaningOf(status), ...purpose.statuses?.[status] };
   const serviceReason = extractReason(response);
-  // "Error responses of JSON endpoints carry a JSON body" (§7): another body may be that of a gateway, which has not
-  // judged the key.
-  const isRefusal = status === 401 || status === 403;
-  const isUnattributed = isRefusal && !purpose.statuses?.[status] && text.trim() !== '' && !isJson(response);
-  const forbidden = status === 403 && !isUnattributed;
-  const denied = isUnattributed ? 'the service, or a gateway in front of it, denied the request' : undefined;
-  const problem = denied ?? (forbidden && purpose.scope ? `this API key cannot ${purpose.action}` : row.problem);
+  const gateway = gatewayMeaning(response, purpose);
+  const row = { ...meaningOf(status), ...purpose.statuses?.[status], ...gateway };
+  const forbidden = status === 403 && !gateway;
+  const problem = forbidden && purpose.scope ? `this API key cannot ${purpose.action}` : row.problem;
+  const isUnexplained = gateway !== undefined || (isHtml(response) && !row.hint && !row.remedy);
   const scopeReason = forbidden ? missingScope(purpose, serviceReason.message) : undefined;
   return new CodedError(`${problem} (${status})`, {
     code: row.code,
     status,
     reason: scopeReason ?? serviceReason.message,
-    ...(isHtml(response) || isUnattributed ? { remedy: ['check_base_url'] } : { hint: row.hint, remedy: row.remedy }),
+    ...(isUnexplained ? { remedy: ['check_base_url'] } : { hint: row.hint, remedy: row.remedy }),
     retryable: row.retryable ?? false,
     retryAfterSeconds: delayMs && Math.ceil(delayMs / 1000),
     details: serviceReason.details ?? (serviceReason.code ? { code: serviceReason.code } : undefined),
     fields: serviceReason.fields,
-    isUnattributed,
+    isUnattributed: gateway !== undefined,
     isPlainText: /^text\/plain\b/i.test(headers['content-type'] ?? '') && !gatewayPattern.test(text),
   });
 }
@@ -100,7 +126,9 @@ export function errorFrom(response: ReceivedResponse, purpose: Purpose): CodedEr
 export const unexpectedResponse = (problem: string, explanation: Partial<Explanation> = {}) =>
   new CodedError(problem, { code: 'invalid_response', ...explanation });
 export const isGone = (error: unknown): error is CodedError =>
-  error instanceof CodedError && (error.explanation.status === 404 || error.explanation.status === 410);
+  error instanceof CodedError &&
+  [404, 410].includes(error.explanation.status ?? 0) &&
+  !error.explanation.isUnattributed;
 
 export const isRetryable = (error: unknown): error is CodedError =>
   error instanceof CodedError && error.explanation.retryable === true;

@@ -1,6 +1,6 @@
 import { parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { ReceivedResponse } from './api-request.ts';
-import { isHtml } from './error-reason.ts';
+import { isHtml, pageTitle } from './error-reason.ts';
 import { unexpectedResponse } from './error-response.ts';
 
 /** Maximum nesting depth of a response. Deeper JSON would overflow the stack of code that traverses it. */
@@ -12,15 +12,21 @@ const maxJsonDepth = 2_000;
  * @throws CodedError `invalid_response` (exit 10) if the body is anything else or is nested too deeply
  */
 export function parseJsonResponse(response: ReceivedResponse): object {
-  const { text, url, headers, status } = response;
+  const { text, url, headers, status, encoding } = response;
   const unreadable = (underlying: unknown, reason: string) =>
     unexpectedResponse('the response is not JSON from the API', {
       reason,
       status,
       underlying,
+      remedy: ['check_base_url'],
     });
+  if (encoding !== undefined)
+    throw unreadable(undefined, `it is encoded as ${encoding}, which was not asked for; a proxy may do that`);
   if (isHtml(response))
-    throw unreadable(undefined, `${url.host} sent a web page: "${text.replace(/\s+/g, ' ').slice(0, 120)}"`);
+    throw unreadable(
+      undefined,
+      `${url.host}, or a proxy or sign-in page in front of it, sent a web page: "${pageTitle(text)}"`,
+    );
   const value = parseJsonOrUndefined(text);
   if (typeof value !== 'object' || value === null)
     throw unreadable(undefined, `${url.host} sent ${headers['content-type'] ?? 'no Content-Type'}`);

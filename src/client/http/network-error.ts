@@ -1,12 +1,14 @@
 import { CodedError, type Explanation } from '../errors.ts';
 import { isProxyUnreachable } from './proxy.ts';
 
-/** Creates the error for a redirect that points to another origin. */
-export const foreignOrigin = (what: string, target: URL) =>
-  new CodedError(`the service pointed to another origin: ${target.origin}`, {
+/** Creates the error for a redirect to another origin, as a sign-in page of the network also sends it. */
+export const foreignOrigin = (target: URL) =>
+  new CodedError(`a redirect points to another origin: ${target.origin}`, {
     code: 'origin_mismatch',
-    reason: `${what} points away from the origin of your API key; following it would leak the key`,
+    reason: 'the service, or a proxy or sign-in page in front of it, sent it; following it would leak the API key',
   });
+
+export const proxyLoginHint = 'put NAME:PASSWORD@ before the host in HTTPS_PROXY or HTTP_PROXY';
 
 /** Error codes which mean that the service is not running or that its host name does not exist. */
 const refusedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND']);
@@ -31,7 +33,8 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number, pr
     ? {
         problem: `the proxy refused the connection to ${url.origin}`,
         code: 'proxy_failed' as const,
-        reason: `it returned ${refusal}`,
+        reason: refusal === '407' ? 'it asks for a user name and a password (407)' : `it returned ${refusal}`,
+        hint: refusal === '407' ? proxyLoginHint : undefined,
       }
     : isProxyDown
       ? {

@@ -2,8 +2,9 @@ import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../contract/clock.ts';
 import { CodedError } from '../errors.ts';
-import type { ApiRequest, ReceivedResponse } from './api-request.ts';
+import type { ApiRequest, ReceivedResponse, ResponseHead } from './api-request.ts';
 import type { Connection } from './connection.ts';
+import { decodeBody } from './content-encoding.ts';
 import { unexpectedResponse } from './error-response.ts';
 import { networkError } from './network-error.ts';
 import type { ResponseHeaders } from './rate-limit-headers.ts';
@@ -76,23 +77,23 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
     const head = { status: answer.statusCode, headers: normalizeHeaders(answer.headers) };
     const parts = convertErrors(answer.body, convertError);
     const { sink } = call;
-    let bytes = Buffer.alloc(0);
+    let body: Pick<ReceivedResponse, 'bytes' | 'encoding'> = { bytes: Buffer.alloc(0) };
     if (sink && head.status < 300) {
       clearTimeout(timer);
       await streamInto(parts, (part) => sink(part, head), { idleTimeoutMs, origin: url.origin });
     } else {
       startTimeout();
-      bytes = await readBody(parts, call.maxBodyBytes);
+      body = await decode(await readBody(parts, call.maxBodyBytes), head, call);
     }
     // undici returns a connection to its pool one event loop turn after the response. A request sent before
     // that would open another connection.
     await new Promise((resolve) => setImmediate(resolve));
     return {
       ...head,
-      bytes,
+      ...body,
       receivedAt: clock.now(),
       get text() {
-        return decoder.decode(bytes);
+        return body.encoding === undefined ? decoder.decode(body.bytes) : '';
       },
       url,
     };
@@ -138,6 +139,14 @@ async function readBody(body: AsyncIterable<Buffer>, maxBytes: number | undefine
       throw unexpectedResponse('the response is too large', { reason: `it is larger than ${maxResponseBytes} bytes` });
   }
   return Buffer.concat(parts).subarray(0, maxBytes);
+}
+
+/** Decodes a whole body. A part of a file stays as it is, since its offsets are those of the encoded bytes. */
+async function decode(bytes: Buffer, { status, headers }: ResponseHead, { maxBodyBytes }: ApiRequest) {
+  const encoding = headers['content-encoding'];
+  if (!encoding || bytes.length === 0 || status === 206 || maxBodyBytes !== undefined) return { bytes };
+  const decoded = await decodeBody(bytes, encoding, maxResponseBytes);
+  return decoded ? { bytes: decoded } : { bytes, encoding };
 }
 
 /**

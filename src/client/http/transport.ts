@@ -190,7 +190,7 @@ export class Transport {
       if (!/^https?:$/.test(target.protocol)) return response;
       if (call.mayFollowRedirect?.(target) === false) return response;
       // Without an API key nothing can leak, so signed media can redirect to a CDN.
-      if (target.origin !== url.origin && call.authenticate !== false) throw foreignOrigin(`a redirect`, target);
+      if (target.origin !== url.origin && call.authenticate !== false) throw foreignOrigin(target);
       if (hops >= maxRedirects) return response;
       // Do not send the credentials for one host to another host.
       if (target.origin !== url.origin) call = withoutAuthorization(call);

@@ -1,3 +1,4 @@
+import { mediaPurpose } from '../api/playback.ts';
 import { CodedError } from '../errors.ts';
 import type { ResponseHead } from '../http/api-request.ts';
 import { errorPageReason, isGenericType } from '../http/content-types.ts';
@@ -35,11 +36,6 @@ export type DownloadOutcome = {
 };
 
 const maxAttemptsWithoutProgress = 4;
-const purpose = {
-  action: 'fetch this media',
-  // No API key is sent, so that none can lack a scope.
-  statuses: { 403: { problem: 'the server of this media denied the request', hint: 'run it again, to get a new URL' } },
-};
 
 /**
  * Downloads a signed URL into a sink. Sends no API key, and follows redirects to any origin. After a dropped
@@ -105,7 +101,7 @@ class ResumableDownload {
       authenticate: false,
       isPublic: this.#file.expected.isPublic ?? false,
       retry: 'rate-limit',
-      purpose,
+      purpose: mediaPurpose,
       headers: {
         'accept-encoding': 'identity',
         ...(this.#validator &&
@@ -122,7 +118,7 @@ class ResumableDownload {
       await this.#restart();
       return false;
     }
-    if (response.status >= 300) throw errorFrom(response, purpose);
+    if (response.status >= 300) throw errorFrom(response, mediaPurpose);
     await this.#acceptHead(response); // the sink is not called for an empty body
     return this.#total === undefined ? !this.#isPartial : this.received >= this.#total;
   }

@@ -39,9 +39,10 @@ export async function resolveDownload(
   const { uid } = asset;
   const { info } = playback;
   await assertNotBlocked(api, uid, playback);
-  const { urls, isSorted, unusable } = parsePlayables(info, api.transport.baseUrl);
+  const playables = parsePlayables(info, api.transport.baseUrl);
+  const { urls, isSorted } = playables;
   const [source] = urls.filter(({ kind }) => downloadableKinds.includes(kind));
-  if (!source) throw await explainUnplayable(api, uid, playback, nothingToPlayError(uid, info, unusable, 'file'));
+  if (!source) throw await explainUnplayable(api, uid, playback, nothingToPlayError(uid, info, playables, 'file'));
   if (source.kind === 'image' && !isSorted) throw sizesUnknownError(uid);
   const expected = expectedOf(asset, source, info.type);
   if (acceptsRendition) expected.mayBeRendition = true;

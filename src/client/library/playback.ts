@@ -3,6 +3,7 @@ import { asText } from '../../contract/json-values.ts';
 import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 import { CodedError } from '../errors.ts';
+import type { Playables } from './playables.ts';
 import { processingFailed } from './wait-for-assets.ts';
 
 /** An asset's playback info, and its player data unless the info was fetched with a playback token from a file. */
@@ -22,6 +23,7 @@ export async function assertNotBlocked(api: Api, uid: string, playback: Resolved
   const error = new CodedError(`asset ${uid} cannot be played`, {
     code: 'nothing_to_play',
     reason: 'the service has blocked playback',
+    remedy: ['show_embed_restriction'],
     details: { asset_uid: uid },
   });
   throw await explainUnplayable(api, uid, playback, error);
@@ -39,20 +41,27 @@ export async function explainUnplayable(
   if (!asset) return error;
   const state = classifyStatus(asset.status);
   if (state === 'failed') return processingFailed(asset);
-  if (state === 'ready' || asText(asset.status) === undefined) return error;
+  if (state === 'ready')
+    return error.with(error.explanation.remedy ? {} : { hint: 'it is ready, so waiting does not help' });
+  if (asText(asset.status) === undefined) return error;
   const isIncomplete = isAwaitingUpload(asset.status);
   return new CodedError(`asset ${uid} is ${isIncomplete ? 'not uploaded completely' : 'still processing'}`, {
     ...error.explanation,
+    remedy: undefined, // it helps if the asset is ready
     reason: `its status is ${asText(asset.status)}`,
   });
 }
 
-export const nothingToPlayError = (uid: string, { type }: PlaybackInfo, unusable: readonly string[], source?: string) =>
-  new CodedError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
+/** @param source kind of URL that was asked for; undefined for any */
+export function nothingToPlayError(uid: string, { type }: PlaybackInfo, playables: Playables, source?: string) {
+  const { urls, unusable } = playables;
+  return new CodedError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
     code: 'nothing_to_play',
     reason:
       unusable.length > 0
         ? `only http and https URLs can be played, and it has ${unusable.join(', ')}`
-        : `the playback info of type ${asText(type) ?? 'unknown'} has no URL`,
+        : `the playback info of type ${asText(type) ?? 'unknown'} has no ${urls.length > 0 && source ? `URL of ${source === 'file' ? 'a file' : source}` : 'URL'}`,
+    remedy: urls.length > 0 ? ['show_playback', uid] : undefined,
     details: { asset_uid: uid },
   });
+}

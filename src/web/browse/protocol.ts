@@ -87,5 +87,8 @@ export type PageEvent =
 /** Id of the element that holds the gallery script's configuration as JSON. */
 export const gallerySetupId = 'browse-setup';
 
-/** Configuration of the gallery script: the path prefix of every route, and the host name and port of the service. */
-export type GallerySetup = { base: string; service: string };
+/**
+ * Configuration of the gallery script: the path prefix of every route, the host name and port of the service, and the
+ * first words of each command that acts on its account, such as `mediactl --profile work`.
+ */
+export type GallerySetup = { base: string; service: string; program: string };

@@ -5,6 +5,7 @@ import { CodedError, usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
 import { asText, type JsonObject } from '../../../contract/json-values.ts';
 import { apiPrefix } from '../../../contract/paths.ts';
+import { quoteForShell } from '../../../contract/sanitize.ts';
 import type { PageEnvelope } from '../../../contract/types.ts';
 import { addExamples, type CommandDefinition, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -85,7 +86,7 @@ async function runApi(context: Context, { path, request, paginate, include }: Ap
 function withSlashHint(error: unknown, path: string): unknown {
   const missing = error instanceof CodedError && error.explanation.status === 404;
   return missing && !/[/?]/.test(path.slice(-1)) && !path.includes('?')
-    ? error.with({ hint: `mediactl api ${path}/ (API paths end with a slash)` })
+    ? error.with({ hint: `mediactl api ${quoteForShell(`${path}/`)} (API paths end with a slash)` })
     : error;
 }
 

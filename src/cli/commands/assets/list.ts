@@ -40,14 +40,18 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
   );
 }
 
-export const wordsArgument = () =>
-  withSuggestions(
-    new Argument('[words...]', 'words in name or description; or a folder or glob, such as /Campaigns'),
-    'folders',
-  );
+/** A folder or glob finds assets of every type, so that only a list of assets accepts it. */
+export function wordsArgument(collection: Collection = 'assets') {
+  const words = 'words in name or description';
+  return collection === 'assets'
+    ? withSuggestions(new Argument('[words...]', `${words}; or a folder or glob, such as /Campaigns`), 'folders')
+    : new Argument('[words...]', words);
+}
 
 function addListOptions(command: Command, collection: Collection) {
-  const described = command.description(`Lists ${collection}, newest first. ${dateHelp}`).addArgument(wordsArgument());
+  const described = command
+    .description(`Lists ${collection}, newest first. ${dateHelp}`)
+    .addArgument(wordsArgument(collection));
   const filtered = withFilters(described, collection, true)
     .addOption(sortOption)
     .option('--limit <number>', 'maximum number of assets (20)')
@@ -85,7 +89,7 @@ export async function parseListRequest(
   assertNoFieldList(context, typed);
   const { path, words } = splitPath(typed, flags.folder);
   if (path !== undefined && collection === 'videos')
-    throw usageError('videos ls does not accept a folder', `mediactl ls ${path} --type video`);
+    throw usageError('videos ls does not accept a folder', `mediactl ls ${quoteForShell(path)} --type video`);
   const isPattern = path !== undefined && (isGlob(path) || !(await isFolder(context, path)));
   const folder = flags.folder ?? (isPattern ? undefined : path);
   if (path === undefined) rejectWorkspaceFlag(context, `${collection} ls`);

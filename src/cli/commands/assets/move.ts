@@ -17,7 +17,7 @@ import {
 import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
 import { workspaceOf } from '../../../contract/asset.ts';
 import { startAge } from '../../../contract/clock.ts';
-import { displayText } from '../../../contract/sanitize.ts';
+import { displayText, quoteForShell } from '../../../contract/sanitize.ts';
 import { isUidPrefix } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -175,7 +175,7 @@ function assertNewFolder(to: string): void {
   if (isMarkedFolder(to) || !(isGlob(to) || looksLikeFile(to))) return;
   throw usageError(
     isGlob(to) ? `no folder is named ${to}, and a glob cannot be a target` : `${to} looks like an asset, not a folder`,
-    `mediactl rename ID NAME, or folder:${to} to create a folder with that name`,
+    `mediactl rename ID NAME, or ${quoteForShell(`folder:${to}`)} to create a folder with that name`,
   );
 }
 

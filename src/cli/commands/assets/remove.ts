@@ -75,14 +75,14 @@ async function parseRemoveRequest(
   const limit = parseWriteLimit('--max-delete', flags.maxDelete);
   const filters = await parseFilters(context, flags);
   if (typed.some(isRootPath))
-    throw usageError('the top level cannot be deleted', "mediactl rm '/**' moves all assets to the trash");
+    throw usageError('the top level cannot be deleted', "mediactl rm '/**', to move all assets to the trash");
   const { tree } = flags.recursive ? await fetchFolderTree(context) : { tree: undefined };
   const isFolder = (id: string) => isLibraryPath(id) && (tree?.findByPath(withoutFolderPrefix(id)).length ?? 0) > 0;
   const folders = typed.filter(isFolder);
   if (flags.recursive && folders.length === 0)
     throw usageError('--recursive needs a folder that exists', 'mediactl rm -r /FOLDER; a glob matches assets only');
   if (folders.length > 0 && hasFilters(filters))
-    throw usageError('folders and filters cannot be used together', 'mediactl rm --folder /FOLDER with the filters');
+    throw usageError('folders and filters cannot be used together', 'mediactl rm --folder /FOLDER, with the filters');
   const ids = typed.filter((id) => !isFolder(id));
   const { newest, anyWorkspace } = flags;
   return { verb: 'rm', collection, ids, filters, limit, newest, anyWorkspace, folders };

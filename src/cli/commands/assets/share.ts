@@ -24,16 +24,18 @@ async function runShare(context: Context, { id, ...choice }: IdOptions & { id: s
   const playback = await fetchPlayback(context, uid);
   const api = await context.api();
   await assertNotBlocked(api, uid, playback);
-  const { urls, unusable } = parsePlayables(playback.info, api.transport.baseUrl);
-  const [best] = urls;
-  if (!best) throw await explainUnplayable(api, uid, playback, nothingToPlayError(uid, playback.info, unusable));
+  const playables = parsePlayables(playback.info, api.transport.baseUrl);
+  const [best] = playables.urls;
+  if (!best) throw await explainUnplayable(api, uid, playback, nothingToPlayError(uid, playback.info, playables));
   const expiresAt = asText(best.expiresAt) ?? null;
-  const expiry =
-    parseTimestamp(expiresAt) === undefined
-      ? 'the service does not say when this link expires'
-      : `this link expires ${relativeTime(expiresAt, context.clock.now())} (${expiresAt})`;
-  context.terminal.info(
-    `${expiry}. Until then, anyone who has it can play the asset. The API cannot make it last longer.`,
-  );
+  const expiry = parseTimestamp(expiresAt);
+  const when = `${relativeTime(expiresAt, context.clock.now())} (${expiresAt})`;
+  const until = 'Until then, anyone who has it can play the asset. The API cannot make it last longer.';
+  if (expiry === undefined) context.terminal.info(`the service does not say when this link expires. ${until}`);
+  else if (expiry > context.clock.now()) context.terminal.info(`this link expires ${when}. ${until}`);
+  else
+    context.terminal.warn(
+      `this link expired ${when}, by the clock of this machine: mediactl doctor, to compare the clocks`,
+    );
   return record({ asset_uid: uid, url: best.url.href, expires_at: expiresAt }, best.url.href, ({ url }) => `${url}\n`);
 }

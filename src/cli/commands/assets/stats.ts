@@ -49,7 +49,7 @@ async function runStats(context: Context, folder: string | undefined): Promise<R
   ];
   if (hidden.length > 0 && total.asset_count > 0) terminal.info(`the service does not show ${hidden.join(' or ')}`);
   if (collected.totalsBy('folder').size === 0 && total.asset_count > 0)
-    terminal.info('the list does not show folders; mediactl stats / lists each folder instead');
+    terminal.info('the list does not show folders; mediactl stats /, to list each folder instead');
   return listBy(({ uid, value }) => uid ?? value ?? '', await toRows(context, collected), columns, 'no assets');
 }
 

@@ -27,7 +27,7 @@ const list: Define = (command, run) =>
     .description('Lists the profiles on this machine. An asterisk marks the current one.')
     .action(
       run(async ({ profiles }) =>
-        profileList(await profiles.read(), 'no profiles yet: run mediactl auth login or mediactl sandbox start'),
+        profileList(await profiles.read(), 'no profiles yet: run mediactl auth login, or mediactl sandbox start'),
       ),
     );
 
@@ -56,7 +56,7 @@ async function runSwitch(context: Context, given: string | undefined): Promise<R
 async function promptForProfile({ terminal }: Context, config: ProfileConfig): Promise<string> {
   const names = Object.keys(config.profiles);
   if (!terminal.isInteractive || names.length === 0)
-    throw usageError('no profile given', 'mediactl auth switch NAME (mediactl auth ls lists them)');
+    throw usageError('no profile given', 'mediactl auth switch NAME; mediactl auth ls, to list them');
   const rows = profileRecords(config).map(({ name, current, base_url, workspace_name }) => [
     ...[escapeControls(name), escapeControls(base_url), escapeControls(workspace_name ?? '')],
     current ? 'current' : '',

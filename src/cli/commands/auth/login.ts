@@ -3,7 +3,7 @@ import type { Api } from '../../../client/api/api.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { findPrimary, listWorkspaces } from '../../../client/library/workspaces.ts';
 import { decodeText } from '../../../client/read-file.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { WorkspaceRecord } from '../../../contract/types.ts';
 import { isSameUid, isUid } from '../../../contract/uid.ts';
 import {
@@ -173,11 +173,11 @@ async function chooseBaseUrl({ terminal }: Context, text: string | undefined): P
   );
 }
 
-async function readKey({ terminal }: Context, fromStdin: boolean): Promise<string> {
+async function readKey({ terminal, settings }: Context, fromStdin: boolean): Promise<string> {
   if (!fromStdin && !terminal.isInteractive)
     throw usageError(
       'cannot prompt for the API key',
-      'mediactl auth login --with-key < key.txt',
+      `mediactl auth login${settings.baseUrl ? ` --base-url ${quoteForShell(settings.baseUrl)}` : ''} --with-key < key.txt`,
       'stdin is not a terminal, or --no-input is set',
     );
   const typed = fromStdin ? decodeText(await readStdin(terminal)) : await askSecret(terminal, 'API key');

@@ -111,7 +111,7 @@ const pagePorts = (context: Context, anyWorkspace: boolean): SelectionPorts => (
   acceptUnknown: async (_count, workspaces) => {
     if (anyWorkspace) return;
     const names = workspaces.map(({ name, uid }) => displayText(name) || uid).join(', ');
-    const hint = 'mediactl browse --any-workspace starts a page that changes it all the same';
+    const hint = 'mediactl browse --any-workspace, to start a page that changes it all the same';
     throw usageError('the service does not show the workspace of this asset', undefined, `it may be ${names}; ${hint}`);
   },
   onLeftOut: () => {},
@@ -138,16 +138,19 @@ const pageHints: { [Kind in ErrorKind]?: string } = {
   unreachable: 'try again in a moment',
 };
 
+const gatewayHint = 'check any proxy or firewall between this machine and the service';
+
 /** Converts an error for the web page, with a next step in the page's own words. */
 function toProblem({ terminal }: Context, thrown: unknown): Problem {
   const { message, kind, explanation } = asCodedError(thrown);
-  const { status, reason } = explanation;
-  const redacted = (text: string) => terminal.redactor.redact(text);
+  const { status, reason, isUnattributed } = explanation;
+  const redacted = (text: string) => terminal.redactor.redact(terminal.redactor.nameProfile(text));
+  const hint = isUnattributed ? gatewayHint : pageHints[kind];
   const defaultStatus = kind === 'usage' ? 400 : kind === 'notFound' ? 404 : 502;
   return {
     status: status !== undefined && status >= 400 ? status : defaultStatus,
     problem: redacted(message),
     ...(reason !== undefined && { reason: redacted(reason) }),
-    ...(pageHints[kind] && { hint: pageHints[kind] }),
+    ...(hint && { hint }),
   };
 }

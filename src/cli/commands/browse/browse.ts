@@ -12,6 +12,7 @@ import { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.t
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { programFor } from '../../error-hints.ts';
 import { anyWorkspaceOption, type IdOptions } from '../../library/asset-ids.ts';
 import { noResult, type Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
@@ -79,13 +80,15 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
     readFile(host.browseScript, 'utf8'),
     readFile(host.playerScript, 'utf8'),
   ]);
+  const program = programFor(context.settings.suggestion);
   const entryFile = join(stateDir, 'browse', `${host.processes.pid}.html`);
   const pages = await createBrowseApp({
     library,
     broadcaster,
     origin: () => server.origin,
     scripts: { browse: script, player },
-    accessHint: 'For a new URL, run mediactl browse in a terminal; for the view of this one, mediactl browse URL.',
+    program,
+    accessHint: `For a new URL, run ${program} browse in a terminal; for the view of this one, ${program} browse URL.`,
     onTokenRedeemed: () => void rm(entryFile, { force: true }),
   });
   const portHint = 'use another --port, or omit it to use any free port';

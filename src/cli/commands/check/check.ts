@@ -141,8 +141,8 @@ function nextStep({ directory, folder, download }: CheckRequest, differences: re
   if (has('unverified'))
     return 'mediactl wait, if they are not ready yet, then run the same command again; a rendition cannot be compared';
   return has('moved')
-    ? 'mediactl mv ID /FOLDER moves an asset back'
-    : 'mediactl rm ID moves an asset that should not be there to the trash';
+    ? 'mediactl mv ID /FOLDER, to move an asset back'
+    : 'mediactl rm ID, to move an asset that should not be there to the trash';
 }
 
 /** Assets by uid, and folder uids, by path relative to the compared folder. Matched assets are removed. */

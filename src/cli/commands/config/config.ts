@@ -113,7 +113,7 @@ const set: Define = (command, run) =>
     'mediactl config set queue - < queue-url.txt',
   )
     .description(
-      'Saves a setting in the profile in use. field_names.KEY sets the name of a field that the API specification does not define; mediactl help assumptions lists the keys.',
+      'Saves a setting in the profile in use. field_names.KEY sets the name of a field that the API specification does not define; the keys are in mediactl help assumptions.',
     )
     .addArgument(withSuggestions(new Argument('<key>', keyHelp), profileSettings))
     .argument('<value>', 'new value; - to read it from stdin')

@@ -56,7 +56,7 @@ export async function runRestrict(context: Context, { enabled }: { enabled: bool
 
 const settingsRecord = ({ workspace, settings }: Pick<WorkspaceEmbeds, 'workspace' | 'settings'>): Result =>
   record(settings.record, workspace, (): DetailRow[] => {
-    const domains = settings.hasList ? settings.spellings : ['unknown: run mediactl embed domains ls to see why'];
+    const domains = settings.hasList ? settings.spellings : ['unknown: run mediactl embed domains ls, to see why'];
     return [
       ['workspace', escapeControls(workspace)],
       ['restriction', settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed'],
@@ -137,7 +137,7 @@ async function runSync(context: Context, { file, prune }: { file: string; prune?
   if (prune && desired.length === 0)
     throw usageError(
       `${file} contains no domains`,
-      'mediactl embed unrestrict to remove the restriction, or mediactl embed domains rm to remove single domains',
+      'mediactl embed unrestrict, to remove the restriction; or mediactl embed domains rm DOMAIN, to remove single domains',
       '--prune would remove every domain',
     );
   const current = read.settings.domains;

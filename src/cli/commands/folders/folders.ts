@@ -5,11 +5,11 @@ import { assertFolderName } from '../../../client/changes/folder-rules.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
-import { explainRefusal } from '../../library/folder-changes.ts';
+import { explainRefusal, explainRefusalIn } from '../../library/folder-changes.ts';
 import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -145,10 +145,13 @@ async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
   const contents = terminal.isInteractive && !settings.yes ? await describeContents(context, placed) : '';
   await confirm(terminal, `Delete ${placed.path}${contents}?`, {
     yes: settings.yes,
-    instead: `mediactl folders rm ${uidOrPath} --yes`,
+    instead: `mediactl folders rm ${quoteForShell(uidOrPath)} --yes`,
   });
   const label = { command: 'folders rm', summary: `delete ${placed.path}` };
-  await (await context.writer()).deleteFolder(placed, label, { toError: explainRefusal });
+  const writer = await context.writer();
+  await writer.deleteFolder(placed, label, { toError: explainRefusal }).catch(async (error) => {
+    throw await explainRefusalIn(context, error);
+  });
   terminal.info(`deleted ${placed.path}`);
   return record(folderRecord(placed), uid, folderRows);
 }

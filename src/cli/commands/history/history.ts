@@ -29,7 +29,8 @@ export const history: CommandDefinition = (command, run) => {
 };
 
 async function runHistory(context: Context, id: string | undefined, isResumed: boolean): Promise<CommandOutcome> {
-  if (isResumed && id === undefined) throw usageError('--resume needs a change', 'mediactl history lists the changes');
+  if (isResumed && id === undefined)
+    throw usageError('--resume needs a change', 'mediactl history, to list the changes');
   const store = await context.state.historyIfAny();
   if (id === undefined) {
     const changes = (await store?.list()) ?? [];

@@ -93,10 +93,11 @@ async function choosePlayables(
   { mode, stream }: PlayRequest,
   { uid, ...playback }: ResolvedPlayback & { uid: string },
 ): Promise<[PlayableUrl, ...PlayableUrl[]]> {
-  const { urls, isSorted, unusable } = parsePlayables(playback.info, api.transport.baseUrl);
+  const playables = parsePlayables(playback.info, api.transport.baseUrl);
+  const { urls, isSorted } = playables;
   const [best, ...others] = urls.filter(({ kind }) => [kind, undefined].includes(stream));
   if (!best) {
-    const error = nothingToPlayError(uid, playback.info, unusable, stream);
+    const error = nothingToPlayError(uid, playback.info, playables, stream);
     throw await explainUnplayable(api, uid, playback, error);
   }
   if (mode !== undefined && best.kind === 'image' && !isSorted)

@@ -10,6 +10,7 @@ import type { Context } from '../../context.ts';
 import { listBy } from '../../output/result.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { confirm } from '../../terminal/prompt.ts';
+import type { Redactor } from '../../terminal/redactor.ts';
 import { queueFlag, resolveQueue } from './queue.ts';
 import { unfinishedStates } from './queue-list.ts';
 import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
@@ -66,7 +67,7 @@ async function runRetry(context: Context, request: ChangeRequest) {
   if (context.isDryRun(`retry ${pluralize(ids.length, 'upload')}`)) return presentRows([], '');
   const changes = await changeEach(ids, async (id) => {
     const job = await getJob(client, id);
-    if (await retryFailed(job)) return toQueuedUpload(job, 'waiting');
+    if (await retryFailed(job)) return toQueuedUpload(job, 'waiting', context.terminal.redactor);
     throw new CodedError('the upload has not failed', { code: 'conflict' });
   });
   if (await client.isPaused()) {
@@ -105,11 +106,15 @@ export async function runForget(context: Context, request: ChangeRequest) {
       `Unfinished uploads stop, and finished files may be uploaded again. Forget ${count}?`,
       { yes: context.settings.yes, instead: 'run the same command with --yes' },
     );
-  return presentChanges(context, 'forgotten', await changeEach(ids, (id) => forgetJob(client, id)));
+  return presentChanges(
+    context,
+    'forgotten',
+    await changeEach(ids, (id) => forgetJob(client, id, context.terminal.redactor)),
+  );
 }
 
 /** Removes one job with its stored state. @returns undefined if another program has removed the job */
-async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload | undefined> {
+async function forgetJob(client: QueueClient, id: string, redactor: Redactor): Promise<QueuedUpload | undefined> {
   const [receipt] = await client.store.findReceipts([id]);
   const job = await getJob(client, id).catch((error) => {
     if (receipt === undefined) throw error;
@@ -122,7 +127,7 @@ async function forgetJob(client: QueueClient, id: string): Promise<QueuedUpload 
       hint: 'stop that worker, then run the same command again',
       retryable: true,
     });
-  const row = job && toQueuedUpload(job, restingStateOf(job));
+  const row = job && toQueuedUpload(job, restingStateOf(job), redactor);
   await job?.remove();
   await client.store.remove([id]);
   return row;
@@ -136,7 +141,7 @@ function restingStateOf({ finishedOn, returnvalue, attemptsMade }: QueueJob): Jo
 
 function assertSelection(ids: readonly string[], all: boolean | undefined): void {
   if (ids.length > 0 === Boolean(all))
-    throw usageError('specify upload ids or --all', 'mediactl uploads ls --queue lists the ids');
+    throw usageError('specify upload ids or --all', 'mediactl uploads ls --queue, to list the ids');
 }
 
 /** Resolves a selection to job ids. @throws CodedError (exit 2) if an id prefix or path is ambiguous */

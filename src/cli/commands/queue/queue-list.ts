@@ -37,7 +37,7 @@ export async function listQueuedUploads(context: Context, request: QueueListRequ
   const pages = async function* (): AsyncGenerator<QueuedUpload[]> {
     for (const state of states)
       for await (const jobs of listJobs(client, state)) {
-        const rows = jobs.slice(0, limit - count).map((job) => toQueuedUpload(job, state));
+        const rows = jobs.slice(0, limit - count).map((job) => toQueuedUpload(job, state, context.terminal.redactor));
         count += rows.length;
         hasMore = rows.length < jobs.length;
         yield rows;

@@ -4,8 +4,8 @@ import { shortTaskId, type TaskResult } from '../../../client/queue/task.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { errorRecord } from '../../error-hints.ts';
 import type { Column } from '../../output/result.ts';
+import type { Redactor } from '../../terminal/redactor.ts';
 import { formatProgress } from '../../uploading/pending-uploads.ts';
 import type { UploadRecord } from '../../uploading/upload-record.ts';
 
@@ -44,7 +44,7 @@ const text = (value: unknown) => asText(value) ?? null;
 const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
 
 /** Converts a job to a row. Validates its data, because other programs can write to the store. */
-export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
+export function toQueuedUpload(job: QueueJob, state: JobState, redactor: Redactor): QueuedUpload {
   const data = asObject(job.data);
   const result: Partial<TaskResult> = parseTaskResult(job.returnvalue) ?? {};
   const {
@@ -86,7 +86,7 @@ export function toQueuedUpload(job: QueueJob, state: JobState): QueuedUpload {
     queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
     started_at: isoOrNull(job.processedOn),
     finished_at: isoOrNull(job.finishedOn),
-    error: reason === undefined ? null : errorRecord(parseFailure(reason)),
+    error: reason === undefined ? null : redactor.errorRecord(parseFailure(reason)),
   };
 }
 

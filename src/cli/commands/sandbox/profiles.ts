@@ -27,7 +27,7 @@ export async function findSandbox(context: Context, data: string | undefined): P
   if (!profiles[requested]) throw noSuchProfile(requested, profiles);
   throw usageError(
     `profile ${requested} is not for a sandbox on this machine`,
-    'mediactl sandbox status, or --data-dir DIR',
+    'mediactl auth ls, to see which are; or --data-dir DIR',
     `it is for ${profiles[requested].baseUrl}`,
   );
 }
@@ -117,6 +117,13 @@ export async function findProfiles(context: Context, dataDir: string): Promise<s
   const isOurs = ({ sandbox, key }: Profile) => sandbox === dataDir || (sandbox === undefined && keys.includes(key));
   const { profiles } = await context.profiles.read();
   return Object.keys(profiles).filter((name) => isOurs(profiles[name] as Profile));
+}
+
+/** Returns the port at which the profiles of a data folder expect its sandbox; undefined if there are none. */
+export async function findPort(context: Context, dataDir: string): Promise<number | undefined> {
+  const { profiles } = await context.profiles.read();
+  const known = Object.values(profiles).find(({ sandbox }) => sandbox === dataDir);
+  return known && (Number(parseBaseUrl(known.baseUrl).port) || undefined);
 }
 
 export async function forgetProfiles({ profiles }: Context, names: readonly string[]): Promise<void> {

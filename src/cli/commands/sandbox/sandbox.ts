@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CodedError } from '../../../client/errors.ts';
 import { pollUntil } from '../../../contract/retry.ts';
-import { escapeControls, escapeControlsInLines } from '../../../contract/sanitize.ts';
+import { escapeControls, escapeControlsInLines, quoteForShell } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
@@ -104,14 +104,19 @@ async function runReset(context: Context, { dataDir: typed }: DataFlags): Promis
   if (context.isDryRun(`stop the sandbox and delete its data in ${dataDir}`)) return noResult;
   const profiles = await findProfiles(context, dataDir);
   const named = profiles.map((name) => ` and profile ${name}`).join('');
-  const consent = { yes: settings.yes, instead: 'mediactl sandbox reset --yes' };
+  const consent = {
+    yes: settings.yes,
+    instead: `mediactl sandbox reset --yes${typed === undefined ? '' : ` --data-dir ${quoteForShell(typed)}`}`,
+  };
   await confirm(terminal, `Delete all data of the sandbox in ${dataDir}${named}?`, consent);
   const running = await findRunning(context, dataDir);
   if (running) await shutDown(context, running);
   await assertNotRunning(context, dataDir);
   await forgetProfiles(context, profiles);
   for (const name of ownFiles) await rm(join(dataDir, name), { recursive: true, force: true });
-  terminal.info(`deleted the sandbox${named}; to start a new one: mediactl sandbox start`);
+  terminal.info(
+    `deleted the sandbox${named}; to start a new one: mediactl sandbox start${dataDir === context.sandboxDir ? '' : ` --data-dir ${quoteForShell(dataDir)}`}`,
+  );
   return noResult;
 }
 

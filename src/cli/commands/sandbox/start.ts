@@ -17,7 +17,14 @@ import { exitCodes } from '../../error-hints.ts';
 import { type DetailRow, noResult, type Result, record } from '../../output/result.ts';
 import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
 import { logPath } from './log.ts';
-import { assertNotRemote, dataOption, locateSandbox, type SandboxLocation, saveProfiles } from './profiles.ts';
+import {
+  assertNotRemote,
+  dataOption,
+  findPort,
+  locateSandbox,
+  type SandboxLocation,
+  saveProfiles,
+} from './profiles.ts';
 import { findRunning, type RunningSandbox } from './server.ts';
 
 export const start: Define = (command, run) => {
@@ -37,7 +44,7 @@ const addStartOptions = (command: Command) =>
       .description(
         'Starts a local copy of the service in the background, and creates a profile for it (sandbox, or --profile). Uploads are kept until sandbox reset.',
       )
-      .option('--port <number>', 'port to listen on (4520; 0 for any free port)')
+      .option('--port <number>', 'port (its last, or 4520; 0 for any free port)')
       .option(...dataOption)
       .option('--foreground', 'stay in the foreground and log to the terminal')
       .option('--scoped-profiles', 'also create profiles NAME-read and NAME-write'),
@@ -80,7 +87,10 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
       );
     return sandboxRecord(existing, location);
   }
-  const child = await launch(context, dataDir, request);
+  const child = await launch(context, dataDir, {
+    ...request,
+    port: request.port ?? (await findPort(context, dataDir)),
+  });
   const running = await waitUntilRunning(context, child, location);
   if (running.pid !== child.pid)
     context.terminal.info(`another process has already started the sandbox (pid ${running.pid})`);

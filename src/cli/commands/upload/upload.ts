@@ -193,7 +193,7 @@ function missingPrefixes(path: string, find: (path: string) => string | undefine
   return prefixes.filter((prefix) => find(prefix) === null);
 }
 
-const createHint = '--create-folders creates it; mediactl folders tree lists the folders';
+const createHint = '--create-folders creates it; mediactl folders tree, to list the folders';
 
 const noSuchFolder = (path: string) =>
   new CodedError(`folder ${path} does not exist`, { code: 'not_found', hint: createHint });

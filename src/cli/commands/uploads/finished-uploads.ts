@@ -30,7 +30,7 @@ export async function listFinishedUploads(context: Context): Promise<ListResult>
     columns: doneColumns,
     id: ({ asset_uid }: FinishedUpload) => asset_uid,
     empty: 'no uploads from this machine yet',
-    footer: () => (isUnchecked ? 'mediactl wait updates the state of unchecked assets' : undefined),
+    footer: () => (isUnchecked ? 'mediactl wait, to update the state of unchecked assets' : undefined),
   };
 }
 

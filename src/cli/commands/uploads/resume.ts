@@ -4,6 +4,7 @@ import type { UploadSettings } from '../../../client/upload/session/upload-deps.
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import { fileAt, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
+import { quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
@@ -104,19 +105,26 @@ async function findResumable(context: Context, { all, id: given }: ResumeRequest
   if (all) {
     for (const { path } of own.filter(({ realPath }) => isNotLocal(realPath)))
       context.terminal.warn(`${path}: run the original command again to resume it`);
+    const others = recorded.filter((entry) => !own.includes(entry));
+    for (const hint of new Set(others.map((other) => otherAccountHint(other))))
+      context.terminal.info(`another account has unfinished uploads: ${hint}`);
     for (const error of entries.filter(isSpooled).map(notResumableError))
       context.terminal.warn(`${error.message}: ${hintOf(error)}`);
   }
   return own;
 }
 
-const otherServiceError = (id: string, { profile, baseUrl }: UploadEntry) =>
+/** Returns how to resume uploads of another account: one by its id, or all. */
+const otherAccountHint = ({ profile, baseUrl }: UploadEntry, what = '--all') =>
+  profile === 'environment'
+    ? `set MEDIACTL_BASE_URL=${baseUrl}, and MEDIACTL_API_KEY to a key for it`
+    : `mediactl uploads resume ${what} --profile ${quoteForShell(profile)}`;
+
+const otherServiceError = (id: string, entry: UploadEntry) =>
   usageError(
     `upload ${id} belongs to another service`,
-    profile === 'environment'
-      ? `set MEDIACTL_BASE_URL=${baseUrl}, and MEDIACTL_API_KEY to a key for it`
-      : `mediactl uploads resume ${id} --profile ${profile}`,
-    `it was started with profile ${profile} at ${baseUrl}`,
+    otherAccountHint(entry, id),
+    `it was started with profile ${entry.profile} at ${entry.baseUrl}`,
   );
 
 const isSpooled = (upload: Unfinished): upload is SpooledInput => upload.state === 'spooled';
@@ -124,7 +132,7 @@ const isSpooled = (upload: Unfinished): upload is SpooledInput => upload.state =
 const notResumableError = ({ id, path }: SpooledInput) =>
   usageError(
     `upload ${id} cannot be resumed`,
-    `mediactl upload '${path}' --name NAME, then mediactl uploads forget ${id}`,
+    `mediactl upload ${quoteForShell(path)} --name NAME, then mediactl uploads forget ${id}`,
     'it came from stdin, and its name is unknown',
   );
 

@@ -194,7 +194,7 @@ async function createWorkerRun(context: Context, { client, roots, request, view,
     receipts,
     signal,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
-    onEvent: (event) => view.show(withHint(event)),
+    onEvent: (event) => view.show(withHint(event, terminal.redactor.profile)),
     onPlanned: (planned) => view.show(planned),
     onFailure: (code) => metrics?.onFailure(code),
     warn: (text) => terminal.warn(text),
@@ -213,7 +213,7 @@ type RunDisplay = {
 /** Prints the outcome of each file as it happens, and a summary at the end. */
 function displayRun(context: Context, work: WorkerRun, { onOutcome, close, printsRecords }: RunDisplay): ListResult {
   const { clock, terminal } = context;
-  const summary = new RunSummary(clock.now());
+  const summary = new RunSummary(clock.now(), terminal.redactor);
   const pages = async function* (): AsyncGenerator<UploadRecord[]> {
     try {
       for await (const some of work.outcomes()) {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { quoteForShell } from '../../../contract/sanitize.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import { CodedError, usageError } from '../../errors.ts';
 import type { OwnFiles } from './own-files.ts';
@@ -271,7 +272,7 @@ export function unreadableFile(path: string, error: unknown): CodedError {
   return new CodedError(`cannot read ${path}`, {
     code: 'unreadable_file',
     reason: code === 'EACCES' ? 'permission denied' : message,
-    hint: code === 'EACCES' ? `chmod u+r ${path}, or run as its owner` : undefined,
+    hint: code === 'EACCES' ? `chmod u+r ${quoteForShell(path)}, or run as its owner` : undefined,
     underlying: error,
   });
 }

@@ -22,14 +22,14 @@ async function callApi<T>(method: string, path: string, body?: unknown, signal?:
     ...(body !== undefined && { body: body instanceof File ? body : JSON.stringify(body) }),
   }).catch((error) => {
     if (signal?.aborted) throw error;
-    throw new PageError({ problem: 'mediactl has stopped', hint: 'run mediactl browse again' });
+    throw new PageError({ problem: 'mediactl has stopped', hint: `run ${setup.program} browse again` });
   });
   const budget = response.headers.get(budgetHeader);
   if (budget) listeners.onBudget(JSON.parse(budget));
   const isJson = response.headers.get('content-type') === 'application/json';
   const value = isJson
     ? await response.json()
-    : { error: { problem: 'this page is locked', hint: 'for a new URL, run mediactl browse' } };
+    : { error: { problem: 'this page is locked', hint: `for a new URL, run ${setup.program} browse` } };
   if (response.ok && isJson) return value as T;
   throw new PageError(value.error);
 }

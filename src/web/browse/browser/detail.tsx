@@ -4,7 +4,7 @@ import { entryForType, isTimedType } from '../../../contract/asset-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import type { AssetEdit } from '../server/backend.ts';
-import { downloadUrl, fetchCard, trashCard, updateCard, watchUrl } from './api.ts';
+import { downloadUrl, fetchCard, setup, trashCard, updateCard, watchUrl } from './api.ts';
 import { CardThumbnail } from './asset-card.tsx';
 import { Button, CopyField } from './controls.tsx';
 import { Facts, FolderChoice, TextFields } from './fields.tsx';
@@ -199,7 +199,7 @@ function TrashButton({ uid, onTrashed, onProblem }: TrashButtonProps) {
 }
 
 const commandFor = ({ uid, type, means }: Card) =>
-  means === 'ready' && entryForType(isTimedType, type) ? `mediactl play ${uid}` : `mediactl get ${uid}`;
+  means === 'ready' && entryForType(isTimedType, type) ? `${setup.program} play ${uid}` : `${setup.program} get ${uid}`;
 
 function playOrPause(frame: HTMLIFrameElement | null): void {
   const media = frame?.contentDocument?.querySelector<HTMLMediaElement>('video, audio');

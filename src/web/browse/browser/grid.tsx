@@ -1,6 +1,7 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Query } from '../protocol.ts';
+import { setup } from './api.ts';
 import { AssetCard } from './asset-card.tsx';
 import { Button } from './controls.tsx';
 import type { PagedList } from './paged-list.ts';
@@ -148,7 +149,7 @@ function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Qu
     );
   return (
     <p class="empty">
-      No assets {where || 'yet'}. Drop files or folders onto this page, or run <code>mediactl upload FILE</code>.
+      No assets {where || 'yet'}. Drop files or folders onto this page, or run <code>{setup.program} upload FILE</code>.
     </p>
   );
 }

@@ -77,15 +77,13 @@ const sortRank = (upload: UploadState) =>
   isEnded(upload) ? (upload.state === 'failed' ? 2 : 3) : upload.doneBytes > 0 ? 0 : 1;
 
 export function ServerDownAlert({ states }: { states: readonly UploadState[] }) {
-  const isSandbox = setup.service === location.host;
-  const again = `mediactl browse '${location.href.replaceAll("'", '%27')}'`;
+  const again = `${setup.program} browse '${location.href.replaceAll("'", '%27')}'`;
   return (
     <p class="gone problem" role="alert">
-      mediactl has stopped or cannot be reached. In a terminal, run:{' '}
-      <code>{isSandbox ? 'mediactl sandbox start' : again}</code>
-      {!isSandbox && !states.every(isEnded) && (
+      mediactl has stopped or cannot be reached. In a terminal, run: <code>{again}</code>
+      {!states.every(isEnded) && (
         <>
-          ; to resume the uploads: <code>mediactl uploads resume --all</code>
+          ; to resume the uploads: <code>{setup.program} uploads resume --all</code>
         </>
       )}
     </p>

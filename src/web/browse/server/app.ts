@@ -15,6 +15,8 @@ export type BrowseOptions = {
   scripts: BuiltScripts;
   /** Hint on the locked page that explains how to get an entry URL. */
   accessHint: string;
+  /** First words of each command that acts on the account of the page. */
+  program: string;
   onTokenRedeemed?: () => void;
 };
 

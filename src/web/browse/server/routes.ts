@@ -20,6 +20,7 @@ type RouteDeps = {
   broadcaster: EventBroadcaster;
   scripts: BuiltScripts;
   basePath: string;
+  program: string;
 };
 
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -27,11 +28,11 @@ const maxBodyBytes = 4 * 1024 * 1024;
 /** Creates the routes of the page. Callers must authenticate requests first. */
 export async function createRoutes(deps: RouteDeps): Promise<Hono> {
   const { Hono, streamSSE } = await import('./hono.lazy.ts');
-  const { library, broadcaster, scripts, basePath } = deps;
+  const { library, broadcaster, scripts, basePath, program } = deps;
   const app = new Hono();
   const media = new MediaProxy(library);
   const cards = new CardReader(library, media);
-  const setup = { base: basePath, service: library.baseUrl.host };
+  const setup = { base: basePath, service: library.baseUrl.host, program };
   app.get('/', (c) => sendPage(c, renderGalleryPage({ script: scripts.browse, setup })));
   app.get('/folders', async (c) => c.json(await library.fetchFolders()));
   app.get('/events', (c) => streamSSE(c, (stream) => broadcaster.sendTo(stream)));

@@ -217,7 +217,7 @@ describe('rclone errors', { tags: 'rclone' }, () => {
     writeRcloneScript(`echo '{"Path":"a","Size":-1,"ModTime":"2026-01-01T00:00:00Z","IsDir":false}'`);
     expect(await failureOf(openFirstSource(await openRemote('rclone:far:a')))).toMatchObject({
       code: 'usage',
-      hint: `rclone cat 'far:a' | mediactl upload - --name NAME`,
+      hint: `rclone cat far:a | mediactl upload - --name NAME`,
     });
   });
 });

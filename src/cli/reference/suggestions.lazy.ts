@@ -5,8 +5,9 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
   '': {
     du: 'mediactl stats',
     size: 'mediactl stats',
-    dupes: 'mediactl stats',
-    duplicates: 'mediactl stats',
+    dupes: 'mediactl stats --duplicates',
+    duplicates: 'mediactl stats --duplicates',
+    tags: 'mediactl stats --tags',
     thumb: 'mediactl assets thumb ID -o FILE',
     thumbnail: 'mediactl assets thumb ID -o FILE',
     poster: 'mediactl assets thumb ID -o FILE',

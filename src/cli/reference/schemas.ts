@@ -224,7 +224,19 @@ export const schemas = {
     playable: z.boolean(),
     steps: z.array(probeStep),
   }),
-  'dry-run': z.array(z.strictObject({ method: text, url: uri, body: z.unknown() })),
+  'dry-run': z.array(
+    z.strictObject({
+      method: text,
+      url: uri,
+      body: z.unknown(),
+      name: optionalText.optional().describe('of what is deleted, only of rm; null if it cannot be read'),
+      folder: optionalText
+        .optional()
+        .describe('path of the folder that it is in; null if the service does not show it'),
+      size_bytes: optionalInteger.optional(),
+      created_at: optionalText.optional(),
+    }),
+  ),
   'upload-dry-run': z.array(
     z.strictObject({
       path: text,

@@ -29,6 +29,7 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     '--stdin-size': 'leave it out: stdin is saved to a file first, and then resumable',
     '--on-session-expired': onSessionExpired,
   },
+  rm: { '-r': 'mediactl rm -r /FOLDER', '--recursive': 'mediactl rm -r /FOLDER' },
   resume: { '--force': '--existing upload', '--on-session-expired': onSessionExpired },
   uploads: {
     export: 'mediactl uploads ls --finished --jsonl, to list the finished uploads',

@@ -133,16 +133,18 @@ describe('folders', () => {
       const { code, stdout, stderr } = await cli.run([...noun, 'rm', path, '--yes']);
       return [code, stdout.split('\t').slice(1).join(' '), stderr];
     };
-    const refused = `error: ${top} is not empty\n  cause: it has 1 folder in it\n  try:   mediactl rm -r ${top}, to delete`;
+    const contents = forSandboxMode({ normal: '1 folder', strict: 'an unknown number of assets and 1 folder' });
+    const hint = forSandboxMode({ normal: `mediactl rm -r ${top}, to delete`, strict: 'delete what is in it first' });
+    const refused = `error: ${top} is not empty\n  cause: it has ${contents} in it\n  try:   ${hint}`;
     expect(await rm(top)).toEqual([6, '', expect.stringContaining(refused)]);
     expect(await rm(`${top}/A`)).toEqual([0, `${top}/A deleted\n`, '']);
     const dryRun = await cli.json([...noun, 'rm', top, '-n']);
     expect(dryRun).toMatchObject([{ method: 'DELETE', name: top.slice(1), folder: '/' }]);
     expect(await rm(top)).toEqual([0, `${top} deleted\n`, '']);
-    expect((await rm(top))[0]).toBe(3);
+    expect((await cli.run(['folders', 'ls', top])).code).toBe(3);
   });
 
-  it('rm of a path takes the asset there, and with -r the folder of the same name', async () => {
+  it.skipIf(isStrict)('rm of a path takes the asset there, and with -r the folder of the same name', async () => {
     await cli.json(['folders', 'create', '-p', '/both/clip']);
     const upload = ['upload', fixturePath('still.jpg'), '--name', 'clip', '--existing', 'upload', '--folder', '/both'];
     await cli.json(upload);

@@ -162,11 +162,12 @@ async function dryRun(context: Context, removal: Removal, what: string): Promise
 /** @throws CodedError `conflict` (exit 6) if a folder has folders or assets in it */
 async function assertEmpty(context: Context, placed: FolderNode): Promise<void> {
   if (placed.children.length === 0 && !(await hasAssets(context, placed))) return;
-  throw new CodedError(`${placed.path} is not empty`, {
+  const refusal = new CodedError(`${placed.path} is not empty`, {
     code: 'conflict',
     reason: `it has ${await describeContents(context, placed)} in it`,
     hint: `mediactl rm -r ${quoteForShell(placed.path)}, to delete everything in it too`,
   });
+  throw await explainRefusalIn(context, refusal);
 }
 
 /** Returns true if a folder has assets; false also if the API cannot list them, since then the service decides. */

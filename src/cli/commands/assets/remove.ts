@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { usageError } from '../../../client/errors.ts';
+import { asCodedError, usageError } from '../../../client/errors.ts';
 import { isGlob } from '../../../client/glob.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isLibraryPath, isRootPath } from '../../../client/library/library-paths.ts';
@@ -96,11 +96,21 @@ async function findFolders(
   for (const path of typed.filter((id) => isLibraryPath(id) && (isRecursive || !isGlob(id)))) {
     const { tree } = await fetchFolderTree(context);
     if (!isFolderPath(tree, path)) continue;
-    if (!isRecursive && (await findAssets(await context.library(), path)).found.length > 0) continue;
+    if (!isRecursive && (await isAsset(context, path))) continue;
     found.set(path, await resolveFolder(context, tree, path));
   }
   return found;
 }
+
+/** Returns true if an asset is at a path; false also where the API finds none by path (assumption A26). */
+const isAsset = async (context: Context, path: string): Promise<boolean> =>
+  findAssets(await context.library(), path).then(
+    ({ found }) => found.length > 0,
+    (error) => {
+      if (asCodedError(error).kind === 'usage') return false;
+      throw error;
+    },
+  );
 
 async function runRemove(context: Context, request: RemoveRequest): Promise<CommandOutcome> {
   const { collection, limit, folders, isRecursive, anyWorkspace } = request;

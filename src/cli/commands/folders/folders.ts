@@ -128,8 +128,8 @@ const move: Define = (command, run) =>
   addExamples(
     command,
     'mediactl folders mv /Campaigns/2026 /Archive',
-    'mediactl folders mv /Campaigns/2026 /Archive/Spring',
     'mediactl folders mv /Archive/2026 /',
+    'mediactl folders mv /2026 /Campaigns/Spring',
   )
     .description(
       'Moves a folder with everything in it into another folder, or to a path that does not exist, whose last part is its new name.',

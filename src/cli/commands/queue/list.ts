@@ -83,13 +83,13 @@ async function runList(context: Context, request: QueueListRequest): Promise<Lis
 async function reportState(context: Context, client: QueueClient): Promise<void> {
   const { terminal } = context;
   const { address, serverInfo } = client;
+  const { unfinished, failed, workers } = await warnOfQueueState(context, client);
+  await warnOfStore(context, client);
   await client.checkWriteAccess().catch((error) => {
     if (!(error instanceof CodedError)) throw error;
     const { reason } = error.explanation;
     terminal.warn(`${error.message}${reason ? ` (${reason})` : ''}; try: ${hintOf(error)}`);
   });
-  await warnOfStore(context, client);
-  const { unfinished, failed, workers } = await warnOfQueueState(context, client);
   const errors = (await commonErrors(client)).map(([code, count]) => `${code} (${count})`).join(', ');
   const figures = [
     `${pluralize(unfinished, 'upload')} remaining`,

@@ -171,7 +171,7 @@ export class JobTracker {
     this.#activeIds.delete(id);
     const asset_uid = result.uploaded?.assetUid ?? null;
     this.#deps.onEvent({ path, event: 'finished', outcome: result.error ? 'failed' : 'uploaded', asset_uid });
-    this.#deps.onOutcome(createOutcome(fileAt(path), { queueId: id, ...result }));
+    this.#deps.onOutcome(createOutcome(fileAt(path), { jobId: id, ...result }));
   }
 
   /** Looks up all tracked files, in batches: receipts, and if an outcome is missing, jobs. */

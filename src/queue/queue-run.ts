@@ -112,9 +112,9 @@ export class QueueRun implements BatchRun {
     const { api, signal = new AbortController().signal, onEvent } = this.#deps;
     const { clock } = api.transport;
     const onOutcome = (outcome: FileOutcome) => {
-      const queued = this.#tracked.get(outcome.queueId as string);
+      const queued = this.#tracked.get(outcome.jobId as string);
       if (queued && outcome.uploaded) this.#saveReceipt(queued, outcome.uploaded, aboutOf(queued.task));
-      this.#tracked.delete(outcome.queueId as string);
+      this.#tracked.delete(outcome.jobId as string);
       this.#reportOrWatch(outcome);
     };
     const failed = new AbortController();
@@ -351,4 +351,4 @@ export class QueueRun implements BatchRun {
   }
 }
 
-const outcomeOf = ({ id: queueId, path }: QueuedTask): FileOutcome => createOutcome(fileAt(path), { queueId });
+const outcomeOf = ({ id: jobId, path }: QueuedTask): FileOutcome => createOutcome(fileAt(path), { jobId });

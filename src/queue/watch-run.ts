@@ -50,7 +50,7 @@ export class WatchRun implements BatchRun {
     const tracker: JobTracker = await JobTracker.open(this.#client, {
       ...this.#deps,
       onOutcome: (outcome) => {
-        this.#finished.set(outcome.queueId as string, outcome.error !== undefined);
+        this.#finished.set(outcome.jobId as string, outcome.error !== undefined);
         this.#outcomes.push(outcome);
       },
       onUntracked: async (ids) => {

@@ -363,8 +363,8 @@ export class WorkerRun {
 }
 
 const outcomeOf = (job: QueueJob): FileOutcome => {
-  const queueId = job.id as string;
-  return createOutcome(fileAt(displayPathOf(job)), { queueId });
+  const jobId = job.id as string;
+  return createOutcome(fileAt(displayPathOf(job)), { jobId });
 };
 
 /** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */

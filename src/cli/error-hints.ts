@@ -190,7 +190,7 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   pipe_remote: (remote) => `rclone cat ${quoteForShell(remote)} | mediactl upload - --name NAME`,
   rename_folder: (path) => `mediactl rename ${quoteForShell(path)} NAME, to rename it`,
   resume_upload: (id, how) => (resumeSteps[how] ?? resumeSteps.by_id)(`mediactl uploads resume ${id}`),
-  retry_all: () => 'mediactl uploads retry --all, once the cause is fixed',
+  retry_all: () => 'mediactl queue retry --all, once the cause is fixed',
   set_field_name: setFieldName,
   set_field_names: (...keys) =>
     keys.map((key) => `if this service uses another name for it: ${setFieldName(key)}`).join('; '),

@@ -42,6 +42,8 @@ const commandArgs: Record<string, string[]> = {
   check: ['check', fileURLToPath(new URL('../fixtures', import.meta.url))],
   'uploads cleanup': ['uploads', 'cleanup', '--trash'],
   'uploads ls': ['uploads', 'ls'],
+  'queue ls': ['queue', 'ls', '--queue', 'redis://127.0.0.1:1'],
+  'queue forget': ['queue', 'forget', '--all', '--queue', 'redis://127.0.0.1:1'],
   'queue watch': ['queue', 'watch', '--queue', 'redis://127.0.0.1:1'],
   'queue retry': ['queue', 'retry', '--all', '--queue', 'redis://127.0.0.1:1'],
   'queue work': ['queue', 'work', '--queue', 'redis://127.0.0.1:1'],
@@ -97,6 +99,8 @@ const nonZeroExits: Record<string, number> = {
   'assets apply': 2, // the table is empty
   undo: 3, // there is no change
   'assets tag': 6, // the record shows no tags to change
+  'queue ls': 10,
+  'queue forget': 10,
   'queue watch': 10,
   'queue retry': 10,
 };

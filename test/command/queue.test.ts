@@ -414,7 +414,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       const { status, text } = await get(output, '/healthz');
       expect([status, JSON.parse(text)]).toMatchObject([
         503,
-        { status: 'queue_paused', hint: expect.stringContaining('retry --all') },
+        { status: 'queue_paused', code: 'queue_paused', hint: errorInTable('queue_paused').hint },
       ]);
       const metrics = (await get(output, '/metrics')).text;
       expect(metricValue(metrics, 'mediactl_queue_files{state="waiting"}')).toBe(1);
@@ -805,7 +805,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     [['queue', 'work', '--queue', 'redis://u:secret@127.0.0.1/1'], 'would show the password'],
     [['config', 'set', 'queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
     [['config', 'set', 'queue', 'ftp://127.0.0.1'], 'invalid queue URL'],
-    [['upload', 'FILE', '--queue', '--transfers', '3'], 'mediactl queue work --transfers 3'],
+    [['upload', 'FILE', '--queue', '--transfers', '3'], 'add --transfers 3 to mediactl queue work'],
     [['upload', 'FILE', '--queue', '--limit-rate', '1MiB'], 'set it on each worker'],
     [['upload', 'FILE', '--queue', '--reserve-requests', '5'], 'set it on each worker'],
     [['upload', 'FILE', '--queue', '--stop-at', '06:00'], 'does not accept --stop-at'],

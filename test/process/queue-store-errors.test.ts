@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
-import { recordedError } from '../support/errors.ts';
+import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { waitUntil } from '../support/machines.ts';
 import { type RedisServer, redisCli, startRedis } from '../support/redis-server.ts';
@@ -123,8 +123,7 @@ describe('queue', { tags: 'redis-server' }, () => {
     expect(listing.stderr).toMatch(/warning: the server of the queue .* is full \(OOM.*; try: add memory or disk/);
     const files = writeFiles({ name: 'full' });
     // Queuing fails at once, because a script would wait forever.
-    const { code, stderr } = await runCli(queue, 'upload', ...files, '--queue');
-    expect([code, stderr]).toEqual([10, expect.stringContaining('is full')]);
+    expect(errorOf(await runCli(queue, 'upload', ...files, '--queue', '--json'))).toEqual(errorInTable('queue_full'));
     const lateWorker = startWorker(queue);
     await waitUntil(() => lateWorker.stderr.includes('is full'));
     redisCli(store, 'CONFIG', 'SET', 'maxmemory', '0');
@@ -136,11 +135,15 @@ describe('queue', { tags: 'redis-server' }, () => {
 
   it('queue ls and a worker tell a replica from a full Redis', async () => {
     const queue = uniqueQueueUrl(store.address);
-    const worker = startWorker(queue);
+    const worker = startWorker(queue, { args: ['--metrics', '0'] });
     await waitUntil(() => worker.stderr.includes('it reads files below'));
     redisCli(store, 'REPLICAOF', '127.0.0.1', '1');
     await waitUntil(() => worker.stderr.includes('does not accept writes; retrying (READONLY'));
-    expect(worker.stderr).toContain('use the address of the primary');
+    const { hint } = errorInTable('queue_read_only');
+    expect(worker.stderr).toContain(hint);
+    const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(worker.stderr) ?? [];
+    const health = await (await fetch(`${origin}/healthz`)).json();
+    expect(health).toMatchObject({ status: 'disconnected', code: 'queue_read_only', hint });
     const { code, stderr } = await runCli(queue, 'queue', 'ls');
     redisCli(store, 'REPLICAOF', 'NO', 'ONE');
     expect([code, stderr]).toEqual([0, expect.stringMatching(/warning: .* does not accept writes \(READONLY/)]);

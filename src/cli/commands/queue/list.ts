@@ -34,10 +34,10 @@ export const list: Define = (command, run) =>
     .option('--limit <number>', 'maximum number of uploads (100 in a table)')
     .action(run((context, flags) => runList(context, parseListRequest(context, flags))));
 
-type ListFlags = { queue?: string | undefined; finished?: boolean | undefined; limit?: string | undefined };
+type QueueListFlags = { queue?: string | undefined; finished?: boolean | undefined; limit?: string | undefined };
 
 /** @throws CodedError `usage` (exit 2) */
-const parseListRequest = (context: Context, { queue, finished = false, limit }: ListFlags): QueueListRequest => ({
+const parseListRequest = (context: Context, { queue, finished = false, limit }: QueueListFlags): QueueListRequest => ({
   address: resolveQueue(context, queue),
   finished,
   limit: parseOptionalCount('--limit', limit, 1),

@@ -260,7 +260,7 @@ function assertQueueOptions(flags: UploadFlags): void {
     if (value !== undefined)
       throw usageError(
         `${option} cannot be used with --queue; set it on each worker`,
-        `mediactl queue work ${option} ${value}`,
+        `add ${option} ${value} to mediactl queue work`,
       );
   if (flags.prune || (flags.stopAt !== undefined && !flags.wait))
     throw usageError(

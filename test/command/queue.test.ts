@@ -454,6 +454,15 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect((await run(['queue', 'ls'])).stderr).not.toContain('has the root');
   });
 
+  it('the commands that upload and queue ls suggest name a queue that is not the one of the settings', async () => {
+    const environment = { MEDIACTL_QUEUE: '' };
+    const address = `${queue}-other`;
+    const queueing = await run(['upload', createFile('other.md'), '--queue', address], { environment });
+    expect(queueing.stderr).toContain(`to watch the workers: mediactl queue watch --queue '${address}'`);
+    const { stderr } = await run(['queue', 'ls', '--queue', address], { environment });
+    expect(stderr).toContain(`mediactl queue work --queue '${address}'`);
+  });
+
   it('a worker warns if another connected worker has its name', async () => {
     const outputs: { stderr: string }[] = [];
     for (const _ of [1, 2]) {
@@ -822,7 +831,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     [['queue', 'work', '--transfers', '0'], '--transfers'],
     [['queue', 'retry'], 'specify upload ids or --all'],
     [['queue', 'retry', 'u1', '--all'], 'specify upload ids or --all'],
-    [['queue', 'forget'], 'specify upload ids or --all or --finished'],
+    [['queue', 'forget'], 'specify upload ids, --all or --finished'],
     [['queue', 'forget', '--all', '--older-than', '30d'], '--older-than works only with --finished'],
     [['queue', 'ls', '--queue', 'clip.mp4'], '--queue: invalid queue URL'],
   ])('mediactl exits with 2 and says why it rejects the arguments %j', async (args, message) => {

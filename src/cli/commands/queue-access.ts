@@ -1,6 +1,6 @@
 import { usageError } from '../../client/errors.ts';
 import { pluralize } from '../../contract/figures.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
+import { escapeControls, quoteForShell } from '../../contract/sanitize.ts';
 import { parseQueueAddress, type QueueAddress } from '../../queue/queue-address.ts';
 import type { QueueClient } from '../../queue/queue-client.ts';
 import { pauseReason, type QueueStatus, queueStatus, workerNames } from '../../queue/queue-status.ts';
@@ -26,6 +26,12 @@ export function resolveQueue({ settings }: Context, typed: string | undefined): 
     );
   if (typed !== undefined) assertNoPassword('--queue', address);
   return address;
+}
+
+/** Returns the line of a command of `queue`, for messages. It names the queue if that is not the one of the settings. */
+export function queueCommand({ settings }: Context, { label }: QueueAddress, command: string): string {
+  const isDefault = settings.queue?.label === label;
+  return `mediactl queue ${command}${isDefault ? '' : ` --queue ${quoteForShell(label)}`}`;
 }
 
 /**
@@ -70,19 +76,20 @@ export async function openQueue(
  * @returns the state of the queue
  */
 export async function warnOfQueueState(
-  { terminal }: Context,
+  context: Context,
   client: QueueClient,
   newRoots?: readonly string[],
 ): Promise<QueueStatus> {
   const status = await client.withRetry(() => queueStatus(client));
   const { isPaused, unfinished, workers, unserved } = status;
-  if (isPaused)
-    terminal.warn(`the queue is paused: ${await pauseReason(client)}; to resume it: mediactl queue retry --all`);
+  const warn = (problem: string, remedy: string, command: string) => {
+    const next = queueCommand(context, client.address, command);
+    context.terminal.warn(`${escapeControls(problem)}; ${remedy}: ${escapeControls(next)}`);
+  };
+  if (isPaused) warn(`the queue is paused: ${await pauseReason(client)}`, 'to resume it', 'retry --all');
   if (workers?.length === 0) {
-    if (newRoots || unfinished > 0)
-      terminal.warn(
-        'no worker takes files: none is running, or each is paused, as its log says; to start one on a machine that can read the files: mediactl queue work',
-      );
+    const problem = 'no worker takes files: none is running, or each is paused, as its log says';
+    if (newRoots || unfinished > 0) warn(problem, 'to start one on a machine that can read the files', 'work');
     return status;
   }
   const without = new Map<string, number>(unserved);
@@ -90,9 +97,7 @@ export async function warnOfQueueState(
     if (!without.has(root) && (await workerNames(await client.queueOf(root)))?.length === 0) without.set(root, 0);
   for (const [root, count] of without) {
     const files = count > 0 ? ` of ${pluralize(count, 'waiting file')}` : '';
-    terminal.warn(
-      `no connected worker has the root ${root}${files}; start one: mediactl queue work --root ${root}=DIRECTORY`,
-    );
+    warn(`no connected worker has the root ${root}${files}`, 'start one', `work --root ${root}=DIRECTORY`);
   }
   return status;
 }

@@ -63,7 +63,7 @@ function parseRetryRequest(
   { queue, all = false }: RetryFlags,
 ): ChangeRequest {
   const address = resolveQueue(context, queue);
-  assertSelection(ids, all, '--all');
+  assertSelection(ids, all, 'upload ids or --all');
   return { address, ids, all, states: ['failed'] };
 }
 
@@ -93,7 +93,7 @@ function parseForgetRequest(
   const address = resolveQueue(context, queue);
   if (olderThan !== undefined && !finished) throw usageError('--older-than works only with --finished');
   if (all && finished) throw usageError('--all and --finished cannot be used together');
-  assertSelection(ids, all || finished, '--all or --finished');
+  assertSelection(ids, all || finished, 'upload ids, --all or --finished');
   const finishedBefore =
     olderThan === undefined ? undefined : context.clock.now() - parseDuration('--older-than', olderThan);
   const states: JobState[] = [...(finished ? [] : unfinishedStates), ...(all ? [] : (['completed'] as const))];
@@ -145,10 +145,9 @@ function restingStateOf({ finishedOn, returnvalue, attemptsMade }: QueueJob): Jo
   return attemptsMade > 0 ? 'delayed' : 'waiting';
 }
 
-/** @param options the options that select several uploads, for the error */
-function assertSelection(ids: readonly string[], isSeveral: boolean, options: string): void {
-  if (ids.length > 0 === isSeveral)
-    throw usageError(`specify upload ids or ${options}`, 'mediactl queue ls, to list the ids');
+/** @param choices what selects uploads, for the error */
+function assertSelection(ids: readonly string[], isSeveral: boolean, choices: string): void {
+  if (ids.length > 0 === isSeveral) throw usageError(`specify ${choices}`, 'mediactl queue ls, to list the ids');
 }
 
 /** Resolves a selection to job ids. @throws CodedError (exit 2) if an id prefix or path is ambiguous */

@@ -1,5 +1,6 @@
 import { CodedError } from '../../../client/errors.ts';
 import { pluralize } from '../../../contract/figures.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { type JobState, listJobs } from '../../../queue/jobs.ts';
 import type { QueueAddress } from '../../../queue/queue-address.ts';
 import type { QueueClient } from '../../../queue/queue-client.ts';
@@ -88,7 +89,7 @@ async function reportState(context: Context, client: QueueClient): Promise<void>
   await client.checkWriteAccess().catch((error) => {
     if (!(error instanceof CodedError)) throw error;
     const { reason } = error.explanation;
-    terminal.warn(`${error.message}${reason ? ` (${reason})` : ''}; try: ${hintOf(error)}`);
+    terminal.warn(escapeControls(`${error.message}${reason ? ` (${reason})` : ''}; try: ${hintOf(error)}`));
   });
   const errors = (await commonErrors(client)).map(([code, count]) => `${code} (${count})`).join(', ');
   const figures = [
@@ -96,7 +97,6 @@ async function reportState(context: Context, client: QueueClient): Promise<void>
     `${failed} failed`,
     workers && `${pluralize(workers.length, 'worker')} connected`,
   ];
-  terminal.info(
-    `${address.label} (${serverInfo.server}): ${figures.filter(Boolean).join(', ')}${errors && `; errors: ${errors}`}`,
-  );
+  const text = `${address.label} (${serverInfo.server}): ${figures.filter(Boolean).join(', ')}`;
+  terminal.info(escapeControls(errors ? `${text}; errors: ${errors}` : text));
 }

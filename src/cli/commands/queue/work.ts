@@ -21,7 +21,7 @@ import { parseCount, parseDuration } from '../../settings/units.ts';
 import { RunSummary } from '../../uploading/run-summary.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
 import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
-import { openQueue, queueOption, resolveQueue } from '../queue-access.ts';
+import { openQueue, queueCommand, queueOption, resolveQueue } from '../queue-access.ts';
 import { warnOfStore } from './store-warnings.ts';
 import { type LogFormat, logFormats, WorkerLog } from './worker-log.ts';
 import {
@@ -146,7 +146,8 @@ export async function runWorker(context: Context, request: WorkerRequest) {
 async function warnAtStart(context: Context, client: QueueClient, name: string): Promise<void> {
   const { terminal } = context;
   const { isPaused, workers } = await client.withRetry(() => queueStatus(client));
-  if (isPaused) terminal.warn('the queue is paused; to resume it: mediactl queue retry --all');
+  if (isPaused)
+    terminal.warn(`the queue is paused; to resume it: ${queueCommand(context, client.address, 'retry --all')}`);
   if (workers?.includes(name)) terminal.warn(`another worker is named ${name}; give each its own --name`);
   await warnOfStore(context, client);
 }

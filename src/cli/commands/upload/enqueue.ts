@@ -8,7 +8,7 @@ import { Roots } from '../../../queue/roots.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
-import { openQueue, warnOfQueueState } from '../queue-access.ts';
+import { openQueue, queueCommand, warnOfQueueState } from '../queue-access.ts';
 
 /** Queues files for the workers (`--queue`). With `--wait`, reports each file's outcome. */
 export async function enqueue(context: Context, address: QueueAddress, roots: readonly string[], request: RunRequest) {
@@ -23,7 +23,7 @@ export async function enqueue(context: Context, address: QueueAddress, roots: re
       const { wrapQueueing } = context.host;
       return new QueueRun(queue.client, queue.roots, request.options, { ...deps, wrapQueueing });
     },
-    nextStep: () => 'to watch the workers: mediactl queue watch',
+    nextStep: () => `to watch the workers: ${queueCommand(context, address, 'watch')}`,
   });
 }
 

@@ -301,7 +301,8 @@ describe('sync of a renamed directory', () => {
     expect(requests).toEqual(folderMove);
     const url = `${service.url}/api/external/v1/workspaces/7b1f4d0e-58a4-4c8e-9a0b-5d9c1f2e3a4b/folders/${folder?.uid}/`;
     const moved = preview.records.filter(({ outcome }) => outcome === 'moved');
-    expect(moved).toMatchObject([{ request: { method: 'PATCH', url } }, { request: { method: 'PATCH', url } }]);
+    const planned = { changes: { folder: '/F/first day' }, request: { method: 'PATCH', url } };
+    expect(moved).toMatchObject([planned, planned]);
     expect(preview.stderr).toContain('2 renamed; 0 B, 3 requests');
     // Besides what a run without changes asks: the workspaces, once, and the folder is listed, changed and read again.
     const ofUnchanged = await requestsOf();

@@ -143,7 +143,7 @@ async function createRows(context: Context, { folders, options, mirror }: RunReq
       folder_uid: folders.find(file) ?? null,
       workspace_uid: workspace,
       content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
-      changes: changesOf(decision),
+      changes: changesOf(decision, folders.pathOf?.(file)),
       request: requestOf(decision),
       duplicate_of: null,
       error: context.terminal.redactor.errorRecord(errorOf(decision, options)),
@@ -151,10 +151,12 @@ async function createRows(context: Context, { folders, options, mirror }: RunReq
   };
 }
 
-/** Returns what the asset of a kept file would get, besides another folder. */
-function changesOf(decision: Decision): PlannedFile['changes'] {
-  const change = decision.action === 'keep' ? decision.change : undefined;
-  return change ? { ...change.fields, ...tagsOf(change) } : null;
+/** Returns what the asset of a kept file would get. @param folder path of the folder of the file, if it can be another one */
+function changesOf(decision: Decision, folder: string | undefined): PlannedFile['changes'] {
+  if (!hasChange(decision)) return null;
+  const { change, folderMoves = [] } = decision;
+  const movesFolder = folder !== undefined && (change?.movesFolder || folderMoves.length > 0);
+  return { ...change?.fields, ...(movesFolder && { folder }), ...(change && tagsOf(change)) };
 }
 
 const tagsOf = ({ addedTags }: FollowingChange) => (addedTags.length > 0 ? { added_tags: [...addedTags] } : {});

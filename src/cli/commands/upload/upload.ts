@@ -164,6 +164,7 @@ async function resolveTargetFolders(
       const { path, uid } = targetOf(file);
       return uid ?? byPath.make(path);
     },
+    pathOf: (file) => targetOf(file).path,
     refresh: byPath.refresh,
     confirmFolders: async () => {
       const [first, ...others] = [...missing].sort();

@@ -3,7 +3,7 @@ import { pluralize } from '../../contract/figures.ts';
 import { escapeControls, quoteForShell } from '../../contract/sanitize.ts';
 import { parseQueueAddress, type QueueAddress } from '../../queue/queue-address.ts';
 import type { QueueClient } from '../../queue/queue-client.ts';
-import { pauseReason, type QueueStatus, queueStatus, workerNames } from '../../queue/queue-status.ts';
+import type { QueueStatus } from '../../queue/queue-status.ts';
 import type { Context } from '../context.ts';
 import { hintOf } from '../error-hints.ts';
 import { assertNoPassword } from '../settings/setting-kinds.ts';
@@ -80,6 +80,7 @@ export async function warnOfQueueState(
   client: QueueClient,
   newRoots?: readonly string[],
 ): Promise<QueueStatus> {
+  const { pauseReason, queueStatus, workerNames } = await import('../../queue/queue-status.ts');
   const status = await client.withRetry(() => queueStatus(client));
   const { isPaused, unfinished, workers, unserved } = status;
   const warn = (problem: string, remedy: string, command: string) => {

@@ -53,7 +53,7 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
     return printDryRun(context, { ...run, store, isQueued: queue !== undefined }, pruning);
   }
   if (queue) {
-    const { enqueue } = await import('../queue/enqueue.ts');
+    const { enqueue } = await import('./enqueue.ts');
     return enqueue(context, queue.address, queue.roots, run);
   }
   if (!pruning) return runUploads(context, run);

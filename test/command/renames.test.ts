@@ -390,6 +390,24 @@ describe('sync of a renamed directory', () => {
     expect((await sync('--prune', '--yes')).stderr).toContain('moved 1 asset to the trash');
   });
 
+  it('sync --prune keeps the old version of a changed file in a renamed directory until the new one is ready', async () => {
+    await start({ shows: ['parent', 'size'], readyAfterMs: 60_000 });
+    for (const path of ['day 1/a.mov', 'day 1/b.mov', 'c.mov']) write(path);
+    await sync();
+    for (const path of ['day 1/a.mov', 'c.mov']) write(path, `a later version of ${path}`);
+    await sync();
+    const before = pathsByUid();
+    move('day 1', 'Tag 1');
+    move('c.mov', 'Tag 1/d.mov');
+    const { stderr } = await sync('--prune', '--yes');
+    expect(stderr).toContain('2 old assets kept until the new ones are ready');
+    expect(Object.keys(pathsByUid())).toEqual(Object.keys(before));
+    expect(requests.filter((each) => each.startsWith('PATCH /workspaces'))).toHaveLength(1);
+    move('Tag 1', 'Day one');
+    await sync();
+    expect(requests).toEqual(folderMove);
+  });
+
   it('sync moves the assets of a directory that was moved into a new child of itself', async () => {
     for (const path of ['day/a.mov', 'day/b.mov', 'day/c.mov']) write(path);
     await sync();

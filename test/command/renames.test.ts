@@ -462,6 +462,30 @@ describe('sync of a renamed directory', () => {
     expect(service.assets.size).toBe(16);
     await expectNothingLeft(['--prune', '--yes']);
   });
+
+  it('sync -n --prune shows the asset of a file that was overwritten by a renamed one', async () => {
+    for (const path of ['a.mov', 'b.mov', 'c.mov']) write(path);
+    await sync('--wait');
+    const replaced = service.completeAssets.find(({ name }) => name === 'b.mov')?.uid;
+    move('a.mov', 'b.mov');
+    const preview = await sync('-n', '--prune', '--yes');
+    expect(preview.records).toContainEqual(expect.objectContaining({ outcome: 'deleted', asset_uid: replaced }));
+    expect((await sync('--prune', '--yes')).stderr).toContain('moved 1 asset to the trash');
+    expect(Object.values(pathsByUid()).sort()).toEqual(['/F/b.mov', '/F/c.mov']);
+    expect(Object.keys(pathsByUid())).not.toContain(replaced);
+  });
+
+  it('sync -n --prune says, as the run does, that all files of a directory are missing that others have left', async () => {
+    for (let n = 0; n < 20; n++) write(`day/${n}.mov`);
+    write('keep.mov');
+    await sync('--wait');
+    for (let n = 0; n < 12; n++) move(`day/${n}.mov`, `other/${n}.mov`);
+    for (let n = 12; n < 20; n++) unlinkSync(join(directory, `day/${n}.mov`));
+    const preview = await sync('-n', '--prune', '--yes');
+    const run = await sync('--prune', '--yes');
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('8 of 8 files that were uploaded from')]);
+    expect(preview.stderr).toContain('8 of 8 files that were uploaded from');
+  });
 });
 
 describe('sync of files whose disk may not be mounted', () => {

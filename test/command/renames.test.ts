@@ -255,6 +255,19 @@ describe('sync of a renamed file', () => {
     expect(service.completeAssets).toMatchObject([{ name: 'a.mov', fields: { tags: [] } }]);
   });
 
+  it('sync keeps the name that the user gives with the command, also if it is that of the old file', async () => {
+    for (const path of ['one/one.mov', 'two/a.mov', 'two/two.mov']) write(path);
+    await sync('--name', '{parent}');
+    move('one/one.mov', 'one/b.mov');
+    move('two/two.mov', 'one/c.mov');
+    const preview = await sync('-n', '--name', '{parent}');
+    const run = await sync('--name', '{parent}');
+    expect([run.code, run.outcomes]).toEqual([0, preview.outcomes]);
+    expect(run.outcomes).toEqual({ 'one/b.mov': 'skipped', 'one/c.mov': 'moved', 'two/a.mov': 'skipped' });
+    expect(Object.values(pathsByUid()).sort()).toEqual(['/F/one/one', '/F/one/one', '/F/two/two']);
+    await expectNothingLeft(['--name', '{parent}']);
+  });
+
   it('sync claims each asset for one of several copies of a renamed file, and sends the others', async () => {
     write('a.mov', 'the same');
     await sync();

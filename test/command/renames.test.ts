@@ -268,6 +268,30 @@ describe('sync of a renamed file', () => {
     await expectNothingLeft(['--name', '{parent}']);
   });
 
+  it('sync follows a file into a directory of its name, and a file that takes the name of its directory', async () => {
+    for (const path of ['take', 'scene/scene', 'b.mov']) write(path);
+    await sync();
+    for (const [from, to] of [
+      ['take', 'x'],
+      ['x', 'take/take'],
+      ['scene', 'y'],
+      ['y/scene', 'scene'],
+    ] as const)
+      move(from, to);
+    await expectMoved({ take: 'take/take', 'scene/scene': 'scene' }, ['--prune', '--yes']);
+  });
+
+  it('sync --prune moves the asset of a file to the trash if a directory has its path', async () => {
+    for (const path of ['take', 'b.mov']) write(path);
+    await sync('--wait');
+    unlinkSync(join(directory, 'take'));
+    write('take/c.mov');
+    const preview = await sync('-n', '--prune', '--yes');
+    expect(preview.outcomes).toEqual({ take: 'deleted', 'take/c.mov': 'new', 'b.mov': 'skipped' });
+    expect((await sync('--prune', '--yes')).stderr).toContain('moved 1 asset to the trash');
+    expect(Object.values(pathsByUid()).sort()).toEqual(['/F/b.mov', '/F/take/c.mov']);
+  });
+
   it('sync claims each asset for one of several copies of a renamed file, and sends the others', async () => {
     write('a.mov', 'the same');
     await sync();

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { asCodedError, CodedError, ignoreNotFound, partialFailure, usageError } from '../../../client/errors.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
-import { pathExists, toSlashes } from '../../../client/local-path.ts';
+import { fileExists, toSlashes } from '../../../client/local-path.ts';
 import { isBelow, MissingFiles } from '../../../client/upload/decide/missing-files.ts';
 import type { MovedReceipt } from '../../../client/upload/store/receipt-moves.ts';
 import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
@@ -98,7 +98,7 @@ export async function planPrune(
       replacedNow.push(receipt);
       continue;
     }
-    const isGone = !(await pathExists(receipt.realPath));
+    const isGone = !(await fileExists(receipt.realPath));
     if (isGone && !isSelected(receipt)) {
       leftOut++;
       continue;
@@ -113,7 +113,7 @@ export async function planPrune(
       sizeBytes === receipt.sizeBytes && (blake3 === null || blake3 === receipt.blake3);
     const stored = await receipts.findAdoptedCopies(service, workspace, real, receipt);
     const found: Receipt[] = [];
-    for (const each of [...stored, ...adopted.filter(isCopy)]) if (await pathExists(each.realPath)) found.push(each);
+    for (const each of [...stored, ...adopted.filter(isCopy)]) if (await fileExists(each.realPath)) found.push(each);
     return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
   };
   missingNow.sort((a, b) => (a.realPath < b.realPath ? -1 : 1));
@@ -267,7 +267,7 @@ export async function pruneMissing(
     // Whether a file is still missing is decided again by the next run, so that a resume does not rely on this one.
     source: `mediactl sync ${quoteForShell(await realpath(pruning.directory))} ${quoteForShell(top)} --prune`,
     beforeItem: async ({ realPath, label }: PrunableAsset & { label: string }) => {
-      if (!(prunable.missing.has(realPath) && (await pathExists(realPath)))) return undefined;
+      if (!(prunable.missing.has(realPath) && (await fileExists(realPath)))) return undefined;
       throw new CodedError(`${label} was kept`, { code: 'changed_meanwhile', reason: 'the file is there again' });
     },
   };

@@ -7,7 +7,7 @@ import { isSameUid } from '../../../contract/uid.ts';
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, ignoreNotFound } from '../../errors.ts';
-import { pathExists, toSlashes } from '../../local-path.ts';
+import { fileExists, toSlashes } from '../../local-path.ts';
 import { digestAndClose } from '../sources/checksum.ts';
 import type { FileIdentity } from '../sources/source.ts';
 import { fileAt, type UploadFile } from '../sources/upload-file.ts';
@@ -129,7 +129,7 @@ export class Renames {
       fits.filter(({ receipt }) => receipt.blake3 === blake3),
     );
     // It may be there again, since this run may have taken long.
-    const isBack = vacated && !vacated.occupant && (await pathExists(vacated.receipt.realPath));
+    const isBack = vacated && !vacated.occupant && (await fileExists(vacated.receipt.realPath));
     const renamed = vacated && !isBack && { ...local, vacated, receipt: vacated.receipt };
     return renamed && (await this.#mayFollow(renamed)) ? this.#decide(renamed, api) : undefined;
   }
@@ -320,7 +320,7 @@ const spellingOf = (path: string) => path.normalize('NFC').toLowerCase();
 
 /** Returns true if a file exists at a path, unless it is one of the run under another spelling. */
 async function isTaken(path: string, bySpelling: ReadonlyMap<string, LocalFile>): Promise<boolean> {
-  if (!(await pathExists(path))) return false;
+  if (!(await fileExists(path))) return false;
   const other = bySpelling.get(spellingOf(path));
   if (!other) return true;
   const [one, two] = await Promise.all([path, other.realPath].map((each) => lstat(each).catch(() => undefined)));

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { isLinux } from '../../src/contract/platform.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClockInProcess } from '../support/clock.ts';
 import type { FakeAsset, LibraryOptions } from '../support/fake-library.ts';
@@ -303,6 +304,18 @@ describe('sync of a renamed file', () => {
     const outcomes = Object.values((await sync()).outcomes).sort();
     expect(outcomes).toEqual(['moved', 'uploaded', 'uploaded']);
     expect(Object.values(pathsByUid()).sort()).toEqual(['/F/x/a.mov', '/F/y/a.mov', '/F/z/copy.mov']);
+    await expectNothingLeft();
+  });
+
+  it.runIf(isLinux)('sync moves the asset of a renamed file to it, not to a copy of it that comes first', async () => {
+    write('card/a.mov');
+    await sync();
+    const [asset] = service.completeAssets;
+    mkdirSync(join(directory, 'backup'));
+    copyFileSync(join(directory, 'card/a.mov'), join(directory, 'backup/a.mov'));
+    move('card/a.mov', 'day/a.mov'); // the directory of the card is empty now
+    expect((await sync()).outcomes).toEqual({ 'day/a.mov': 'moved', 'backup/a.mov': 'uploaded' });
+    expect(pathsByUid()[asset?.uid ?? '']).toBe('/F/day/a.mov');
     await expectNothingLeft();
   });
 

@@ -173,11 +173,12 @@ export class Renames {
       matched.push({ local, same: fits.filter(({ receipt }) => receipt.blake3 === blake3) });
     }
     const renamed = new Map<LocalFile, Renamed>();
-    // A file of a renamed directory has all times of its receipt, which tells it from files of the same content.
-    for (const isExact of [true, false])
+    // The times of a file tell it from its copies, and those of a renamed directory from each other.
+    for (const isLikely of [isUnmodified, isSameInode, () => true])
       for (const { local, same } of matched) {
         if (renamed.has(local)) continue;
-        const fits = isExact ? same.filter(({ receipt }) => isUnchanged(receipt, local.identity)) : same;
+        const fits: Vacated[] = [];
+        for (const each of same) if (await isLikely({ ...local, receipt: each.receipt })) fits.push(each);
         const vacated = await this.#claim(local, fits);
         if (vacated) renamed.set(local, { ...local, vacated, receipt: vacated.receipt });
       }
@@ -278,6 +279,8 @@ export class Renames {
     return { ...kept('moved'), record, change, folderMoves };
   }
 }
+
+const isUnmodified = ({ receipt, identity }: RenamedFile) => isUnchanged(receipt, identity);
 
 function addTo<Key, Value>(groups: Map<Key, Value[]>, key: Key, value: Value): void {
   const group = groups.get(key);

@@ -319,6 +319,22 @@ describe('sync of a renamed file', () => {
     await expectNothingLeft();
   });
 
+  it.runIf(isLinux)(
+    'sync moves the asset of a file with a new name and directory to it, not to a copy of its name',
+    async () => {
+      write('card/a.mov');
+      await sync();
+      const [asset] = service.completeAssets;
+      mkdirSync(join(directory, 'backup'));
+      copyFileSync(join(directory, 'card/a.mov'), join(directory, 'backup/a.mov'));
+      move('card/a.mov', 'day/best.mov');
+      expect((await sync('-n')).outcomes).toEqual({ 'day/best.mov': 'moved', 'backup/a.mov': 'new' });
+      expect((await sync()).outcomes).toEqual({ 'day/best.mov': 'moved', 'backup/a.mov': 'uploaded' });
+      expect(pathsByUid()[asset?.uid ?? '']).toBe('/F/day/best.mov');
+      await expectNothingLeft();
+    },
+  );
+
   it('upload without --sync sends a renamed file to its new folder as before', async () => {
     write('a.mov');
     const upload = () => cli.json(['upload', directory, '/F', '--create-folders']);

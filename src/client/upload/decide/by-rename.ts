@@ -98,7 +98,9 @@ export class Renames {
     const renamed = await this.#findRenamed(files.flatMap((file) => toLocalFile(file) ?? []));
     const movable: Renamed[] = [];
     if (renamed.length > 0 && !(await this.#areSameInodes(renamed))) await this.#disk.addFound(renamed);
-    for (const each of renamed) if (await this.#mayFollow(each)) movable.push(each);
+    for (const each of renamed)
+      if (await this.#mayFollow(each)) movable.push(each);
+      else this.#claimed.delete(each.vacated); // a file that is read later may be the renamed one
     const plan = await this.#planFolders(movable, deps);
     const decided = new Map<UploadFile, Decision>();
     const queue = movable.values();
@@ -124,14 +126,15 @@ export class Renames {
     const blake3 = await digest();
     const own = key && (await this.#deps.receipts?.find(key));
     if (own?.blake3 === blake3) return undefined; // the file was only touched
-    const vacated = await this.#claim(
-      local,
-      fits.filter(({ receipt }) => receipt.blake3 === blake3),
-    );
+    const movable: Vacated[] = [];
+    for (const vacated of fits) {
+      const { receipt } = vacated;
+      if (receipt.blake3 === blake3 && (await this.#mayFollow({ ...local, vacated, receipt }))) movable.push(vacated);
+    }
+    const vacated = await this.#claim(local, movable);
     // It may be there again, since this run may have taken long.
     const isBack = vacated && !vacated.occupant && (await fileExists(vacated.receipt.realPath));
-    const renamed = vacated && !isBack && { ...local, vacated, receipt: vacated.receipt };
-    return renamed && (await this.#mayFollow(renamed)) ? this.#decide(renamed, api) : undefined;
+    return vacated && !isBack ? this.#decide({ ...local, vacated, receipt: vacated.receipt }, api) : undefined;
   }
 
   /** Claims a receipt for each file that has the content of one, as far as files are read before the first byte is sent. */

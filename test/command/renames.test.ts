@@ -205,6 +205,19 @@ describe('sync of a renamed file', () => {
     expect(requests.filter((each) => each.startsWith('PATCH'))).toEqual([]);
   });
 
+  it('sync follows a file that was copied and deleted, whose asset is in the new folder already, as after a kill', async () => {
+    for (const path of ['day/a.mov', 'day/b.mov', 'day/c.mov', 'other/d.mov']) write(path);
+    await sync();
+    const [uid] = Object.entries(pathsByUid()).find(([, path]) => path === '/F/day/a.mov') ?? [];
+    cpSync(join(directory, 'day/a.mov'), join(directory, 'other/best.mov'));
+    unlinkSync(join(directory, 'day/a.mov'));
+    await cli.run(['mv', '/F/day/a.mov', '/F/other', '--yes']);
+    expect((await sync('--prune', '--yes')).outcomes).toMatchObject({ 'other/best.mov': 'moved' });
+    expect(pathsByUid()[uid ?? '']).toBe('/F/other/best.mov');
+    expect(service.assets.size).toBe(4);
+    await expectNothingLeft(['--prune', '--yes']);
+  });
+
   it('sync keeps a title that somebody gave, and the form of a name without extension', async () => {
     for (const path of ['a.mov', 'b.mov', 'c.mov']) write(path);
     await sync();

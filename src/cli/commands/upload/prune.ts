@@ -116,6 +116,10 @@ export async function planPrune(
     for (const each of [...stored, ...adopted.filter(isCopy)]) if (await fileExists(each.realPath)) found.push(each);
     return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
   };
+  const hasOtherFile = async ({ assetUid, realPath }: PrunableAsset) => {
+    for (const path of await receipts.findOtherPaths(assetUid, realPath)) if (await fileExists(path)) return true;
+    return false;
+  };
   missingNow.sort((a, b) => (a.realPath < b.realPath ? -1 : 1));
   for (const receipt of missingNow) {
     // If the file was renamed, its old asset is pruned only after the new asset is ready. A file of its size that was
@@ -124,8 +128,8 @@ export async function planPrune(
     const canPrune = copy
       ? copy.blake3 !== null && (await isReady(api, receipts, copy))
       : !filters.recentSizes.has(receipt.sizeBytes);
-    if (canPrune) candidates.push(receipt);
-    else waiting++;
+    if (!canPrune) waiting++;
+    else if (!(await hasOtherFile(receipt))) candidates.push(receipt);
   }
   for (const replaced of [...(await receipts.listReplacedBelow(service, workspace, real)), ...replacedNow]) {
     if (!isInPrunedFolder(replaced.folder)) continue;

@@ -85,6 +85,12 @@ export class Receipts {
     return this.#find(sql, assetUid);
   }
 
+  /** Returns the other paths of files that have an asset, such as that of a file that was renamed back under a queue. */
+  async findOtherPaths(assetUid: string, realPath: string): Promise<string[]> {
+    const sql = `SELECT path FROM uploads WHERE asset = ? AND path <> ? AND ${isDone}`;
+    return (await this.#database.select<{ path: string }>(sql, assetUid, realPath)).map(({ path }) => path);
+  }
+
   async hasAsset(assetUid: string): Promise<boolean> {
     const sql = "SELECT 1 FROM uploads WHERE asset = ? AND state IN ('done', 'replaced') LIMIT 1";
     return (await this.#database.selectFirst(sql, assetUid)) !== undefined;

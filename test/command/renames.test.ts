@@ -662,6 +662,30 @@ describe('sync of renamed files whose assets cannot be moved', () => {
     await expectNothingLeft();
   });
 
+  it('sync keeps the uid of a renamed file whose change failed while another file was uploaded to its old path', async () => {
+    for (const path of ['a.mov', 'b.mov', 'c.mov']) write(path);
+    await sync();
+    const before = pathsByUid();
+    move('a.mov', 'a2.mov');
+    write('a.mov', 'a new take');
+    move('b.mov', 'x');
+    move('c.mov', 'b.mov');
+    move('x', 'c.mov');
+    const uids = ['/F/a.mov', '/F/b.mov'].map((path) => Object.keys(before).find((uid) => before[uid] === path));
+    failOn(new RegExp(`^PATCH /assets/(${uids.join('|')})/`), respondWithError(500));
+    const failed = await cli.run(['sync', directory, '/F', '--wait'], { clock: acceleratedClockInProcess() });
+    expect(failed.stderr).toContain('1 uploaded and ready, 1 renamed, 2 failed');
+    service.fault = record;
+    move('b.mov', 'd.mov');
+    const preview = await sync('-n', '--prune', '--yes');
+    expect(preview.outcomes).toEqual({ 'a.mov': 'skipped', 'a2.mov': 'moved', 'c.mov': 'moved', 'd.mov': 'moved' });
+    expect((await sync('--prune', '--yes')).outcomes).toEqual(preview.outcomes);
+    const moved = { '/F/a.mov': '/F/a2.mov', '/F/b.mov': '/F/c.mov', '/F/c.mov': '/F/d.mov' };
+    const expected = Object.entries(before).map(([uid, path]) => [uid, moved[path as keyof typeof moved]]);
+    expect(pathsByUid()).toMatchObject(Object.fromEntries(expected));
+    await expectNothingLeft(['--prune', '--yes']);
+  });
+
   it('sync moves assets one by one if the service refuses to change their folder', async () => {
     for (const path of ['day 1/a.mov', 'day 1/b.mov']) write(path);
     await sync();

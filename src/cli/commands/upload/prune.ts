@@ -132,7 +132,7 @@ export async function planPrune(
     else if (!(await hasOtherFile(receipt))) candidates.push(receipt);
   }
   for (const replaced of [...(await receipts.listReplacedBelow(service, workspace, real)), ...replacedNow]) {
-    if (!isInPrunedFolder(replaced.folder)) continue;
+    if (!isInPrunedFolder(replaced.folder) || moves.has(replaced.assetUid)) continue;
     if (!isSelected(replaced)) {
       leftOut++;
       continue;
@@ -163,6 +163,10 @@ class PlannedMoves {
         folder === undefined ? [] : [[JSON.stringify([folder, realPath]), from.assetUid]],
       ),
     );
+  }
+
+  has(assetUid: string): boolean {
+    return this.#moved.has(assetUid);
   }
 
   placeOf({ assetUid, realPath, folder }: ReplacedAsset): Pick<ReplacedAsset, 'realPath' | 'folder'> {

@@ -24,6 +24,8 @@ const lanes = 8;
 /** A receipt whose file is not at its path any more. */
 type Vacated = {
   receipt: Receipt;
+  /** True if the path has a newer receipt, such as that of a file that was uploaded before this one could follow. */
+  isReplaced: boolean;
   /** Directory relative to the mirrored one, with slashes, if its asset is in the folder for it; else undefined. */
   mirroredDir: string | undefined;
   /** File of the run that is at the path now, and differs from the receipt; undefined if there is none. */
@@ -72,14 +74,21 @@ export class Renames {
     const bySpelling = new Map(files.map((each) => [spellingOf(each.realPath), each]));
     const { receipts, api, workspace } = this.#deps;
     if (!receipts || sizes.size === 0) return;
-    for await (const receipt of receipts.listBelow(api.transport.baseUrl.origin, workspace, '')) {
-      const { sizeBytes, realPath, state, blake3 } = receipt;
-      if (!sizes.has(sizeBytes) || state === 'failed' || blake3 === null) continue;
-      const occupant = byPath.get(realPath);
-      if (occupant ? isUnchanged(receipt, occupant.identity) : await isTaken(realPath, bySpelling)) continue;
-      const vacated = { receipt, mirroredDir: this.#mirroredDirOf(receipt), occupant: occupant?.file };
-      addTo(this.#vacated, sizeBytes, vacated);
+    const list = (state: 'done' | 'replaced') => receipts.listBelow(api.transport.baseUrl.origin, workspace, '', state);
+    const isCandidate = ({ sizeBytes, state, blake3 }: Receipt) =>
+      sizes.has(sizeBytes) && state !== 'failed' && blake3 !== null;
+    const add = (receipt: Receipt, isReplaced: boolean, occupant?: UploadFile) =>
+      addTo(this.#vacated, receipt.sizeBytes, {
+        ...{ receipt, isReplaced, occupant },
+        mirroredDir: this.#mirroredDirOf(receipt),
+      });
+    for await (const receipt of list('done')) {
+      if (!isCandidate(receipt)) continue;
+      const occupant = byPath.get(receipt.realPath);
+      const isThere = occupant ? isUnchanged(receipt, occupant.identity) : await isTaken(receipt.realPath, bySpelling);
+      if (!isThere) add(receipt, false, occupant?.file);
     }
+    for await (const receipt of list('replaced')) if (isCandidate(receipt)) add(receipt, true);
   }
 
   #mirroredDirOf({ realPath, folder }: Receipt): string | undefined {
@@ -133,7 +142,7 @@ export class Renames {
     }
     const vacated = await this.#claim(local, movable);
     // It may be there again, since this run may have taken long.
-    const isBack = vacated && !vacated.occupant && (await fileExists(vacated.receipt.realPath));
+    const isBack = vacated && !vacated.isReplaced && !vacated.occupant && (await fileExists(vacated.receipt.realPath));
     return vacated && !isBack ? this.#decide({ ...local, vacated, receipt: vacated.receipt }, api) : undefined;
   }
 

@@ -43,10 +43,10 @@ export function moveReceipts(database: StateDatabase, moved: readonly MovedRecei
   const left = moved.map((each, at) => ({ ...each, placeholder: `moving ${at}` })); // no path of a file is like that
   const leaving = left.filter(({ placeholder, from }) => {
     const { service, workspace, realPath, assetUid } = from;
-    if (database.run(leave, placeholder, service, workspace, realPath, assetUid) === 0) return false;
-    database.run(leaveToo, placeholder, service, workspace, realPath);
-    return true;
+    return database.run(leave, placeholder, service, workspace, realPath, assetUid) > 0;
   });
+  for (const { placeholder, from } of leaving)
+    database.run(leaveToo, placeholder, from.service, from.workspace, from.realPath);
   for (const { placeholder, from, to } of leaving) {
     const { service, workspace, assetUid } = from;
     const { realPath, folder = null, name = null } = to;

@@ -686,6 +686,24 @@ describe('sync of renamed files whose assets cannot be moved', () => {
     await expectNothingLeft(['--prune', '--yes']);
   });
 
+  it('sync follows a file out of a directory whose folder was moved before the change of its asset failed', async () => {
+    for (const path of ['day/raw/a.mov', 'day/raw/b.mov', 'day/c.mov', 'd.mov']) write(path);
+    await sync();
+    const before = pathsByUid();
+    const uid = Object.keys(before).find((each) => before[each] === '/F/day/raw/b.mov') ?? '';
+    move('day', 'tag');
+    move('tag/raw/b.mov', 'tag/b.mov');
+    failOn(new RegExp(`^PATCH /assets/${uid}/`), respondWithError(500));
+    const failed = await cli.run(['sync', directory, '/F'], { clock: acceleratedClockInProcess() });
+    expect(failed.stderr).toContain('1 already uploaded, 2 renamed, 1 failed');
+    expect(pathsByUid()[uid]).toBe('/F/tag/raw/b.mov');
+    service.fault = record;
+    expect((await sync('--prune', '--yes')).outcomes).toMatchObject({ 'tag/b.mov': 'moved' });
+    expect(pathsByUid()[uid]).toBe('/F/tag/b.mov');
+    expect(Object.keys(pathsByUid())).toEqual(Object.keys(before));
+    await expectNothingLeft(['--prune', '--yes']);
+  });
+
   it('sync moves assets one by one if the service refuses to change their folder', async () => {
     for (const path of ['day 1/a.mov', 'day 1/b.mov']) write(path);
     await sync();

@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, relative } from 'node:path';
 import { parentOf } from '../../../contract/asset.ts';
 import { asText, normalizeName } from '../../../contract/json-values.ts';
 import { possibleNames } from '../../../contract/tus.ts';
-import { isSameUid } from '../../../contract/uid.ts';
+import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, ignoreNotFound } from '../../errors.ts';
@@ -15,6 +15,7 @@ import type { Receipt } from '../store/receipt-row.ts';
 import { fileTimesOf, isUnchanged, keep } from './by-receipt.ts';
 import { type Decision, type LocalRecord, sendNew } from './decision.ts';
 import type { MatcherDeps, Mirror, Subject } from './matcher.ts';
+import { isBelow } from './missing-files.ts';
 import { DiskCheck, isSameInode, type RenamedFile } from './rename-disk.ts';
 import { FolderPlan } from './rename-folders.ts';
 
@@ -28,6 +29,8 @@ type Vacated = {
   isReplaced: boolean;
   /** Directory relative to the mirrored one, with slashes, if its asset is in the folder for it; else undefined. */
   mirroredDir: string | undefined;
+  /** True if the asset is in a folder of the mirror that has moved on from that directory, as after a kill. */
+  isInMirror: boolean;
   /** File of the run that is at the path now, and differs from the receipt; undefined if there is none. */
   occupant: UploadFile | undefined;
 };
@@ -79,7 +82,7 @@ export class Renames {
       sizes.has(sizeBytes) && state !== 'failed' && blake3 !== null;
     const add = (receipt: Receipt, isReplaced: boolean, occupant?: UploadFile) =>
       addTo(this.#vacated, receipt.sizeBytes, {
-        ...{ receipt, isReplaced, occupant },
+        ...{ receipt, isReplaced, occupant, isInMirror: false },
         mirroredDir: this.#mirroredDirOf(receipt),
       });
     for await (const receipt of list('done')) {
@@ -89,12 +92,30 @@ export class Renames {
       if (!isThere) add(receipt, false, occupant?.file);
     }
     for await (const receipt of list('replaced')) if (isCandidate(receipt)) add(receipt, true);
+    await this.#findMovedFolders(files, list('done'));
+  }
+
+  /** Finds the receipts whose folders are those of other directories now, since a run that was killed has moved them. */
+  async #findMovedFolders(files: readonly LocalFile[], receipts: AsyncIterable<Receipt>): Promise<void> {
+    const isLost = ({ receipt: { realPath }, mirroredDir }: Vacated) =>
+      mirroredDir === undefined && isBelow(realPath, this.#real) && this.#folderAt(dirname(realPath)) === null;
+    const lost = [...this.#vacated.values()].flat().filter(isLost);
+    if (lost.length === 0) return;
+    const mirrored = new Set(files.map(({ file }) => normalizeUid(this.#deps.folders.find(file) ?? '')));
+    for await (const receipt of receipts)
+      if (this.#mirroredDirOf(receipt) !== undefined) mirrored.add(normalizeUid(receipt.folder));
+    for (const each of lost) each.isInMirror = mirrored.has(normalizeUid(each.receipt.folder));
+  }
+
+  /** Returns the folder of a directory below the mirrored one; null if it does not exist. */
+  #folderAt(directory: string): string | undefined | null {
+    return this.#deps.folders.find(fileAt('', toSlashes(relative(this.#real, directory))));
   }
 
   #mirroredDirOf({ realPath, folder }: Receipt): string | undefined {
     const directory = toSlashes(relative(this.#real, dirname(realPath)));
     if (directory.startsWith('..') || isAbsolute(directory)) return undefined;
-    return this.#deps.folders.find(fileAt(realPath, directory)) === (folder || undefined) ? directory : undefined;
+    return this.#folderAt(dirname(realPath)) === (folder || undefined) ? directory : undefined;
   }
 
   /** Returns true if the content of a file may show that it was renamed. */
@@ -198,11 +219,11 @@ export class Renames {
   }
 
   /** Returns true if a file may have the receipt: as one of the mirror, or if the target folder has its asset already. */
-  #fits({ receipt, mirroredDir }: Vacated, { file, realPath, identity }: LocalFile): boolean {
+  #fits({ receipt, mirroredDir, isInMirror }: Vacated, { file, realPath, identity }: LocalFile): boolean {
     if (receipt.realPath === realPath) return false;
     // An empty file has no content that could show where it comes from.
     if (identity.sizeBytes === 0 && (receipt.mtimeNs === '0' || receipt.mtimeNs !== identity.mtimeNs)) return false;
-    return mirroredDir !== undefined || isFolderOf(receipt, this.#deps.folders.find(file));
+    return mirroredDir !== undefined || isInMirror || isFolderOf(receipt, this.#deps.folders.find(file));
   }
 
   /** Claims the best of some receipts with a file's content: of its folder, then of its name, then of its time. */

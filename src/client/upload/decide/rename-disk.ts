@@ -47,7 +47,7 @@ export class DiskCheck {
    * the same if all missing files of that directory were found, and either it is gone or they are still in it.
    */
   async isRenamed({ receipt }: Pick<RenamedFile, 'receipt'>): Promise<boolean> {
-    // An asset that is not mirrored is in the folder of the file already, as after a kill. Its old directory counts.
+    // An asset whose folder is not that of its old directory is in another one of the mirror, as after a kill.
     if (!isBelow(receipt.realPath, this.#options.real)) return false;
     const { doubtful } = await this.#count();
     return doubtful.every(({ path, missing, isGone }) => {

@@ -207,7 +207,7 @@ export class QueueRun implements BatchRun {
       const receipts = await this.#client.store.findReceipts(tasks.map(([, { id }]) => id));
       for (const [index, [file, queued]] of tasks.entries()) {
         const result = parseReceipt(receipts[index]);
-        if (!result) continue;
+        if (!result || (await this.#wasRenamed(queued, result))) continue;
         known.add(file);
         this.#plan.totals.skipped.files++;
         this.#plan.totals.skipped.bytes += queued.task.sizeBytes;
@@ -215,6 +215,13 @@ export class QueueRun implements BatchRun {
       }
     }
     return batch.filter((file) => !known.has(file));
+  }
+
+  /** Returns true if a sync has moved the asset of a file on, since it was renamed. The queue does not know that. */
+  async #wasRenamed({ key }: QueuedTask, { asset_uid: assetUid }: TaskResult): Promise<boolean> {
+    const { mirror, receipts } = this.#deps;
+    const receipt = mirror && (await receipts?.findByAsset(assetUid));
+    return receipt !== undefined && (receipt.realPath !== key?.realPath || receipt.folder !== key.folder);
   }
 
   async #enqueue(files: readonly UploadFile[]): Promise<void> {

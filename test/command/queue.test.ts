@@ -132,6 +132,39 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(otherUpload).toMatchObject({ outcome: 'same_name_and_size', asset_uid: expect.any(String) });
   });
 
+  it('sync --queue follows a file that is renamed, and then renamed back', async () => {
+    const [path, renamed] = [createFile('take.md'), join(media, 'opening.md')];
+    createFile('other.md');
+    startWorker();
+    const sync = async () => {
+      const records = await runJson(['sync', media, '/Renamed', '--queue', '--wait']);
+      const assets = await runJson(['ls', '/Renamed']);
+      const outcomes = records.map((each: { outcome: string }) => each.outcome).sort();
+      return { outcomes, names: assets.map(({ name }: { name: string }) => name).sort() };
+    };
+    expect(await sync()).toEqual({ outcomes: ['uploaded', 'uploaded'], names: ['other.md', 'take.md'] });
+    renameSync(path, renamed);
+    expect(await sync()).toEqual({ outcomes: ['moved', 'skipped'], names: ['opening.md', 'other.md'] });
+    renameSync(renamed, path);
+    expect(await sync()).toEqual({ outcomes: ['moved', 'skipped'], names: ['other.md', 'take.md'] });
+    expect((await run(['sync', media, '/Renamed', '--prune', '--yes', '--json'])).stderr).not.toContain('trash');
+    expect((await sync()).names).toEqual(['other.md', 'take.md']);
+  });
+
+  it('sync --prune keeps the asset of a file that was renamed, renamed back and found in a queue', async () => {
+    const [path, renamed] = [createFile('take.md'), join(media, 'opening.md')];
+    createFile('other.md');
+    startWorker();
+    const uploadAgain = (command: string) => runJson([command, media, '/Back', '--queue', '--wait']);
+    await uploadAgain('sync');
+    renameSync(path, renamed);
+    await uploadAgain('sync');
+    renameSync(renamed, path);
+    await uploadAgain('upload');
+    await run(['sync', media, '/Back', '--prune', '--yes', '--json']);
+    expect(await runJson(['ls', '/Back'])).toHaveLength(2);
+  });
+
   it('upload --queue does not take the path that follows as a queue URL', async () => {
     const path = createFile('after.md');
     const { code, stdout } = await run(['upload', '--queue', path, '--jsonl']);

@@ -18,6 +18,7 @@ import {
 } from '../../../client/upload/decide/decision.ts';
 import { isBelow } from '../../../client/upload/decide/missing-files.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import type { MovedReceipt } from '../../../client/upload/store/receipt-moves.ts';
 import { acknowledged, assetOf } from '../../../client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../../client/upload/store/upload-store.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -201,10 +202,10 @@ async function decideFinally(
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
   });
   const plan = emptyPlan();
-  const moved = new Set<string>();
+  const moved: MovedReceipt[] = [];
   const addMoved = (decision: Decision) => {
     for (const each of decision.action === 'keep' ? decision.records : [])
-      if (each.record === 'moved') moved.add(each.from.assetUid);
+      if (each.record === 'moved') moved.push(each);
   };
   let records: LocalRecord[];
   try {

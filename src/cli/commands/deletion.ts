@@ -17,7 +17,7 @@ import { toOutcomes, type WriteOutcome } from './bulk-result.ts';
 import { dryRunColumns, toDryRunRecord } from './dry-run.ts';
 
 /** What a deletion removes, as the question before it and --dry-run show it. Null: not known. */
-export type DeletedItem = Required<Pick<OutputRecord<'dry-run'>, 'name' | 'folder' | 'size_bytes' | 'created_at'>>;
+type DeletedItem = Required<Pick<OutputRecord<'dry-run'>, 'name' | 'folder' | 'size_bytes' | 'created_at'>>;
 
 /** Maximum number of items that the question before a deletion lists. */
 export const maxDeletionLines = 100;

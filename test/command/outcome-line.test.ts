@@ -113,3 +113,16 @@ it('a control character in a name does not reach the terminal in the line', asyn
   await cli.json(['rename', numberedUid(1), 'a\u001b[2Jb\nc']);
   expect(await lineOf('mv', numberedUid(1), '/Campaigns')).toMatch(/^moved a\\u001b\[2Jb\\nc to \/Campaigns; to undo/);
 });
+
+it('upload of one file tells its folder, asset, size and check in a line, and with --progress none in a table', async () => {
+  writeFileSync(join(cli.home, 'four.txt'), 'four');
+  writeFileSync(join(cli.home, 'five.txt'), 'fifth');
+  const upload = (...args: string[]) => cli.run(['upload', ...args], { tty: true, columns: 200 });
+  const told = await upload(join(cli.home, 'four.txt'), '/Campaigns');
+  expect([told.code, told.stdout]).toEqual([0, '']);
+  expect(told.stderr).toMatch(/^uploaded \S+four\.txt to \/Campaigns: asset [0-9a-f]{8}, 4 B, verified$/m);
+  const again = await upload(join(cli.home, 'four.txt'), '/Campaigns', '--name', 'Four');
+  expect(again.stderr).toMatch(/^\S+four\.txt: uploaded before; .*metadata; to undo: mediactl undo [0-9a-f]{8}$/m);
+  const table = await upload(join(cli.home, 'five.txt'), '--progress', 'none');
+  expect(table.stdout).toMatch(/^\S+five\.txt .*verified$/m);
+});

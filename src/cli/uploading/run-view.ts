@@ -181,7 +181,8 @@ class RunPresenter {
   /** True if one line tells the outcome of the only file, in place of its record. */
   get #isTold(): boolean {
     const { error, uploaded } = this.#only ?? {};
-    return this.#context.canUseSentences && uploaded !== undefined && !error;
+    const hasLine = this.#context.canUseSentences && !this.#view.progress.hidesSummary;
+    return hasLine && uploaded !== undefined && !error;
   }
 
   async #end(): Promise<void> {

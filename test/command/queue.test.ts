@@ -153,7 +153,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => (await listJobs()).every(({ state }: { state: string }) => state === 'failed'));
     const failed = await listJobs();
     expect(failed.map(({ error }: { error: { code: string } }) => error.code).sort()).toEqual([
-      ...['file_changed', 'file_not_found'],
+      ...['file_changed', 'file_unusable'],
     ]);
     const table = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 400 });
     expect(table.stdout).toMatch(/failed: .*written\.md changed since it was queued/);
@@ -357,7 +357,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
           .every((line) => /^\d{4}-\S+Z (info|warn|error) w1 /.test(line)),
       ).toBe(true);
       const { text } = await get(output, '/metrics');
-      expect(metricValue(text, 'mediactl_worker_paused{code="root_mismatch"}')).toBe(1);
+      expect(metricValue(text, 'mediactl_worker_paused{code="root_unusable"}')).toBe(1);
       expect(metricValue(text, 'mediactl_queue_files{state="waiting"}')).toBe(4);
       expect(metricValue(text, 'mediactl_queue_oldest_age_seconds')).toBeGreaterThan(0);
       const health = await get(output, '/healthz');
@@ -365,7 +365,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
         503,
         {
           status: 'paused',
-          code: 'root_mismatch',
+          code: 'root_unusable',
           reason: expect.stringContaining('0 of 4'),
           hint: expect.any(String),
         },

@@ -34,24 +34,24 @@ describe('upload errors of files', () => {
     expect(await uploadError()).toEqual(errorInTable('file_changed'));
   });
 
-  it('upload exits with 1 and code file_missing if the file is deleted during the upload', async () => {
+  it('upload exits with 2 and code file_unusable if the file is deleted during the upload', async () => {
     duringUpload(() => rmSync(setup.path));
-    expect(await uploadError()).toEqual(errorInTable('file_missing'));
+    expect(await uploadError()).toEqual(errorInTable('file_gone'));
   });
 
-  it('upload exits with 2 and code unreadable_file if a file name is not UTF-8', async () => {
+  it('upload exits with 2 and code file_unusable if a file name is not UTF-8', async () => {
     const folder = join(setup.cli.home, 'latin');
     mkdirSync(folder);
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9]), Buffer.from('.bin')]), 'data');
     const { stdout } = await setup.run(['upload', '--flatten', folder, '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
-      code: 'unreadable_file',
+      code: 'file_unusable',
       exit: 2,
       hint: 'rename it; convmv renames many files at once',
     });
   });
 
-  it('upload exits with 2 and code source_forbidden if the source URL returns 403', async () => {
+  it('upload exits with 10 and code source_failed if the source URL returns 403', async () => {
     const fileServer = await FileServer.start(Buffer.alloc(10_000));
     fileServer.fault = () => ({ respond: (response) => response.writeHead(403).end() });
     const upload = () => setup.run(['upload', fileServer.url, '--json', '--max-wait', '0s']);
@@ -70,7 +70,7 @@ describe('upload errors of files', () => {
     });
   });
 
-  it('upload exits with 10 and code source_busy if the source URL asks for a wait past --max-wait', async () => {
+  it('upload exits with 10 and code source_failed if the source URL asks for a wait past --max-wait', async () => {
     const fileServer = await FileServer.start(Buffer.alloc(10_000));
     fileServer.fault = () => ({ respond: (response) => response.writeHead(429, { 'retry-after': '9999' }).end() });
     expect(errorOf(await setup.run(['upload', fileServer.url, '--json', '--max-wait', '0s']))).toEqual(
@@ -78,13 +78,13 @@ describe('upload errors of files', () => {
     );
   });
 
-  it('upload exits with 2 and code unreadable_file if the path is a symbolic link to itself', async () => {
+  it('upload exits with 2 and code file_unusable if the path is a symbolic link to itself', async () => {
     const path = join(setup.cli.home, 'loop.mp4');
     symlinkSync(path, path);
     expect(errorOf(await setup.run(['upload', path, '--json']))).toEqual(errorInTable('unreadable_file'));
   });
 
-  it('upload exits with 2 and code unreadable_file if a directory cannot be read', async () => {
+  it('upload exits with 2 and code file_unusable if a directory cannot be read', async () => {
     // Its path is longer than the system allows, which no permission of this user overcomes.
     const name = 'd'.repeat(250);
     const makeDeep = `for (let n = 0; n < 20; n++) { fs.mkdirSync('${name}'); process.chdir('${name}') }`;
@@ -92,7 +92,7 @@ describe('upload errors of files', () => {
     onTestFinished(() => void spawnSync('rm', ['-r', join(setup.cli.home, name)]));
     const { stdout } = await setup.run(['upload', '--flatten', join(setup.cli.home, name), '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
-      code: 'unreadable_file',
+      code: 'file_unusable',
       exit: 2,
       hint: 'fix its permissions, or exclude it',
     });

@@ -321,7 +321,7 @@ describe('queue', { tags: 'redis-server' }, () => {
     expect(await runJson(queue, 'uploads', 'ls', '--queue')).toEqual([]);
   });
 
-  it('an untrusted certificate fails with queue_tls and suggests NODE_EXTRA_CA_CERTS', {
+  it('an untrusted certificate fails with queue_unreachable and suggests NODE_EXTRA_CA_CERTS', {
     tags: 'openssl',
   }, async () => {
     const folder = temporaryFolder();
@@ -337,7 +337,7 @@ describe('queue', { tags: 'redis-server' }, () => {
     const { error } = await checkQueue(`rediss://127.0.0.1:${port}`);
     server.close();
     expect(recordedError(error)).toEqual({
-      code: 'queue_tls',
+      code: 'queue_unreachable',
       exit: 10,
       hint: expect.stringMatching(
         /^check that the server accepts TLS on that port; for a private certificate authority, export NODE_EXTRA_CA_CERTS=ca\.pem/,

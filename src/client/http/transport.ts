@@ -6,7 +6,7 @@ import type { ApiRequest, ReceivedResponse } from './api-request.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { errorFrom } from './error-response.ts';
 import { parseJsonResponse } from './json.ts';
-import { foreignOrigin, wasNotSent } from './network-error.ts';
+import { foreignOrigin, isRefusal, wasNotSent } from './network-error.ts';
 import { type ResponseHeaders, readRateLimit } from './rate-limit-headers.ts';
 import type { Lane, TransportNotice } from './rate-limiter.ts';
 import { sendRequest } from './send-request.ts';
@@ -95,8 +95,7 @@ export class Transport {
       }
       // If the service was never reached, fail at once, because a retry would only delay the error. Otherwise the
       // service is expected to come back.
-      const isRefused = error.explanation.code === 'connection_refused' || error.explanation.code === 'proxy_failed';
-      const isAbsent = isRefused && !this.connection.hasConnected;
+      const isAbsent = isRefusal(error) && !this.connection.hasConnected;
       return ++failures < maxAttempts && !isAbsent ? this.retryDelayMs(failures - 1, error) : undefined;
     };
     return this.retry(attempt, delayAfter, call.signal);

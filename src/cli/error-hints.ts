@@ -39,7 +39,7 @@ export const exitCodeMeanings: Record<ExitCode, string> = {
   6: 'the service rejected the request (400, 409, 412, 413, 422)',
   7: 'out of credits (402) or storage (507)',
   8: 'timed out: still processing',
-  9: 'rate limit (429) and the wait would exceed --max-wait, or stopped by --stop-at',
+  9: 'rate limit (429) and the wait would exceed --max-wait',
   10: 'network, TLS, timeout or server error (5xx)',
   11: 'some items failed (each is named), or check found differences',
   12: 'processing failed, or the asset cannot be played',

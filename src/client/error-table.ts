@@ -42,7 +42,6 @@ export const errorTable = {
   timeout: 'unreachable',
   private_address: 'rejected',
   reserve_too_large: 'usage',
-  stopped_at_limit: 'rateLimited',
 
   // Assets, folders and playback
   already_exists: 'rejected',
@@ -101,6 +100,7 @@ export type ErrorCode = keyof typeof errorTable;
  * a script: it chooses the hint, and what this program does next.
  */
 export const subcodeTable = {
+  planned_stop: 'interrupted',
   mkdir_failed: 'write_failed',
 
   conflict: 'rejected',

@@ -6,11 +6,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { CodedError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
-import { acceleratedClockInProcess } from '../support/clock.ts';
+import { acceleratedClockInProcess, clockWithStopTime } from '../support/clock.ts';
 import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { FileServer } from '../support/file-server.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
+import { createLatch } from '../support/latch.ts';
 import { pause, waitUntil } from '../support/machines.ts';
 import { findSchemaErrors } from '../support/output-schema.ts';
 import { openTestQueue } from '../support/queue-client.ts';
@@ -473,10 +474,15 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     slowWorker.stop.abort(Object.assign(new Error('interrupted')));
   });
 
-  it('upload --queue --wait --stop-at exits with 9 at that time, and a worker can still finish the job', async () => {
+  it('upload --queue --wait --stop-at exits with 0 at that time, and a worker can still finish the job', async () => {
     const path = createFile('until.md');
-    const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--stop-at', '5s']);
-    expect([code, stderr]).toEqual([9, expect.stringContaining('1 not finished')]);
+    const stopTime = createLatch();
+    const clock = clockWithStopTime(acceleratedClockInProcess({ speed: 5 }), stopTime.opened);
+    const ended = run(['upload', path, '--queue', '--wait', '--stop-at', '1h'], { clock });
+    await waitUntil(async () => (await listJobs()).length === 1);
+    stopTime.open();
+    const { code, stderr } = await ended;
+    expect([code, stderr]).toEqual([0, expect.stringContaining('stopped after 1h, 1 file remaining')]);
     startWorker();
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
   });

@@ -2,9 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Clock } from '../../src/contract/clock.ts';
 import type { CliOptions } from '../support/cli.ts';
-import { acceleratedClock } from '../support/clock.ts';
+import { acceleratedClock, clockWithStopTime } from '../support/clock.ts';
 import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
 import { respondWith } from '../support/fault-proxy.ts';
 import { FileServer } from '../support/file-server.ts';
@@ -227,25 +226,23 @@ describe('upload errors of runs', () => {
     });
   });
 
-  it('upload --stop-at exits with 9 and code stopped_at_limit if the time is up within a file', async () => {
+  it('upload --stop-at exits with 0 if the time is up within a file, and says how to continue', async () => {
     const stopTime = createLatch();
-    const clock = acceleratedClock();
-    const almostOneHourMs = 3_500_000;
-    const sleep: Clock['sleep'] = (delayMs, signal) =>
-      delayMs > almostOneHourMs ? stopTime.opened : clock.sleep(delayMs, signal);
+    const clock = clockWithStopTime(acceleratedClock(), stopTime.opened);
     setup.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2 ? { beforeResponse: stopTime.open } : undefined;
-    const upload = () => setup.upload(['--stop-at', '1h'], { clock: { ...clock, sleep } });
-    expect(errorOf(await upload())).toEqual({
-      code: 'stopped_at_limit',
-      exit: 9,
-      hint: expect.stringMatching(/^run the same command again, or mediactl uploads/),
+    const { code, record, stderr } = await setup.upload(['--stop-at', '1h'], { clock });
+    expect([code, record]).toMatchObject([0, { outcome: 'interrupted', error: null }]);
+    expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) as string).stopped).toEqual({
+      message: 'stopped after 1h',
+      files_remaining_count: 1,
+      hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume /),
     });
   });
 
-  it('upload --stop-at 1ms exits with 9 at whatever point of the run the time is up', async () => {
+  it('upload --stop-at 1ms exits with 0 at whatever point of the run the time is up', async () => {
     const args = ['upload', setup.path, '--json', '--stop-at', '1ms', '--limit-rate', '1k'];
-    for (let run = 0; run < 20; run++) expect(await setup.run(args)).toMatchObject({ code: 9 });
+    for (let run = 0; run < 20; run++) expect(await setup.run(args)).toMatchObject({ code: 0 });
   });
 
   it('upload exits with code reserve_too_large if --reserve-requests exceeds the rate limit', async () => {

@@ -33,15 +33,17 @@ const queryNames = {
   created_before: 'createdBefore',
 } as const satisfies Record<AssetFilterName, keyof Public.AssetQuery>;
 
+type AssetFunctions = Public.Client['assets'];
+
 /** Creates the functions of assets, which forward to the client. */
-export const createAssets = ({
-  run,
-  iterate,
-  notify,
-  state,
-  errors,
-  signalOf,
-}: ClientParts): Public.Client['assets'] => ({
+export const createAssets = (parts: ClientParts): AssetFunctions => ({
+  ...createReads(parts),
+  ...createWrites(parts),
+  ...createWait(parts),
+  ...createMedia(parts),
+});
+
+const createReads = ({ run, iterate, notify }: ClientParts): Pick<AssetFunctions, 'list' | 'get' | 'find'> => ({
   list: (query = {}, call) =>
     iterate(call, async function* ({ api, library }) {
       argument.assertArgument('query', argument.assetQuery, query);
@@ -75,6 +77,9 @@ export const createAssets = ({
         });
       return found as Public.Asset[];
     }),
+});
+
+const createWrites = ({ run }: ClientParts): Pick<AssetFunctions, 'update' | 'move' | 'trash'> => ({
   update: (uid, wanted, call) =>
     run(call, async ({ writer }) => {
       argument.assertArgument('uid', argument.uid, uid);
@@ -106,6 +111,9 @@ export const createAssets = ({
       argument.assertArgument('uid', argument.uid, uid);
       await (await writer()).trash(byUid(uid), { command: 'library', summary: 'move to the trash' });
     }),
+});
+
+const createWait = ({ iterate, errors, signalOf }: ClientParts): Pick<AssetFunctions, 'wait'> => ({
   wait: (uids, options = {}) =>
     iterate(
       options,
@@ -133,6 +141,9 @@ export const createAssets = ({
       },
       argument.waitOptions,
     ),
+});
+
+const createMedia = ({ run, state, errors }: ClientParts): Pick<AssetFunctions, 'playback' | 'download'> => ({
   playback: (uid, call) =>
     run(call, async ({ api }) => {
       argument.assertArgument('uid', argument.uid, uid);

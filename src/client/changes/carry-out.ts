@@ -99,39 +99,18 @@ export async function carryOut(
   const record = (item: StoredItem, state: ItemState, error?: CodedError) =>
     store.setItemState(change.id, [item], state, error?.message).catch(notRecorded);
   const marks = createMarks(store, change, items, markedCount);
-  const carryOutItem = async (item: StoredItem): Promise<Written> => {
-    const attempt: Attempt = { isRead: false, isSent: false };
-    const send = async (sent: Sent | null) => {
-      attempt.isRead = true;
-      if (sent) await store.setSent(change.id, item, sent);
-      attempt.isSent = true;
-    };
-    try {
-      await marks.set(item);
-      const isDone = (await hooks.beforeItem?.(item)) === 'skip';
-      const isStale = ageMs() > maxAgeMs || (items.length > 1 && !isEmptyEdit(item.tags));
-      const written = isDone ? {} : await writeUnchanged(deps, options, item, { isStale, send, checkTarget });
-      await updateReceipts(item);
-      await hooks.afterItem?.(item);
-      await record(item, 'done');
-      return written;
-    } catch (thrown) {
-      const failure = asCodedError(thrown);
-      const error = hooks.toError?.(failure, item) ?? failure;
-      const state = stateAfter(failure, attempt, item);
-      // What a run leaves for a resume has no error of its own.
-      if (!endsTheRun(error)) await record(item, state, error);
-      else if (state !== 'unknown') await record(item, 'pending');
-      throw error;
-    }
-  };
+  const isStale = (item: StoredItem) => ageMs() > maxAgeMs || (items.length > 1 && !isEmptyEdit(item.tags));
+  const run: ItemRun = { deps, store, change, options, hooks, marks, updateReceipts, checkTarget, isStale, record };
   // Folders are changed one after the other, since one may be inside another.
   const hasFolders = items.some(({ kind }) => kind === 'folder');
   const release = await store.lock(change.id);
   try {
     await store.setState(change.id, 'running');
     const lanes = hasFolders ? 1 : undefined;
-    const written = await runEach(items, carryOutItem, { signal: library.signal, lanes });
+    const written = await runEach(items, (item) => carryOutItem(run, item), {
+      signal: library.signal,
+      lanes,
+    });
     if (hasFolders) await library.foldersChanged(0, await deps.folders.remembered());
     await marks.removeUnused().catch(notRecorded);
     // Items after an error that ends the run were not attempted, and have that error, too.
@@ -145,6 +124,51 @@ export async function carryOut(
     return results;
   } finally {
     await release();
+  }
+}
+
+/** What the items of a change share while they are carried out. */
+type ItemRun = {
+  deps: CarryOutDeps;
+  store: ChangeLog;
+  change: StoredChange;
+  options: WriteOptions;
+  hooks: ChangeHooks;
+  marks: ReturnType<typeof createMarks>;
+  updateReceipts: Awaited<ReturnType<typeof createReceiptUpdate>>;
+  checkTarget: ReturnType<typeof createTargetCheck>;
+  /** Returns true if the values that were read of an item are to be read again before it is written. */
+  isStale(item: StoredItem): boolean;
+  record(item: StoredItem, state: ItemState, error?: CodedError): Promise<void>;
+};
+
+/** Writes one item with all that belongs to it, and records its outcome. @throws CodedError as the hooks word it */
+async function carryOutItem(run: ItemRun, item: StoredItem): Promise<Written> {
+  const { deps, store, change, options, hooks, marks, updateReceipts, checkTarget, record } = run;
+  const attempt: Attempt = { isRead: false, isSent: false };
+  const send = async (sent: Sent | null) => {
+    attempt.isRead = true;
+    if (sent) await store.setSent(change.id, item, sent);
+    attempt.isSent = true;
+  };
+  try {
+    await marks.set(item);
+    const isDone = (await hooks.beforeItem?.(item)) === 'skip';
+    const written = isDone
+      ? {}
+      : await writeUnchanged(deps, options, item, { isStale: run.isStale(item), send, checkTarget });
+    await updateReceipts(item);
+    await hooks.afterItem?.(item);
+    await record(item, 'done');
+    return written;
+  } catch (thrown) {
+    const failure = asCodedError(thrown);
+    const error = hooks.toError?.(failure, item) ?? failure;
+    const state = stateAfter(failure, attempt, item);
+    // What a run leaves for a resume has no error of its own.
+    if (!endsTheRun(error)) await record(item, state, error);
+    else if (state !== 'unknown') await record(item, 'pending');
+    throw error;
   }
 }
 

@@ -83,22 +83,13 @@ export async function planPrune(
   const real = await realpath(directory);
   const selects = await filters.createSelector(directory);
   const isSelected = ({ realPath }: PrunableAsset) => selects(toSlashes(relative(real, realPath)));
-  let [waiting, leftOut] = [0, 0];
-  const missingNow: Receipt[] = [];
-  /** Maps content (size and checksum) to the receipt of an existing file. */
-  const copies = new Map<string, Receipt>();
-  const counts = new MissingFiles(real);
-  for await (const receipt of receipts.listBelow(service, workspace, real)) {
-    if (!isInPrunedFolder(receipt.folder)) continue;
-    const isGone = !moved.has(receipt.assetUid) && !(await pathExists(receipt.realPath));
-    if (isGone && !isSelected(receipt)) {
-      leftOut++;
-      continue;
-    }
-    if (isGone) missingNow.push(receipt);
-    else copies.set(contentKeyOf(receipt), receipt);
-    if (isGone || receipt.id <= startMark) counts.add(receipt.realPath, isGone);
-  }
+  let waiting = 0;
+  const found = await findMissing(receipts.listBelow(service, workspace, real), {
+    ...{ real, startMark, moved, isSelected },
+    isInPrunedFolder,
+  });
+  const { missingNow, copies, counts } = found;
+  let { leftOut } = found;
   const candidates: PrunableAsset[] = [];
   const findImportedCopy = async (receipt: Receipt) => {
     const isCopy = ({ sizeBytes, blake3 }: Receipt) =>
@@ -108,7 +99,6 @@ export async function planPrune(
     for (const each of [...stored, ...adopted.filter(isCopy)]) if (await pathExists(each.realPath)) found.push(each);
     return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
   };
-  missingNow.sort((a, b) => (a.realPath < b.realPath ? -1 : 1));
   for (const receipt of missingNow) {
     // If the file was renamed, its old asset is pruned only after the new asset is ready. A file of its size that was
     // not compared with its asset might be the renamed one. So might one that is too new to be uploaded.
@@ -134,6 +124,38 @@ export async function planPrune(
   const safetyError = candidates.length > 0 ? await findSafetyError(counts, candidates.length, displayPath) : undefined;
   const missing = new Set(missingNow.map(({ realPath }) => realPath));
   return { candidates, waiting, leftOut, safetyError, missing, isInPrunedFolder };
+}
+
+type MissingOptions = {
+  /** Real path of the directory. */
+  real: string;
+  isSelected(asset: PrunableAsset): boolean;
+} & Required<Pick<ReceiptsAtStart, 'startMark' | 'moved'>> &
+  Pick<PrunePlan, 'isInPrunedFolder'>;
+
+/** Looks for the file of each receipt, and returns the receipts of those that are missing, sorted by path. */
+async function findMissing(
+  receipts: ReturnType<Receipts['listBelow']>,
+  { real, startMark, moved, isSelected, isInPrunedFolder }: MissingOptions,
+) {
+  let leftOut = 0;
+  const missingNow: Receipt[] = [];
+  /** Maps content (size and checksum) to the receipt of an existing file. */
+  const copies = new Map<string, Receipt>();
+  const counts = new MissingFiles(real);
+  for await (const receipt of receipts) {
+    if (!isInPrunedFolder(receipt.folder)) continue;
+    const isGone = !moved.has(receipt.assetUid) && !(await pathExists(receipt.realPath));
+    if (isGone && !isSelected(receipt)) {
+      leftOut++;
+      continue;
+    }
+    if (isGone) missingNow.push(receipt);
+    else copies.set(contentKeyOf(receipt), receipt);
+    if (isGone || receipt.id <= startMark) counts.add(receipt.realPath, isGone);
+  }
+  missingNow.sort((a, b) => (a.realPath < b.realPath ? -1 : 1));
+  return { missingNow, copies, counts, leftOut };
 }
 
 const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;

@@ -1,4 +1,5 @@
 import type { WantedChange } from '../client/changes/items.ts';
+import { checkedEdit } from '../client/changes/tag-change.ts';
 import { CodedError, usageError } from '../client/errors.ts';
 import { isGlob } from '../client/glob.ts';
 import { assertShownFilters } from '../client/library/filter-checks.ts';
@@ -87,12 +88,11 @@ const createWrites = ({ run }: ClientParts): Pick<AssetFunctions, 'update' | 'mo
       const { tags, addTags = [], removeTags = [], name, description } = wanted;
       const isTagEdit = addTags.length + removeTags.length > 0;
       if (tags && isTagEdit) throw usageError('tags cannot be combined with addTags or removeTags');
-      const both = addTags.find((tag) => removeTags.includes(tag));
-      if (both !== undefined) throw usageError(`addTags and removeTags both name ${both}`);
+      const edit = checkedEdit(['addTags', 'removeTags'], { add: [...addTags], remove: [...removeTags] });
       const fields = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
       const change: WantedChange = {
         fields,
-        tags: tags ? { set: tags } : isTagEdit ? { add: [...addTags], remove: [...removeTags] } : undefined,
+        tags: tags ? { set: tags } : isTagEdit ? edit : undefined,
       };
       if (!change.tags && Object.keys(fields).length === 0) throw usageError('nothing to change');
       const label = { command: 'library', summary: 'update' };

@@ -12,11 +12,12 @@ import type { Library } from '../library/library.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { ChangeLog, StoredChange } from './change-history.ts';
-import { type ChangeItem, type ItemState, isEmptyEdit, type Sent, type StoredItem } from './change-item.ts';
+import type { ChangeItem, ItemState, Sent, StoredItem } from './change-item.ts';
 import { assertFolderChange } from './folder-rules.ts';
 import { changeFolder, findRemainingFolders } from './folder-writes.ts';
-import { effectOf, patchOf } from './items.ts';
+import { patchOf } from './items.ts';
 import { asPlanned, type FolderAccess, isStillThere, readUnwritten, type Unwritten } from './present-values.ts';
+import { effectOf, isEmptyEdit, joinEdits } from './tag-change.ts';
 
 /** Result of the write of an item: the asset or folder afterwards, and fields that the service does not show. */
 export type Written = {
@@ -294,10 +295,9 @@ function sentOf(item: StoredItem, { toWrite, done, tags, conflict }: Unwritten):
 /** Adds what is sent now to what an earlier attempt with an unknown outcome may have written, as far as it is there. */
 function addToSent(earlier: Sent, now: Sent, done: readonly string[]): Sent {
   const there = Object.entries(earlier.after).filter(([field]) => done.includes(field));
-  const union = (key: 'add' | 'remove') => [...new Set([...(earlier.tags?.[key] ?? []), ...(now.tags?.[key] ?? [])])];
   return {
     after: { ...Object.fromEntries(there), ...now.after },
-    tags: now.tags && { add: union('add'), remove: union('remove') },
+    tags: now.tags && joinEdits(earlier.tags, now.tags),
   };
 }
 

@@ -151,6 +151,12 @@ const replaced: [typed: string, hint: string][] = [
   ['uploads resume --all --on-session-expired fail', 'an expired session starts again'],
   ['uploads export', 'mediactl uploads ls --finished --jsonl'],
   ['uploads import', 'mediactl check DIR /FOLDER --download'],
+  ['worker --root /media', 'mediactl queue work'],
+  ['uploads ls --queue', 'mediactl queue ls'],
+  ['uploads watch', 'mediactl queue watch'],
+  ['uploads retry --all', 'mediactl queue retry --all'],
+  ['uploads forget --finished --queue', 'mediactl queue forget --finished'],
+  ['uploads forget u3f2a9c1 --queue', 'mediactl queue forget ID'],
   ['upload a.mp4 --queue=postgres://host/db', 'redis://HOST or rediss://HOST'],
 ];
 

@@ -10,6 +10,7 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     thumb: 'mediactl assets thumb ID -o FILE',
     thumbnail: 'mediactl assets thumb ID -o FILE',
     poster: 'mediactl assets thumb ID -o FILE',
+    worker: 'mediactl queue work',
     schema: 'mediactl commands NAME --json, which has the JSON Schema of the result',
   },
   history: {
@@ -32,6 +33,13 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
   uploads: {
     export: 'mediactl uploads ls --finished --jsonl, to list the finished uploads',
     import: 'mediactl check DIR /FOLDER --download, to find what the folder has already',
+    watch: 'mediactl queue watch',
+    retry: 'mediactl queue retry --all',
+  },
+  ls: { '--queue': 'mediactl queue ls' },
+  forget: {
+    '--queue': 'mediactl queue forget ID',
+    '--finished': 'mediactl queue forget --finished, for the uploads of a queue',
   },
 };
 

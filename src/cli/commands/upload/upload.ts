@@ -53,7 +53,7 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
     return printDryRun(context, { ...run, store, isQueued: queue !== undefined }, pruning);
   }
   if (queue) {
-    const { enqueue } = await import('../queue/enqueue.ts');
+    const { enqueue } = await import('./enqueue.ts');
     return enqueue(context, queue.address, queue.roots, run);
   }
   if (!pruning) return runUploads(context, run);
@@ -163,6 +163,7 @@ async function resolveTargetFolders(
       const { path, uid } = targetOf(file);
       return uid ?? byPath.make(path);
     },
+    pathOf: (file) => targetOf(file).path,
     refresh: byPath.refresh,
     confirmFolders: async () => {
       // A sync into an existing folder creates subfolders without asking.

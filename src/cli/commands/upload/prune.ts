@@ -96,14 +96,6 @@ export async function planPrune(
   let { leftOut } = found;
   let waiting = 0;
   const candidates: PrunableAsset[] = [];
-  const findImportedCopy = async (receipt: Receipt) => {
-    const isCopy = ({ sizeBytes, blake3 }: Receipt) =>
-      sizeBytes === receipt.sizeBytes && (blake3 === null || blake3 === receipt.blake3);
-    const stored = await receipts.findAdoptedCopies(service, workspace, real, receipt);
-    const found: Receipt[] = [];
-    for (const each of [...stored, ...adopted.filter(isCopy)]) if (await fileExists(each.realPath)) found.push(each);
-    return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
-  };
   const hasOtherFile = async ({ assetUid, realPath }: PrunableAsset) => {
     for (const path of await receipts.findOtherPaths(assetUid, realPath)) if (await fileExists(path)) return true;
     return false;
@@ -111,7 +103,9 @@ export async function planPrune(
   for (const receipt of missingNow) {
     // If the file was renamed, its old asset is pruned only after the new asset is ready. A file of its size that was
     // not compared with its asset might be the renamed one. So might one that is too new to be uploaded.
-    const copy = copies.get(contentKeyOf(receipt)) ?? (await findImportedCopy(receipt));
+    const copy =
+      copies.get(contentKeyOf(receipt)) ??
+      (await findImportedCopy(receipts, receipt, { service, workspace, real, adopted }));
     const canPrune = copy
       ? copy.blake3 !== null && (await isReady(api, receipts, copy))
       : !filters.recentSizes.has(receipt.sizeBytes);
@@ -134,6 +128,25 @@ export async function planPrune(
   const safetyError = candidates.length > 0 ? await findSafetyError(counts, candidates.length, displayPath) : undefined;
   const missing = new Set(missingNow.map(({ realPath }) => realPath));
   return { candidates, waiting, leftOut, safetyError, missing, isInPrunedFolder };
+}
+
+/** Returns an existing file with the content of a receipt that another machine has uploaded, compared if there is one. */
+async function findImportedCopy(
+  receipts: Receipts,
+  receipt: Receipt,
+  {
+    service,
+    workspace,
+    real,
+    adopted,
+  }: { service: string; workspace: string; real: string; adopted: readonly Receipt[] },
+): Promise<Receipt | undefined> {
+  const isCopy = ({ sizeBytes, blake3 }: Receipt) =>
+    sizeBytes === receipt.sizeBytes && (blake3 === null || blake3 === receipt.blake3);
+  const stored = await receipts.findAdoptedCopies(service, workspace, real, receipt);
+  const found: Receipt[] = [];
+  for (const each of [...stored, ...adopted.filter(isCopy)]) if (await fileExists(each.realPath)) found.push(each);
+  return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
 }
 
 type MissingOptions = Pick<ReceiptsAtStart, 'startMark'> &

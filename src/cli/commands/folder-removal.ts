@@ -163,7 +163,7 @@ async function dryRun(context: Context, removal: Removal, what: string): Promise
 async function assertEmpty(context: Context, placed: FolderNode): Promise<void> {
   if (placed.children.length === 0 && !(await hasAssets(context, placed))) return;
   const refusal = new CodedError(`${placed.path} is not empty`, {
-    code: 'conflict',
+    subcode: 'conflict',
     reason: `it has ${await describeContents(context, placed)} in it`,
     hint: `mediactl rm -r ${quoteForShell(placed.path)}, to delete everything in it too`,
   });
@@ -235,7 +235,7 @@ async function deleteEmptied(
 
 const notDeleted = (path: string, reason: string) =>
   new CodedError(`${displayText(path)} was not deleted`, {
-    code: 'conflict',
+    subcode: 'conflict',
     reason,
     hint: `mediactl ls ${quoteForShell(path)}`,
   });

@@ -122,6 +122,11 @@ export class Context {
     return Boolean(this.terminal.stdout.isTTY) && !this.isMachineReadable;
   }
 
+  /** True if a command may print sentences in place of records: to a user who did not ask for fields of records. */
+  get canUseSentences(): boolean {
+    return this.isHumanOutput && this.settings.outputOptions.fields === undefined;
+  }
+
   /** True if the user asked for a format other than `table`. The JSON of one item and of many then has one shape. */
   get isMachineReadable(): boolean {
     return this.settings.outputOptions.format !== 'table';

@@ -11,7 +11,7 @@ export function libraryPorts(context: Context): LibraryPorts {
       if (createdCount > 0) context.changesMade.add('folder', 'created', createdCount);
       await (await import('./library/name-cache.ts')).cachedFolders(context).invalidate();
     },
-    onResults: (results) => context.changesMade.addResults(results),
+    onChange: (outcome) => context.changesMade.addChange(outcome),
     createFolderLookup: async () => (await import('./library/folder-lookup.ts')).createFolderLookup(context),
     onChangeNotice: (notice) => context.terminal.warn(describeNotice(notice)),
   };

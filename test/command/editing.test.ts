@@ -27,7 +27,7 @@ describe('assets rm', () => {
     const options: CliOptions = { tty: true, stdin: 'n\n' };
     const { code, stderr } = await setup.cli.run(['assets', 'rm', '--search', 'asked', ...anyWorkspace], options);
     expect(code).toBe(130);
-    expect(stderr).toContain('Move 2 assets to the trash? [y/N]');
+    expect(stderr).toContain('Move 2 assets to the trash? The API cannot restore them. [y/N]');
     expect(stderr).toContain('asked 0');
     expect(await countAssets('asked')).toBe(2);
   });
@@ -131,8 +131,7 @@ describe('assets rm', () => {
       [unknownUid, 'failed'],
       [second, 'deleted'],
     ]);
-    const [, errorLine] = stderr.trimEnd().split('\n');
-    const { error } = JSON.parse(errorLine as string);
+    const { error } = JSON.parse(stderr);
     expect([error.exit_code, error.details.length]).toEqual([11, 1]);
     expect(error.cause).toContain(unknownUid);
     expect(await countAssets('partly')).toBe(0);

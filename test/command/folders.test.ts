@@ -38,13 +38,13 @@ describe('folders', () => {
     await cli.json(['folders', 'mv', '/A/B/c', '/A']);
     expect(await folderPaths('/A')).toEqual(['/A/B', '/A/c']);
     const refused = await cli.run(['folders', 'rm', '/A', '--yes']);
-    expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([6, 'error: the service refused to delete /A']);
+    expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([6, 'error: /A is not empty']);
     for (const path of ['/A/c', '/A/B', '/A']) expect((await cli.run(['folders', 'rm', path, '--yes'])).code).toBe(0);
     expect((await cli.run(['folders', 'ls', '/A'])).code).toBe(3);
   });
 
   it.skipIf(isStrict)(
-    'folders rm counts the whole content in its prompt, and the service refuses to delete a full folder',
+    'folders rm refuses a folder that is not empty, counts its whole content and names rm -r, before it asks',
     async () => {
       await cli.json(['folders', 'create', '-p', '/count/a/b']);
       await cli.json(['folders', 'create', '/count/empty']);
@@ -53,32 +53,111 @@ describe('folders', () => {
         await cli.json(['upload', image, '--name', `${index}.jpg`, '--existing', 'upload', '--folder', folder]);
       const runRm = async (folder: string, answer: string) => {
         const { code, stderr } = await cli.run(['folders', 'rm', folder], { tty: true, stdin: answer });
-        return [code, stderr.split('?')[0]];
+        return [code, stderr];
       };
       const assets = forSandboxMode({ normal: '4 assets', strict: 'an unknown number of assets' });
       const uids = async () =>
         (await cli.json(['ls', '--folder', '/count', '-r', '--all'])).map(({ uid }: { uid: string }) => uid);
       const uidsBefore = await uids();
       expect(uidsBefore).toHaveLength(4);
-      expect(await runRm('/count', 'n\n')).toEqual([
-        130,
-        expect.stringContaining(`Delete /count, which has ${assets} and 3 folders in it, if the service`),
-      ]);
-      expect(await runRm('/count', 'y\n')).toEqual([6, expect.stringContaining('3 folders in it')]);
+      const [code, refusal] = await runRm('/count', 'y\n');
+      expect([code, refusal]).toEqual([6, expect.stringContaining(`it has ${assets} and 3 folders in it`)]);
+      expect(refusal).toContain('mediactl rm -r /count');
+      expect(refusal).not.toContain('[y/N]');
       expect(await uids()).toEqual(uidsBefore);
-      expect(await runRm('/count/empty', 'y\n')).toEqual([0, 'Delete /count/empty']);
+      expect(await runRm('/count/empty', 'n\n')).toEqual([
+        130,
+        expect.stringContaining('Delete /count/empty? The API cannot restore it. [y/N]'),
+      ]);
+      expect(await runRm('/count/empty', 'y\n')).toEqual([0, expect.stringContaining('deleted /count/empty')]);
       expect(await folderPaths('/count')).toEqual(['/count/a', '/count/a/b']);
     },
   );
 
-  it('folders rm prints "at least" in its prompt if there are too many folders to count all assets', async () => {
+  it('folders rm prints "at least" if there are too many folders to count all assets', async () => {
     await cli.json(['folders', 'create', '/wide']);
     for (let n = 0; n < 50; n++) await cli.json(['folders', 'create', `/wide/${n}`]);
     const image = fixturePath('still.jpg');
     await cli.json(['upload', image, '--existing', 'upload', '--folder', '/wide']);
     const { stderr } = await cli.run(['folders', 'rm', '/wide'], { tty: true, stdin: 'n\n' });
     const assets = forSandboxMode({ normal: 'at least 1 asset', strict: 'an unknown number of assets' });
-    expect(stderr).toContain(`Delete /wide, which has ${assets} and 50 folders in it, if`);
+    expect(stderr).toContain(`it has ${assets} and 50 folders in it`);
+  });
+
+  it.each([
+    ['mv', []],
+    ['folders mv', ['folders']],
+  ])('%s moves a folder to a path that does not exist, whose last part is its new name', async (_, noun) => {
+    const top = `/rules-${noun.length}`;
+    await cli.json(['folders', 'create', '-p', `${top}/A/inner`]);
+    await cli.json(['folders', 'create', '-p', `${top}/B`]);
+    const moved = await cli.run([...noun, 'mv', `${top}/A`, `${top}/B/NEW`]);
+    expect([moved.code, moved.stderr]).toEqual([0, '']);
+    expect(await folderPaths(top)).toEqual([`${top}/B`, `${top}/B/NEW`, `${top}/B/NEW/inner`]);
+    const missing = await cli.run([...noun, 'mv', `${top}/B/NEW`, `${top}/C/D`]);
+    expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining('--create-folders creates it')]);
+    const created = await cli.run([...noun, 'mv', `${top}/B/NEW`, `${top}/C/D`, '--create-folders']);
+    expect([created.code, created.stderr]).toEqual([0, '']);
+    expect(await folderPaths(top)).toEqual([`${top}/B`, `${top}/C`, `${top}/C/D`, `${top}/C/D/inner`]);
+    const word = await cli.run([...noun, 'mv', `${top}/C`, 'Archive']);
+    expect([word.code, word.stderr]).toEqual([2, expect.stringContaining('Archive is not a folder')]);
+    const globbed = await cli.run([...noun, 'mv', `${top}/C`, `${top}/no*`]);
+    expect([globbed.code, globbed.stderr]).toEqual([2, expect.stringContaining('a glob cannot be a target')]);
+  });
+
+  it.each([
+    ['rename', []],
+    ['folders rename', ['folders']],
+  ])('%s of a folder refuses an empty name, a name with a slash and the name of another folder', async (_, noun) => {
+    const top = `/names-${noun.length}`;
+    await cli.json(['folders', 'create', '-p', `${top}/A`]);
+    await cli.json(['folders', 'create', '-p', `${top}/B`]);
+    const rename = async (name: string) => {
+      const { code, stderr } = await cli.run([...noun, 'rename', `${top}/A`, name]);
+      return [code, stderr.split('\n')[0]];
+    };
+    expect((await rename(' '))[0]).toBe(2);
+    expect(await rename('x/y')).toEqual([2, 'error: a folder name cannot contain a slash']);
+    expect(await rename('B')).toEqual([6, `error: ${top}/B already exists`]);
+    expect(await rename('C')).toEqual([0, '']);
+    expect(await folderPaths(top)).toEqual([`${top}/B`, `${top}/C`]);
+  });
+
+  it.each([
+    ['rm', []],
+    ['folders rm', ['folders']],
+  ])('%s deletes an empty folder, and names rm -r for one that is not empty', async (_, noun) => {
+    const top = `/gone-${noun.length}`;
+    await cli.json(['folders', 'create', '-p', `${top}/A`]);
+    const rm = async (path: string) => {
+      const { code, stdout, stderr } = await cli.run([...noun, 'rm', path, '--yes']);
+      return [code, stdout.split('\t').slice(1).join(' '), stderr];
+    };
+    const contents = forSandboxMode({ normal: '1 folder', strict: 'an unknown number of assets and 1 folder' });
+    const hint = forSandboxMode({ normal: `mediactl rm -r ${top}, to delete`, strict: 'delete what is in it first' });
+    const refused = `error: ${top} is not empty\n  cause: it has ${contents} in it\n  try:   ${hint}`;
+    expect(await rm(top)).toEqual([6, '', expect.stringContaining(refused)]);
+    expect(await rm(`${top}/A`)).toEqual([0, `${top}/A deleted\n`, '']);
+    const dryRun = await cli.json([...noun, 'rm', top, '-n']);
+    expect(dryRun).toMatchObject([{ method: 'DELETE', name: top.slice(1), folder: '/' }]);
+    expect(await rm(top)).toEqual([0, `${top} deleted\n`, '']);
+    expect((await cli.run(['folders', 'ls', top])).code).toBe(3);
+  });
+
+  it.skipIf(isStrict)('rm of a path takes the asset there, and with -r the folder of the same name', async () => {
+    await cli.json(['folders', 'create', '-p', '/both/clip']);
+    const upload = ['upload', fixturePath('still.jpg'), '--name', 'clip', '--existing', 'upload', '--folder', '/both'];
+    await cli.json(upload);
+    expect((await cli.run(['rm', '/both/clip', '--yes', '--any-workspace'])).code).toBe(0);
+    expect(await folderPaths('/both')).toEqual(['/both/clip']);
+    await cli.json(upload);
+    expect((await cli.run(['rm', '-r', '/both/clip', '--yes'])).code).toBe(0);
+    expect(await folderPaths('/both')).toEqual([]);
+  });
+
+  it('folders rm -r names rm -r', async () => {
+    const { code, stderr } = await cli.run(['folders', 'rm', '-r', '/any']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('mediactl rm -r /FOLDER')]);
   });
 
   it('folders mv exits with 2 if the target is the folder itself or is inside it', async () => {

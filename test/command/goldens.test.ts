@@ -167,7 +167,8 @@ it.each(Object.entries(commands))('%s prints its golden output in each mode', as
       (text.includes(cli.home) || text.includes(url) ? text.replace(/ {2,}/g, '  ') : text)
         .replaceAll(cli.home, '~')
         .replaceAll(url, 'https://media.example')
-        .replace(/[\d.]+ [KMGT]?i?B free/, 'SIZE free');
+        .replace(/[\d.]+ [KMGT]?i?B free/, 'SIZE free')
+        .replace(/mediactl undo [0-9a-f]{8}/, 'mediactl undo CHANGE');
     outputs.push(
       [
         `$ mediactl ${[...args, ...modeArgs].join(' ')}    (${mode}, exit ${code})`,

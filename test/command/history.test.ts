@@ -261,7 +261,7 @@ describe('undo', () => {
     });
     const environment = { MEDIACTL_BASE_URL: proxy.url };
     expect((await setup.cli.run(['folders', 'rm', `/${tag}`, '--yes'], { environment })).code).toBe(5);
-    expect(await history()).toMatchObject([{ command: 'folders rm', state: 'finished', done_count: 1 }]);
+    expect(await history()).toMatchObject([{ command: 'rm', state: 'finished', done_count: 1 }]);
   });
 
   it.skipIf(isStrict)('undo moves assets and folders back, and renames them back', async () => {

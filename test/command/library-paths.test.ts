@@ -580,10 +580,12 @@ describe('rm -r', () => {
   it('rm -r counts the content in its prompt, moves the assets to the trash and deletes the folders', async () => {
     await uploadFiles('Old/a.txt', 'Old/day1/b.txt', 'kept.txt');
     const withoutR = await cli.run(['rm', `${folder}/Old`, '--yes']);
-    expect([withoutR.code, withoutR.stderr]).toEqual([2, expect.stringContaining(`mediactl rm -r ${folder}/Old`)]);
+    expect([withoutR.code, withoutR.stderr]).toEqual([6, expect.stringContaining(`mediactl rm -r ${folder}/Old`)]);
     const prompted = await cli.run(['rm', '-r', `${folder}/Old`], { tty: true, stdin: 'n\n' });
     expect(prompted.code).toBe(130);
-    expect(prompted.stderr).toContain('Move 2 assets to the trash and delete 2 folders? [y/N]');
+    expect(prompted.stderr).toContain(
+      'Move 2 assets to the trash and delete 2 folders? The API cannot restore them. [y/N]',
+    );
     expect((await cli.run(['rm', '-r', `${folder}/Old`])).code).toBe(2);
     const dryRun = await cli.json(['rm', '-r', `${folder}/Old`, '-n']);
     expect(dryRun.map(({ method }: { method: string }) => method)).toEqual(['DELETE', 'DELETE', 'DELETE', 'DELETE']);

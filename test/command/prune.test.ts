@@ -55,7 +55,7 @@ describe('upload --sync --prune after a move on the service', () => {
     expect(dryRun.stdout).not.toContain('moved.bin');
     const declined = await prune([], { tty: true, columns: 300, stdin: 'n\n' });
     expect(declined.stderr).toContain('moved.bin; its asset is kept, because it was moved to /Keep');
-    expect(declined.stderr).toContain('Move 1 asset of /F to the trash?');
+    expect(declined.stderr).toContain('Move 1 asset of /F to the trash? The API cannot restore it.');
     expect(assetNames()).toEqual(['gone.bin', 'moved.bin', 'stays.bin']);
     expect((await prune()).stderr).toContain('moved 1 asset to the trash');
     expect(assetNames()).toEqual(['moved.bin', 'stays.bin']);

@@ -66,8 +66,8 @@ describe('output of upload', () => {
     const path = join(setup.cli.home, 'broken.mp4');
     writeFileSync(path, 'not a video');
     const narrowTerminal = { tty: true, columns: 40, environment: { NO_COLOR: '1' } };
-    const { stdout: table } = await setup.run(['upload', path], narrowTerminal);
-    expect(table).toMatch(/PATH +RESULT/);
+    const { stdout: table, stderr: line } = await setup.run(['upload', path], narrowTerminal);
+    expect([table, line.replaceAll('\n', ' ')]).toEqual(['', expect.stringMatching(/uploaded .*broken\.mp4 to/)]);
     const list = async (options = {}) => (await setup.run(['uploads', 'ls', '--finished'], options)).stdout;
     const uid = (await list()).split('\t')[0] ?? '';
     expect((await list()).split('\t')[3]).toBe('unchecked');

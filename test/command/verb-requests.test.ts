@@ -36,7 +36,7 @@ it('assets update sends only the changed field to the service, and returns the u
     const limit = { flag: '--max-changes', count: 100, isTyped: false };
     const selection = { verb: 'update', collection: 'assets', ids: [assetUid], filters: {}, limit } as const;
     const result = await runUpdate(context, { ...selection, change: { fields: { name: 'Dusk' } } });
-    expect(result).toMatchObject({ kind: 'record', record: { uid: assetUid, name: 'Dusk' } });
+    expect(result).toMatchObject({ result: { record: { uid: assetUid, name: 'Dusk' } } });
     expect(sentWrites()).toEqual([['PATCH', { name: 'Dusk' }]]);
   }));
 
@@ -57,13 +57,13 @@ it('auth login stores the API key from stdin in the given profile, and makes tha
 it('folders create creates only the missing folders of the given path', () =>
   cli.withContext(async (context) => {
     const result = await runCreate(context, { names: ['Campaigns', 'Spring'], parents: true });
-    expect(result).toMatchObject({ kind: 'record', record: { path: '/Campaigns/Spring' } });
+    expect(result).toMatchObject({ result: { record: { path: '/Campaigns/Spring' } } });
     expect(sentWrites()).toMatchObject([['POST', { name: 'Spring' }]]);
   }));
 
 it('embed restrict turns the embed restriction on, and returns its new state', () =>
   cli.withContext(async (context) => {
     const result = await runRestrict(context, { enabled: true });
-    expect(result).toMatchObject({ kind: 'record', record: { enabled: true } });
+    expect(result).toMatchObject({ result: { record: { enabled: true } } });
     expect(sentWrites()).toEqual([['PATCH', { enabled: true }]]);
   }));

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { assetUid, createLibrary } from '../support/fake-library.ts';
@@ -125,7 +126,10 @@ describe('login', { tags: 'script' }, () => {
 
 describe('pager', { tags: 'script' }, () => {
   const runWithPager = (args: string[], more = {}) =>
-    new Screen(commandLine(...args), signedIn({ PAGER: "sed 's/^/paged: /'", ...more }), { columns: 100, rows: 24 });
+    new Screen(commandLine(...args), signedIn({ PAGER: "sed 's/^/paged: /'", NO_PAGER: undefined, ...more }), {
+      columns: 100,
+      rows: 24,
+    });
 
   it('the pager shows output longer than the terminal and does not receive the API key', async () => {
     const pagerEnvironment = join(home, 'environment');
@@ -141,10 +145,39 @@ describe('pager', { tags: 'script' }, () => {
     [['ls', '--all', '--no-pager'], {}],
     [['ls', '--all'], { MEDIACTL_PAGER: 'cat' }],
     [['ls', '--all'], { CI: 'true' }],
+    [['ls', '--all'], { NO_PAGER: '1' }],
+    [['ls', '--all'], { NO_PAGER: '1', MEDIACTL_PAGER: "sed 's/^/paged: /'" }],
+    [['ls', '--all'], { PAGER: '' }],
   ])('the pager does not start with the arguments %j and the environment %j', async (args, more) => {
     const screen = runWithPager(args, more);
     expect(await screen.exited).toBe(0);
     expect(screen.lines.join('\n')).not.toContain('paged:');
+  });
+
+  it('less shows long output without a PAGER, and quitting it early exits with 0 and prints no error', async () => {
+    const screen = runWithPager(['ls', '--all'], { PAGER: undefined });
+    await screen.waitForText(/^:$/m); // its prompt
+    screen.type('q');
+    expect(await screen.exited).toBe(0);
+    expect(screen.lines.join('\n')).not.toMatch(/error|warning/);
+    expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBeLessThan(assetCount);
+  });
+
+  it('less exits at once if the output fits the terminal', async () => {
+    const screen = runWithPager(['ls', '--limit', '15'], { PAGER: undefined });
+    expect(await screen.exited).toBe(0);
+    expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(15);
+  });
+
+  it('without a PAGER and without less, the output is printed without a pager and without a warning', async () => {
+    const folder = temporaryFolder();
+    for (const program of ['bash', 'sh', 'node', 'stty', 'tty'])
+      symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(folder, program));
+    const line = `PATH=${folder} ${shellQuote(commandLine('ls', '--all'))}`;
+    const screen = new Screen(line, signedIn({ NO_PAGER: undefined, PAGER: undefined }), { columns: 100, rows: 40 });
+    expect(await screen.exited).toBe(0);
+    expect(screen.lines.join('\n')).not.toMatch(/error|warning|less/);
+    expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(assetCount);
   });
 
   it('the pager also shows JSON, and quitting it early exits with 0 and prints no error', async () => {

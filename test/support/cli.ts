@@ -82,6 +82,7 @@ export class Cli {
       MEDIACTL_CONFIG_DIR: `${this.home}/config`,
       MEDIACTL_STATE_DIR: `${this.home}/state`,
       MEDIACTL_KEY_STORE: 'file',
+      NO_PAGER: '1', // the streams of this process are no terminal
       ...environment,
     };
   }

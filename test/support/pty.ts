@@ -19,7 +19,7 @@ export class Pty {
     onText?: (text: string) => void,
   ) {
     const child = spawn('script', ['-qefc', `stty cols ${columns}; ${shellQuote(command)}`, '/dev/null'], {
-      env: { ...inherited, ...environment },
+      env: { ...inherited, NO_PAGER: '1', ...environment }, // a test that wants the pager unsets it
     });
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.output += text;

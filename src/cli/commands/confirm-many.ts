@@ -3,12 +3,12 @@ import type { LibraryChange } from '../../client/changes/writer.ts';
 import { type CodedError, endsTheRun, usageError } from '../../client/errors.ts';
 import { byUid } from '../../client/library/select-assets.ts';
 import { pluralize } from '../../contract/figures.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { runChange } from '../library/run-change.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
+import { cannotRestore, deletionLines, describeAssets, maxDeletionLines } from './deletion.ts';
 
 /** Maximum number of items to change. An entered limit is hard; above another, a terminal asks for confirmation. */
 export type WriteLimit = { flag: string; count: number; isTyped: boolean };
@@ -34,6 +34,8 @@ export type BulkConfirmation = {
   /** Action as text, such as "move 3 assets to the trash". */
   what: string;
   limit: WriteLimit;
+  /** What to know before it happens, such as "the API cannot restore them". */
+  warning?: string;
   /** Reason why the selection might be wrong. The user must then type the number, however small. */
   doubt?: CodedError | undefined;
   /** Returns lines to show above the prompt. Not called if there is no prompt. */
@@ -50,22 +52,26 @@ export const findLimitError = ({ count, noun, limit, doubt }: Omit<BulkConfirmat
  * @throws CodedError `declined` (exit 130); `usage` (exit 2) if the number is wrong or there is no terminal
  */
 export async function confirmMany({ terminal, settings }: Context, question: BulkConfirmation): Promise<void> {
-  const { count, what, lines } = question;
+  const { count, what, warning, lines } = question;
   if (count === 0) return;
   const canPrompt = terminal.isInteractive && !settings.yes;
   if (canPrompt) terminal.emit((await lines()).join('\n'));
   const refusal = findLimitError(question);
   if (refusal) {
     if (!canPrompt) throw refusal;
-    const typed = await askLine(terminal, `This would ${what}. Type ${count} to continue`);
+    const act = warning ? `${what}; ${warning}` : what;
+    const typed = await askLine(terminal, `This would ${act}. Type ${count} to continue`);
     if (typed !== String(count)) throw refusal;
     return;
   }
-  await confirm(terminal, `${what[0]?.toUpperCase()}${what.slice(1)}?`, {
+  const sentences = warning ? `${capitalize(what)}? ${capitalize(warning)}.` : `${capitalize(what)}?`;
+  await confirm(terminal, sentences, {
     yes: settings.yes,
     instead: 'run the same command with --yes',
   });
 }
+
+const capitalize = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 
 /**
  * Asks for confirmation, then moves assets to the trash, as a change of the history.
@@ -87,17 +93,20 @@ export async function trashAssets<T extends { assetUid: string; label: string; r
   onTrashed: (asset: T) => Promise<unknown>,
 ): Promise<{ failures: CodedError[]; stop: CodedError | undefined }> {
   const count = assets.length;
-  const rows = assets.map(({ assetUid, label }) => `  ${assetUid}  ${escapeControls(label)}`);
   await confirmMany(context, {
-    count,
-    noun: 'assets',
-    limit,
-    doubt,
-    what,
-    lines: async () => [
-      ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
-      ...truncateLines(rows, count),
-    ],
+    ...{ count, noun: 'assets', limit, doubt, what, warning: cannotRestore(count) },
+    lines: async () => {
+      const shown = assets.slice(0, maxDeletionLines);
+      const targets = shown.map(({ assetUid, record }) => byUid(assetUid, record));
+      const items = (await describeAssets(context, targets)).map((item, at) => ({
+        ...item,
+        label: shown[at]?.label ?? '',
+      }));
+      return [
+        ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
+        ...(await deletionLines(context, items, count)),
+      ];
+    },
   });
   const targets = assets.map(({ assetUid, record }) => byUid(assetUid, record));
   const { items } = await (await context.writer()).plan(targets, null);
@@ -123,7 +132,7 @@ type TrashOptions<T> = Pick<BulkConfirmation, 'limit' | 'doubt'> &
 
 export const maxLines = 5;
 
-export const truncateLines = (lines: readonly string[], count: number) => [
-  ...lines.slice(0, maxLines),
-  ...(count > maxLines ? [`  … and ${count - maxLines} more`] : []),
+export const truncateLines = (lines: readonly string[], count: number, max = maxLines) => [
+  ...lines.slice(0, max),
+  ...(count > max ? [`  … and ${count - max} more`] : []),
 ];

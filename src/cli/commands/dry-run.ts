@@ -2,24 +2,26 @@ import type { ApiRequest } from '../../client/http/api-request.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import { listBy, type Result } from '../output/result.ts';
+import { type Column, listBy, type Result } from '../output/result.ts';
+
+type RequestRecord = { method: string; url: string; body: unknown };
+
+export const toDryRunRecord = ({ method, url, json, body }: ApiRequest, baseUrl: URL): RequestRecord => ({
+  method,
+  url: new URL(url, baseUrl).href,
+  body: json ?? (body ? `(${body.lengthBytes} bytes)` : null),
+});
+
+export const dryRunColumns: Column<RequestRecord>[] = [
+  { header: 'METHOD', value: ({ method }) => method, noTruncate: true },
+  { header: 'URL', value: ({ url }) => escapeControls(url), noTruncate: true },
+  { header: 'BODY', value: ({ body }) => displayText(body) },
+];
 
 /** Returns a list of the requests that the command would send without --dry-run. */
 export async function dryRunPlan(context: Context, requests: readonly ApiRequest[]): Promise<Result> {
   const { baseUrl } = await context.account();
   context.terminal.info(`dry run: would send ${pluralize(requests.length, 'request')}`);
-  return listBy(
-    ({ url }) => url,
-    requests.map(({ method, url, json, body }) => ({
-      method,
-      url: new URL(url, baseUrl).href,
-      body: json ?? (body ? `(${body.lengthBytes} bytes)` : null),
-    })),
-    [
-      { header: 'METHOD', value: ({ method }) => method, noTruncate: true },
-      { header: 'URL', value: ({ url }) => escapeControls(url), noTruncate: true },
-      { header: 'BODY', value: ({ body }) => displayText(body) },
-    ],
-    '',
-  );
+  const records = requests.map((request) => toDryRunRecord(request, baseUrl));
+  return listBy(({ url }) => url, records, dryRunColumns, '');
 }

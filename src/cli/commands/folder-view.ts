@@ -20,7 +20,7 @@ export const folderColumns: Column<FolderRecord>[] = [
   { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
 ];
 
-export const folderRows = ({ path, ...folder }: FolderRecord, { isTerminal, now }: RenderContext): DetailRow[] => [
+const folderRows = ({ path, ...folder }: FolderRecord, { isTerminal, now }: RenderContext): DetailRow[] => [
   ['path', escapeControls(path)],
   ...Object.entries(folder).flatMap(([field, value]): DetailRow[] => {
     if (isTerminal && field.startsWith('parent')) return []; // redundant: the path shows the parent

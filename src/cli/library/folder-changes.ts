@@ -1,12 +1,11 @@
 import type { StoredItem } from '../../client/changes/change-item.ts';
 import { createFolderPath, parseFolderPath } from '../../client/changes/folder-creation.ts';
-import { CodedError, usageError } from '../../client/errors.ts';
+import { CodedError } from '../../client/errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
 import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { fetchFolderTree } from './folders.ts';
 
 /** A folder, and the workspace and tree that it is in. */
 export type PlacedFolder = { workspace: string; tree: WorkspaceFolderTree; placed: FolderNode };
@@ -50,16 +49,4 @@ export async function ensureFolder(context: Context, typed: string, mayCreate: b
     });
   await confirm(context.terminal, `Folder ${path} does not exist. Create it?`, { yes: mayCreateNow, instead: '' });
   return (await createFolderPath(await context.library(), names, true)).node;
-}
-
-/** Returns the folder at a path if there is exactly one. */
-export async function findFolderAt(context: Context, path: string): Promise<PlacedFolder | undefined> {
-  const { tree, workspace } = await fetchFolderTree(context);
-  const [placed, ...others] = tree.findByPath(withoutFolderPrefix(path));
-  if (others.length > 0)
-    throw usageError(
-      `${others.length + 1} folders are at ${path}`,
-      'mediactl folders ls, to see their uids; mediactl folders rename UID NAME',
-    );
-  return placed && { tree, workspace, placed };
 }

@@ -4,7 +4,7 @@ import { endsTheRun } from '../../client/errors.ts';
 import { formatCount } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
 
-/** Carries out a change, and adds a note on how to continue or undo it. @returns one result per item */
+/** Carries out a change, and adds a note on how to continue it. @returns one result per item */
 export const runChange = async (
   context: Context,
   change: LibraryChange,
@@ -25,7 +25,5 @@ function withNotes(context: Context, { change, isRecorded, results }: ChangeOutc
     context.closingNotes.push(
       `stopped after ${formatCount(count)} of ${formatCount(results.length)}; to continue: ${next}`,
     );
-  else if (context.isHumanOutput && count > 0 && results.some(({ item }) => item.after !== null))
-    context.closingNotes.push(`to undo it: mediactl undo ${change.id}`);
   return results;
 }

@@ -1,7 +1,5 @@
-import type { Written } from '../../client/changes/carry-out.ts';
-import type { StoredItem } from '../../client/changes/change-item.ts';
-import { CodedError } from '../../client/errors.ts';
-import type { ItemResult } from '../../client/run-each.ts';
+import type { ChangeOutcome } from '../../client/changes/writer.ts';
+import { CodedError, endsTheRun } from '../../client/errors.ts';
 import { formatCount, pluralize } from '../../contract/figures.ts';
 import { OutputFailed } from '../terminal/terminal.ts';
 
@@ -13,6 +11,8 @@ type ChangeKind = {
 
 /** Counts what a command has changed, for the error if its result cannot be written. */
 export class ChangesMade {
+  /** Id of the last change of the history that undo can take back. */
+  lastUndoable: string | undefined;
   readonly #counts = new Map<string, ChangeKind & { done: number; total: number }>();
 
   /** Counts things of which `done` of `total` were changed. */
@@ -24,11 +24,19 @@ export class ChangesMade {
   }
 
   /** Counts the results of a change of the library. */
-  addResults(results: readonly ItemResult<StoredItem, Written>[]): void {
+  addChange({ change, isRecorded, results }: ChangeOutcome): void {
     for (const { item, error } of results) {
       const deleted = item.kind === 'asset' ? 'moved to the trash' : 'deleted';
       this.add(item.kind, item.after === null ? deleted : 'changed', error ? 0 : 1, 1);
     }
+    const isStopped = results.some(({ error }) => error && endsTheRun(error));
+    const isUndoable = isRecorded && !isStopped && results.some(({ item, error }) => !error && item.after !== null);
+    if (isUndoable) this.lastUndoable = change.id;
+  }
+
+  /** Returns how many things were changed. */
+  count(noun: ChangeKind['noun'], verb: ChangeKind['verb']): number {
+    return this.#counts.get(`${noun} ${verb}`)?.done ?? 0;
   }
 
   /** Returns the error that says first what was changed, if the result cannot be written; any other error unchanged. */

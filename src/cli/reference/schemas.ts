@@ -103,7 +103,7 @@ const command = z.strictObject({
   },
 });
 
-const assetSections = ['largest', 'longest', 'same_size_and_duration', 'same_name', 'not_ready', 'failed'] as const;
+const assetSections = ['largest', 'longest', 'same_checksum', 'same_name_and_size', 'not_ready', 'failed'] as const;
 
 /** Schemas by their name in docs/schemas.json. The service's records are passed through and have none. */
 export const schemas = {
@@ -158,8 +158,10 @@ export const schemas = {
   ),
   stats: z.array(
     z.strictObject({
-      section: z.enum(['total', 'folder', 'type', 'status', 'month', ...assetSections]),
-      value: optionalText.describe('the folder, type, status or month (YYYY-MM); null for assets that do not show it'),
+      section: z.enum(['total', 'folder', 'type', 'status', 'month', 'tag', ...assetSections]),
+      value: optionalText.describe(
+        'the folder, type, status, month (YYYY-MM) or tag, empty for assets without tags; null for assets that do not show it',
+      ),
       uid: uid.nullable().describe('of an asset'),
       name: optionalText.describe('of an asset'),
       duplicate_group: optionalInteger.describe('number of a group of likely duplicates, within its section'),
@@ -229,7 +231,19 @@ export const schemas = {
     playable: z.boolean(),
     steps: z.array(probeStep),
   }),
-  'dry-run': z.array(z.strictObject({ method: text, url: uri, body: z.unknown() })),
+  'dry-run': z.array(
+    z.strictObject({
+      method: text,
+      url: uri,
+      body: z.unknown(),
+      name: optionalText.optional().describe('of what is deleted, only of rm; null if it cannot be read'),
+      folder: optionalText
+        .optional()
+        .describe('path of the folder that it is in; null if the service does not show it'),
+      size_bytes: optionalInteger.optional(),
+      created_at: optionalText.optional(),
+    }),
+  ),
   'upload-dry-run': z.array(
     z.strictObject({
       path: text,

@@ -5,8 +5,9 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
   '': {
     du: 'mediactl stats',
     size: 'mediactl stats',
-    dupes: 'mediactl stats',
-    duplicates: 'mediactl stats',
+    dupes: 'mediactl stats --duplicates',
+    duplicates: 'mediactl stats --duplicates',
+    tags: 'mediactl stats --tags',
     thumb: 'mediactl assets thumb ID -o FILE',
     thumbnail: 'mediactl assets thumb ID -o FILE',
     poster: 'mediactl assets thumb ID -o FILE',
@@ -29,6 +30,7 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     '--stdin-size': 'leave it out: stdin is saved to a file first, and then resumable',
     '--on-session-expired': onSessionExpired,
   },
+  rm: { '-r': 'mediactl rm -r /FOLDER', '--recursive': 'mediactl rm -r /FOLDER' },
   resume: { '--force': '--existing upload', '--on-session-expired': onSessionExpired },
   uploads: {
     export: 'mediactl uploads ls --finished --jsonl, to list the finished uploads',

@@ -142,7 +142,7 @@ export const settingTable = {
     flags: [{ flags: '--no-pager', help: 'do not use a pager for long output', impliedValue: 'cat' }],
     variable: 'MEDIACTL_PAGER',
     profile: true,
-    what: 'pager for long output on a terminal; defaults to PAGER; cat for none',
+    what: 'pager for long output on a terminal; defaults to PAGER, or to less if it is installed; cat for none',
   },
   request_timeout: {
     kind: positiveDuration,

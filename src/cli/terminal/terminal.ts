@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
 import { CodedError } from '../../client/errors.ts';
+import { isWindows } from '../../contract/platform.ts';
 import { escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
 import type { SuggestionProfile } from '../settings/settings.ts';
@@ -16,7 +17,7 @@ type TerminalSettings = {
   noInput: boolean;
   outputOptions: Pick<OutputOptions, 'format'>;
   suggestion: SuggestionProfile | undefined;
-  /** Pager command. If it is undefined, PAGER is used. `cat` or an empty string disables paging. */
+  /** Pager command. If it is undefined, PAGER is used, or else `less`. `cat` or an empty string disables paging. */
   pager: string | undefined;
 };
 
@@ -32,6 +33,9 @@ export type TerminalOptions = {
   stderr: OutputStream;
   environment: Record<string, string | undefined>;
 };
+
+/** Runs `less` if it is installed, and exits with 127 if not, without a message of the shell. */
+const defaultPager = isWindows ? '' : 'command -v less >/dev/null 2>&1 || exit 127; exec less';
 
 /**
  * Thrown when the reader of stdout has closed it, such as `| head` or a pager that the user has quit. Not reported
@@ -145,7 +149,7 @@ export class Terminal {
       const { pager } = paging;
       if (pager) hasRun = await pager.close();
       this.#paging = undefined;
-      if (!hasRun) this.warn(`cannot run the pager: ${this.#pagerToUse}`);
+      if (!hasRun && this.#pagerToUse !== defaultPager) this.warn(`cannot run the pager: ${this.#pagerToUse}`);
       if (!pager || !hasRun) for (const text of paging.chunks) await this.#writeOut(text);
     }
   }
@@ -156,11 +160,10 @@ export class Terminal {
   }
 
   get #pagerToUse(): string | undefined {
-    const { PAGER } = this.#environment;
-    const command = (this.#pagerCommand ?? PAGER ?? '').trim();
-    return this.stdout.isTTY && !this.isCi && !this.#isDumb && command !== '' && command !== 'cat'
-      ? command
-      : undefined;
+    const { PAGER, NO_PAGER } = this.#environment;
+    if (NO_PAGER || !this.stdout.isTTY || this.isCi || this.#isDumb) return undefined;
+    const command = (this.#pagerCommand ?? PAGER ?? defaultPager).trim();
+    return command !== '' && command !== 'cat' ? command : undefined;
   }
 
   /**

@@ -11,16 +11,18 @@ import {
   outcomeOf,
 } from '../../client/upload/session/file-outcome.ts';
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
-import { pluralize } from '../../contract/figures.ts';
+import { formatBytes, pluralize } from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import { type KeptOutcome, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 import type { LocationNames } from '../library/name-cache.ts';
+import { announce } from '../output/outcome.ts';
 import type { ListResult } from '../output/result.ts';
 import type { ProgressDisplay } from '../progress/progress.ts';
 import { OutputFailed } from '../terminal/terminal.ts';
 import { addEmptySources } from './empty-sources.ts';
 import type { RunSummary } from './run-summary.ts';
-import { toUploadRecord, type UploadRecord, uploadColumns, uploadFields } from './upload-record.ts';
+import { formatResult, toUploadRecord, type UploadRecord, uploadColumns, uploadFields } from './upload-record.ts';
 
 export type RunView = {
   progress: ProgressDisplay;
@@ -99,7 +101,7 @@ class RunPresenter {
         yield isHuman ? this.#selectForTerminal(records) : records;
       await this.#count(view.failures);
       const isListed = !view.verbose && countFiles(this.#run.result.plan) <= maxListedFiles;
-      if (isHuman && isListed && this.#context.terminal.stdout.isTTY) yield this.#listed;
+      if (isHuman && isListed && this.#context.terminal.stdout.isTTY && !this.#isTold) yield this.#listed;
       yield view.failures.map((failure) => toUploadRecord(this.#context, failure));
     } finally {
       await this.#drain(next);
@@ -178,15 +180,25 @@ class RunPresenter {
     return this.#only ? [] : records.filter(isFailed);
   }
 
+  /** True if one line tells the outcome of the only file, in place of its record. */
+  get #isTold(): boolean {
+    const { error, uploaded } = this.#only ?? {};
+    const hasLine = this.#context.canUseSentences && !this.#view.progress.hidesSummary;
+    return hasLine && uploaded !== undefined && !error;
+  }
+
   async #end(): Promise<void> {
     const { terminal, clock, signal } = this.#context;
     const { progress, waitsForReady, emptyText, nextStep, onEnd } = this.#view;
     const { stopReason, remaining } = this.#run.result;
     const outcome = this.#only && !this.#only.error ? outcomeOf(this.#only) : undefined;
     const summaryLine = this.#only
-      ? await this.#skippedReason(this.#only)
+      ? ((await this.#skippedReason(this.#only)) ?? (this.#isTold ? await this.#uploadedLine(this.#only) : ''))
       : this.#summary?.format(clock.now(), remaining, waitsForReady, stopReason ? '' : emptyText);
-    if (summaryLine && !progress.hidesSummary) terminal.info(summaryLine);
+    if (summaryLine && !progress.hidesSummary) {
+      if (this.#isTold) announce(this.#context, summaryLine);
+      else terminal.info(summaryLine);
+    }
     const hasSent = this.#only ? outcome && uploadOutcomes[outcome].isSent : this.#summary?.hasSent;
     const next = hasSent ? nextStep?.(this.#only !== undefined) : undefined;
     if (next && !progress.hidesSummary) terminal.info(next);
@@ -220,6 +232,16 @@ class RunPresenter {
     const { LocationNames: Opened } = await import('../library/name-cache.ts');
     this.#places ??= new Opened(this.#context);
     return this.#places.pathOf(folder, name);
+  }
+
+  /** Describes the only file, which was uploaded: its folder, asset, size and result. */
+  async #uploadedLine(only: FileOutcome): Promise<string> {
+    const record = toUploadRecord(this.#context, only);
+    const uid = record.asset_uid ?? '';
+    const short = await (await this.#context.shortUids())?.shorten('asset', [uid]);
+    const folder = (await this.#pathOf(only.file.target?.folder, '')).slice(0, -1) || '/';
+    const parts = [`asset ${short?.(uid) ?? uid}`, formatBytes(record.size_bytes ?? 0), formatResult(record)];
+    return `uploaded ${escapeControls(shownPathOf(only.file))} to ${escapeControls(folder)}: ${parts.filter(Boolean).join(', ')}`;
   }
 
   /** Returns the reason why a single file was not sent, and how to send it; undefined if it was sent. */

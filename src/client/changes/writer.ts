@@ -65,8 +65,8 @@ export type WriterDeps = Omit<CarryOutDeps, 'folders'> & {
   history(): Promise<ChangeHistory>;
   /** False to keep no history. */
   keepsHistory: boolean;
-  /** Called with the results of each change. */
-  onResults(results: ChangeOutcome['results']): void;
+  /** Called with each change, once it was carried out. */
+  onChange(outcome: ChangeOutcome): void;
   /** Returns a function that finds the folders of assets whose records do not show them, as they are from now on. */
   createFolderLookup(): Promise<FolderLookup>;
 };
@@ -177,15 +177,20 @@ export class LibraryWriter {
     return read;
   }
 
-  /** Plans and carries out a change of one asset. @throws the error of the write */
+  /**
+   * Plans and carries out a change of one asset.
+   *
+   * @returns the asset after the change, and its name before, if that was read
+   * @throws the error of the write
+   */
   async edit(
     asset: SelectedAsset,
     change: WantedChange,
     label: ChangeLabel,
-  ): Promise<{ asset: AssetRecord; unverifiable: readonly string[] }> {
+  ): Promise<{ asset: AssetRecord; name: string | null; unverifiable: readonly string[] }> {
     const { items } = await this.plan([asset], change, { keepsOldValues: this.#deps.keepsHistory });
     const { asset: written = { uid: asset.uid }, unverifiable = [] } = await this.#changeOne({ ...label, items });
-    return { asset: written, unverifiable };
+    return { asset: written, name: items[0]?.name ?? null, unverifiable };
   }
 
   /** Moves one asset to the trash. @throws the error of the write */
@@ -278,8 +283,9 @@ export class LibraryWriter {
     const { change } = saved;
     const deps = { ...this.#deps, folders: this.folderAccess(change) };
     const results = await carryOut(deps, store, saved, options, hooks);
-    deps.onResults(results);
-    return { change, isRecorded: store.isPersistent, results };
+    const outcome = { change, isRecorded: store.isPersistent, results };
+    deps.onChange(outcome);
+    return outcome;
   }
 
   /** Returns the uid of the workspace in use if that needs no request. */

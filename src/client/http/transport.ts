@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../contract/clock.ts';
 import { paths } from '../../contract/paths.ts';
 import { retryUntil } from '../../contract/retry.ts';
@@ -188,18 +189,20 @@ export class Transport {
       await rateLimiter.acquire(this.#lane, signal ?? closeController.signal, (notice) => onNotice?.(notice));
     const startedAt = this.clock.now();
     let response: ReceivedResponse;
+    const late = signal && call.abortGraceMs ? delayAbort(signal, call.abortGraceMs) : undefined;
     try {
       if (isCounted && !isRead(call.method)) onWrite?.();
       trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
       onRequest?.();
       const idleTimeoutMs = call.idleTimeoutMs ?? requestTimeoutMs;
-      const sendSignal = signal && call.abortGraceMs ? delayAbort(signal, call.abortGraceMs) : signal;
-      const sending = { call, url, headers, idleTimeoutMs, signal: sendSignal, clock: this.clock };
+      const sending = { call, url, headers, idleTimeoutMs, signal: late?.signal ?? signal, clock: this.clock };
       response = await sendRequest(this.connection, sending);
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
       if (isCounted) rateLimiter.onAbandoned();
       throw error;
+    } finally {
+      late?.release();
     }
     const rateLimit = readRateLimit(response.headers, response.receivedAt);
     this.connection.rateLimit = rateLimit ?? this.connection.rateLimit;
@@ -245,10 +248,11 @@ const headerLines = (headers: ResponseHeaders) =>
     .join('');
 
 /** Returns a signal that aborts some time after another. Its timer does not keep the process running. */
-function delayAbort(signal: AbortSignal, delayMs: number): AbortSignal {
+function delayAbort(signal: AbortSignal, delayMs: number): { signal: AbortSignal; release(): void } {
   const late = new AbortController();
   const onAbort = () =>
     AbortSignal.timeout(delayMs).addEventListener('abort', () => late.abort(signal.reason), { once: true });
+  setMaxListeners(0, signal); // as many listeners as requests
   signal.addEventListener('abort', onAbort, { once: true });
-  return late.signal;
+  return { signal: late.signal, release: () => signal.removeEventListener('abort', onAbort) };
 }

@@ -1,7 +1,8 @@
-import { parentOf } from '../../contract/asset.ts';
+import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { classifyStatus } from '../../contract/assumptions.ts';
 import { asNumber, asText, normalizeName, parseTimestamp } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import { digestIn } from '../upload/sources/checksum.ts';
 
 /** Totals of some assets. Null if the service shows the duration, or the size, of none. */
 export type AssetTotals = { asset_count: number; duration_seconds: number | null; size_bytes: number | null };
@@ -9,7 +10,7 @@ export type AssetTotals = { asset_count: number; duration_seconds: number | null
 /** One asset with its totals. */
 export type CountedAsset = AssetTotals & { uid: string; name: string };
 
-const groupNames = ['folder', 'type', 'status', 'month'] as const;
+const groupNames = ['folder', 'type', 'status', 'month', 'tag'] as const;
 type GroupName = (typeof groupNames)[number];
 
 /** Number of largest and longest assets that are kept. */
@@ -26,8 +27,10 @@ export class AssetStats {
   longest: CountedAsset[] = [];
   readonly notReady: CountedAsset[] = [];
   readonly failed: CountedAsset[] = [];
-  readonly #byContent = new DuplicateGroups();
-  readonly #byName = new DuplicateGroups();
+  readonly #byChecksum = new DuplicateGroups();
+  readonly #byNameAndSize = new DuplicateGroups();
+  /** Uids of the assets that show a checksum. */
+  readonly #withChecksum = new Set<string>();
 
   /** @param folder uid of the asset's folder, null for the top level, undefined if it is not known */
   add(asset: AssetRecord, folder = parentOf(asset)): void {
@@ -36,42 +39,55 @@ export class AssetStats {
     const counted = { uid: asset.uid, name, asset_count: 1, duration_seconds, size_bytes };
     const createdAt = parseTimestamp(asset.created_at);
     const month = createdAt === undefined ? null : new Date(createdAt).toISOString().slice(0, 7);
-    const values = {
-      folder: folder === null ? '' : (folder ?? null),
-      type: asText(asset.type) ?? null,
-      status: asText(asset.status) ?? null,
-      month,
+    const tags = slugsOf(asset);
+    const values: Record<GroupName, readonly (string | null)[]> = {
+      folder: [folder === null ? '' : (folder ?? null)],
+      type: [asText(asset.type) ?? null],
+      status: [asText(asset.status) ?? null],
+      month: [month],
+      tag: tags === undefined ? [null] : tags.length === 0 ? [''] : [...new Set(tags)],
     };
     addTo(this.total, counted);
-    for (const group of groupNames) {
-      const value = values[group];
-      const totals = { asset_count: 0, duration_seconds: null, size_bytes: null };
-      this.#groups[group].set(value, addTo(this.#groups[group].get(value) ?? totals, counted));
-    }
+    for (const group of groupNames)
+      for (const value of values[group]) {
+        const totals = { asset_count: 0, duration_seconds: null, size_bytes: null };
+        this.#groups[group].set(value, addTo(this.#groups[group].get(value) ?? totals, counted));
+      }
     this.largest = insert(this.largest, counted, 'size_bytes');
     this.longest = insert(this.longest, counted, 'duration_seconds');
     const state = classifyStatus(asset.status);
     if (state !== 'ready') (state === 'failed' ? this.failed : this.notReady).push(counted);
-    if (size_bytes) this.#byContent.add(`${size_bytes} ${duration_seconds}`, counted);
-    if (name !== '') this.#byName.add(normalizeName(name), counted);
+    const digest = digestIn(asset);
+    if (digest !== undefined) {
+      this.#withChecksum.add(asset.uid);
+      this.#byChecksum.add(digest, counted);
+    }
+    if (size_bytes !== null && name !== '') this.#byNameAndSize.add(`${size_bytes} ${normalizeName(name)}`, counted);
   }
 
   /**
-   * Returns the totals by the value of a group, which add up to `total`; none if no asset shows the value. A month is
-   * YYYY-MM, in UTC; a folder is its uid, or '' for the top level. Null has the assets that do not show it.
+   * Returns the totals by the value of a group, which add up to `total`, but for tags, of which an asset can have
+   * several; none if no asset shows the value. A month is YYYY-MM, in UTC; a folder is its uid, or '' for the top level;
+   * the tag '' has the assets without tags. Null has the assets that do not show it.
    */
   totalsBy(group: GroupName): ReadonlyMap<string | null, AssetTotals> {
     const totals = this.#groups[group];
     return totals.size === 1 && totals.has(null) ? new Map() : totals;
   }
 
-  /** Returns groups of assets with the same size and duration, which are likely duplicates. */
-  get sameSizeAndDuration(): CountedAsset[][] {
-    return this.#byContent.groups;
+  /** True if duplicates can be told: some asset shows its checksum or its size. */
+  get canCompare(): boolean {
+    return this.#withChecksum.size > 0 || this.total.size_bytes !== null;
   }
 
-  get sameName(): CountedAsset[][] {
-    return this.#byName.groups;
+  /** Returns groups of assets with the same content. */
+  get sameChecksum(): CountedAsset[][] {
+    return this.#byChecksum.groups;
+  }
+
+  /** Returns groups of assets with the same name and size, which are likely duplicates, unless checksums decide it. */
+  get sameNameAndSize(): CountedAsset[][] {
+    return this.#byNameAndSize.groups.filter((assets) => assets.some(({ uid }) => !this.#withChecksum.has(uid)));
   }
 }
 

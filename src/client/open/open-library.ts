@@ -19,7 +19,7 @@ export type LibraryPorts = {
   /** Drops what is cached of the folders outside of this process. @param createdCount number of folders created */
   onFoldersChanged?(createdCount: number): Promise<void>;
   /** Called with the results of each change of the library. */
-  onResults?(results: ChangeOutcome['results']): void;
+  onChange?(outcome: ChangeOutcome): void;
   /** Returns a function that finds the folders of assets whose records do not show them, as they are from now on. */
   createFolderLookup?(): Promise<FolderLookup>;
   onChangeNotice(notice: ChangeNotice): void;
@@ -80,7 +80,7 @@ export function openLibrary(
       const { LibraryWriter: Writer } = await import('../changes/writer.ts');
       return new Writer({
         ...{ library, clock, profile, keepsHistory, onNotice },
-        onResults: (results) => ports.onResults?.(results),
+        onChange: (outcome) => ports.onChange?.(outcome),
         createFolderLookup: async () => (await ports.createFolderLookup?.()) ?? (async () => undefined),
         history: () => orAborted(state.history(), signal),
         receipts: () => orAborted(state.receiptsIfAny(), signal),

@@ -26,12 +26,14 @@ import { anyWorkspaceOption, type IdOptions, selectionPorts } from '../../librar
 import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { runChange } from '../../library/run-change.ts';
+import { announce, phrase } from '../../output/outcome.ts';
 import { type Column, listBy, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInput } from '../../terminal/input.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { wrapText } from '../../terminal/wrap.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
+import { toOutcomes } from '../bulk-result.ts';
 import { encodingOption } from '../encoding-option.ts';
 import { writeOutput } from './output-file.ts';
 
@@ -118,14 +120,14 @@ async function runApply(
       await confirmPlan(context, plan);
       const results = await runChange(context, { ...change, items: await createFolders(context, plan) });
       for (const { item, error } of results) if (error) failures.set(item.uid, error);
-      context.closingNotes.unshift(`changed ${pluralize(results.length - failures.size, 'asset')}`);
+      if (failures.size < results.length) announce(context, `changed ${phrase(toOutcomes(results), 'asset')}`);
     }
     return plan.changes.map((each) => toRecord(each, failures));
   };
   const all = await (report === undefined ? makeChanges() : withReport(context, report, makeChanges));
   const records = withoutUnchanged(all);
   // On a terminal, the error names the cells that were not changed.
-  const result = context.isHumanOutput ? noResult : rowsOf(records);
+  const result = context.canUseSentences ? noResult : rowsOf(records);
   return { result, failure: failureOf(context, records, failures) };
 }
 

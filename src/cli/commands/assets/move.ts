@@ -1,34 +1,32 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { FolderChange } from '../../../client/api/folders.ts';
 import type { StoredItem } from '../../../client/changes/change-item.ts';
 import { createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
-import { assertMovable } from '../../../client/changes/folder-rules.ts';
 import { requestsOf } from '../../../client/changes/items.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
-import { isGlob } from '../../../client/glob.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
-import {
-  isLibraryPath,
-  isMarkedFolder,
-  isRootPath,
-  looksLikeFile,
-  withoutFolderPrefix,
-} from '../../../client/library/library-paths.ts';
+import { isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
 import { workspaceOf } from '../../../contract/asset.ts';
 import { startAge } from '../../../contract/clock.ts';
-import { displayText, quoteForShell } from '../../../contract/sanitize.ts';
-import { isUidPrefix } from '../../../contract/uid.ts';
+import { displayText } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { ensureFolder, type PlacedFolder } from '../../library/folder-changes.ts';
+import { ensureFolder } from '../../library/folder-changes.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { runChange } from '../../library/run-change.ts';
+import { changeResult } from '../../output/outcome.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { changeFolder } from '../folder-change.ts';
+import {
+  assertNamesFolder,
+  createFoldersOption,
+  isFolderPath,
+  isMissingFolder,
+  type MoveTarget,
+  moveFolder,
+} from '../folder-change.ts';
 import { confirmBulk, dryRunBulk, resolveTargets, singleRecord, singleTarget, type TargetRequest } from './bulk.ts';
 
 export function move(command: Command, run: ActionWrapper): void {
@@ -55,18 +53,14 @@ function addMoveOptions(command: Command) {
         'assets',
       ),
     )
-    .option('--create-folders', 'create the folder if it does not exist');
+    .option(...createFoldersOption);
   return withFilters(described, 'assets')
     .option('--max-changes <number>', 'maximum number of assets (100)')
     .option(...newestOption)
     .option(...anyWorkspaceOption);
 }
 
-type MoveRequest = TargetRequest & {
-  /** Path, uid or uid prefix of the folder to move to. */
-  to: string;
-  mayCreate: boolean;
-};
+type MoveRequest = TargetRequest & MoveTarget;
 
 /** @throws CodedError `usage` (exit 2) if there is no folder to move to */
 async function parseMoveRequest(
@@ -75,12 +69,7 @@ async function parseMoveRequest(
   flags: FlagsOf<typeof addMoveOptions>,
 ): Promise<MoveRequest> {
   const to = words.at(-1) ?? '';
-  if (!isLibraryPath(to) && !isUidPrefix(to))
-    throw usageError(
-      `${to} is not a folder`,
-      'mediactl mv ID... /FOLDER',
-      'a folder is a path such as /Archive, or a uid',
-    );
+  assertNamesFolder(to, 'mediactl mv ID... /FOLDER');
   return {
     verb: 'mv',
     collection: 'assets',
@@ -97,23 +86,19 @@ async function parseMoveRequest(
 async function runMove(context: Context, request: MoveRequest) {
   const { to, ids } = request;
   const { tree, workspace } = await fetchFolderTree(context);
-  const isFolder = (path: string) => isLibraryPath(path) && tree.findByPath(withoutFolderPrefix(path)).length > 0;
-  const isMissing = isLibraryPath(to) && !isRootPath(to) && !isFolder(to);
-  if (isMissing) assertNewFolder(to);
-  const folder = ids.find(isFolder);
+  const folder = ids.find((id) => isFolderPath(tree, id));
   if (folder === undefined) {
+    const isMissing = isMissingFolder(tree, to);
     const existing = isMissing || isRootPath(to) ? undefined : await resolveFolder(context, tree, to);
     return moveAssets(context, request, existing, isMissing);
   }
   if (ids.length > 1 || hasFilters(request.filters))
     throw usageError('mv moves one folder, or assets', 'mediactl mv /FOLDER /INTO', 'a folder was given with others');
-  const moving = { tree, workspace, placed: await resolveFolder(context, tree, folder) };
-  const change = await folderTarget(context, moving, request, isMissing);
-  return changeFolder(context, moving, change);
+  return moveFolder(context, { tree, workspace, placed: await resolveFolder(context, tree, folder) }, request);
 }
 
 /**
- * Moves the selected assets. Shows all fields of a single asset, and otherwise one row for each.
+ * Moves the selected assets. In a pipe, shows all fields of a single asset, and otherwise one row for each.
  *
  * @param folder existing folder to move to; undefined for the top level, or if it `isMissing`
  */
@@ -148,12 +133,12 @@ async function moveAssets(
   const change = { command: 'mv', summary: `move to ${to}`, items, ageMs };
   const toError = (error: CodedError, { name, uid }: StoredItem) => explainRefusal(error, displayText(name) || uid);
   const results = await runChange(context, change, { toError });
-  if (singleTarget(context, { targets, byFilter })) {
-    const record = await singleRecord(context, results);
-    context.terminal.info(`moved ${displayText(results[0]?.value?.asset?.name)} to ${to}`);
-    return record;
-  }
-  return bulkResult(context, toOutcomes(results), { outcome: 'moved', label: `moved to ${to}`, noun: 'assets' });
+  const outcomes = toOutcomes(results);
+  const records = singleTarget(context, { targets, byFilter })
+    ? { result: await singleRecord(context, results) }
+    : bulkResult(context, outcomes, { outcome: 'moved', label: `moved to ${to}`, noun: 'assets' });
+  const place = `to ${displayText(target?.path ?? '/')}`;
+  return changeResult(context, outcomes, { verb: 'moved', noun: 'asset', place }, records);
 }
 
 /** @throws CodedError `usage` (exit 2) if an asset is in another workspace than the folder to move to */
@@ -169,16 +154,6 @@ async function assertInWorkspace(context: Context, targets: readonly SelectedAss
   );
 }
 
-/** @throws CodedError `usage` (exit 2) if the path of a folder to create is a glob, or looks like that of an asset */
-function assertNewFolder(to: string): void {
-  parseFolderPath(withoutFolderPrefix(to));
-  if (isMarkedFolder(to) || !(isGlob(to) || looksLikeFile(to))) return;
-  throw usageError(
-    isGlob(to) ? `no folder is named ${to}, and a glob cannot be a target` : `${to} looks like an asset, not a folder`,
-    `mediactl rename ID NAME, or ${quoteForShell(`folder:${to}`)} to create a folder with that name`,
-  );
-}
-
 /** Converts the service's refusal to move an asset to an error that says so, and that ends the run. */
 function explainRefusal(error: CodedError, name: string): CodedError {
   if (error.kind !== 'rejected') return error;
@@ -190,26 +165,4 @@ function explainRefusal(error: CodedError, name: string): CodedError {
     hint: 'if it has another name for the folder of an asset: mediactl config set field_names.asset_parent NAME',
     endsRun: true,
   });
-}
-
-/** Returns the change that moves a folder: into an existing folder, or to a path whose last part is its new name. */
-async function folderTarget(
-  context: Context,
-  { tree, placed }: PlacedFolder,
-  { to, mayCreate }: MoveRequest,
-  isMissing: boolean,
-): Promise<FolderChange> {
-  if (isRootPath(to)) return { parent: null };
-  if (!isMissing) return { parent: (await resolveFolder(context, tree, to)).folder.uid };
-  const names = parseFolderPath(withoutFolderPrefix(to));
-  const above = `/${names.slice(0, -1).join('/')}`;
-  const name = names.at(-1) as string;
-  const rename = name === placed.name ? {} : { name };
-  if (isRootPath(above)) return { parent: null, ...rename };
-  for (let depth = 1; depth < names.length; depth++)
-    for (const existing of tree.findByPath(names.slice(0, depth).join('/'))) assertMovable(placed, existing);
-  if (tree.findByPath(above).length > 0)
-    return { parent: (await resolveFolder(context, tree, above)).folder.uid, ...rename };
-  if (context.settings.dryRun) return { parent: `(uid of ${above})`, ...rename };
-  return { parent: (await ensureFolder(context, above, mayCreate))?.folder.uid ?? null, ...rename };
 }

@@ -1,13 +1,14 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
-import { type ActionWrapper, addExamples } from '../../command.ts';
+import { displayText } from '../../../contract/sanitize.ts';
+import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions, idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
-import { findFolderAt } from '../../library/folder-changes.ts';
-import type { Result } from '../../output/result.ts';
+import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
+import { announce, withoutRecords } from '../../output/outcome.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { changeFolder } from '../folder-change.ts';
+import { isFolderPath, renameFolder } from '../folder-change.ts';
 import { assetRecord } from './columns.ts';
 
 export function rename(command: Command, run: ActionWrapper): void {
@@ -27,10 +28,11 @@ export function rename(command: Command, run: ActionWrapper): void {
 
 type RenameRequest = IdOptions & { id: string; name: string };
 
-async function runRename(context: Context, { id, name, ...options }: RenameRequest): Promise<Result> {
+async function runRename(context: Context, { id, name, ...options }: RenameRequest): Promise<CommandOutcome> {
   if (name.trim() === '') throw usageError('the new name is empty', 'mediactl rename ID NAME');
-  const folder = isLibraryPath(id) ? await findFolderAt(context, id) : undefined;
-  if (folder) return changeFolder(context, folder, { name });
+  const { tree, workspace } = isLibraryPath(id) ? await fetchFolderTree(context) : {};
+  if (tree && workspace !== undefined && isFolderPath(tree, id))
+    return renameFolder(context, { tree, workspace, placed: await resolveFolder(context, tree, id) }, name);
   if (name.includes('/'))
     throw usageError(
       'a name with a slash cannot be part of a path',
@@ -40,6 +42,7 @@ async function runRename(context: Context, { id, name, ...options }: RenameReque
   if (context.settings.dryRun)
     return dryRunPlan(context, [(await context.api()).assets.updateRequest(selected.uid, { name })]);
   const label = { command: 'rename', summary: `rename to ${name}` };
-  const { asset } = await (await context.writer()).edit(selected, { fields: { name } }, label);
-  return assetRecord(context, asset);
+  const { asset, name: before } = await (await context.writer()).edit(selected, { fields: { name } }, label);
+  announce(context, `renamed ${displayText(before ?? asset.uid)} to ${displayText(asset.name ?? name)}`);
+  return withoutRecords(context, { result: await assetRecord(context, asset) });
 }

@@ -7,11 +7,12 @@ import { slugsOf } from '../../../contract/asset.ts';
 import { startAge } from '../../../contract/clock.ts';
 import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { runChange } from '../../library/run-change.ts';
+import { changeResult } from '../../output/outcome.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
@@ -88,7 +89,7 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<Wanted
   throw usageError(`--body: ${body === '-' ? 'stdin' : body} is not a JSON object`);
 }
 
-/** Updates assets, after a confirmation if the user did not name each one. One asset is shown, many are listed. */
+/** Updates assets, after a confirmation if the user did not name each one. */
 export async function runUpdate(context: Context, request: UpdateRequest) {
   const { collection, limit, change } = request;
   const ageMs = startAge(context.clock);
@@ -102,9 +103,17 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   else for (const line of notes) context.terminal.info(line);
   const planned = { command: request.verb, summary: describeChange(change), items, collection, ageMs };
   const results = await runChange(context, planned);
-  return singleTarget(context, { targets, byFilter })
-    ? singleRecord(context, results)
-    : bulkResult(context, toOutcomes(results), { outcome: 'updated', label: 'updated', noun: collection });
+  const outcomes = toOutcomes(results);
+  const records = singleTarget(context, { targets, byFilter })
+    ? { result: await singleRecord(context, results) }
+    : bulkResult(context, outcomes, { outcome: 'updated', label: 'updated', noun: collection });
+  const noun = collection.replace(/s$/, '');
+  return changeResult(
+    context,
+    outcomes,
+    { verb: 'updated', noun, place: `(${displayText(planned.summary)})` },
+    records,
+  );
 }
 
 /** Describes a change for the history, such as `set name, add tag sea`. */

@@ -8,10 +8,19 @@ import {
 } from '../../../client/changes/embed-changes.ts';
 import { asCodedError, combineFailures, usageError } from '../../../client/errors.ts';
 import { parseDomain } from '../../../client/library/embed-domains.ts';
-import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import { type ActionWrapper, addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { displayText, escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
+import {
+  type ActionWrapper,
+  addExamples,
+  type CommandDefinition,
+  type CommandOutcome,
+  type Define,
+  verb,
+} from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
+import { announce, withoutRecords } from '../../output/outcome.ts';
 import { type Column, type DetailRow, listBy, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInputText } from '../../terminal/input.ts';
@@ -44,14 +53,21 @@ function restrict(command: Command, run: ActionWrapper, enabled: boolean): void 
     .action(run((context) => runRestrict(context, { enabled })));
 }
 
-export async function runRestrict(context: Context, { enabled }: { enabled: boolean }): Promise<Result> {
+export async function runRestrict(context: Context, { enabled }: { enabled: boolean }): Promise<CommandOutcome> {
   const { workspace, embeds, settings } = await readSettings(context);
   if (context.settings.dryRun) return dryRunPlan(context, [embeds.restrictRequest(workspace, settings, enabled)]);
   const after = await restrictEmbedding(await context.api(), workspace, settings, enabled);
   context.changesMade.add('setting', 'changed', 1);
   if (enabled && after.hasList && after.domains.length === 0)
     context.terminal.warn('the allow-list is empty: no site may embed');
-  return settingsRecord({ workspace, settings: after });
+  const list = after.hasList ? `the ${pluralize(after.domains.length, 'domain')} on` : 'the domains on';
+  const isChanged = settings.enabled !== enabled;
+  announce(
+    context,
+    enabled ? `embedding is restricted to ${list} the allow-list` : 'every domain may embed',
+    isChanged ? `to undo: mediactl embed ${enabled ? 'unrestrict' : 'restrict'}` : undefined,
+  );
+  return withoutRecords(context, { result: settingsRecord({ workspace, settings: after }) });
 }
 
 const settingsRecord = ({ workspace, settings }: Pick<WorkspaceEmbeds, 'workspace' | 'settings'>): Result =>
@@ -185,10 +201,34 @@ async function runChanges(context: Context, { workspace, embeds, settings }: Wor
     terminal.info('the restriction is off, so every site may embed; to turn it on: mediactl embed restrict');
   const count = failed.length;
   const problem = count > 0 ? `${count} of ${outcomes.length} changes failed` : 'cannot confirm the changes';
-  return {
+  const outcome = {
     result: listBy(({ domain }) => domain, records, columns, 'nothing to change'),
     failure: combineFailures(outcomes.length, problem, [...failed, ...(unverified ? [unverified] : [])]),
   };
+  if (unverified || failed.length === records.length) return outcome;
+  announceDomains(context, records);
+  return withoutRecords(context, outcome);
+}
+
+/** Maximum number of domains that the command to undo a change names. */
+const maxUndone = 5;
+
+function announceDomains(context: Context, records: readonly DomainRecord[]): void {
+  const of = (outcome: DomainRecord['outcome']) =>
+    records.filter((each) => each.outcome === outcome).map(({ domain }) => domain);
+  const [added, removed] = [of('added'), of('removed')];
+  const name = (domains: readonly string[]) =>
+    domains.length === 1 ? displayText(domains[0]) : pluralize(domains.length, 'domain');
+  const done = [
+    ...(added.length > 0 ? [`added ${name(added)} to the allow-list`] : []),
+    ...(removed.length > 0 ? [`removed ${name(removed)} from the allow-list`] : []),
+  ];
+  const undo = [
+    ...(added.length > 0 ? [`mediactl embed domains rm ${added.map(quoteForShell).join(' ')}`] : []),
+    ...(removed.length > 0 ? [`mediactl embed domains add ${removed.map(quoteForShell).join(' ')}`] : []),
+  ];
+  const isShort = added.length + removed.length <= maxUndone && undo.length === 1;
+  announce(context, done.join(' and '), isShort ? `to undo: ${undo[0]}` : undefined);
 }
 
 const domainColumn: Column<{ domain: string }> = {

@@ -1,21 +1,26 @@
 import { Argument } from '@commander-js/extra-typings';
-import type { FolderChange } from '../../../client/api/folders.ts';
 import { createFolderPath, createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
-import { assertFolderName } from '../../../client/changes/folder-rules.ts';
-import type { FolderNode, WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
+import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
-import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
+import { displayText, escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
+import {
+  addExamples,
+  type CommandDefinition,
+  type CommandOutcome,
+  type Define,
+  verb,
+  withSuggestions,
+} from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { countAssets } from '../../library/asset-count.ts';
-import { explainRefusal, explainRefusalIn } from '../../library/folder-changes.ts';
+import type { PlacedFolder } from '../../library/folder-changes.ts';
 import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';
+import { announce, withoutRecords } from '../../output/outcome.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
-import { confirm } from '../../terminal/prompt.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { changeFolder } from '../folder-change.ts';
-import { folderColumns, folderRecord, folderResult, folderRows } from '../folder-view.ts';
+import { assertNamesFolder, createFoldersOption, moveFolder, renameFolder } from '../folder-change.ts';
+import { removeFolders } from '../folder-removal.ts';
+import { folderColumns, folderRecord, folderResult } from '../folder-view.ts';
 
 export const folders: CommandDefinition = [
   verb('tree', 'show the folders as a tree', async () => tree),
@@ -91,15 +96,25 @@ type CreateFolderRequest = {
   parents?: boolean | undefined;
 };
 
-export async function runCreate(context: Context, { names, parents = false }: CreateFolderRequest): Promise<Result> {
-  if (!context.settings.dryRun) {
-    const { node } = await createFolderPath(await context.library(), names, parents);
-    return folderResult(node);
+export async function runCreate(
+  context: Context,
+  { names, parents = false }: CreateFolderRequest,
+): Promise<CommandOutcome> {
+  if (context.settings.dryRun)
+    return dryRunPlan(
+      context,
+      createFolderRequests((await context.api()).folders, await fetchFolderTree(context), names, parents),
+    );
+  const { node } = await createFolderPath(await context.library(), names, parents);
+  const count = context.changesMade.count('folder', 'created');
+  const path = displayText(node.path);
+  const above = count > 1 ? ` and ${pluralize(count - 1, 'folder')} above it` : '';
+  if (count === 0) announce(context, `${path} exists already`);
+  else {
+    const undo = `to undo: mediactl folders rm ${quoteForShell(node.path)}`;
+    announce(context, `created ${path}${above}`, count === 1 ? undo : undefined);
   }
-  return dryRunPlan(
-    context,
-    createFolderRequests((await context.api()).folders, await fetchFolderTree(context), names, parents),
-  );
+  return withoutRecords(context, { result: folderResult(node) });
 }
 
 const rename: Define = (command, run) =>
@@ -107,80 +122,42 @@ const rename: Define = (command, run) =>
     .description('Renames a folder. It stays in the same parent folder.')
     .argument('<folder>', folderHelp)
     .argument('<name>', 'new name')
+    .action(run(async (context, folder, name) => renameFolder(context, await findFolder(context, folder), name)));
+
+const move: Define = (command, run) =>
+  addExamples(
+    command,
+    'mediactl folders mv /Campaigns/2026 /Archive',
+    'mediactl folders mv /Archive/2026 /',
+    'mediactl folders mv /2026 /Campaigns/Spring',
+  )
+    .description(
+      'Moves a folder with everything in it into another folder, or to a path that does not exist, whose last part is its new name.',
+    )
+    .argument('<folder>', folderHelp)
+    .argument('<parent>', 'folder to move it into, or its new path; / for the top level')
+    .option(...createFoldersOption)
     .action(
-      run(async (context, folder, name) => {
-        assertFolderName(name);
-        return runChange(context, folder, async () => ({ name }));
+      run(async (context, folder, to, { createFolders: mayCreate = false }) => {
+        assertNamesFolder(to, 'mediactl folders mv /FOLDER /INTO');
+        return moveFolder(context, await findFolder(context, folder), { to, mayCreate });
       }),
     );
 
-const move: Define = (command, run) =>
-  addExamples(command, 'mediactl folders mv /Campaigns/2026 /Archive', 'mediactl folders mv /Archive/2026 /')
-    .description('Moves a folder, with everything in it, into another folder. / is the top level.')
-    .argument('<folder>', folderHelp)
-    .argument('<parent>', 'folder to move it into; / for the top level')
-    .action(run(runMove));
-
-const runMove = (context: Context, folder: string, parent: string) =>
-  runChange(context, folder, async (tree) => {
-    if (isRootPath(parent)) return { parent: null };
-    return { parent: (await resolveFolder(context, tree, parent)).folder.uid };
-  });
-
 const remove: Define = (command, run) =>
   addExamples(command, 'mediactl folders rm /Campaigns/2026 --yes')
-    .description(
-      'Deletes a folder. The service decides whether a folder can be deleted while it has content; the sandbox refuses. To delete the content too: mediactl rm -r /FOLDER.',
-    )
+    .description('Deletes an empty folder. To delete everything in it too: mediactl rm -r /FOLDER.')
     .argument('<folder>', folderHelp)
-    .action(run(runRemove));
+    .action(
+      run(async (context, folder) => {
+        const { placed } = await findFolder(context, folder);
+        const limit = { flag: '', count: 1, isTyped: false };
+        return removeFolders(context, { folders: [placed], assets: [], isRecursive: false, limit });
+      }),
+    );
 
-async function runRemove(context: Context, uidOrPath: string): Promise<Result> {
-  const { settings, terminal } = context;
-  const { folders } = await context.api();
+/** @throws CodedError `not_found` (exit 3) if there is no such folder */
+async function findFolder(context: Context, uidOrPath: string): Promise<PlacedFolder> {
   const { tree, workspace } = await fetchFolderTree(context);
-  const placed = await resolveFolder(context, tree, uidOrPath);
-  const { uid } = placed.folder;
-  if (settings.dryRun) return dryRunPlan(context, [folders.deleteRequest(workspace, uid)]);
-  const contents = terminal.isInteractive && !settings.yes ? await describeContents(context, placed) : '';
-  await confirm(terminal, `Delete ${placed.path}${contents}?`, {
-    yes: settings.yes,
-    instead: `mediactl folders rm ${quoteForShell(uidOrPath)} --yes`,
-  });
-  const label = { command: 'folders rm', summary: `delete ${placed.path}` };
-  const writer = await context.writer();
-  await writer.deleteFolder(placed, label, { toError: explainRefusal }).catch(async (error) => {
-    throw await explainRefusalIn(context, error);
-  });
-  terminal.info(`deleted ${placed.path}`);
-  return record(folderRecord(placed), uid, folderRows);
-}
-
-/** Maximum number of folders whose assets are counted. Each folder costs a request or two. */
-const maxFoldersCounted = 50;
-
-/** Describes what a folder and its subfolders contain, which the service may refuse to delete; '' if it is empty. */
-async function describeContents(context: Context, placed: FolderNode): Promise<string> {
-  const folders = [placed, ...descendantsOf(placed)];
-  const countIn = ({ folder: { uid } }: FolderNode) =>
-    countAssets(context, 'assets', { parent: uid }).catch(() => undefined);
-  const counts = await Promise.all(folders.slice(0, maxFoldersCounted).map(countIn));
-  const assets = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
-  const isComplete = folders.length <= maxFoldersCounted && !counts.includes(undefined);
-  const atLeast = assets > 0 ? `at least ${pluralize(assets, 'asset')}` : 'an unknown number of assets';
-  const has = [
-    ...(!isComplete ? [atLeast] : assets > 0 ? [pluralize(assets, 'asset')] : []),
-    ...(folders.length > 1 ? [pluralize(folders.length - 1, 'folder')] : []),
-  ];
-  return has.length > 0 ? `, which has ${has.join(' and ')} in it, if the service deletes such a folder` : '';
-}
-
-async function runChange(
-  context: Context,
-  uidOrPath: string,
-  changeOf: (tree: WorkspaceFolderTree) => Promise<FolderChange>,
-): Promise<Result> {
-  const { tree, workspace } = await fetchFolderTree(context);
-  const placed = await resolveFolder(context, tree, uidOrPath);
-  return changeFolder(context, { tree, workspace, placed }, await changeOf(tree));
+  return { tree, workspace, placed: await resolveFolder(context, tree, uidOrPath) };
 }

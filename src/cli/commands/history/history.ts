@@ -8,11 +8,13 @@ import { isSameUid, isUid, normalizeUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resumeChange } from '../../library/run-change.ts';
+import { changeResult } from '../../output/outcome.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { truncateLines } from '../confirm-many.ts';
+import { cannotRestore, maxDeletionLines } from '../deletion.ts';
 
 type HistoryRecord = OutputRecord<'history'>;
 type ItemRecord = OutputRecord<'history-items'>;
@@ -74,11 +76,12 @@ async function resume(
   const results = await resumeChange(context, change, items, read);
   // An earlier attempt may have been killed before it named them.
   const conflicts = all.filter(({ state }) => state === 'conflict').map(toConflict);
-  return bulkResult(context, [...toOutcomes(results), ...conflicts], {
-    outcome: 'updated',
-    label: 'done',
-    noun: 'items',
-  });
+  const outcomes = [...toOutcomes(results), ...conflicts];
+  const records = bulkResult(context, outcomes, { outcome: 'updated', label: 'done', noun: 'items' });
+  const isDeletion = items.some(({ after }) => after === null);
+  const next = isDeletion ? { next: cannotRestore(items.length) } : {};
+  const words = { verb: 'carried out', noun: 'item', place: `of change ${change.id}`, ...next };
+  return changeResult(context, outcomes, words, records);
 }
 
 const toConflict = ({ uid, name, error }: StoredItem): WriteOutcome => ({
@@ -110,10 +113,12 @@ async function confirmUnread(
       truncateLines(
         shown.map((item) => lineOf(item, change)),
         shown.length,
+        maxDeletionLines,
       ).join('\n'),
     );
-  const action = shown.some(({ after }) => after === null) ? 'Move them to the trash' : 'Write them';
-  await confirm(terminal, `${action}? Change ${change.id} has not read ${pluralize(count, 'asset')} before.`, {
+  const isDeletion = shown.some(({ after }) => after === null);
+  const action = isDeletion ? 'Move them to the trash? The API cannot restore them.' : 'Write them?';
+  await confirm(terminal, `${action} Change ${change.id} has not read ${pluralize(count, 'asset')} before.`, {
     yes: settings.yes,
     instead,
   });

@@ -10,6 +10,7 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { runChange } from '../../library/run-change.ts';
+import { changeResult } from '../../output/outcome.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
@@ -91,8 +92,10 @@ const skippedOf = ({ conflicts, irreversible }: UndoPlan) => [
 ];
 
 function undoResult(context: Context, outcomes: readonly WriteOutcome[], plan: UndoPlan): CommandOutcome {
-  if (!context.settings.dryRun)
-    return bulkResult(context, outcomes, { outcome: 'updated', label: 'reverted', noun: 'items' });
+  if (!context.settings.dryRun) {
+    const records = bulkResult(context, outcomes, { outcome: 'updated', label: 'reverted', noun: 'items' });
+    return changeResult(context, outcomes, { verb: 'reverted', noun: 'item' }, records);
+  }
   const planned = plan.items.map(({ uid, name }) => ({ uid, name, error: undefined }));
   const rows = [...planned, ...skippedOf(plan)];
   return bulkResult(context, rows, { outcome: 'planned', label: 'to write', noun: 'items' });

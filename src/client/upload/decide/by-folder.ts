@@ -12,7 +12,7 @@ import { itemsOf, maxPageSize } from '../../api/pagination.ts';
 import { asCodedError, type CodedError, ignoreNotFound } from '../../errors.ts';
 import type { WorkspaceFolderTree } from '../../library/folder-tree.ts';
 import { fileExists } from '../../local-path.ts';
-import { digestAndClose, parseDigest } from '../sources/checksum.ts';
+import { digestAndClose, digestIn } from '../sources/checksum.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
 import type { KnownAsset } from '../store/receipts.ts';
@@ -321,12 +321,6 @@ const fileNameOf = ({ path, filename }: UploadFile) => filename ?? basename(path
 /** Returns true if a status shows that the service has all bytes. A `queued` asset might still wait for them. */
 const isStored = (status: unknown) =>
   classifyStatus(status) === 'ready' || asText(status)?.toLowerCase() === 'processing';
-
-/** Returns the BLAKE3 checksum that a record shows (assumption A28). */
-const digestIn = (asset: AssetRecord): string | undefined =>
-  Object.entries(asset).flatMap(([field, value]) =>
-    /blake3/i.test(field) ? (parseDigest(asText(value)) ?? []) : [],
-  )[0];
 
 /** Returns the day before the newest asset was created; undefined if one does not show when. */
 function sinceDay(assets: readonly AssetRecord[], now: number): string | undefined {

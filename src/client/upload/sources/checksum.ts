@@ -1,3 +1,5 @@
+import { asText } from '../../../contract/json-values.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { fileChanged, type UploadSource } from './source.ts';
 
 /** Incremental BLAKE3 hasher whose digest can be read at any point in the stream. */
@@ -46,6 +48,12 @@ export function parseDigest(text: string | undefined): string | undefined {
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(value)) return undefined;
   return Buffer.from(value.replaceAll('-', '+').replaceAll('_', '/'), 'base64').toString('hex');
 }
+
+/** Returns the BLAKE3 checksum that an asset's record shows, in hex (assumption A28). */
+export const digestIn = (asset: AssetRecord): string | undefined =>
+  Object.entries(asset).flatMap(([field, value]) =>
+    /blake3/i.test(field) ? (parseDigest(asText(value)) ?? []) : [],
+  )[0];
 
 /** Digest of a file's prefix: BLAKE3 of the first `offset` bytes, in hex. */
 export type Prefix = { offset: number; blake3: string };

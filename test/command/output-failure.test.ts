@@ -31,22 +31,14 @@ async function failingRun(args: readonly string[], options: CliOptions = { stdou
 }
 
 it.each([
-  [['update', assetUid, '--name', 'Other'], '1 asset was changed'],
   [['tag', assetUid, otherUid, '--add', 'sea'], '2 assets were changed'],
-  [['mv', assetUid, '/Campaigns'], '1 asset was changed'],
   [['mv', assetUid, '/New', '--create-folders'], '1 folder was created and 1 asset was changed'],
-  [['rename', assetUid, 'Other'], '1 asset was changed'],
   [['apply', 'names.csv', '--yes'], '2 assets were changed'],
   [['rm', assetUid, otherUid, '--yes'], '2 assets were moved to the trash'],
   [['rm', '-r', '/Archive', '--yes'], '1 folder was deleted'],
   [['folders', 'create', '-p', '/New/Below'], '2 folders were created'],
-  [['folders', 'rename', '/Campaigns', 'Old'], '1 folder was changed'],
   [['folders', 'mv', '/Campaigns', '/Archive'], '1 folder was changed'],
-  [['folders', 'rm', '/Campaigns', '--yes'], '1 folder was deleted'],
-  [['embed', 'restrict'], '1 setting was changed'],
   [['embed', 'domains', 'add', 'a.example', 'b.example'], '2 domains were added'],
-  [['embed', 'domains', 'rm', 'old.example'], '1 domain was removed'],
-  [['upload', 'shots/a.bin'], '1 file was uploaded'],
   [['sync', 'shots', '/Campaigns'], '2 files were uploaded'],
 ] as const)('%j says first what was changed if stdout is on a full disk', async (args, changes) => {
   const { code, message, cause } = await failingRun(args);

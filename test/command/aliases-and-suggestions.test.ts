@@ -151,6 +151,9 @@ const replaced: [typed: string, hint: string][] = [
   ['uploads resume --all --on-session-expired fail', 'an expired session starts again'],
   ['uploads export', 'mediactl uploads ls --finished --jsonl'],
   ['uploads import', 'mediactl check DIR /FOLDER --download'],
+  ['rm ID --max-delete 5', '--max-changes'],
+  ['sync ./rushes /F --prune --max-delete=5', '--max-changes'],
+  ['uploads cleanup --trash --max-delete 5', '--max-changes'],
   ['upload a.mp4 --queue=postgres://host/db', 'redis://HOST or rediss://HOST'],
 ];
 

@@ -41,18 +41,18 @@ describe('assets rm', () => {
     expect(await countAssets('unasked')).toBe(0);
   });
 
-  it('assets rm exits with 2 above the limit of --max-delete, for filters and uids, even on a terminal', async () => {
+  it('assets rm exits with 2 above the limit of --max-changes, for filters and uids, even on a terminal', async () => {
     const uids = await createAssets({ count: 4, word: 'bulky' });
     for (const selection of [['--search', 'bulky', ...anyWorkspace], uids]) {
-      const args = ['assets', 'rm', ...selection, '--max-delete', '3'];
+      const args = ['assets', 'rm', ...selection, '--max-changes', '3'];
       for (const options of [{}, { tty: true, stdin: '4\n' }] satisfies CliOptions[]) {
         const { code, stdout, stderr } = await setup.cli.run([...args, '--yes'], options);
         expect([code, stdout]).toEqual([2, '']);
-        expect(stderr).toContain('more than 3 assets match, and --max-delete is 3');
+        expect(stderr).toContain('more than 3 assets match, and --max-changes is 3');
       }
     }
     expect(await countAssets('bulky')).toBe(4);
-    expect((await setup.cli.run(['assets', 'rm', ...uids, '--max-delete', '4', '-y'])).code).toBe(0);
+    expect((await setup.cli.run(['assets', 'rm', ...uids, '--max-changes', '4', '-y'])).code).toBe(0);
   });
 
   it('assets rm of more than 100 assets requires their number to be typed; --yes is not enough', async () => {
@@ -162,7 +162,7 @@ describe('assets rm', () => {
       '--search',
       'deep',
       ...anyWorkspace,
-      '--max-delete',
+      '--max-changes',
       '200',
       '-y',
     ]);

@@ -304,7 +304,7 @@ describe('glob arguments', () => {
     expect(await assetPaths()).toEqual(['/A001.txt', '/A002.txt']);
   });
 
-  it('rm of more than 100 matches requires --max-delete', async () => {
+  it('rm of more than 100 matches requires --max-changes', async () => {
     const { uid: parent_folder_uid } = (await cli.json(['folders', 'ls'])).find(
       ({ path }: { path: string }) => path === folder,
     );
@@ -312,7 +312,7 @@ describe('glob arguments', () => {
       Array.from({ length: 101 }, (_, n) => createUploadOfSize(5, { asset_name: `${n}.txt`, parent_folder_uid })),
     );
     expect((await cli.run(['rm', `${folder}/*`, '--yes'])).code).toBe(2);
-    expect((await cli.run(['rm', `${folder}/*`, '--yes', '--max-delete', '101'])).code).toBe(0);
+    expect((await cli.run(['rm', `${folder}/*`, '--yes', '--max-changes', '101'])).code).toBe(0);
   });
 
   it('update, tag and mv require --yes for a glob, and wait and download accept it', async () => {

@@ -40,6 +40,7 @@ const filterOptions = /^--(?:search|type|status|tag|folder|created-after|created
 /** Returns what to type instead of a word of an older version or of another program, if it is known. */
 export function findAlternative(commandPath: readonly string[], word: string): string | undefined {
   const verb = commandPath.at(-1) ?? '';
+  if (word === '--max-delete') return '--max-changes';
   if (filterOptions.test(word) && /^(?:update|wait)$/.test(verb))
     return `mediactl ls -q ${word} … | mediactl ${verb} -`;
   return alternatives[verb]?.[word];

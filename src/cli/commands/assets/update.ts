@@ -58,7 +58,7 @@ export async function parseUpdateRequest(
   { collection, ids }: Pick<UpdateRequest, 'collection' | 'ids'>,
   flags: UpdateFlags,
 ): Promise<UpdateRequest> {
-  const limit = parseWriteLimit('--max-changes', flags.maxChanges);
+  const limit = parseWriteLimit(flags.maxChanges);
   if (flags.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
   const change = await parseChange(context, flags);
   const { newest, anyWorkspace } = flags;

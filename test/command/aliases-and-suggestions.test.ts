@@ -35,11 +35,12 @@ describe('aliases', () => {
     expect(stdout.replaceAll('":"', '": "')).toContain(output);
   });
 
-  it('login, logout and open show the help of auth login, auth logout and play', async () => {
+  it('login, logout, open and share show the help of auth login, auth logout and play', async () => {
     for (const [alias, path] of [
       ['login', 'auth login'],
       ['logout', 'auth logout'],
       ['open', 'play'],
+      ['share', 'play'],
     ])
       expect((await cli.run([alias as string, '--help'])).stdout).toContain(`Usage: mediactl ${path} `);
   });
@@ -151,6 +152,7 @@ const replaced: [typed: string, hint: string][] = [
   ['uploads resume --all --on-session-expired fail', 'an expired session starts again'],
   ['uploads export', 'mediactl uploads ls --finished --jsonl'],
   ['uploads import', 'mediactl check DIR /FOLDER --download'],
+  ['assets share ID', 'mediactl play ID --url'],
   ['rm ID --max-delete 5', '--max-changes'],
   ['sync ./rushes /F --prune --max-delete=5', '--max-changes'],
   ['uploads cleanup --trash --max-delete 5', '--max-changes'],

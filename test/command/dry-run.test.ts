@@ -33,7 +33,6 @@ const commandArgs: Record<string, string[]> = {
   'assets stats': ['assets', 'stats'],
   history: ['history'],
   undo: ['undo'],
-  'assets share': ['assets', 'share', uid],
   'videos ls': ['videos', 'ls'],
   'videos get': ['videos', 'get', uid],
   'videos player-data': ['videos', 'player-data', uid],

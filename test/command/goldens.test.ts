@@ -40,7 +40,6 @@ const commands: Record<string, { args: string[]; options?: CliOptions }> = {
   'assets stats': { args: ['assets', 'stats'] },
   history: { args: ['history'] },
   undo: { args: ['undo'] },
-  'assets share': { args: ['assets', 'share', assetUid] },
   'videos ls': { args: ['videos', 'ls'] },
   'videos get': { args: ['videos', 'get', assetUid] },
   'videos update': { args: ['videos', 'update', assetUid, '--name', 'New', '--add-tag', 'sea'] },

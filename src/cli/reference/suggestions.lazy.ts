@@ -12,6 +12,7 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     poster: 'mediactl assets thumb ID -o FILE',
     schema: 'mediactl commands NAME --json, which has the JSON Schema of the result',
   },
+  assets: { share: 'mediactl play ID --url, or mediactl share ID' },
   history: {
     '--pause': 'Ctrl-C where it runs, then mediactl history CHANGE --resume',
     '--cancel': 'Ctrl-C where it runs; without --resume, nothing more is written',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
 import { fixturePath, forSandboxMode, isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -81,6 +82,33 @@ describe('assets ls', () => {
       forSandboxMode({ normal: `${uids['clip.mp4']}\n`, strict: '' }),
     );
     expect((await runMediactl(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
+  });
+
+  it.each([
+    [['ls', '--status', 'redy'], "the status 'redy'", 'did you mean ready?'],
+    [['ls', '--status', 'READY'], "the status 'READY'", 'did you mean ready?'],
+    [
+      ['videos', 'ls', '--status', 'pending'],
+      "the status 'pending'",
+      'use one of uploading, queued, processing, ready',
+    ],
+    [['rm', '--status', 'filed', '--yes'], "the status 'filed'", 'did you mean failed?'],
+    [['ls', '--type', 'movie', '--count'], "the type 'movie'", 'use one of video, audio, image'],
+  ])('mediactl %j exits with 2 and proposes a value, since the service refuses that one', async (args, value, hint) => {
+    const { code, stderr } = await runMediactl([...args, '--json']);
+    const { error } = JSON.parse(stderr);
+    expect([code, error.http_status]).toEqual([2, 422]);
+    expect([error.message, error.hint]).toEqual([expect.stringContaining(value), expect.stringContaining(hint)]);
+  });
+
+  it('assets ls lists by a status that only the service knows', async () => {
+    const { url, requests } = await startRecordingServer(() => ({
+      body: { items: [{ uid: 'x', status: 'archived' }] },
+    }));
+    const { code, stdout } = await runMediactl(['ls', '--status', 'archived', '-q'], {
+      environment: { MEDIACTL_BASE_URL: url },
+    });
+    expect([code, stdout, requests[0]?.query.status]).toEqual([0, 'x\n', 'archived']);
   });
 
   it('assets ls --count prints the total, and exits with 10 if the service reports none', async () => {

@@ -53,6 +53,12 @@ it.each([
   await expect(upload.next()).rejects.toMatchObject({ code: 'usage' });
 });
 
+it('a list by a status that the service refuses is rejected with the code usage and names it', async () => {
+  const client = await openSandboxClient();
+  const list = client.assets.list({ status: 'redy' });
+  await expect(list.next()).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining("'redy'") });
+});
+
 it('existing says which files upload sends', async () => {
   const folder = temporaryFolder();
   const client = await openSandboxClient();

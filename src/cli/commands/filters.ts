@@ -50,9 +50,8 @@ export const flagOf = ({ name, option = name }: AssetFilterRow) => `--${option.r
 
 function filterOption(row: AssetFilterRow): Option {
   const { placeholder = row.name } = optionKinds[row.kind];
-  const { suggestedValues = row.values } = row;
   const built = new Option(`${flagOf(row)} <${placeholder}>`, row.help);
-  return suggestedValues ? withSuggestions(built, suggestedValues) : built;
+  return row.values ? withSuggestions(built, row.values) : built;
 }
 
 /** Adds the filter options to a command. @param isList true for `ls`, whose help documents them in full */

@@ -339,6 +339,55 @@ describe('glob arguments', () => {
   });
 });
 
+describe('a folder that differs from the typed one in case only', () => {
+  const typed = () => `${folder}/press`;
+  const meant = () => `did you mean ${folder}/Press?`;
+  beforeEach(async () => {
+    await cli.json(['folders', 'create', '-p', `${folder}/Press/2026`]);
+    await uploadFiles('a.txt');
+  });
+
+  it.each([
+    ['mv', () => ['mv', `${folder}/a.txt`, typed()]],
+    ['upload', () => ['upload', createDirectory('b.txt'), typed()]],
+    ['upload of one file', () => ['upload', join(createDirectory('b.txt'), 'b.txt'), '--folder', typed()]],
+    ['ls', () => ['ls', typed()]],
+    ['rm', () => ['rm', typed(), '--yes']],
+    ['folders ls', () => ['folders', 'ls', typed()]],
+    ['ls --folder', () => ['ls', '--folder', typed()]],
+  ])('%s without a terminal proposes it, exits with 3 and creates nothing', async (_, args) => {
+    const { code, stderr } = await cli.run(args());
+    expect([code, stderr]).toEqual([3, expect.stringContaining(meant())]);
+    expect((await cli.run(['folders', 'ls', typed()])).code).toBe(3);
+  });
+
+  it('is proposed with the rest of the path, which may not exist', async () => {
+    expect((await cli.run(['mv', `${folder}/a.txt`, `${folder}/press/new`])).stderr).toContain(
+      `did you mean ${folder}/Press/new?`,
+    );
+    expect((await cli.run(['mv', `${folder}/a.txt`, `${folder}/Pres`])).stderr).not.toContain('did you mean');
+  });
+
+  it('is named before the question of mv and of upload on a terminal', async () => {
+    const notice = `${typed()} is a new folder, not ${folder}/Press: names are case-sensitive`;
+    for (const args of [
+      ['mv', `${folder}/a.txt`, typed()],
+      ['upload', createDirectory('b.txt'), typed()],
+    ]) {
+      const { code, stderr } = await cli.run(args, { tty: true, columns: 200, stdin: 'n\n' });
+      expect([code, stderr]).toEqual([130, expect.stringMatching(new RegExp(`${notice}[^]*Create it\\?`))]);
+    }
+  });
+
+  it('does not prevent another folder that --create-folders or folders create asks for, with a warning', async () => {
+    const moved = await cli.run(['mv', `${folder}/a.txt`, typed(), '--create-folders']);
+    expect([moved.code, moved.stderr]).toEqual([0, expect.stringContaining(`not ${folder}/Press`)]);
+    const created = await cli.run(['folders', 'create', `${folder}/PRESS`]);
+    expect([created.code, created.stderr]).toEqual([0, expect.stringContaining(`${folder}/PRESS is a new folder`)]);
+    expect((await cli.run(['mv', `${folder}/press/a.txt`, typed()])).stderr).not.toContain('case-sensitive');
+  });
+});
+
 describe('upload to a folder', () => {
   const upload = async (args: string[], options?: CliOptions) => cli.run(['upload', ...args], options);
 

@@ -40,6 +40,19 @@ export async function resolveFolder(context: Context, tree: WorkspaceFolderTree,
   return tree.find(uid) as FolderNode;
 }
 
+/** Returns the next step for a path without a folder: the folder that differs in case only, before any other. */
+export function missingFolderHint(tree: WorkspaceFolderTree, path: string, otherwise: string): string {
+  const meant = tree.findOtherCase(path);
+  return meant === undefined ? otherwise : `did you mean ${meant}? ${otherwise}`;
+}
+
+/** Warns that a folder is created although another one differs in case only. */
+export function warnOfOtherCase({ terminal }: Context, tree: WorkspaceFolderTree, path: string): void {
+  const meant = tree.findOtherCase(path);
+  if (meant !== undefined)
+    terminal.warn(escapeControls(`${path} is a new folder, not ${meant}: names are case-sensitive`));
+}
+
 function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   if (isRootPath(uidOrPath))
     throw usageError('the top level is not a folder', 'mediactl folders tree, to list the folders');
@@ -55,7 +68,7 @@ function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
     hint:
       uidOrPath === 'root'
         ? 'the top level is /'
-        : 'mediactl folders tree, to list the folders; names are case-sensitive',
+        : missingFolderHint(tree, uidOrPath, 'mediactl folders tree, to list the folders; names are case-sensitive'),
   });
 }
 

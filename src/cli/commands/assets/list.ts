@@ -241,7 +241,7 @@ async function listMatches(context: Context, pattern: string, filters: AssetFilt
   const { tree } = await fetchFolderTree(context);
   const onFolderCount = (count: number) => noticeFolderCount(context, count);
   const { found } = await findAssetsByPath((await context.api()).assets, pattern, tree, { filters, onFolderCount });
-  if (found.length === 0 && !isGlob(pattern)) throw noAssetAt(pattern, undefined);
+  if (found.length === 0 && !isGlob(pattern)) throw noAssetAt(pattern, tree);
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }
 

@@ -10,7 +10,7 @@ import { addExamples, type CommandDefinition, type Define, verb, withSuggestions
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
 import { explainRefusal, explainRefusalIn } from '../../library/folder-changes.ts';
-import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';
+import { fetchFolderTree, folderHelp, resolveFolder, warnOfOtherCase } from '../../library/folders.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { dryRunPlan } from '../dry-run.ts';
@@ -92,6 +92,9 @@ type CreateFolderRequest = {
 };
 
 export async function runCreate(context: Context, { names, parents = false }: CreateFolderRequest): Promise<Result> {
+  const { tree } = await fetchFolderTree(context);
+  const path = `/${names.join('/')}`;
+  if (tree.findByPath(path).length === 0) warnOfOtherCase(context, tree, path);
   if (!context.settings.dryRun) {
     const { node } = await createFolderPath(await context.library(), names, parents);
     return folderResult(node);

@@ -339,6 +339,69 @@ describe('glob arguments', () => {
   });
 });
 
+describe('the fields of a list', () => {
+  beforeEach(() => uploadFiles('a.txt', 'day1/b.txt', 'day1/deep/c.txt'));
+
+  it('each heading of ls on a wide terminal is a field that --fields selects', async () => {
+    const { stdout } = await cli.run(['ls', '--limit', '3'], {
+      tty: true,
+      columns: 250,
+      environment: { NO_COLOR: '1' },
+    });
+    const headings = (stdout.split('\n')[0] ?? '').split(/ {2,}/).filter(Boolean);
+    const fields = headings.map((heading) => heading.toLowerCase().replaceAll(' ', '_'));
+    expect(fields).toEqual(expect.arrayContaining(['uid', 'name', 'size', 'created_at', 'folder']));
+    const { code, stderr } = await cli.run(['ls', '--limit', '3', '--json', '--fields', fields.join(',')]);
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('warning')]);
+  });
+
+  it('--fields folder is the path of the folder, in one request that is told, and --json has the field of the service', async () => {
+    const csv = await cli.run(['ls', `${folder}/day1/**`, '--sort', 'name', '--csv', '--fields', 'name,folder']);
+    expect(csv.stdout).toBe(`name,folder\nb.txt,${folder}/day1\nc.txt,${folder}/day1/deep\n`);
+    expect(csv.stderr).toContain('the folders were read too, in one request');
+    expect(await cli.json(['get', `${folder}/a.txt`, '--fields', 'folder'])).toEqual([{ folder }]);
+    expect((await cli.run(['get', `${folder}/a.txt`, '--fields', 'folder'])).stdout).toBe(`folder\t${folder}\n`);
+    const [record] = await cli.json(['ls', folder]);
+    expect([record.folder, record.parent]).toEqual([undefined, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  });
+
+  it('--fields folder of an asset at the top level is /', async () => {
+    const [{ asset_uid }] = await cli.json(['upload', join(createDirectory('top.txt'), 'top.txt'), '--folder', '/']);
+    expect(await cli.json(['get', asset_uid, '--fields', 'folder'])).toEqual([{ folder: '/' }]);
+  });
+
+  it('ls -r shows the paths below the folder, on a terminal, in a pipe and as the field path', async () => {
+    const expected = ['a.txt', 'day1/b.txt', 'day1/deep/c.txt'];
+    const list = ['ls', folder, '-r', '--sort', 'name'];
+    const shown = await cli.run(list, { tty: true, columns: 80, environment: { NO_COLOR: '1' } });
+    expect(shown.stdout.split('\n').map((line) => line.split(' ')[0])).toEqual(['PATH', ...expected, '']);
+    const piped = (await cli.run(list)).stdout.trimEnd().split('\n');
+    expect(piped.map((line) => line.split('\t')[1])).toEqual(expected);
+    expect(await cli.json([...list, '--fields', 'path'])).toEqual(expected.map((path) => ({ path })));
+    expect(await cli.json(['ls', `${folder}/day1`, '-r', '--sort', 'name', '--fields', 'path'])).toEqual([
+      { path: 'b.txt' },
+      { path: 'deep/c.txt' },
+    ]);
+  });
+
+  it('ls of a folder shows its folders on a terminal, and only assets to a program or with a filter', async () => {
+    const terminal = { tty: true, columns: 100, environment: { NO_COLOR: '1' } };
+    const firstWords = ({ stdout }: { stdout: string }) => stdout.split('\n').map((line) => line.split(' ')[0]);
+    expect(firstWords(await cli.run(['ls', folder], terminal))).toEqual(['NAME', 'day1/', 'a.txt', '']);
+    expect(firstWords(await cli.run(['ls', `${folder}/day1`], terminal))).toEqual(['NAME', 'deep/', 'b.txt', '']);
+    expect(firstWords(await cli.run(['ls', '/'], terminal))).toContain(`${folder.slice(1)}/`);
+    expect((await cli.run(['ls', folder, '--created-after', 'today'], terminal)).stdout).not.toContain('day1');
+    expect((await cli.run(['ls', folder])).stdout).not.toContain('day1');
+    expect((await cli.json(['ls', folder])).map(({ name }: { name: string }) => name)).toEqual(['a.txt']);
+  });
+
+  it('a word that names a folder and finds nothing is answered with the folder, by ls and by export', async () => {
+    await cli.json(['folders', 'create', `/Quarry${testCount}`]);
+    for (const verb of ['ls', 'export'])
+      expect((await cli.run([verb, `quarry${testCount}`])).stderr).toContain(`mediactl ls /Quarry${testCount}`);
+  });
+});
+
 describe('a folder that differs from the typed one in case only', () => {
   const typed = () => `${folder}/press`;
   const meant = () => `did you mean ${folder}/Press?`;

@@ -35,10 +35,10 @@ describe('assets ls', () => {
     const sizeCell = (text: string) => forSandboxMode({ normal: `${text.padEnd(9)}  `, strict: '' });
     const lines = stdout.split('\n').map((line) => line.trimEnd().replace(/\d+ minutes? ago$/, 'just now'));
     expect(lines).toEqual([
-      `NAME       UID       ${typeCell('TYPE')}STATUS  LENGTH  ${sizeCell('SIZE')}CREATED`,
-      `clip.mp4   ${shortUid('clip.mp4')}  ${typeCell('video')}ready   10s     ${sizeCell('421.8 KiB')}just now`,
-      `tone.mp3   ${shortUid('tone.mp3')}  ${typeCell('audio')}ready   3s      ${sizeCell('18.0 KiB')}just now`,
-      `still.jpg  ${shortUid('still.jpg')}  ${typeCell('image')}ready           ${sizeCell('5.5 KiB')}just now`,
+      `NAME       UID       ${typeCell('TYPE')}STATUS  DURATION  ${sizeCell('SIZE')}CREATED AT`,
+      `clip.mp4   ${shortUid('clip.mp4')}  ${typeCell('video')}ready   10s       ${sizeCell('421.8 KiB')}just now`,
+      `tone.mp3   ${shortUid('tone.mp3')}  ${typeCell('audio')}ready   3s        ${sizeCell('18.0 KiB')}just now`,
+      `still.jpg  ${shortUid('still.jpg')}  ${typeCell('image')}ready             ${sizeCell('5.5 KiB')}just now`,
       '',
     ]);
     expect((await cli.json(['assets', 'get', shortUid('tone.mp3')]))[0].uid).toBe(uids['tone.mp3']);

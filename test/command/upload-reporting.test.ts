@@ -67,7 +67,7 @@ describe('output of upload', () => {
     writeFileSync(path, 'not a video');
     const narrowTerminal = { tty: true, columns: 40, environment: { NO_COLOR: '1' } };
     const { stdout: table } = await setup.run(['upload', path], narrowTerminal);
-    expect(table).toMatch(/PATH +RESULT/);
+    expect(table).toMatch(/PATH +OUTCOME/);
     const list = async (options = {}) => (await setup.run(['uploads', 'ls', '--finished'], options)).stdout;
     const uid = (await list()).split('\t')[0] ?? '';
     expect((await list()).split('\t')[3]).toBe('unchecked');

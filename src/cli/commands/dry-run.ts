@@ -16,9 +16,9 @@ export async function dryRunPlan(context: Context, requests: readonly ApiRequest
       body: json ?? (body ? `(${body.lengthBytes} bytes)` : null),
     })),
     [
-      { header: 'METHOD', value: ({ method }) => method, noTruncate: true },
-      { header: 'URL', value: ({ url }) => escapeControls(url), noTruncate: true },
-      { header: 'BODY', value: ({ body }) => displayText(body) },
+      { field: 'method', value: ({ method }) => method, noTruncate: true },
+      { field: 'url', value: ({ url }) => escapeControls(url), noTruncate: true },
+      { field: 'body', value: ({ body }) => displayText(body) },
     ],
     '',
   );

@@ -34,9 +34,12 @@ export type FindParentWorkspace = () => Promise<string | undefined>;
  * errors. The value is sent first, since a service may have others (assumptions A11 and A12).
  */
 function refusedFilter(thrown: unknown, filters: AssetFilters): CodedError | undefined {
-  const { status, reason } = thrown instanceof CodedError ? thrown.explanation : {};
-  if (status !== 400 && status !== 422) return undefined;
-  const refused = activeFilters(filters).find(({ values, value }) => values !== undefined && !values.includes(value));
+  const { status, reason, fields = [], isUnattributed } = thrown instanceof CodedError ? thrown.explanation : {};
+  if (isUnattributed || (status !== 400 && status !== 422)) return undefined;
+  const isRefused = (name: string) => fields.length === 0 || fields.includes(name);
+  const refused = activeFilters(filters).find(
+    ({ name, values, value }) => values !== undefined && !values.includes(value) && isRefused(name),
+  );
   if (!refused) return undefined;
   const { name, value, values = [] } = refused;
   const similar = closestSpellings(value.toLowerCase(), values);

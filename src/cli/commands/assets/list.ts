@@ -5,6 +5,7 @@ import { usageError } from '../../../client/errors.ts';
 import { isGlob } from '../../../client/glob.ts';
 import { findIgnoredFilter, listFolders } from '../../../client/library/filter-checks.ts';
 import { descendantsOf, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
+import { hasFilters } from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { type AssetFilters, filterRows } from '../../../contract/asset-filters.ts';
 import { formatCount } from '../../../contract/figures.ts';
@@ -137,19 +138,54 @@ export async function runList(context: Context, request: ListRequest): Promise<R
     const title = titleOf(filters, folder ?? pattern, collection === 'assets' ? 'Assets' : 'Videos');
     return writeSheet(context, { path: html, title }, find);
   }
-  const { pages, footer, isEmpty } = await find();
+  const { pages: found, footer, isEmpty, pathOf } = await find();
   const inFolder = folder && !recursive ? ` in ${folder}; -r includes the folders below it` : '';
-  const empty = `no ${collection}${inFolder}${searchText(words)}`;
+  const search = isEmpty ? await describeSearch(context, words) : searchText(words);
+  const empty = `no ${collection}${inFolder}${search}`;
   // A terminal shows this text in place of the table.
   if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
   const isInWorkspace = folder !== undefined || pattern !== undefined; // the folders are those of the workspace in use
-  if (isInWorkspace || !context.isHumanOutput) return { ...assetList(context, pages, empty), more: () => footer };
+  if (isInWorkspace || !context.isHumanOutput) {
+    const below = await foldersToShow(context, request);
+    const pages = below.rows.length > 0 ? withRows(below.rows, found) : found;
+    const isOneFolder = folder !== undefined && !recursive;
+    const more = () => [footer, below.footer].filter(Boolean).join('; ') || undefined;
+    return { ...assetList(context, pages, empty, { pathOf, isOneFolder }), more };
+  }
   const scope = new ListScope((await context.library()).workspaceInUse);
   const more = () => [footer, describeScope(scope)].filter(Boolean).join('; ') || undefined;
-  return { ...assetList(context, scope.keep(pages), empty), more };
+  return { ...assetList(context, scope.keep(found), empty), more };
 }
 
 const pageSize = 20;
+
+/** Maximum number of folders to show before the assets of a folder. */
+const maxFoldersShown = 100;
+
+/**
+ * Returns the folders in the folder that a user lists on a terminal, as rows whose names end with a slash. There are none
+ * for a program, whose rows are assets, or with filters, which folders do not have.
+ */
+async function foldersToShow(
+  context: Context,
+  { folder, recursive, offset, filters, words }: ListRequest,
+): Promise<{ rows: AssetRecord[]; footer?: string }> {
+  const isFiltered = words.length > 0 || hasFilters({ ...filters, parent: undefined, ordering: undefined });
+  const isShown = context.isHumanOutput && context.settings.outputOptions.fields === undefined;
+  if (!isShown || folder === undefined || recursive || offset > 0 || isFiltered) return { rows: [] };
+  const { tree } = await fetchFolderTree(context);
+  const folders = tree.childrenOf(filters.parent ?? 'root');
+  const rows = folders.slice(0, maxFoldersShown).map(({ name, folder: { created_at } }) => {
+    return { uid: '', name: `${name}/`, type: 'folder', created_at };
+  });
+  const left = folders.length - rows.length;
+  return left > 0 ? { rows, footer: `${left} more folders: mediactl folders ls ${quoteForShell(folder)}` } : { rows };
+}
+
+async function* withRows(rows: AssetRecord[], pages: AssetListing['pages']): AsyncGenerator<AssetRecord[]> {
+  yield rows;
+  yield* pages;
+}
 
 /** Lists the assets of a request, also of several folders, and warns of an ignored filter. */
 export async function findListing(context: Context, request: ListRequest): Promise<AssetListing> {
@@ -167,12 +203,16 @@ async function fetchListing(
   if (folders || pattern !== undefined) {
     const end = count === undefined ? undefined : count + offset;
     // Fetches one extra asset to find out whether there are more.
+    const parents = new Map<string, string>();
     const found = folders
-      ? await listAssetsInFolders(assets, filters, folders, end && end + 1)
+      ? await listAssetsInFolders(assets, filters, folders, { limit: end && end + 1, parents })
       : await listMatches(context, pattern as string, filters);
     const items = found.slice(offset, end);
     const hasMore = limit === 'page' && offset + items.length < found.length;
-    return { pages: [items], footer: hasMore ? `${items.length} shown; --all for all` : undefined };
+    const listing = { pages: [items], footer: hasMore ? `${items.length} shown; --all for all` : undefined };
+    return folders
+      ? { ...listing, pathOf: await createRelativePaths(context, folders[0] as string, parents) }
+      : listing;
   }
   if (limit !== 'page') return { pages: assets.list(filters, { limit, offset }), footer: undefined };
   const page = await assets.page(filters, pageSize, offset);
@@ -218,6 +258,19 @@ function assertNoFieldList({ isMachineReadable }: Context, [word = '', ...others
     throw usageError(`'${word}' is a jq filter, not words to search for`, `--jq ${quoteForShell(word)}`);
 }
 
+/** Describes a search that found nothing. If the word is the name of a folder at the top level, says so. */
+export async function describeSearch(context: Context, words: readonly string[]): Promise<string> {
+  const [word = '', ...others] = words;
+  if (word === '' || others.length > 0 || word.includes('/')) return searchText(words);
+  const tree = await fetchFolderTree(context, { mayPrompt: false }).then(
+    (fetched) => fetched.tree,
+    () => undefined, // only the hint needs the folders
+  );
+  const path = tree?.findByPath(word)[0]?.path ?? tree?.findOtherCase(word);
+  if (path === undefined) return searchText(words);
+  return `${searchText(words)}; in the folder: mediactl ls ${quoteForShell(path)}`;
+}
+
 /** Describes the search, and returns a hint if the only word looks like something else than a word to search for. */
 function searchText(words: readonly string[]): string {
   if (words.length === 0) return '';
@@ -256,16 +309,36 @@ export async function collectFolderUids(context: Context, folder: string): Promi
   return uids;
 }
 
-/** Returns the assets of several folders, at most `maxPerFolder` of each, as one sorted list. */
+/**
+ * Returns the assets of several folders as one sorted list.
+ *
+ * @param limit maximum number of assets of each folder; `parents` receives the folder of each asset, by their uids
+ */
 async function listAssetsInFolders(
   assets: AssetsApi,
   filters: AssetFilters,
   folders: readonly string[],
-  maxPerFolder: number | undefined,
+  { limit, parents }: { limit: number | undefined; parents: Map<string, string> },
 ): Promise<AssetRecord[]> {
   const found: AssetRecord[] = [];
-  for await (const { page } of listFolders(assets, folders, { filters, limit: maxPerFolder })) found.push(...page);
+  for await (const { parent, page } of listFolders(assets, folders, { filters, limit })) {
+    found.push(...page);
+    for (const { uid } of page) parents.set(uid, parent);
+  }
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
+}
+
+/** Returns the function that finds the path of an asset below a folder, such as `day2/clip.mp4`. */
+async function createRelativePaths(
+  context: Context,
+  top: string,
+  parents: ReadonlyMap<string, string>,
+): Promise<(asset: AssetRecord) => string> {
+  const { tree } = await fetchFolderTree(context);
+  const pathOf = (uid: string) => tree.find(uid)?.path ?? '';
+  const start = pathOf(top).length;
+  const prefixes = new Map([...new Set(parents.values())].map((uid) => [uid, `${pathOf(uid)}/`.slice(start + 1)]));
+  return ({ uid, name }) => `${prefixes.get(parents.get(uid) ?? top) ?? ''}${asText(name) ?? uid}`;
 }
 
 /** Returns a function that compares assets by an ordering, `created_at`, `name` or `duration` (§4). */

@@ -267,7 +267,7 @@ function hasSameContent(file: UploadFile, receipt: Receipt, own: OwnFiles): Prom
 }
 
 const columns: Column<FileDifference>[] = [
-  { header: 'DIFFERENCE', value: ({ outcome }) => outcome, noTruncate: true },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
+  { field: 'outcome', value: ({ outcome }) => outcome, noTruncate: true },
+  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 18 },
+  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
 ];

@@ -40,10 +40,10 @@ type ListFlags = { showOrigin?: true | undefined; all?: true | undefined };
 
 async function runList(context: Context, { showOrigin, all }: ListFlags): Promise<Result> {
   const columns: Column<ConfigRow>[] = [
-    { header: 'KEY', value: ({ key }) => key },
-    { header: 'VALUE', value: ({ value }) => displayText(value) },
+    { field: 'key', value: ({ key }) => key },
+    { field: 'value', value: ({ value }) => displayText(value) },
   ];
-  if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => displayText(origin) });
+  if (showOrigin) columns.push({ field: 'origin', value: ({ origin }) => displayText(origin) });
   const every = await listSettings(context);
   const shown =
     all || !context.isHumanOutput

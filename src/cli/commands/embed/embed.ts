@@ -192,7 +192,7 @@ async function runChanges(context: Context, { workspace, embeds, settings }: Wor
 }
 
 const domainColumn: Column<{ domain: string }> = {
-  header: 'DOMAIN',
+  field: 'domain',
   noTruncate: true,
   value: ({ domain }) => escapeControls(domain),
 };
@@ -201,7 +201,7 @@ const columns: Column<DomainRecord>[] = [
   { header: ' ', value: ({ outcome }) => ({ added: '+', removed: '-', failed: '!' })[outcome] },
   domainColumn,
   {
-    header: 'RESULT',
+    field: 'outcome',
     value: ({ outcome, error }) => (error ? `failed: ${escapeControls(error.message)}` : outcome),
   },
 ];

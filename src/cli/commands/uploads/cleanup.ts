@@ -121,10 +121,10 @@ function ignoreRefusal(error: unknown): undefined {
 }
 
 const columns: Column<OrphanRow>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'NAME', value: ({ asset_name }) => escapeControls(asset_name), minWidth: 12, isFirst: true },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 12, dropPriority: 2 },
-  { header: 'CREATED', value: ({ created_at }, shown) => timeText(created_at, shown), dropPriority: 1 },
+  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { field: 'asset_name', value: ({ asset_name }) => escapeControls(asset_name), minWidth: 12, isFirst: true },
+  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 12, dropPriority: 2 },
+  { field: 'created_at', value: ({ created_at }, shown) => timeText(created_at, shown), dropPriority: 1 },
   {
     header: 'STATUS',
     value: ({ deleted: isGone, protected_until: until }, { isTerminal, now }) => {

@@ -71,7 +71,7 @@ const commandArgs: Record<string, string[]> = {
   'embed domains ls': ['embed', 'domains', 'ls'],
   'embed domains add': ['embed', 'domains', 'add', 'a.example'],
   'embed domains rm': ['embed', 'domains', 'rm', 'old.example'],
-  'embed domains sync': ['embed', 'domains', 'sync', '-f', '-', '--prune'],
+  'embed domains sync': ['embed', 'domains', 'sync', '-', '--prune'],
   'config ls': ['config', 'ls'],
   'config get': ['config', 'get', 'format'],
   'config set': ['config', 'set', 'format', 'json'],

@@ -19,7 +19,7 @@ const createAssets = async ({ count, word }: { count: number; word: string }) =>
   });
   return Promise.all(uids);
 };
-const countAssets = async (word: string) => (await setup.cli.json(['assets', 'ls', '--search', word, '--all'])).length;
+const countAssets = async (word: string) => (await setup.cli.json(['assets', 'ls', word, '--all'])).length;
 
 describe('assets rm', () => {
   it('assets rm lists the assets in its prompt and deletes nothing if the answer is no', async () => {
@@ -73,8 +73,8 @@ describe('assets rm', () => {
     ['--status', ''],
     ['--folder', ''],
     ['--created-before', ''],
-  ])('assets ls and rm exit with 2 if the filter %s is empty: "%s"', async (flag, value) => {
-    for (const verb of [['ls'], ['rm', '-y']]) {
+  ])('assets download and rm exit with 2 if the filter %s is empty: "%s"', async (flag, value) => {
+    for (const verb of [['download'], ['rm', '-y']]) {
       const { code, stderr } = await setup.cli.run(['assets', ...verb, flag, value]);
       expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${flag} is empty`]);
     }
@@ -201,7 +201,7 @@ it('assets ls prints a hint if there are more assets than it shows', async () =>
   const listing = await setup.cli.run(['assets', 'ls', 'cut']);
   expect(listing.stdout.trimEnd().split('\n')).toHaveLength(20);
   expect(listing.stderr).toBe(forSandboxMode({ normal: '20 of 25; --all for all, --limit for more\n', strict: '' }));
-  expect((await setup.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe('');
+  expect((await setup.cli.run(['assets', 'ls', 'cut', '--limit', '5'])).stderr).toBe('');
 });
 
 describe('assets update', () => {
@@ -223,7 +223,7 @@ describe('assets update', () => {
   it('assets update - exits with 2 above --max-changes, and changes only the assets that ls has listed', async () => {
     await createAssets({ count: 3, word: 'relabel' });
     await createAssets({ count: 1, word: 'bystander' });
-    const { stdout: stdin } = await setup.cli.run(['assets', 'ls', '--search', 'relabel', '-q']);
+    const { stdout: stdin } = await setup.cli.run(['assets', 'ls', 'relabel', '-q']);
     const args = ['assets', 'update', '-', '--add-tag', 'new'];
     expect((await setup.cli.run([...args, '--max-changes', '2'], { stdin })).code).toBe(2);
     expect(await setup.cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(0);
@@ -260,7 +260,6 @@ describe('assets update', () => {
 
   it.each([
     [[], 'no change was given'],
-    [['--name', 'x', '--body', '-'], '--body and other fields cannot be used together'],
     [['--set', 'novalue'], "--set does not accept 'novalue'"],
     [['--set-json', 'a={'], '--set-json a: not JSON: {'],
     [['--add-tag', 'a', '--remove-tag', 'a'], '--add-tag and --remove-tag both name a'],

@@ -26,7 +26,7 @@ const collections = ['assets', 'videos'].flatMap((noun): EndpointCase[] => [
   },
   {
     args: [
-      ...[noun, 'ls', '--search', 'two words', '--status', 'ready', '--tag', 'a-tag'],
+      ...[noun, 'ls', 'two words', '--status', 'ready', '--tag', 'a-tag'],
       ...['--created-after', '2026-01-02', '--created-before', '2026-02-03', '--sort', '-duration'],
       ...['--limit', '7', '--offset', '3'],
     ],
@@ -80,7 +80,7 @@ const cases: EndpointCase[] = [
     sends: { method: 'GET', path: `/assets/${assetUid}/`, query: {} },
   },
   {
-    args: ['assets', 'ls', '--type', 'image', '--folder', '/'],
+    args: ['assets', 'ls', '--type', 'image', '/'],
     sends: {
       method: 'GET',
       path: '/assets/',
@@ -88,7 +88,7 @@ const cases: EndpointCase[] = [
     },
   },
   {
-    args: ['assets', 'ls', '--folder', '/Campaigns'],
+    args: ['assets', 'ls', '/Campaigns'],
     sends: {
       method: 'GET',
       path: '/assets/',

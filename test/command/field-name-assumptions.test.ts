@@ -254,11 +254,9 @@ describe('editable fields (A08)', () => {
   it.each([
     [['--set-json', 'labels=["b","c"]'], { labels: ['b', 'c'] }],
     [['--set', 'name=New'], { name: 'New' }],
-    [['--body', '-'], { name: 'From stdin' }],
   ])('assets update %j sends the fields unchanged', async (args, body) => {
     const { cli, writeRequests } = await startProfileCli(acceptLabelsAndName);
-    const stdin = JSON.stringify({ name: 'From stdin' });
-    const { code } = await cli.run(['assets', 'update', firstUid as string, ...args], { stdin });
+    const { code } = await cli.run(['assets', 'update', firstUid as string, ...args]);
     expect([code, writeRequests()[0]?.body]).toEqual([0, body]);
   });
 

@@ -67,16 +67,16 @@ const commands: Record<string, { args: string[]; options?: CliOptions }> = {
   'embed domains add': { args: ['embed', 'domains', 'add', 'new.example'] },
   'embed domains rm': { args: ['embed', 'domains', 'rm', 'old.example'] },
   'embed domains sync': {
-    args: ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'],
+    args: ['embed', 'domains', 'sync', '-', '--prune', '--yes'],
     options: { stdin: 'new.example\n# ours\n' },
   },
   play: { args: ['play', assetUid] },
   api: { args: ['api', '/workspaces/'] },
-  'config ls': { args: ['config', 'ls', '--show-origin'] },
+  'config ls': { args: ['config', 'ls'] },
   'config path': { args: ['config', 'path'] },
   'config get': { args: ['config', 'get', 'workspace'] },
-  'config set': { args: ['config', 'set', 'color', 'never'] },
-  'config unset': { args: ['config', 'unset', 'color'] },
+  'config set': { args: ['config', 'set', 'max_wait', '10m'] },
+  'config unset': { args: ['config', 'unset', 'max_wait'] },
   doctor: { args: ['doctor'] },
 };
 

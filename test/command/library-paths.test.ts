@@ -80,7 +80,7 @@ describe('ls', () => {
     await uploadFiles('harbour.txt', 'quay.txt', 'day1/harbour.txt');
     expect(await listNames(folder, 'harbour')).toEqual(['harbour.txt']);
     expect(await listNames('harbour', folder)).toEqual(['harbour.txt']);
-    expect((await cli.run(['ls', folder, '--folder', folder])).code).toBe(2);
+    expect((await cli.run(['ls', folder, '/'])).code).toBe(2);
     expect((await cli.run(['ls', folder, '/other'])).code).toBe(2);
   });
 });
@@ -417,7 +417,6 @@ describe('a folder that differs from the typed one in case only', () => {
     ['ls', () => ['ls', typed()]],
     ['rm', () => ['rm', typed(), '--yes']],
     ['folders ls', () => ['folders', 'ls', typed()]],
-    ['ls --folder', () => ['ls', '--folder', typed()]],
   ])('%s without a terminal proposes it, exits with 3 and creates nothing', async (_, args) => {
     const { code, stderr } = await cli.run(args());
     expect([code, stderr]).toEqual([3, expect.stringContaining(meant())]);

@@ -73,12 +73,12 @@ describe('assets ls', () => {
 
   it('assets ls applies filters, --limit and --offset', async () => {
     const listUids = async (...args: string[]) => (await runMediactl(['assets', 'ls', '-q', ...args])).stdout;
-    expect(await listUids('--status', 'ready', '--search', 'tone')).toBe(`${uids['tone.mp3']}\n`);
+    expect(await listUids('--status', 'ready', 'tone')).toBe(`${uids['tone.mp3']}\n`);
     expect(await listUids('--limit', '1', '--offset', '1')).toBe(`${uids['tone.mp3']}\n`);
     expect(await listUids('--created-after', 'today', '--type', 'image')).toBe(`${uids['still.jpg']}\n`);
     expect(await listUids('--created-before', '7d')).toBe('');
     // In strict mode, no workspace is known to be the primary one, so folders cannot be listed.
-    expect(await listUids('--folder', '/', '--type', 'video')).toBe(
+    expect(await listUids('/', '--type', 'video')).toBe(
       forSandboxMode({ normal: `${uids['clip.mp4']}\n`, strict: '' }),
     );
     expect((await runMediactl(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
@@ -123,7 +123,7 @@ describe('assets ls', () => {
   });
 
   it('assets ls of an empty list prints [] with --json, and “no assets” on stderr of a terminal', async () => {
-    const listNothing = ['assets', 'ls', '--search', 'nothing-like-it'];
+    const listNothing = ['assets', 'ls', '--tag', 'nothing-like-it'];
     expect(await runMediactl([...listNothing, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
     expect(await runMediactl(listNothing, { tty: true })).toEqual({ code: 0, stdout: '', stderr: 'no assets\n' });
   });

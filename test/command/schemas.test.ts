@@ -106,7 +106,7 @@ const calls: Record<string, () => Promise<Call> | Call> = {
     await cli.run(['embed', 'domains', 'add', 'c.example']);
     return { args: ['embed', 'domains', 'rm', 'c.example'] };
   },
-  'embed domains sync': () => ({ args: ['embed', 'domains', 'sync', '-f', '-'], options: { stdin: 'd.example\n' } }),
+  'embed domains sync': () => ({ args: ['embed', 'domains', 'sync', '-'], options: { stdin: 'd.example\n' } }),
   commands: () => ({ args: ['commands'] }),
   'commands COMMAND': () => ({ args: ['commands', 'assets'] }),
 };

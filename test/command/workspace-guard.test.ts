@@ -333,5 +333,5 @@ it('folders rm of a folder with content in a workspace that is not primary does 
   const { code, stderr } = await cli.run(['folders', 'rm', `/${name}`, '--yes', '-w', 'Archive']);
   expect(code).not.toBe(0);
   expect(stderr).toContain(`error: the service refused to delete /${name}`);
-  expect(stderr).toContain('try:   delete what is in it first, assets by their uids: mediactl ls --search WORDS');
+  expect(stderr).toContain('try:   delete what is in it first, assets by their uids: mediactl ls WORDS');
 });

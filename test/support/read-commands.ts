@@ -8,7 +8,7 @@ import { assetUid } from './fake-library.ts';
  */
 export const readCommands: string[][] = [
   ...['ls', 'ls --json', 'ls --count', 'ls --csv', 'ls --all --jsonl'].map((each) => `assets ${each}`.split(' ')),
-  ['assets', 'ls', '--folder', '/Campaigns'],
+  ['assets', 'ls', '/Campaigns'],
   ['assets', 'get', assetUid],
   ['assets', 'get', 'Quay'],
   ['assets', 'get', assetUid, '--json'],

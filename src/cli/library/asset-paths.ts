@@ -4,7 +4,7 @@ import { isRootPath, withoutFolderPrefix } from '../../client/library/library-pa
 import { pluralize } from '../../contract/figures.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import { missingFolderHint } from './folders.ts';
+import { missingFolderHint, missingFolderReason } from './folders.ts';
 import { NoAssetError } from './no-asset-error.ts';
 
 /** Maximum number of folders to list without a notice. Each folder costs a request. */
@@ -29,6 +29,7 @@ export function noAssetAt(path: string, tree: WorkspaceFolderTree | undefined): 
   return new NoAssetError(path, isGlob(path) ? `no asset matches ${path}` : `no asset or folder at ${path}`, {
     code: 'not_found',
     details: { id: path },
+    reason: tree && !isGlob(path) ? missingFolderReason(tree, withoutFolderPrefix(path)) : undefined,
     hint: tree ? missingFolderHint(tree, withoutFolderPrefix(path), listFolders) : listFolders,
   });
 }

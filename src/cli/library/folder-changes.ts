@@ -28,7 +28,7 @@ export async function explainRefusalIn(context: Context, error: unknown): Promis
     (reason: unknown) => reason,
   );
   if (why === undefined) return error;
-  const hint = 'delete what is in it first, assets by their uids: mediactl ls --search WORDS, to see them';
+  const hint = 'delete what is in it first, assets by their uids: mediactl ls WORDS, to see them';
   return error.with({ hint });
 }
 

@@ -2,6 +2,8 @@ import { closestSpellings } from '../../client/spelling.ts';
 
 const onSessionExpired = 'leave it out: an expired session starts again, and the run names the incomplete asset';
 
+const onColor = 'NO_COLOR=1 or FORCE_COLOR=1 in the environment';
+
 /** Command that does the job of a word, by the command that lacks the word: '' is mediactl itself. */
 const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': {
@@ -15,12 +17,15 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     schema: 'mediactl commands NAME --json, which has the JSON Schema of the result',
   },
   assets: { share: 'mediactl play ID --url, or mediactl share ID' },
+  domains: { '-f': 'mediactl embed domains sync FILE', '--file': 'mediactl embed domains sync FILE' },
+  ls: { '--show-origin': 'leave it out: mediactl config ls always shows it' },
   history: {
     '--pause': 'Ctrl-C where it runs, then mediactl history CHANGE --resume',
     '--cancel': 'Ctrl-C where it runs; without --resume, nothing more is written',
   },
   update: {
     '--manifest': 'mediactl apply FILE, for a table with the column uid',
+    '--body': '--set KEY=VALUE or --set-json KEY=JSON for each field',
     '--set-tags': 'mediactl tag ID --set sea,night',
     '--no-tags': "mediactl tag ID --set ''",
   },
@@ -44,8 +49,12 @@ const filterOptions = /^--(?:search|type|status|tag|folder|created-after|created
 export function findAlternative(commandPath: readonly string[], word: string): string | undefined {
   const verb = commandPath.at(-1) ?? '';
   if (word === '--max-delete') return '--max-changes';
+  if (word === '--color') return onColor;
   if (filterOptions.test(word) && /^(?:update|wait)$/.test(verb))
     return `mediactl ls -q ${word} … | mediactl ${verb} -`;
+  if (/^(?:ls|export|browse)$/.test(verb) && word === '--search') return `mediactl ${verb} WORDS`;
+  if (/^(?:ls|export|browse|check)$/.test(verb) && word === '--folder')
+    return verb === 'check' ? 'mediactl check DIR /FOLDER' : `mediactl ${verb} /FOLDER`;
   return alternatives[verb]?.[word];
 }
 

@@ -40,7 +40,7 @@ function addExportOptions(command: Command) {
       'Writes a table of assets, to edit in a spreadsheet program and bring back with apply. Without filters, it has all assets. A word that ends with .csv, .tsv or .jsonl is the file to write.',
     )
     .addArgument(wordsArgument());
-  return withFilters(described, 'assets')
+  return withFilters(described, 'assets', 'words')
     .addOption(sortOption)
     .option('-r, --recursive', 'include the folders below the folder')
     .option('-o, --output <file>', 'file to write: .csv, .tsv or .jsonl (default: CSV to stdout)');

@@ -1,7 +1,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
-import { usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { isGlob } from '../../../client/glob.ts';
 import { findIgnoredFilter, listFolders } from '../../../client/library/filter-checks.ts';
 import { descendantsOf, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
@@ -13,6 +13,7 @@ import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { isUid } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
@@ -53,7 +54,7 @@ function addListOptions(command: Command, collection: Collection) {
   const described = command
     .description(`Lists ${collection}, newest first. ${dateHelp}`)
     .addArgument(wordsArgument(collection));
-  const filtered = withFilters(described, collection, true)
+  const filtered = withFilters(described, collection, 'list')
     .addOption(sortOption)
     .option('--limit <number>', 'maximum number of assets (20)')
     .option('--all', 'list all assets')
@@ -86,18 +87,19 @@ export async function parseListRequest(
   { collection, words: typed }: { collection: Collection; words: readonly string[] },
   flags: Partial<FlagsOf<typeof addListOptions>>,
 ): Promise<ListRequest> {
-  const { all, limit, count, html, search, recursive } = flags;
+  const { all, limit, count, html, recursive } = flags;
   assertNoFieldList(context, typed);
-  const { path, words } = splitPath(typed, flags.folder);
+  const { path, words } = splitPath(typed);
   if (path !== undefined && collection === 'videos')
     throw usageError('videos ls does not accept a folder', `mediactl ls ${quoteForShell(path)} --type video`);
   const isPattern = path !== undefined && (isGlob(path) || !(await isFolder(context, path)));
-  const folder = flags.folder ?? (isPattern ? undefined : path);
+  const folder = isPattern ? undefined : path;
   if (path === undefined) rejectWorkspaceFlag(context, `${collection} ls`);
+  if (words.length > 0 && words.every((word) => word.trim() === ''))
+    throw usageError('the word to search for is empty');
   const assertOne = (one: boolean, other: unknown, both: string) => {
     if (one && other !== undefined) throw usageError(`${both} cannot be used together`, 'use one of them');
   };
-  assertOne(words.length > 0, search, 'words and --search');
   assertOne(Boolean(all), limit, '--all and --limit');
   assertOne(Boolean(count), html, '--count and --html');
   const filters = await parseFilters(context, {
@@ -245,7 +247,10 @@ async function* withIgnoredFilterWarning(
 /** Returns true if a path is a folder. The top level counts as one. */
 async function isFolder(context: Context, path: string): Promise<boolean> {
   if (isRootPath(path)) return true;
-  return (await fetchFolderTree(context)).tree.findByPath(withoutFolderPrefix(path)).length > 0;
+  const { tree } = await fetchFolderTree(context);
+  if (isUid(path) && !tree.find(path))
+    throw new CodedError(`no folder has the uid ${path}`, { code: 'not_found', hint: `mediactl get ${path}` });
+  return isUid(path) || tree.findByPath(withoutFolderPrefix(path)).length > 0;
 }
 
 /** Rejects fields after `--json`, as the GitHub CLI has them, which would be searched for and not be found. */

@@ -1,5 +1,5 @@
 // A queue of many files: the cost of queueing into a full queue as a ratio to an empty one, the memory of the command,
-// and the store's CPU share of `uploads watch`. Then four machines with a disk each: time to upload all files, as a
+// and the store's CPU share of `queue watch`. Then four machines with a disk each: time to upload all files, as a
 // ratio to workers that can read every disk, also with a worker that can read none.
 // `node bench/fleet-scale.mjs [files]`
 import { spawn } from 'node:child_process';
@@ -76,7 +76,7 @@ async function measureQueueing() {
     `ratio: ${(more.seconds / empty.seconds).toFixed(2)} in time, ${(more.storeCpu / empty.storeCpu).toFixed(2)} of the store`,
   );
   say(`the same ${few} again: ${text(again)}`);
-  const watch = start('full', 'uploads', 'watch', '--progress', 'none');
+  const watch = start('full', 'queue', 'watch', '--progress', 'none');
   await sleep(2_000);
   const [cpuBefore, ownBefore] = [store.cpuSeconds(), cpuOf(watch.pid)];
   await sleep(watchSeconds * 1_000);
@@ -95,13 +95,14 @@ async function timeWorkers(queue, roots, workers) {
   const children = workers.map((names) =>
     start(
       queue,
-      'worker',
+      'queue',
+      'work',
       '--transfers',
       '2',
       ...names.flatMap((name) => ['--root', `${name}=${roots.get(name) ?? folder}`]),
     ),
   );
-  await ended(start(queue, 'uploads', 'watch', '--progress', 'none'));
+  await ended(start(queue, 'queue', 'watch', '--progress', 'none'));
   const seconds = (Date.now() - startedAt) / 1_000;
   for (const child of children) child.kill('SIGTERM');
   await Promise.all(children.map(ended));

@@ -67,7 +67,7 @@ async function byWorkers(workers, { directory, count }) {
   });
   const queue = new Queue(name, { connection: { url: store.address } });
   const children = Array.from({ length: workers }, () =>
-    spawn(process.execPath, [mediactl, 'worker', '--root', directory, '--transfers', '1', '--jsonl'], {
+    spawn(process.execPath, [mediactl, 'queue', 'work', '--root', directory, '--transfers', '1', '--jsonl'], {
       env: environment({ MEDIACTL_QUEUE: env.MEDIACTL_QUEUE }),
       stdio: 'ignore',
     }),

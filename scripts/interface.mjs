@@ -19,7 +19,8 @@ export const interfaceFiles = ({ tree, settings, errors, schemas }, earlier) => 
     }).map(([kind, names]) => {
       const path = `test/interface/${kind}.txt`;
       const known = earlier(path).split('\n').filter(Boolean);
-      const removed = known.map((name) => name.replace(removedMark, '')).filter((name) => !names.includes(name));
+      const earlierNames = [...new Set(known.map((name) => name.replace(removedMark, '')))];
+      const removed = earlierNames.filter((name) => !names.includes(name));
       return [path, `${[...names, ...removed.map((name) => removedMark + name)].join('\n')}\n`];
     }),
   ),

@@ -220,7 +220,7 @@ async function shareQueue() {
   }
   const here = { env: { ...own, ...queue }, encoding: 'utf8' };
   const mediactl = (...args) => execFileSync(process.execPath, [join(root, 'bin/mediactl.js'), ...args], here);
-  const worker = (more) => ['worker', '--transfers', '1', ...more];
+  const worker = (more) => ['queue', 'work', '--transfers', '1', ...more];
   await sleep(1_000);
   const onWindows = start(worker(['--name', 'windows', '--root', 'media=C:\\proj\\disk']), queue);
   const onLinux = spawn(
@@ -231,8 +231,8 @@ async function shareQueue() {
   try {
     await run(['upload', '--flatten', 'disk', '--queue', '--root', 'media=C:\\proj\\disk'], 0, queue);
     mediactl('upload', '--flatten', disks.arch, '--queue', '--root', `arch=${disks.arch}`);
-    mediactl('uploads', 'watch', '--queue');
-    const done = JSON.parse(mediactl('uploads', 'ls', '--finished', '--queue', '--json'));
+    mediactl('queue', 'watch');
+    const done = JSON.parse(mediactl('queue', 'ls', '--finished', '--json'));
     assert.deepEqual(
       done.map((each) => `${each.worker} ${each.path} ${each.verified}`).sort(),
       [1, 2, 3]

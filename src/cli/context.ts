@@ -9,8 +9,6 @@ import type { Library } from '../client/library/library.ts';
 import { LocalState } from '../client/open/local-state.ts';
 import { type LibraryPorts, type OpenedLibrary, openApi, openLibrary } from '../client/open/open-library.ts';
 import type { Processes } from '../client/processes.ts';
-import type { QueueAddress } from '../client/queue/queue-address.ts';
-import type { QueueClient } from '../client/queue/queue-client.ts';
 import { OwnFiles } from '../client/upload/sources/own-files.ts';
 import type { Clock } from '../contract/clock.ts';
 import { formatWait, pluralize } from '../contract/figures.ts';
@@ -26,7 +24,6 @@ import {
 } from './account/account.ts';
 import { Keychain } from './account/keychain.ts';
 import { ShortUidStore } from './account/short-uid-store.ts';
-import { hintOf } from './error-hints.ts';
 import { ChangesMade } from './output/changes-made.ts';
 import { type ProfileConfig, ProfileFile } from './settings/profile-file.ts';
 import { type Environment, precedence } from './settings/setting-resolver.ts';
@@ -68,7 +65,7 @@ type ContextDeps = Pick<Context, 'host' | 'settings' | 'profiles' | 'commandTree
 };
 
 /**
- * Dependencies of a command, such as settings, API clients, upload store, receipts and queues. Expensive dependencies
+ * Dependencies of a command, such as settings, API clients, upload store and receipts. Expensive dependencies
  * are created on first use and memoized.
  */
 export class Context {
@@ -93,7 +90,7 @@ export class Context {
   readonly #ports: ContextDeps['ports'];
   #opened: Promise<OpenedLibrary> | undefined;
   #account: Promise<Account> | undefined;
-  readonly #queues: QueueClient[] = [];
+  readonly #connections: { close(): Promise<void> }[] = [];
   #hasWarnedOfProjectFile = false;
   /** Notes to print after the result, such as how to undo a change. */
   readonly closingNotes: string[] = [];
@@ -209,47 +206,18 @@ export class Context {
     return openApi({ baseUrl, apiKey: undefined }, this.#transportOptions());
   }
 
-  /**
-   * Opens an upload queue shared by several machines; `close` closes it. If `use` is `work`, retries until the
-   * queue's store is reachable.
-   *
-   * @throws the same errors as `openQueueClient`
-   */
-  async openQueue(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<QueueClient> {
-    const { openQueueClient, openQueueClientWithRetry } = await import('../client/queue/open-queue-client.ts');
-    const { classifyOpenError, isRejectedWrite } = await import('../client/queue/store-errors.ts');
-    const { clock, signal, terminal } = this;
-    let wasDisconnected = false;
-    const onConnectionChange = (cause?: unknown) => {
-      const isDisconnected = cause !== undefined;
-      if (isDisconnected === wasDisconnected || signal.aborted) return;
-      wasDisconnected = isDisconnected;
-      if (!isDisconnected) return terminal.info(`reconnected to queue ${address.label}`);
-      const outage = classifyOpenError(address, cause);
-      const hint = isRejectedWrite(cause) ? `: ${hintOf(outage)}` : '';
-      terminal.warn(escapeControls(`${outage.message}; retrying (${outage.explanation.reason})${hint}`));
-    };
-    const onEngineError = (message: string) => terminal.warn(escapeControls(message));
-    const deps = {
-      clock,
-      signal,
-      onConnectionChange,
-      onEngineError,
-      checksWriteAccess: use !== 'read',
-      failsIfFull: use === 'write',
-    };
-    const client = await (use === 'work' ? openQueueClientWithRetry : openQueueClient)(address, deps);
-    this.#queues.push(client);
-    return client;
-  }
-
   /** Returns true in a dry run, after printing what the command would do. Every command that writes calls it. */
   isDryRun(what: string): boolean {
     if (this.settings.dryRun) this.terminal.info(`dry run: would ${what}`);
     return this.settings.dryRun;
   }
 
-  /** Closes connections, queues and the database. */
+  /** Closes a connection that a command has opened when this context is closed. */
+  closeAtEnd(connection: { close(): Promise<void> }): void {
+    this.#connections.push(connection);
+  }
+
+  /** Closes all connections and the database. */
   async close(): Promise<void> {
     const api = (await this.#opened?.catch(() => undefined))?.api;
     if (this.settings.debug && api) {
@@ -257,7 +225,7 @@ export class Context {
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} remaining` : '';
       this.terminal.emit(`debug: ${pluralize(requestCount, 'request')}${left}`);
     }
-    await Promise.all(this.#queues.map((queue) => queue.close()));
+    await Promise.all(this.#connections.map((connection) => connection.close()));
     await this.state.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);

@@ -150,18 +150,18 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   queue_refused: 'check the user and password in MEDIACTL_QUEUE or in the profile',
   queue_unusable: 'use Redis or Valkey without cluster mode and with maxmemory-policy noeviction',
   queue_tls: 'check that the server accepts TLS on that port',
-  queue_full: 'add memory or disk to the server, or free some: mediactl uploads forget --finished --queue',
+  queue_full: 'add memory or disk to the server, or free some: mediactl queue forget --finished',
   queue_read_only: 'wait until its failover or start is over, or use the address of the primary',
   queue_unreachable: 'check the queue URL, and that the server is running',
-  queue_paused: 'fix the cause, then: mediactl uploads retry --all --queue',
-  attempts_exhausted: 'mediactl uploads retry ID --queue, once the cause is fixed',
+  queue_paused: 'fix the cause, then: mediactl queue retry --all',
+  attempts_exhausted: 'mediactl queue retry ID, once the cause is fixed',
   queue_service_mismatch: 'use one queue per service: append #NAME to the queue URL',
   unsupported_job: 'install the same version on every machine, then start this worker again',
-  invalid_job: 'mediactl uploads forget ID --queue',
+  invalid_job: 'mediactl queue forget ID',
   outside_roots: 'start a worker with --root NAME=DIR',
   root_missing: 'mount the disk',
   root_mismatch:
-    'mount the disk, or start the worker with another --root; if the files were deleted: mediactl uploads forget ID --queue',
+    'mount the disk, or start the worker with another --root; if the files were deleted: mediactl queue forget ID',
 
   // The sandbox
   not_running: 'mediactl sandbox start',
@@ -190,7 +190,7 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   pipe_remote: (remote) => `rclone cat ${quoteForShell(remote)} | mediactl upload - --name NAME`,
   rename_folder: (path) => `mediactl rename ${quoteForShell(path)} NAME, to rename it`,
   resume_upload: (id, how) => (resumeSteps[how] ?? resumeSteps.by_id)(`mediactl uploads resume ${id}`),
-  retry_all: () => 'mediactl uploads retry --all, once the cause is fixed',
+  retry_all: () => 'mediactl queue retry --all, once the cause is fixed',
   set_field_name: setFieldName,
   set_field_names: (...keys) =>
     keys.map((key) => `if this service uses another name for it: ${setFieldName(key)}`).join('; '),
@@ -221,7 +221,9 @@ const fixFirst: readonly ErrorKind[] = ['unauthenticated', 'quota', 'forbidden',
 /** Returns the hint of an error's code, with the uid of the asset that the error is about. */
 function generalHint({ code, details }: Explanation): string | undefined {
   const { asset_uid, uid = asset_uid } = asObject(details);
-  return typeof uid === 'string' ? hints[code]?.replace(/\bU?ID\b(?! --queue)/, quoteForShell(uid)) : hints[code];
+  return typeof uid === 'string'
+    ? hints[code]?.replace(/(?<!\bqueue (?:retry|forget) )\bU?ID\b/, quoteForShell(uid))
+    : hints[code];
 }
 
 /** Returns the suggested next step of an error, as a command or a sentence. */

@@ -73,9 +73,9 @@ const groups: Record<string, Record<string, Row>> = {
       summary: 'restrict embedding to a list of domains',
       load: async () => (await import('./commands/embed/embed.ts')).embed,
     },
-    worker: {
-      summary: 'upload files that other machines have queued',
-      load: async () => (await import('./commands/worker/worker.ts')).worker,
+    queue: {
+      summary: 'upload from several machines, by a queue that they share',
+      load: async () => (await import('./commands/queue/queue.ts')).queue,
     },
   },
   Account: {

@@ -107,7 +107,7 @@ export const errorTable = {
   queue_unreachable: 'unreachable',
   queue_paused: 'unclassified',
   worker_paused: 'rejected',
-  lease_lost: 'rejected',
+  taken_over: 'rejected',
   attempts_exhausted: 'unclassified',
   queue_service_mismatch: 'usage',
   unsupported_job: 'usage',

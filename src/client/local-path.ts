@@ -24,8 +24,9 @@ export function rangeBelow(directory: string, separator: string = sep): [from: s
 }
 
 /** Returns true if a file, directory, or link exists at a path, or if that cannot be determined. */
-export const pathExists = (path: string) =>
-  lstat(path).then(
-    () => true,
-    ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR',
-  );
+export const pathExists = (path: string) => lstat(path).then(() => true, mayExist);
+
+/** Returns true if a file or a link exists at a path, or if that cannot be determined: false for a directory. */
+export const fileExists = (path: string) => lstat(path).then((found) => !found.isDirectory(), mayExist);
+
+const mayExist = ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR';

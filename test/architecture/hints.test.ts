@@ -124,7 +124,7 @@ function stringsIn(line: string): string[] {
 const isNotCommand = /another mediactl process|mediactl has stopped|mediactl (?:[a-z]+ )?(?:a-word|$)/;
 
 function* programStrings(): Generator<[file: string, text: string]> {
-  for (const folder of ['src/cli', 'src/client', 'src/web/browse/browser'])
+  for (const folder of ['src/cli', 'src/client', 'src/queue', 'src/web/browse/browser'])
     for (const name of readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }))
       if (/\.tsx?$/.test(name) && !name.startsWith('reference'))
         for (const line of readFileSync(join(repository, folder, name), 'utf8').split('\n'))

@@ -10,8 +10,9 @@ const allowedImports: Record<string, readonly string[]> = {
   contract: [],
   client: ['contract'],
   web: ['contract'],
+  queue: ['contract', 'client'],
   sdk: ['contract', 'client'],
-  cli: ['contract', 'client', 'web'],
+  cli: ['contract', 'client', 'queue', 'web'],
   sandbox: ['contract', 'web'],
   main: ['contract', 'client', 'cli'],
 };
@@ -61,7 +62,6 @@ const layers: Record<string, readonly string[]> = {
     'upload/decide',
     'upload/session',
     'upload/batch',
-    'queue',
   ],
   cli: ['settings', 'terminal', 'output', 'account', 'progress', 'library', 'reference', 'uploading', 'commands'],
 };
@@ -102,6 +102,24 @@ it('a command folder imports no file of another command folder', () => {
           .map((target) => `${modulePath(file)} -> ${target}`),
   );
   expect(forbiddenImports).toEqual([]);
+});
+
+/** The files of cli that open a queue, parse its address, or check roots. */
+const queueUsers =
+  /^cli\/(?:commands\/queue\/|commands\/queue-access$|commands\/upload\/(?:enqueue|upload-request)$|settings\/setting-kinds$|uploading\/sources$)/;
+
+it('only the commands of queue, upload and the settings import src/queue', () => {
+  const users = files.filter((file) => importsOf(file).some((target) => moduleOf(target) === 'queue')).map(modulePath);
+  const outside = users.filter((path) => moduleOf(path) !== 'queue');
+  expect(outside.length).toBeGreaterThan(5);
+  expect(outside.filter((path) => !queueUsers.test(path))).toEqual([]);
+});
+
+it('only src/queue names BullMQ, ioredis or a lease, and the commands of queue set how long a lease is', () => {
+  const naming = (word: RegExp) =>
+    files.filter((file) => word.test(source(file))).map((file) => dirname(modulePath(file)));
+  expect([...new Set(naming(/bullmq|ioredis/i))]).toEqual(['queue']);
+  expect([...new Set(naming(/\b[Ll]ease|[a-z]Lease/))].sort()).toEqual(['cli/commands/queue', 'queue']);
 });
 
 it('importsIn finds imports of names and types, dynamic imports, and imports without names', () => {

@@ -37,7 +37,7 @@ it('outside of client/api, only these files send requests of their own', () => {
 
 it('only start-uploads.ts assembles an upload run, which the command line, the page and the package start', () => {
   expect(filesWith(/\bnew BatchUploader\(/)).toEqual(['client/upload/batch/start-uploads.ts']);
-  expect(filesWith(/\bnew QueueRun\(/)).toEqual(['cli/commands/queue/enqueue.ts']); // as `createRun` of the same
+  expect(filesWith(/\bnew QueueRun\(/)).toEqual(['cli/commands/upload/enqueue.ts']); // as `createRun` of the same
   expect(filesWith(/\bstartUploads\(/).sort()).toEqual([
     'cli/commands/browse/drop-uploader.ts',
     'cli/uploading/run-uploads.ts', // of upload, sync, uploads resume and --queue

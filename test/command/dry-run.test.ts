@@ -41,9 +41,11 @@ const commandArgs: Record<string, string[]> = {
   check: ['check', fileURLToPath(new URL('../fixtures', import.meta.url))],
   'uploads cleanup': ['uploads', 'cleanup', '--trash'],
   'uploads ls': ['uploads', 'ls'],
-  'uploads watch': ['uploads', 'watch', '--queue', 'redis://127.0.0.1:1'],
-  'uploads retry': ['uploads', 'retry', '--all', '--queue', 'redis://127.0.0.1:1'],
-  worker: ['worker', '--queue', 'redis://127.0.0.1:1'],
+  'queue ls': ['queue', 'ls', '--queue', 'redis://127.0.0.1:1'],
+  'queue forget': ['queue', 'forget', '--all', '--queue', 'redis://127.0.0.1:1'],
+  'queue watch': ['queue', 'watch', '--queue', 'redis://127.0.0.1:1'],
+  'queue retry': ['queue', 'retry', '--all', '--queue', 'redis://127.0.0.1:1'],
+  'queue work': ['queue', 'work', '--queue', 'redis://127.0.0.1:1'],
   'uploads resume': ['uploads', 'resume', '--all'],
   'uploads forget': ['uploads', 'forget', 'abc'],
   'workspaces ls': ['workspaces', 'ls'],
@@ -96,8 +98,10 @@ const nonZeroExits: Record<string, number> = {
   'assets apply': 2, // the table is empty
   undo: 3, // there is no change
   'assets tag': 6, // the record shows no tags to change
-  'uploads watch': 10,
-  'uploads retry': 10,
+  'queue ls': 10,
+  'queue forget': 10,
+  'queue watch': 10,
+  'queue retry': 10,
 };
 
 const commandTree = describeTree(await buildCommandTree('0.0.0'));

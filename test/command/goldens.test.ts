@@ -102,9 +102,11 @@ const coveredElsewhere: Record<string, string> = {
   commands: 'test/command/schemas.test.ts',
   check: 'test/command/sync.test.ts',
   'uploads cleanup': 'test/command/receipts.test.ts',
-  'uploads watch': 'test/command/queue.test.ts',
-  'uploads retry': 'test/command/queue.test.ts',
-  worker: 'test/command/queue.test.ts',
+  'queue ls': 'test/command/queue.test.ts',
+  'queue forget': 'test/command/queue.test.ts',
+  'queue watch': 'test/command/queue.test.ts',
+  'queue retry': 'test/command/queue.test.ts',
+  'queue work': 'test/command/queue.test.ts',
 };
 
 const modes: Record<string, { args: string[]; options: CliOptions }> = {

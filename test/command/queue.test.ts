@@ -54,7 +54,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
   const startWorker = (args: string[] = [], options: CliOptions = {}, root = media) => {
     const stop = new AbortController();
     const output = { stderr: '' };
-    const ended = new Cli(account()).run(['worker', '--root', root, '--jsonl', ...args], {
+    const ended = new Cli(account()).run(['queue', 'work', '--root', root, '--jsonl', ...args], {
       onStderr: (text) => {
         output.stderr = text;
       },
@@ -72,7 +72,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     writeFileSync(path, bytes);
     return path;
   };
-  const listJobs = (...more: string[]) => runJson(['uploads', 'ls', '--queue', ...more]);
+  const listJobs = (...more: string[]) => runJson(['queue', 'ls', ...more]);
 
   it('upload --queue prints job ids, a worker uploads the files, and --wait prints the records of an upload', async () => {
     const paths = [createFile('a.md'), createFile('b.md')];
@@ -81,9 +81,9 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect([queueRun.code, queueRun.stderr]).toEqual([
       0,
       [
-        'warning: no worker is connected; start one on a machine that can read the files: mediactl worker',
+        'warning: no worker takes files: none is running, or each is paused, as its log says; to start one on a machine that can read the files: mediactl queue work',
         '2 queued',
-        'to watch the workers: mediactl uploads watch\n',
+        'to watch the workers: mediactl queue watch\n',
       ].join('\n'),
     ]);
     const queued = queueRun.stdout
@@ -91,8 +91,9 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(queued).toMatchObject(paths.map((path) => ({ path, outcome: 'queued', asset_uid: null, error: null })));
-    const jobsBefore = await run(['uploads', 'ls', '--queue', '--json']);
-    expect(jobsBefore.stderr).toContain('no worker is connected; start one');
+    const jobsBefore = await run(['queue', 'ls', '--json']);
+    expect(jobsBefore.stderr).toContain('no worker takes files');
+    expect(jobsBefore.stderr).toMatch(/\(redis [\d.]+\): 2 uploads remaining, 0 failed, 0 workers connected$/m);
     expect(JSON.parse(jobsBefore.stdout)).toMatchObject(
       queued.map(({ job_id }) => ({ id: job_id, state: 'waiting', worker: null })),
     );
@@ -108,7 +109,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(finishedJobs.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(uids.sort());
     expect(finishedJobs[0]).toMatchObject({ state: 'uploaded', worker: 'station-3', attempts: 1, crashes: 0 });
     expect(await listJobs()).toEqual([]);
-    expect(await findSchemaErrors(setup.cli, 'uploads ls --queue', finishedJobs)).toEqual([]);
+    expect(await findSchemaErrors(setup.cli, 'queue ls', finishedJobs)).toEqual([]);
   });
 
   it('upload --queue of the same file returns the same job, and skips the file once it is uploaded', async () => {
@@ -122,13 +123,46 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const [forced] = await runJson(['upload', path, '--queue', '--wait', '--existing', 'upload']);
     expect(forced).toMatchObject({ outcome: 'uploaded', resumed_from_bytes: null });
     expect(forced.asset_uid).not.toBe(uploaded.asset_uid);
-    await runJson(['uploads', 'forget', '--finished', '--queue', '--yes']);
+    await runJson(['queue', 'forget', '--finished', '--yes']);
     expect(await listJobs('--finished')).toEqual([]);
     // This machine has a local receipt, another one has not.
     expect((await runJson(['upload', path]))[0]).toMatchObject({ outcome: 'skipped', asset_uid: forced.asset_uid });
     const otherCli = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
     const [otherUpload] = await otherCli.json(['upload', path, '--queue', '--wait']);
     expect(otherUpload).toMatchObject({ outcome: 'same_name_and_size', asset_uid: expect.any(String) });
+  });
+
+  it('sync --queue follows a file that is renamed, and then renamed back', async () => {
+    const [path, renamed] = [createFile('take.md'), join(media, 'opening.md')];
+    createFile('other.md');
+    startWorker();
+    const sync = async () => {
+      const records = await runJson(['sync', media, '/Renamed', '--queue', '--wait']);
+      const assets = await runJson(['ls', '/Renamed']);
+      const outcomes = records.map((each: { outcome: string }) => each.outcome).sort();
+      return { outcomes, names: assets.map(({ name }: { name: string }) => name).sort() };
+    };
+    expect(await sync()).toEqual({ outcomes: ['uploaded', 'uploaded'], names: ['other.md', 'take.md'] });
+    renameSync(path, renamed);
+    expect(await sync()).toEqual({ outcomes: ['moved', 'skipped'], names: ['opening.md', 'other.md'] });
+    renameSync(renamed, path);
+    expect(await sync()).toEqual({ outcomes: ['moved', 'skipped'], names: ['other.md', 'take.md'] });
+    expect((await run(['sync', media, '/Renamed', '--prune', '--yes', '--json'])).stderr).not.toContain('trash');
+    expect((await sync()).names).toEqual(['other.md', 'take.md']);
+  });
+
+  it('sync --prune keeps the asset of a file that was renamed, renamed back and found in a queue', async () => {
+    const [path, renamed] = [createFile('take.md'), join(media, 'opening.md')];
+    createFile('other.md');
+    startWorker();
+    const uploadAgain = (command: string) => runJson([command, media, '/Back', '--queue', '--wait']);
+    await uploadAgain('sync');
+    renameSync(path, renamed);
+    await uploadAgain('sync');
+    renameSync(renamed, path);
+    await uploadAgain('upload');
+    await run(['sync', media, '/Back', '--prune', '--yes', '--json']);
+    expect(await runJson(['ls', '/Back'])).toHaveLength(2);
   });
 
   it('upload --queue does not take the path that follows as a queue URL', async () => {
@@ -155,7 +189,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(failed.map(({ error }: { error: { code: string } }) => error.code).sort()).toEqual([
       ...['file_changed', 'file_not_found'],
     ]);
-    const table = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 400 });
+    const table = await run(['queue', 'ls'], { tty: true, columns: 400 });
     expect(table.stdout).toMatch(/failed: .*written\.md changed since it was queued/);
     // Once the file is back, the same command sends it.
     writeFileSync(deleted, '# gone.md');
@@ -163,9 +197,9 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect([code, JSON.parse(stdout)[0].asset_status]).toEqual([0, 'ready']);
     for (const { stop } of workers) stop.abort();
     await Promise.all(workers.map(({ ended }) => ended));
-    const retried = await runJson(['uploads', 'retry', edited, '--queue']);
+    const retried = await runJson(['queue', 'retry', edited]);
     expect(retried).toMatchObject([{ path: edited, state: 'waiting' }]);
-    expect(await findSchemaErrors(setup.cli, 'uploads retry', retried)).toEqual([]);
+    expect(await findSchemaErrors(setup.cli, 'queue retry', retried)).toEqual([]);
   });
 
   it('a worker accepts a file whose modification time differs only in fractions of a second', async () => {
@@ -225,7 +259,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('outside the roots of station-9')]);
   });
 
-  it('upload --wait exits with the code of the failed file; uploads retry and forget exit with 3 for unknown ids', async () => {
+  it('upload --wait exits with the code of the failed file; queue retry and forget exit with 3 for unknown ids', async () => {
     const path = createFile('vanished.md');
     createFile('stays.md'); // an empty root counts as a disk that is not mounted
     const uploadRun = run(['upload', path, '--queue', '--wait', '--json']);
@@ -235,54 +269,54 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const { code, stderr } = await uploadRun;
     expect([code, stderr]).toEqual([2, expect.stringContaining('no such file')]);
     for (const name of ['one', 'other']) expect(stderr).toContain(`${name}: no such file`);
-    expect((await run(['uploads', 'retry', 'u000', '--queue'])).code).toBe(3);
-    expect((await run(['uploads', 'forget', 'u000', '--queue', '--yes'])).code).toBe(3);
+    expect((await run(['queue', 'retry', 'u000'])).code).toBe(3);
+    expect((await run(['queue', 'forget', 'u000', '--yes'])).code).toBe(3);
     const [{ id }] = await listJobs();
-    expect((await run(['uploads', 'forget', id, '--queue'])).code).toBe(2);
+    expect((await run(['queue', 'forget', id])).code).toBe(2);
     // Accepts its path too, or a prefix of its id.
-    expect((await run(['uploads', 'retry', path, '--queue', '-n'])).code).toBe(0);
-    const forgetArgs = ['uploads', 'forget', id.slice(0, 8), '--queue', '--yes'];
+    expect((await run(['queue', 'retry', path, '-n'])).code).toBe(0);
+    const forgetArgs = ['queue', 'forget', id.slice(0, 8), '--yes'];
     expect((await run(forgetArgs)).code).toBe(0);
     expect(await listJobs()).toEqual([]);
   });
 
-  it('uploads retry rejects a waiting job; upload --wait reports not_found for a job that is forgotten', async () => {
+  it('queue retry rejects a waiting job; upload --wait reports not_found for a job that is forgotten', async () => {
     const path = createFile('taken.md');
     const uploadRun = run(['upload', path, '--queue', '--wait', '--json']);
     await waitUntil(async () => (await listJobs()).length === 1);
     const [{ id }] = await listJobs();
-    expect(errorOf(await run(['uploads', 'retry', id, '--queue', '--json']))).toEqual(errorInTable('conflict'));
-    await runJson(['uploads', 'forget', id, '--queue', '--yes']);
+    expect(errorOf(await run(['queue', 'retry', id, '--json']))).toEqual(errorInTable('conflict'));
+    await runJson(['queue', 'forget', id, '--yes']);
     const [{ error }] = JSON.parse((await uploadRun).stdout);
     expect(recordedError(error)).toEqual({ code: 'not_found', exit: 3, hint: 'queue it again' });
   });
 
-  it('uploads ls --queue --limit prints the first uploads and says that there are more; without --queue it exits with 2', async () => {
+  it('queue ls --limit prints the first uploads and says that there are more', async () => {
     await runJson(['upload', ...['1', '2', '3'].map((name) => createFile(`${name}.md`)), '--queue']);
-    const { stdout, stderr } = await run(['uploads', 'ls', '--queue', '--limit', '2', '--jsonl']);
+    const { stdout, stderr } = await run(['queue', 'ls', '--limit', '2', '--jsonl']);
     expect(stdout.trim().split('\n')).toHaveLength(2);
     expect(stderr).toContain('the first 2 uploads; --limit for more');
     expect(await listJobs('--limit', '3')).toHaveLength(3);
     expect((await run(['uploads', 'ls', '--limit', '2'])).code).toBe(2);
   });
 
-  it('uploads forget --finished --older-than removes only jobs that finished longer ago than that', async () => {
+  it('queue forget --finished --older-than removes only jobs that finished longer ago than that', async () => {
     const [oldFile, recentFile] = [createFile('old.md'), createFile('recent.md')];
     startWorker();
     for (const path of [oldFile, recentFile]) expect((await run(['upload', path, '--queue', '--wait'])).code).toBe(0);
     const jobs: { id: string; path: string }[] = await listJobs('--finished');
     const { id = '' } = jobs.find(({ path }) => path === oldFile) ?? {};
     await overwriteJobFields(queue, id, { finishedOn: String(Date.now() - 31 * 24 * 3600 * 1000) });
-    const runForget = (...args: string[]) => run(['uploads', 'forget', '--queue', '--json', '--yes', ...args]);
+    const runForget = (...args: string[]) => run(['queue', 'forget', '--json', '--yes', ...args]);
     expect((await runForget('--older-than', '30d')).code).toBe(2);
     expect(JSON.parse((await runForget('--finished', '--older-than', '32d')).stdout)).toEqual([]);
     const { stdout } = await runForget('--finished', '--older-than', '30d');
     expect(JSON.parse(stdout).map((row: { path: string }) => row.path)).toEqual([oldFile]);
-    expect(await findSchemaErrors(setup.cli, 'uploads forget --queue', JSON.parse(stdout))).toEqual([]);
+    expect(await findSchemaErrors(setup.cli, 'queue forget', JSON.parse(stdout))).toEqual([]);
     expect((await listJobs('--finished')).map((row: { path: string }) => row.path)).toEqual([recentFile]);
   });
 
-  describe('mediactl worker --metrics', () => {
+  describe('mediactl queue work --metrics', () => {
     const get = async (worker: { stderr: string }, path: string) => {
       const origin = /http:\/\/127\.0\.0\.1:\d+(?=\/metrics)/.exec(worker.stderr)?.[0];
       const response = await fetch(`${origin}${path}`);
@@ -341,7 +375,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       expect(eventsOfFile[1]).toMatchObject({ asset_uid: expect.any(String), size_bytes: statSync(path).size });
     });
 
-    it('a worker with a wrong root explains in log, metrics, health check and doctor why it is paused', async () => {
+    it('a worker with a wrong root explains in log, metrics and health check why it is paused', async () => {
       const elsewhere = join(setup.cli.home, 'unmounted');
       mkdirSync(elsewhere);
       writeFileSync(join(elsewhere, '.DS_Store'), '');
@@ -370,8 +404,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
           hint: expect.any(String),
         },
       ]);
-      const { stdout } = await run(['doctor']);
-      expect(stdout).toContain('no worker takes files');
+      expect((await run(['queue', 'ls'])).stderr).toContain('no worker takes files');
     });
 
     it('worker --metrics serves only loopback addresses, and rejects other Host headers with 403', async () => {
@@ -385,7 +418,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       // The second is what a page of another site sends by DNS rebinding.
       expect([await statusFor(`localhost:${port}`), await statusFor(`media.example:${port}`)]).toEqual(['200', '403']);
       for (const address of ['0.0.0.0:9464', 'metrics.lan:9464', '127.0.0.1:x', ':'])
-        expect((await run(['worker', '--metrics', address])).code).toBe(2);
+        expect((await run(['queue', 'work', '--metrics', address])).code).toBe(2);
     });
 
     it('worker --metrics on another address accepts only requests with MEDIACTL_METRICS_TOKEN from other machines', async () => {
@@ -410,11 +443,11 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       await runJson(['upload', createFile('later.md'), '--queue', '--root', `media=${media}`]);
       await (await openTestQueue(queue)).setPaused(true);
       const { output } = await startWorkerWithMetrics('json', [], `media=${media}`);
-      expect(output.stderr).toContain('the queue is paused; to resume it: mediactl uploads retry --all');
+      expect(output.stderr).toContain('the queue is paused; to resume it: mediactl queue retry --all');
       const { status, text } = await get(output, '/healthz');
       expect([status, JSON.parse(text)]).toMatchObject([
         503,
-        { status: 'queue_paused', hint: expect.stringContaining('retry --all') },
+        { status: 'queue_paused', code: 'queue_paused', hint: errorInTable('queue_paused').hint },
       ]);
       const metrics = (await get(output, '/metrics')).text;
       expect(metricValue(metrics, 'mediactl_queue_files{state="waiting"}')).toBe(1);
@@ -439,15 +472,28 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     });
   });
 
-  it('upload --queue and doctor warn of files below a root that no connected worker has', async () => {
+  it('upload --queue and queue ls warn of files below a root that no connected worker has', async () => {
     const { output } = startWorker(['--name', 'w1']);
     await waitUntil(() => output.stderr.includes('uploads from'));
     const { stderr } = await run(['upload', createFile('alone.md'), '--queue', '--root', `arch=${media}`]);
-    expect(stderr).toContain('no connected worker has the root arch; start one: mediactl worker --root arch=DIRECTORY');
-    expect((await run(['doctor'])).stdout).toContain('no connected worker has the root arch of 1 waiting file');
+    expect(stderr).toContain(
+      'no connected worker has the root arch; start one: mediactl queue work --root arch=DIRECTORY',
+    );
+    expect((await run(['queue', 'ls', '--json'])).stderr).toContain(
+      'no connected worker has the root arch of 1 waiting file; start one: mediactl queue work --root arch=DIRECTORY',
+    );
     startWorker(['--name', 'w1'], {}, `arch=${media}`);
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
-    expect((await run(['doctor'])).stdout).not.toContain('has the root');
+    expect((await run(['queue', 'ls'])).stderr).not.toContain('has the root');
+  });
+
+  it('the commands that upload and queue ls suggest name a queue that is not the one of the settings', async () => {
+    const environment = { MEDIACTL_QUEUE: '' };
+    const address = `${queue}-other`;
+    const queueing = await run(['upload', createFile('other.md'), '--queue', address], { environment });
+    expect(queueing.stderr).toContain(`to watch the workers: mediactl queue watch --queue '${address}'`);
+    const { stderr } = await run(['queue', 'ls', '--queue', address], { environment });
+    expect(stderr).toContain(`mediactl queue work --queue '${address}'`);
   });
 
   it('a worker warns if another connected worker has its name', async () => {
@@ -468,7 +514,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const [{ job_id: id }] = await runJson(['upload', path, '--queue']);
     await waitUntil(async () => (await listJobs())[0]?.state === 'uploading');
     await waitUntil(async () => (await listJobs())[0]?.offset_bytes > 0);
-    const { code, stderr } = await run(['uploads', 'forget', id, '--queue', '--yes']);
+    const { code, stderr } = await run(['queue', 'forget', id, '--yes']);
     expect([code, stderr]).toEqual([6, expect.stringContaining('a worker is uploading it')]);
     slowWorker.stop.abort(Object.assign(new Error('interrupted')));
   });
@@ -522,10 +568,10 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     },
   );
 
-  it('uploads watch shows the progress of all queued files, and ends when the queue is empty', async () => {
+  it('queue watch shows the progress of all queued files, and ends when the queue is empty', async () => {
     for (const name of ['1.md', '2.md', '3.md']) createFile(name);
     await runJson(['upload', '--flatten', media, '--queue']);
-    const watching = run(['uploads', 'watch', '--queue', '--jsonl', '--progress', 'json']);
+    const watching = run(['queue', 'watch', '--jsonl', '--progress', 'json']);
     await pause(300);
     const fileQueuedLater = createFile('later.md');
     await runJson(['upload', fileQueuedLater, '--queue']);
@@ -538,7 +584,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line));
-    const recordsByCommand = { 'uploads watch': recordsIn(stdout), worker: recordsIn((await ended).stdout) };
+    const recordsByCommand = { 'queue watch': recordsIn(stdout), 'queue work': recordsIn((await ended).stdout) };
     for (const [command, records] of Object.entries(recordsByCommand)) {
       expect(records.map(({ outcome }) => outcome)).toEqual(Array(4).fill('uploaded'));
       expect(await findSchemaErrors(setup.cli, command, records)).toEqual([]);
@@ -546,12 +592,12 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const events = stderr.split('\n').filter((line) => line.startsWith('{'));
     const plannedEvents = events.map((line) => JSON.parse(line)).filter(({ event }) => event === 'planned');
     expect(plannedEvents.at(-1)).toMatchObject({ files_total: 4 });
-    const watchOfEmptyQueue = await run(['uploads', 'watch', '--queue']);
+    const watchOfEmptyQueue = await run(['queue', 'watch']);
     expect([watchOfEmptyQueue.code, watchOfEmptyQueue.stderr]).toEqual([0, 'the queue is empty\n']);
   });
 
   it.each([2, 6])(
-    'uploads watch exits with 11 and says how many files are gone if the store loses the %d files of the queue',
+    'queue watch exits with 11 and says how many files are gone if the store loses the %d files of the queue',
     async (count) => {
       for (let nth = 0; nth < count; nth++) createFile(`lost ${nth}.md`);
       await runJson(['upload', '--flatten', media, '--queue']);
@@ -559,7 +605,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
       const onStderr = (text: string) => {
         shown = text;
       };
-      const watching = run(['uploads', 'watch', '--queue', '--json', '--progress', 'json'], { onStderr });
+      const watching = run(['queue', 'watch', '--json', '--progress', 'json'], { onStderr });
       await waitUntil(() => shown.includes(`"files_total":${count}`));
       redisCli(store, 'FLUSHALL');
       const { code, stderr } = await watching;
@@ -575,7 +621,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     },
   );
 
-  it('uploads watch does not call a file lost that failed, and was retried and uploaded while it watched', async () => {
+  it('queue watch does not call a file lost that failed, and was retried and uploaded while it watched', async () => {
     const path = createFile('retried.md', '# retried');
     const elsewhere = join(setup.cli.home, 'elsewhere');
     mkdirSync(elsewhere, { recursive: true });
@@ -583,10 +629,10 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     await runJson(['upload', path, join(elsewhere, 'other.md'), '--queue']);
     renameSync(path, `${path}.away`);
     startWorker(); // leaves the other file to another worker, so that the watch goes on
-    const watching = run(['uploads', 'watch', '--queue', '--json']);
+    const watching = run(['queue', 'watch', '--json']);
     await waitUntil(async () => (await listJobs()).some(({ state }: { state: string }) => state === 'failed'));
     renameSync(`${path}.away`, path);
-    await run(['uploads', 'retry', '--all', '--queue']);
+    await run(['queue', 'retry', '--all']);
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
     startWorker([], {}, elsewhere);
     const { stdout, stderr } = await watching;
@@ -595,12 +641,12 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(outcomes.at(-1)).toMatchObject({ outcome: 'uploaded' });
   });
 
-  it('uploads watch shows a file that a worker starts as soon as it is queued', async () => {
+  it('queue watch shows a file that a worker starts as soon as it is queued', async () => {
     const [first, second] = ['one.bin', 'two.bin'].map((name) => createFile(name, pseudoRandomBytes(400_000, name)));
     startWorker(['--limit-rate', '200KB']);
     await runJson(['upload', first as string, '--queue']);
     await waitUntil(async () => (await listJobs())[0]?.state === 'uploading');
-    const watching = run(['uploads', 'watch', '--queue', '--progress', 'json']);
+    const watching = run(['queue', 'watch', '--progress', 'json']);
     await pause(300);
     await runJson(['upload', second as string, '--queue']);
     const { stderr } = await watching;
@@ -621,7 +667,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(store.dump()).toContain('5ecre7');
     const worker = startWorker(['--root', new URL(fileServer.url).origin]);
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
-    const finishedJobs = await run(['uploads', 'ls', '--queue', '--finished', '--json']);
+    const finishedJobs = await run(['queue', 'ls', '--finished', '--json']);
     expect(finishedJobs.stdout + finishedJobs.stderr).not.toContain('5ecre7');
     worker.stop.abort();
     expect(JSON.stringify(await worker.ended)).not.toContain('5ecre7');
@@ -687,22 +733,22 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     for (const { code, stderr } of await Promise.all(simultaneousRuns)) expect(code, stderr).toBe(0);
   });
 
-  it('uploads forget --finished exits with 2 without --yes, and with an id or --all', async () => {
+  it('queue forget --finished exits with 2 without --yes, and with an id or --all', async () => {
     const path = createFile('kept.md');
     startWorker();
     await runJson(['upload', path, '--queue', '--wait']);
     const [{ id }] = await listJobs('--finished');
     for (const args of [[id, '--finished'], ['--finished', '--all'], ['--finished']]) {
-      const { code } = await run(['uploads', 'forget', ...args, '--queue']);
+      const { code } = await run(['queue', 'forget', ...args]);
       expect([args, code]).toEqual([args, 2]);
     }
     expect(await listJobs('--finished')).toHaveLength(1);
     await deleteFinishedJob(queue, id);
     expect((await runJson(['upload', path, '--queue']))[0].outcome).toBe('skipped');
-    expect((await run(['uploads', 'forget', id, '--queue', '--yes'])).code).toBe(0);
+    expect((await run(['queue', 'forget', id, '--yes'])).code).toBe(0);
   });
 
-  it('uploads ls exits with 0 and escapes control characters if the stored jobs are malformed', async () => {
+  it('queue ls exits with 0 and escapes control characters if the stored jobs are malformed', async () => {
     const path = createFile('odd.md');
     const [{ job_id: id }] = await runJson(['upload', path, '--queue']);
     const malformedFields: Record<string, string>[] = [
@@ -713,8 +759,8 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     for (const fields of malformedFields) {
       await overwriteJobFields(queue, id, fields);
       for (const args of [
-        ['uploads', 'ls', '--queue'],
-        ['uploads', 'ls', '--queue', '--finished'],
+        ['queue', 'ls'],
+        ['queue', 'ls', '--finished'],
       ])
         for (const terminalOptions of [{ tty: true, columns: 120 }, {}]) {
           const { code, stdout, stderr } = await run(args, terminalOptions);
@@ -724,12 +770,12 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     }
   });
 
-  it('uploads ls exits with 10 if the queue server accepts the connection but does not respond', async () => {
+  it('queue ls exits with 10 if the queue server accepts the connection but does not respond', async () => {
     const { createServer } = await import('node:net');
     const silentServer = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => silentServer.once('listening', resolve));
     const { port } = silentServer.address() as { port: number };
-    const { code, stderr } = await run(['uploads', 'ls', '--queue', `redis://127.0.0.1:${port}`]);
+    const { code, stderr } = await run(['queue', 'ls', '--queue', `redis://127.0.0.1:${port}`]);
     silentServer.close();
     expect([code, stderr]).toEqual([10, expect.stringContaining('no response within')]);
   });
@@ -790,37 +836,37 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     await bullQueue.close();
     startWorker();
     await waitUntil(async () => (await listJobs())[0]?.state === 'failed');
-    const { stdout } = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 400 });
+    const { stdout } = await run(['queue', 'ls'], { tty: true, columns: 400 });
     expect(stdout).not.toContain('\u001b[31mred');
     expect(stdout).toContain('a job that is not an upload');
   });
 
   it.each([
     [['upload', 'FILE', '--queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
-    [['uploads', 'ls', '--queue', 'rediss://u:secret@127.0.0.1'], 'would show the password'],
-    [['worker', '--queue', 'redis://u:secret@127.0.0.1/1'], 'would show the password'],
+    [['queue', 'ls', '--queue', 'rediss://u:secret@127.0.0.1'], 'would show the password'],
+    [['queue', 'work', '--queue', 'redis://u:secret@127.0.0.1/1'], 'would show the password'],
     [['config', 'set', 'queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
     [['config', 'set', 'queue', 'ftp://127.0.0.1'], 'invalid queue URL'],
-    [['upload', 'FILE', '--queue', '--transfers', '3'], 'worker --transfers'],
+    [['upload', 'FILE', '--queue', '--transfers', '3'], 'add --transfers 3 to mediactl queue work'],
     [['upload', 'FILE', '--queue', '--limit-rate', '1MiB'], 'set it on each worker'],
     [['upload', 'FILE', '--queue', '--reserve-requests', '5'], 'set it on each worker'],
     [['upload', 'FILE', '--queue', '--stop-at', '06:00'], 'does not accept --stop-at'],
-    [['worker', '--queue', 'queue.lan'], '--queue: invalid queue URL'],
-    [['worker', '--queue', 'http://queue.lan'], '--queue: invalid queue URL'],
+    [['queue', 'work', '--queue', 'queue.lan'], '--queue: invalid queue URL'],
+    [['queue', 'work', '--queue', 'http://queue.lan'], '--queue: invalid queue URL'],
     [
-      ['worker', '--queue', 'postgres://u:secret@127.0.0.1/x'],
+      ['queue', 'work', '--queue', 'postgres://u:secret@127.0.0.1/x'],
       'redis://HOST or rediss://HOST of a Redis or Valkey server',
     ],
     [['upload', '-', '--queue', '--name', 'x'], 'stdin cannot be queued'],
     [['upload', 'rclone:archive:a.mov', '--queue'], 'cannot be queued'],
-    [['worker', '--root', '/nowhere/at/all'], 'does not exist'],
-    [['worker', '--lease', '10ms'], '--lease does not accept'],
-    [['worker', '--transfers', '0'], '--transfers'],
-    [['uploads', 'retry', '--queue'], 'specify upload ids or --all'],
-    [['uploads', 'retry', 'u1', '--all', '--queue'], 'specify upload ids or --all'],
-    [['uploads', 'forget', '--queue'], 'specify upload ids or --all'],
-    [['uploads', 'forget', '--finished'], '--finished works only with --queue'],
-    [['uploads', 'ls', '--queue', 'clip.mp4'], '--queue: invalid queue URL'],
+    [['queue', 'work', '--root', '/nowhere/at/all'], 'does not exist'],
+    [['queue', 'work', '--lease', '10ms'], '--lease does not accept'],
+    [['queue', 'work', '--transfers', '0'], '--transfers'],
+    [['queue', 'retry'], 'specify upload ids or --all'],
+    [['queue', 'retry', 'u1', '--all'], 'specify upload ids or --all'],
+    [['queue', 'forget'], 'specify upload ids, --all or --finished'],
+    [['queue', 'forget', '--all', '--older-than', '30d'], '--older-than works only with --finished'],
+    [['queue', 'ls', '--queue', 'clip.mp4'], '--queue: invalid queue URL'],
   ])('mediactl exits with 2 and says why it rejects the arguments %j', async (args, message) => {
     const path = createFile('usage.md');
     const { code, stderr } = await run(args.map((word) => (word === 'FILE' ? path : word)));
@@ -844,28 +890,25 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     const { code, stderr } = await cli.run(['config', 'set', 'queue', '-'], { stdin: `${address}\n` });
     expect([code, stderr]).toEqual([0, '']);
     expect(statSync(join(cli.home, 'config/config.json')).mode & 0o777).toBe(0o600);
-    for (const args of [['config', 'ls'], ['config', 'get', 'queue'], ['doctor'], ['worker', '-n']])
+    for (const args of [
+      ['config', 'ls'],
+      ['config', 'get', 'queue'],
+      ['queue', 'ls'],
+      ['queue', 'work', '-n'],
+    ])
       expect(JSON.stringify(await cli.run(args))).not.toContain('a-secret');
     expect((await cli.run(['config', 'get', 'queue'])).stdout).toBe(`${queue}\n`);
   });
 
-  it('doctor reports the version of the queue server, and warns about eviction and missing persistence', async () => {
-    const queueCheck = async (address: string) => {
-      const ran = await run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: address } });
-      return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'queue');
-    };
-    expect(await queueCheck(queue)).toMatchObject({ status: 'passed', detail: expect.stringMatching(/redis \d/) });
+  it('queue ls reports the version of the queue server, refuses one that evicts, and warns of missing persistence', async () => {
+    const list = (address: string) => run(['queue', 'ls', '--json'], { environment: { MEDIACTL_QUEUE: address } });
+    expect((await list(queue)).stderr).toMatch(/\(redis \d[\d.]*\): 0 uploads remaining/);
     const evictingServer = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
-    expect(await queueCheck(evictingServer.address)).toMatchObject({
-      status: 'failed',
-      error: { code: 'queue_unusable' },
-    });
+    expect(errorOf(await list(evictingServer.address))).toMatchObject({ code: 'queue_unusable' });
     await evictingServer.end();
     const volatileServer = await startRedis(['--appendonly', 'no']);
-    expect(await queueCheck(volatileServer.address)).toMatchObject({
-      status: 'passed',
-      detail: expect.stringContaining('AOF is off'),
-    });
+    const { code, stderr } = await list(volatileServer.address);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('AOF is off')]);
     const { stop, ended, output } = startWorker([], { environment: { MEDIACTL_QUEUE: volatileServer.address } });
     await waitUntil(async () => output.stderr.includes('AOF is off'));
     stop.abort();

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { isLinux } from '../../src/contract/platform.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClockInProcess } from '../support/clock.ts';
 import type { FakeAsset, LibraryOptions } from '../support/fake-library.ts';
@@ -204,6 +205,19 @@ describe('sync of a renamed file', () => {
     expect(requests.filter((each) => each.startsWith('PATCH'))).toEqual([]);
   });
 
+  it('sync follows a file that was copied and deleted, whose asset is in the new folder already, as after a kill', async () => {
+    for (const path of ['day/a.mov', 'day/b.mov', 'day/c.mov', 'other/d.mov']) write(path);
+    await sync();
+    const [uid] = Object.entries(pathsByUid()).find(([, path]) => path === '/F/day/a.mov') ?? [];
+    cpSync(join(directory, 'day/a.mov'), join(directory, 'other/best.mov'));
+    unlinkSync(join(directory, 'day/a.mov'));
+    await cli.run(['mv', '/F/day/a.mov', '/F/other', '--yes']);
+    expect((await sync('--prune', '--yes')).outcomes).toMatchObject({ 'other/best.mov': 'moved' });
+    expect(pathsByUid()[uid ?? '']).toBe('/F/other/best.mov');
+    expect(service.assets.size).toBe(4);
+    await expectNothingLeft(['--prune', '--yes']);
+  });
+
   it('sync keeps a title that somebody gave, and the form of a name without extension', async () => {
     for (const path of ['a.mov', 'b.mov', 'c.mov']) write(path);
     await sync();
@@ -255,6 +269,43 @@ describe('sync of a renamed file', () => {
     expect(service.completeAssets).toMatchObject([{ name: 'a.mov', fields: { tags: [] } }]);
   });
 
+  it('sync keeps the name that the user gives with the command, also if it is that of the old file', async () => {
+    for (const path of ['one/one.mov', 'two/a.mov', 'two/two.mov']) write(path);
+    await sync('--name', '{parent}');
+    move('one/one.mov', 'one/b.mov');
+    move('two/two.mov', 'one/c.mov');
+    const preview = await sync('-n', '--name', '{parent}');
+    const run = await sync('--name', '{parent}');
+    expect([run.code, run.outcomes]).toEqual([0, preview.outcomes]);
+    expect(run.outcomes).toEqual({ 'one/b.mov': 'skipped', 'one/c.mov': 'moved', 'two/a.mov': 'skipped' });
+    expect(Object.values(pathsByUid()).sort()).toEqual(['/F/one/one', '/F/one/one', '/F/two/two']);
+    await expectNothingLeft(['--name', '{parent}']);
+  });
+
+  it('sync follows a file into a directory of its name, and a file that takes the name of its directory', async () => {
+    for (const path of ['take', 'scene/scene', 'b.mov']) write(path);
+    await sync();
+    for (const [from, to] of [
+      ['take', 'x'],
+      ['x', 'take/take'],
+      ['scene', 'y'],
+      ['y/scene', 'scene'],
+    ] as const)
+      move(from, to);
+    await expectMoved({ take: 'take/take', 'scene/scene': 'scene' }, ['--prune', '--yes']);
+  });
+
+  it('sync --prune moves the asset of a file to the trash if a directory has its path', async () => {
+    for (const path of ['take', 'b.mov']) write(path);
+    await sync('--wait');
+    unlinkSync(join(directory, 'take'));
+    write('take/c.mov');
+    const preview = await sync('-n', '--prune', '--yes');
+    expect(preview.outcomes).toEqual({ take: 'deleted', 'take/c.mov': 'new', 'b.mov': 'skipped' });
+    expect((await sync('--prune', '--yes')).stderr).toContain('moved 1 asset to the trash');
+    expect(Object.values(pathsByUid()).sort()).toEqual(['/F/b.mov', '/F/take/c.mov']);
+  });
+
   it('sync claims each asset for one of several copies of a renamed file, and sends the others', async () => {
     write('a.mov', 'the same');
     await sync();
@@ -268,6 +319,34 @@ describe('sync of a renamed file', () => {
     expect(Object.values(pathsByUid()).sort()).toEqual(['/F/x/a.mov', '/F/y/a.mov', '/F/z/copy.mov']);
     await expectNothingLeft();
   });
+
+  it.runIf(isLinux)('sync moves the asset of a renamed file to it, not to a copy of it that comes first', async () => {
+    write('card/a.mov');
+    await sync();
+    const [asset] = service.completeAssets;
+    mkdirSync(join(directory, 'backup'));
+    copyFileSync(join(directory, 'card/a.mov'), join(directory, 'backup/a.mov'));
+    move('card/a.mov', 'day/a.mov'); // the directory of the card is empty now
+    expect((await sync()).outcomes).toEqual({ 'day/a.mov': 'moved', 'backup/a.mov': 'uploaded' });
+    expect(pathsByUid()[asset?.uid ?? '']).toBe('/F/day/a.mov');
+    await expectNothingLeft();
+  });
+
+  it.runIf(isLinux)(
+    'sync moves the asset of a file with a new name and directory to it, not to a copy of its name',
+    async () => {
+      write('card/a.mov');
+      await sync();
+      const [asset] = service.completeAssets;
+      mkdirSync(join(directory, 'backup'));
+      copyFileSync(join(directory, 'card/a.mov'), join(directory, 'backup/a.mov'));
+      move('card/a.mov', 'day/best.mov');
+      expect((await sync('-n')).outcomes).toEqual({ 'day/best.mov': 'moved', 'backup/a.mov': 'new' });
+      expect((await sync()).outcomes).toEqual({ 'day/best.mov': 'moved', 'backup/a.mov': 'uploaded' });
+      expect(pathsByUid()[asset?.uid ?? '']).toBe('/F/day/best.mov');
+      await expectNothingLeft();
+    },
+  );
 
   it('upload without --sync sends a renamed file to its new folder as before', async () => {
     write('a.mov');
@@ -301,7 +380,8 @@ describe('sync of a renamed directory', () => {
     expect(requests).toEqual(folderMove);
     const url = `${service.url}/api/external/v1/workspaces/7b1f4d0e-58a4-4c8e-9a0b-5d9c1f2e3a4b/folders/${folder?.uid}/`;
     const moved = preview.records.filter(({ outcome }) => outcome === 'moved');
-    expect(moved).toMatchObject([{ request: { method: 'PATCH', url } }, { request: { method: 'PATCH', url } }]);
+    const planned = { changes: { folder: '/F/first day' }, request: { method: 'PATCH', url } };
+    expect(moved).toMatchObject([planned, planned]);
     expect(preview.stderr).toContain('2 renamed; 0 B, 3 requests');
     // Besides what a run without changes asks: the workspaces, once, and the folder is listed, changed and read again.
     const ofUnchanged = await requestsOf();
@@ -390,6 +470,24 @@ describe('sync of a renamed directory', () => {
     expect((await sync('--prune', '--yes')).stderr).toContain('moved 1 asset to the trash');
   });
 
+  it('sync --prune keeps the old version of a changed file in a renamed directory until the new one is ready', async () => {
+    await start({ shows: ['parent', 'size'], readyAfterMs: 60_000 });
+    for (const path of ['day 1/a.mov', 'day 1/b.mov', 'c.mov']) write(path);
+    await sync();
+    for (const path of ['day 1/a.mov', 'c.mov']) write(path, `a later version of ${path}`);
+    await sync();
+    const before = pathsByUid();
+    move('day 1', 'Tag 1');
+    move('c.mov', 'Tag 1/d.mov');
+    const { stderr } = await sync('--prune', '--yes');
+    expect(stderr).toContain('2 old assets kept until the new ones are ready');
+    expect(Object.keys(pathsByUid())).toEqual(Object.keys(before));
+    expect(requests.filter((each) => each.startsWith('PATCH /workspaces'))).toHaveLength(1);
+    move('Tag 1', 'Day one');
+    await sync();
+    expect(requests).toEqual(folderMove);
+  });
+
   it('sync moves the assets of a directory that was moved into a new child of itself', async () => {
     for (const path of ['day/a.mov', 'day/b.mov', 'day/c.mov']) write(path);
     await sync();
@@ -443,6 +541,30 @@ describe('sync of a renamed directory', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringMatching(/trash|missing/)]);
     expect(service.assets.size).toBe(16);
     await expectNothingLeft(['--prune', '--yes']);
+  });
+
+  it('sync -n --prune shows the asset of a file that was overwritten by a renamed one', async () => {
+    for (const path of ['a.mov', 'b.mov', 'c.mov']) write(path);
+    await sync('--wait');
+    const replaced = service.completeAssets.find(({ name }) => name === 'b.mov')?.uid;
+    move('a.mov', 'b.mov');
+    const preview = await sync('-n', '--prune', '--yes');
+    expect(preview.records).toContainEqual(expect.objectContaining({ outcome: 'deleted', asset_uid: replaced }));
+    expect((await sync('--prune', '--yes')).stderr).toContain('moved 1 asset to the trash');
+    expect(Object.values(pathsByUid()).sort()).toEqual(['/F/b.mov', '/F/c.mov']);
+    expect(Object.keys(pathsByUid())).not.toContain(replaced);
+  });
+
+  it('sync -n --prune says, as the run does, that all files of a directory are missing that others have left', async () => {
+    for (let n = 0; n < 20; n++) write(`day/${n}.mov`);
+    write('keep.mov');
+    await sync('--wait');
+    for (let n = 0; n < 12; n++) move(`day/${n}.mov`, `other/${n}.mov`);
+    for (let n = 12; n < 20; n++) unlinkSync(join(directory, `day/${n}.mov`));
+    const preview = await sync('-n', '--prune', '--yes');
+    const run = await sync('--prune', '--yes');
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('8 of 8 files that were uploaded from')]);
+    expect(preview.stderr).toContain('8 of 8 files that were uploaded from');
   });
 });
 
@@ -539,6 +661,48 @@ describe('sync of renamed files whose assets cannot be moved', () => {
     expect(requests).toEqual(['GET /assets/:uid/']);
     expect(pathsByUid()).toMatchObject({ [asset?.uid ?? '']: '/F/a2.mov' });
     await expectNothingLeft();
+  });
+
+  it('sync keeps the uid of a renamed file whose change failed while another file was uploaded to its old path', async () => {
+    for (const path of ['a.mov', 'b.mov', 'c.mov']) write(path);
+    await sync();
+    const before = pathsByUid();
+    move('a.mov', 'a2.mov');
+    write('a.mov', 'a new take');
+    move('b.mov', 'x');
+    move('c.mov', 'b.mov');
+    move('x', 'c.mov');
+    const uids = ['/F/a.mov', '/F/b.mov'].map((path) => Object.keys(before).find((uid) => before[uid] === path));
+    failOn(new RegExp(`^PATCH /assets/(${uids.join('|')})/`), respondWithError(500));
+    const failed = await cli.run(['sync', directory, '/F', '--wait'], { clock: acceleratedClockInProcess() });
+    expect(failed.stderr).toContain('1 uploaded and ready, 1 renamed, 2 failed');
+    service.fault = record;
+    move('b.mov', 'd.mov');
+    const preview = await sync('-n', '--prune', '--yes');
+    expect(preview.outcomes).toEqual({ 'a.mov': 'skipped', 'a2.mov': 'moved', 'c.mov': 'moved', 'd.mov': 'moved' });
+    expect((await sync('--prune', '--yes')).outcomes).toEqual(preview.outcomes);
+    const moved = { '/F/a.mov': '/F/a2.mov', '/F/b.mov': '/F/c.mov', '/F/c.mov': '/F/d.mov' };
+    const expected = Object.entries(before).map(([uid, path]) => [uid, moved[path as keyof typeof moved]]);
+    expect(pathsByUid()).toMatchObject(Object.fromEntries(expected));
+    await expectNothingLeft(['--prune', '--yes']);
+  });
+
+  it('sync follows a file out of a directory whose folder was moved before the change of its asset failed', async () => {
+    for (const path of ['day/raw/a.mov', 'day/raw/b.mov', 'day/c.mov', 'd.mov']) write(path);
+    await sync();
+    const before = pathsByUid();
+    const uid = Object.keys(before).find((each) => before[each] === '/F/day/raw/b.mov') ?? '';
+    move('day', 'tag');
+    move('tag/raw/b.mov', 'tag/b.mov');
+    failOn(new RegExp(`^PATCH /assets/${uid}/`), respondWithError(500));
+    const failed = await cli.run(['sync', directory, '/F'], { clock: acceleratedClockInProcess() });
+    expect(failed.stderr).toContain('1 already uploaded, 2 renamed, 1 failed');
+    expect(pathsByUid()[uid]).toBe('/F/tag/raw/b.mov');
+    service.fault = record;
+    expect((await sync('--prune', '--yes')).outcomes).toMatchObject({ 'tag/b.mov': 'moved' });
+    expect(pathsByUid()[uid]).toBe('/F/tag/b.mov');
+    expect(Object.keys(pathsByUid())).toEqual(Object.keys(before));
+    await expectNothingLeft(['--prune', '--yes']);
   });
 
   it('sync moves assets one by one if the service refuses to change their folder', async () => {

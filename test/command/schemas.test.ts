@@ -114,11 +114,11 @@ const calls: Record<string, () => Promise<Call> | Call> = {
 /** Rows whose output another test validates. */
 const coveredElsewhere: Record<string, string> = {
   'uploads resume': 'test/command/upload-no-duplicates.test.ts',
-  'uploads ls --queue': 'test/command/queue.test.ts',
-  'uploads forget --queue': 'test/command/queue.test.ts',
-  'uploads watch': 'test/command/queue.test.ts',
-  'uploads retry': 'test/command/queue.test.ts',
-  worker: 'test/command/queue.test.ts',
+  'queue ls': 'test/command/queue.test.ts',
+  'queue forget': 'test/command/queue.test.ts',
+  'queue watch': 'test/command/queue.test.ts',
+  'queue retry': 'test/command/queue.test.ts',
+  'queue work': 'test/command/queue.test.ts',
 };
 
 const lastChange = async (): Promise<string> => (await cli.json(['history']))[0].change_id;

@@ -133,7 +133,7 @@ describe('the queue', { tags: ['redis-server'] }, () => {
     const machine = basename(stateDir);
     const planned: PlannedFile[] = JSON.parse((await runWith([...queue, '-n', '--json'], machine)).stdout);
     const stop = new AbortController();
-    const worker = cli.run(['worker', ...queue, '--root', directory], {
+    const worker = cli.run(['queue', 'work', ...queue, '--root', directory], {
       environment: { MEDIACTL_STATE_DIR: stateDir },
       signal: stop.signal,
     });

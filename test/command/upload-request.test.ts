@@ -67,8 +67,7 @@ it('runUpload returns the error to exit with, and the upload can be listed, resu
   setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(402, { error: {} }) : undefined);
   expect((await uploadWith()).failure).toMatchObject({ kind: 'quota' });
   setup.fault = () => undefined;
-  const listUploads = () =>
-    withContext(async (context) => readOutcome(await runList(context, { finished: false, queue: undefined })));
+  const listUploads = () => withContext(async (context) => readOutcome(await runList(context, false)));
   const [{ id }] = (await listUploads()).records;
   const { records } = await withContext(async (context) => {
     const options = parseUploadOptions(context, {});

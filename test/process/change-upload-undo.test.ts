@@ -62,7 +62,7 @@ beforeAll(async () => {
   store = await startRedis();
   const queue = { MEDIACTL_QUEUE: store.address };
   queueing = new Cli({ ...account, ...queue });
-  start(['worker', '--root', media, '--jsonl'], { ...environment, ...queue }).lines.on('line', (line) => {
+  start(['queue', 'work', '--root', media, '--jsonl'], { ...environment, ...queue }).lines.on('line', (line) => {
     const record = JSON.parse(line);
     workerRecords.set(record.path, record);
   });

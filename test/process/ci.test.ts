@@ -142,7 +142,7 @@ describe('worker examples', () => {
     const [command, ...args] = JSON.parse(healthCheck);
     expect(spawnSync(command, args).status).toBe(1); // nothing listens there
     const worker = JSON.parse(/^CMD (.*)$/m.exec(text)?.[1] ?? '');
-    expect(worker).toEqual(expect.arrayContaining(['worker', '--log-format', '--metrics']));
+    expect(worker).toEqual(expect.arrayContaining(['queue', 'work', '--log-format', '--metrics']));
   });
 
   /** Runs the step of the example image that installs the package. @returns the exit code, and if it is installed */

@@ -245,11 +245,11 @@ describe('queue', { tags: ['redis-server', 'undocumented-fields'] }, () => {
     worker.child.kill('SIGTERM');
     await worker.finished;
     isPoison = false;
-    const [{ id, crashes }] = await fleet.json(['uploads', 'ls', '--queue']);
+    const [{ id, crashes }] = await fleet.json(['queue', 'ls']);
     expect(crashes).toBeGreaterThan(1);
-    await fleet.json(['uploads', 'retry', id, '--queue']);
+    await fleet.json(['queue', 'retry', id]);
     fleet.worker(args);
-    const watched = await fleet.run(['uploads', 'watch', '--queue']).finished;
+    const watched = await fleet.run(['queue', 'watch']).finished;
     expect(watched.code, watched.stderr).toBe(0);
     expect(await listFinished(fleet)).toHaveLength(4);
   });
@@ -271,7 +271,7 @@ describe('queue', { tags: ['redis-server', 'undocumented-fields'] }, () => {
     expect(code, stderr).toBe(0);
   });
 
-  it('a full storage quota pauses the queue, no file fails, and uploads retry resumes it', async () => {
+  it('a full storage quota pauses the queue, no file fails, and queue retry resumes it', async () => {
     let isFull = true;
     const full = respondWith(507, { error: { code: 'storage', message: 'storage is used up' } });
     const { folder, machines: fleet } = await throughFaultProxy(({ method }) =>
@@ -280,14 +280,14 @@ describe('queue', { tags: ['redis-server', 'undocumented-fields'] }, () => {
     for (const n of [1, 2, 3, 4]) writeRandomFile(join(folder, `full ${n}.bin`), { size: 1000, seed: `${n}` });
     const pushed = fleet.upload([folder], ['--wait']);
     fleet.worker();
-    const listed = async () => fleet.json(['uploads', 'ls', '--queue']);
+    const listed = async () => fleet.json(['queue', 'ls']);
     await waitUntil(async () => (await listed()).some(({ error }: { error: unknown }) => error));
     const states = async () => (await listed()).map(({ state }: { state: string }) => state);
     await expect.poll(states).toEqual(Array(4).fill('waiting'));
-    const { stderr } = await fleet.run(['uploads', 'ls', '--queue']).finished;
+    const { stderr } = await fleet.run(['queue', 'ls']).finished;
     expect(stderr).toContain('the queue is paused');
     isFull = false;
-    await fleet.json(['uploads', 'retry', '--all', '--queue']);
+    await fleet.json(['queue', 'retry', '--all']);
     expect((await pushed.finished).code).toBe(0);
   });
 
@@ -307,7 +307,7 @@ describe('queue', { tags: ['redis-server', 'undocumented-fields'] }, () => {
     expect((await enqueue().finished).code).toBe(0);
     const worker = (name: string, lease = '30s', clock = {}) => {
       const root = `media=${folderOf(name)}`;
-      return fleet.run(['worker', '--jsonl', '--root', root, '--lease', lease], clock);
+      return fleet.run(['queue', 'work', '--jsonl', '--root', root, '--lease', lease], clock);
     };
     const wrongDirectories = ['stale', 'unmounted'].map((name) => worker(name, '1s'));
     await Promise.all(wrongDirectories.map((each) => waitForStderr(each, 'contains only 0 of 20 queued files')));
@@ -350,14 +350,14 @@ describe('queue', { tags: ['redis-server', 'undocumented-fields'] }, () => {
       ]);
     for (const name of ['first', 'second']) writeRandomFile(named(name), { size: 1_000, seed: name });
     const worker = (root: string, ...args: string[]) =>
-      fleet.run(['worker', '--root', `media=${root}`, '--transfers', '1', ...args]);
+      fleet.run(['queue', 'work', '--root', `media=${root}`, '--transfers', '1', ...args]);
     const busy = enqueue(['first'], ['--wait']);
     worker(folder);
     await waitUntil(() => held.length > 0);
     const waited = enqueue(['second'], ['--wait']);
     worker(wrong, '--lease', '1s'); // it leaves the job for a fifth of its lease
     const left = async () =>
-      (await fleet.json(['uploads', 'ls', '--queue'])).some(
+      (await fleet.json(['queue', 'ls'])).some(
         ({ attempts, state }: { attempts: number; state: string }) => attempts > 3 || state === 'failed', // a third miss would fail the job
       );
     await waitUntil(left);
@@ -379,8 +379,14 @@ describe('queue', { tags: ['redis-server', 'undocumented-fields'] }, () => {
     }
     const rootsOf = [['arch'], ['media', 'rushes']];
     for (const [n, roots] of rootsOf.entries())
-      fleet.run(['worker', '--name', `w${n}`, ...roots.flatMap((name) => ['--root', `${name}=${join(base, name)}`])]);
-    const watched = await fleet.run(['uploads', 'watch', '--queue']).finished;
+      fleet.run([
+        'queue',
+        'work',
+        '--name',
+        `w${n}`,
+        ...roots.flatMap((name) => ['--root', `${name}=${join(base, name)}`]),
+      ]);
+    const watched = await fleet.run(['queue', 'watch']).finished;
     expect(watched.code, watched.stderr).toBe(0);
     const finished: { path: string; worker: string; attempts: number }[] = await listFinished(fleet);
     const seen = finished.map(({ path, worker, attempts }) => [path.split(':')[0], worker, attempts].join(' '));
@@ -388,15 +394,15 @@ describe('queue', { tags: ['redis-server', 'undocumented-fields'] }, () => {
     expect(seen).toHaveLength(24);
   });
 
-  it('uploads ls --queue lists the oldest file first', async () => {
+  it('queue ls lists the oldest file first', async () => {
     const base = temporaryFolder();
     const fleet = new Machines(environmentOf(sandbox), queue(), base);
     await queueManyFiles(fleet, join(base, 'first'), { count: 3, bytes: 103 });
     await queueManyFiles(fleet, join(base, 'second'), { count: 300, bytes: 400 });
-    const listed: { path: string }[] = await fleet.json(['uploads', 'ls', '--queue']);
+    const listed: { path: string }[] = await fleet.json(['queue', 'ls']);
     expect(listed.slice(0, 3).map(({ path }) => path.includes('/first/'))).toEqual([true, true, true]);
     expect(new Set(listed.map(({ path }) => path)).size).toBe(303);
-    const [oldest] = await fleet.json(['uploads', 'ls', '--queue', '--limit', '1']);
+    const [oldest] = await fleet.json(['queue', 'ls', '--limit', '1']);
     expect(oldest.path).toBe(listed[0]?.path);
   });
 
@@ -405,9 +411,9 @@ describe('queue', { tags: ['redis-server', 'undocumented-fields'] }, () => {
     const fleet = new Machines(environmentOf(sandbox), queue(), base);
     await queueManyFiles(fleet, join(base, 'foreign'), { count: 120, bytes: 320 });
     await queueManyFiles(fleet, join(base, 'own'), { count: 3, bytes: 203 });
-    const worker = fleet.run(['worker', '--jsonl', '--root', join(base, 'own')]);
+    const worker = fleet.run(['queue', 'work', '--jsonl', '--root', join(base, 'own')]);
     await waitUntil(async () => (await listFinished(fleet)).length === 3);
-    const states: { state: string }[] = await fleet.json(['uploads', 'ls', '--queue']);
+    const states: { state: string }[] = await fleet.json(['queue', 'ls']);
     expect(states.filter(({ state }) => state === 'failed')).toEqual([]);
     worker.child.kill('SIGTERM');
   });
@@ -490,7 +496,7 @@ const digestOf = (path: string) =>
   existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'not there';
 
 /** Lists the queue's files, finished ones included. */
-const listFinished = (fleet: Machines) => fleet.json(['uploads', 'ls', '--finished', '--queue']);
+const listFinished = (fleet: Machines) => fleet.json(['queue', 'ls', '--finished']);
 
 /** Writes files to a directory and queues them. */
 async function queueManyFiles(

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from '../../src/contract/clock.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
-import { errorInTable, recordedError } from '../support/errors.ts';
+import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { waitUntil } from '../support/machines.ts';
 import { type RedisServer, redisCli, startRedis } from '../support/redis-server.ts';
@@ -39,7 +39,7 @@ const startWorker = (
   const { cli = new Cli(account()), environment, clock, args: moreArgs = [] } = more;
   const stop = new AbortController();
   const worker = { stop, stderr: '', ended: undefined as unknown as Promise<CliResult> };
-  const args = ['worker', '--root', media, '--jsonl', '--lease', '2s', ...moreArgs];
+  const args = ['queue', 'work', '--root', media, '--jsonl', '--lease', '2s', ...moreArgs];
   worker.ended = cli.run(args, {
     environment: { MEDIACTL_QUEUE: queue, ...environment },
     clock,
@@ -56,10 +56,6 @@ const runJson = async (queue: string, ...args: string[]) => {
   const { code, stdout, stderr } = await runCli(queue, ...args, '--json');
   expect(code, stderr).toBe(0);
   return JSON.parse(stdout);
-};
-const checkQueue = async (queue: string) => {
-  const { stdout } = await runCli(queue, 'doctor', '--json');
-  return JSON.parse(stdout).find(({ check }: { check: string }) => check === 'queue');
 };
 const writeFiles = ({ count = 1, name = 'shot' }) =>
   Array.from({ length: count }, (_, n) => {
@@ -81,11 +77,13 @@ describe('queue', { tags: 'redis-server' }, () => {
     const queue = uniqueQueueUrl(store.address.replace('//', '//weak:pass@'));
     const weakWorker = await startWorker(queue).ended;
     expect([weakWorker.code, weakWorker.stderr]).toEqual([4, expect.stringContaining('ACL SETUSER')]);
-    expect((await runCli(queue, 'uploads', 'ls', '--queue')).code).toBe(4); // BullMQ reads with Lua scripts
+    const weakReader = await runCli(queue, 'queue', 'ls', '--json');
+    expect(weakReader.code).toBe(4); // BullMQ reads with Lua scripts
     redisCli(store, 'ACL', 'SETUSER', 'reader', 'on', '>pass', '~*', '&*', '+@all', '-@write');
     const readerQueue = uniqueQueueUrl(store.address.replace('//', '//reader:pass@'));
-    expect((await runCli(readerQueue, 'uploads', 'ls', '--queue')).code).toBe(0);
-    const { error } = await checkQueue(queue);
+    const { code: readerCode, stderr: readerWarnings } = await runCli(readerQueue, 'queue', 'ls');
+    expect([readerCode, readerWarnings]).toEqual([0, expect.stringMatching(/lacks permissions .*ACL SETUSER/)]);
+    const { error } = JSON.parse(weakReader.stderr);
     expect(error).toMatchObject({ code: 'queue_refused', cause: expect.stringContaining('eval') });
     const rule = /ACL SETUSER NAME (.*)$/.exec(error.hint)?.[1] ?? '';
     const aclWords = rule.replaceAll('"', '').split(' ');
@@ -103,31 +101,29 @@ describe('queue', { tags: 'redis-server' }, () => {
   it('a worker on a Redis Cluster exits with 2 and suggests Redis without cluster mode', async () => {
     const cluster = await startRedis(['--cluster-enabled', 'yes']);
     const { code, stderr } = await startWorker(uniqueQueueUrl(cluster.address)).ended;
-    const { error } = await checkQueue(uniqueQueueUrl(cluster.address));
+    const listing = await runCli(uniqueQueueUrl(cluster.address), 'queue', 'ls', '--json');
     await cluster.end();
     expect([code, stderr]).toEqual([2, expect.stringContaining('is a Redis Cluster')]);
-    expect(recordedError(error)).toEqual({
+    expect(recordedError(JSON.parse(listing.stderr).error)).toEqual({
       code: 'queue_unusable',
       exit: 2,
       hint: 'use Redis or Valkey without cluster mode; see docs/workers.md',
     });
   });
 
-  it('a worker retries while Redis is full, doctor reports it, upload --queue exits with 10, and reads still work', async () => {
+  it('a worker retries while Redis is full, queue ls warns of it, upload --queue exits with 10, and reads still work', async () => {
     const queue = uniqueQueueUrl(store.address);
     const worker = startWorker(queue);
     await waitUntil(() => worker.stderr.includes('it reads files below'));
     redisCli(store, 'CONFIG', 'SET', 'maxmemory', '1');
     await waitUntil(() => worker.stderr.includes('is full; retrying (OOM'));
     expect(worker.stderr).toContain('add memory or disk to the server');
-    const { error } = await checkQueue(queue);
-    expect(recordedError(error)).toEqual(errorInTable('queue_full'));
-    expect(error.retryable).toBe(true);
-    expect((await runCli(queue, 'uploads', 'ls', '--queue')).code).toBe(0);
+    const listing = await runCli(queue, 'queue', 'ls', '--json');
+    expect([listing.code, listing.stdout]).toEqual([0, '[]\n']);
+    expect(listing.stderr).toMatch(/warning: the server of the queue .* is full \(OOM.*; try: add memory or disk/);
     const files = writeFiles({ name: 'full' });
     // Queuing fails at once, because a script would wait forever.
-    const { code, stderr } = await runCli(queue, 'upload', ...files, '--queue');
-    expect([code, stderr]).toEqual([10, expect.stringContaining('is full')]);
+    expect(errorOf(await runCli(queue, 'upload', ...files, '--queue', '--json'))).toEqual(errorInTable('queue_full'));
     const lateWorker = startWorker(queue);
     await waitUntil(() => lateWorker.stderr.includes('is full'));
     redisCli(store, 'CONFIG', 'SET', 'maxmemory', '0');
@@ -137,21 +133,24 @@ describe('queue', { tags: 'redis-server' }, () => {
     expect(worker.stderr.split('OOM')).toHaveLength(2);
   });
 
-  it('doctor and a worker tell a replica from a full Redis', async () => {
+  it('queue ls and a worker tell a replica from a full Redis', async () => {
     const queue = uniqueQueueUrl(store.address);
-    const worker = startWorker(queue);
+    const worker = startWorker(queue, { args: ['--metrics', '0'] });
     await waitUntil(() => worker.stderr.includes('it reads files below'));
     redisCli(store, 'REPLICAOF', '127.0.0.1', '1');
     await waitUntil(() => worker.stderr.includes('does not accept writes; retrying (READONLY'));
-    expect(worker.stderr).toContain('use the address of the primary');
-    const { error } = await checkQueue(queue);
-    expect((await runCli(queue, 'uploads', 'ls', '--queue')).code).toBe(0);
+    const { hint } = errorInTable('queue_read_only');
+    expect(worker.stderr).toContain(hint);
+    const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(worker.stderr) ?? [];
+    const health = await (await fetch(`${origin}/healthz`)).json();
+    expect(health).toMatchObject({ status: 'disconnected', code: 'queue_read_only', hint });
+    const { code, stderr } = await runCli(queue, 'queue', 'ls');
     redisCli(store, 'REPLICAOF', 'NO', 'ONE');
-    expect(recordedError(error)).toEqual(errorInTable('queue_read_only'));
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/warning: .* does not accept writes \(READONLY/)]);
     await waitUntil(() => worker.stderr.includes('reconnected to queue'));
   });
 
-  it('doctor reports that a queue is paused and why', async () => {
+  it('queue ls says that a queue is paused, why, and which errors its files have', async () => {
     const queue = uniqueQueueUrl(store.address);
     const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) =>
       method === 'POST' ? respondWith(507, { error: { code: 'storage', message: 'storage is used up' } }) : undefined,
@@ -162,40 +161,25 @@ describe('queue', { tags: 'redis-server' }, () => {
     await setup.cli.json(['upload', ...files, '--queue', ...named], { environment });
     const worker = startWorker(queue, { environment, args: named });
     await waitUntil(() => worker.stderr.includes('the queue is paused'));
-    const { error } = await checkQueue(queue);
-    expect(recordedError(error)).toEqual({
-      code: 'queue_paused',
-      exit: 1,
-      hint: 'mediactl uploads retry --all --queue',
-    });
-    expect(error.cause).toContain('storage');
-    const { stdout } = await runCli(queue, 'doctor');
-    expect(stdout).toContain('storage');
+    const { stderr } = await runCli(queue, 'queue', 'ls', '--json');
+    expect(stderr).toMatch(/warning: the queue is paused: .*storage.*; to resume it: mediactl queue retry --all/);
   });
 
-  it('doctor reports a clock that differs from the clock of the store, and a worker warns', async () => {
+  it('queue ls and a worker warn of a clock that differs from the clock of the store', async () => {
     const queue = uniqueQueueUrl(store.address);
     const clockAhead = (aheadMs: number) => ({ ...systemClock, now: () => Date.now() + aheadMs });
-    const checkClock = async (aheadMs: number) => {
-      const clock = clockAhead(aheadMs);
-      const finished = await setup.cli.run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: queue }, clock });
-      return JSON.parse(finished.stdout).find(({ check }: { check: string }) => check === 'clock');
-    };
-    expect(await checkClock(0)).toMatchObject({
-      status: 'passed',
-      detail: expect.stringMatching(/s from the queue$/),
-    });
-    expect(recordedError((await checkClock(60_000)).error)).toEqual({
-      code: 'clock_skew',
-      exit: 2,
-      hint: 'synchronize both clocks with NTP; until then, files are retried too early or too late',
-    });
     const warningOf = async (aheadMs: number) => {
       const worker = startWorker(queue, { clock: clockAhead(aheadMs) });
       await waitUntil(() => worker.stderr.includes('it reads files below'));
       worker.stop.abort();
       await worker.ended;
-      return /clock is .*? s (?:ahead of|behind) the clock of redis/.exec(worker.stderr)?.[0];
+      const environment = { MEDIACTL_QUEUE: queue };
+      const listing = await setup.cli.run(['queue', 'ls'], { environment, clock: clockAhead(aheadMs) });
+      const [ofWorker, ofList] = [worker, listing].map(
+        ({ stderr }) => /clock is .*? s (?:ahead of|behind) the clock of redis/.exec(stderr)?.[0],
+      );
+      expect(ofList).toBe(ofWorker);
+      return ofWorker;
     };
     expect(await warningOf(0)).toBeUndefined();
     expect(await warningOf(60_000)).toBe('clock is 60.0 s ahead of the clock of redis');
@@ -229,8 +213,8 @@ describe('queue', { tags: 'redis-server' }, () => {
     await waitUntil(() => stoppedWorker.stderr.includes('; retrying'));
     stoppedWorker.stop.abort();
     expect((await stoppedWorker.ended).code).toBe(0);
-    const { stdout } = await runCli(queue, 'doctor');
-    expect(stdout).toContain('ECONNREFUSED');
+    const listing = await runCli(queue, 'queue', 'ls');
+    expect([listing.code, listing.stderr]).toEqual([10, expect.stringContaining('ECONNREFUSED')]);
     await lateRedis.start();
     expect((await runJson(queue, 'upload', ...writeFiles({ name: 'early' }), '--queue', '--wait'))[0]).toMatchObject({
       outcome: 'uploaded',
@@ -264,7 +248,7 @@ describe('queue', { tags: 'redis-server' }, () => {
     await waitUntil(() => Number(replicaOffset()) >= Number(primaryOffset));
     redisCli(replica, 'REPLICAOF', 'NO', 'ONE'); // from here on the replica lags behind
     const bothWorkers = [startWorker(queue), startWorker(queue)];
-    const finishedCount = async () => (await runJson(queue, 'uploads', 'ls', '--queue', '--finished')).length;
+    const finishedCount = async () => (await runJson(queue, 'queue', 'ls', '--finished')).length;
     await waitUntil(async () => (await finishedCount()) === 40);
     redisPort = portOf(replica);
     await primary.end();
@@ -306,19 +290,26 @@ describe('queue', { tags: 'redis-server' }, () => {
     await redisWithoutAof.end();
   });
 
-  it('a job with invalid JSON is listed, fails, lets uploads watch exit and can be forgotten', async () => {
+  it('a job with invalid JSON is listed, fails, lets queue watch exit and can be forgotten', async () => {
     const queue = uniqueQueueUrl(store.address);
     const [{ job_id: id }] = await runJson(queue, 'upload', ...writeFiles({ name: 'json' }), '--queue');
     redisCli(store, 'HSET', `bull:${queue.split('#')[1]}:${id}`, 'data', '{not json');
-    expect(await runJson(queue, 'uploads', 'ls', '--queue')).toMatchObject([{ id, state: 'waiting' }]);
+    expect(await runJson(queue, 'queue', 'ls')).toMatchObject([{ id, state: 'waiting' }]);
+    let warnings = '';
+    const watching = setup.cli.run(['queue', 'watch'], {
+      environment: { MEDIACTL_QUEUE: queue },
+      onStderr: (text) => {
+        warnings = text;
+      },
+    });
+    await waitUntil(() => warnings.includes('no worker takes files')); // else the job could fail before it is watched
     startWorker(queue);
-    const { code } = await runCli(queue, 'uploads', 'watch', '--queue');
-    expect(code).toBe(2);
-    expect(await runJson(queue, 'uploads', 'ls', '--queue')).toMatchObject([
+    expect((await watching).code).toBe(2);
+    expect(await runJson(queue, 'queue', 'ls')).toMatchObject([
       { id, state: 'failed', error: { code: 'invalid_job' } },
     ]);
-    await runJson(queue, 'uploads', 'forget', id, '--queue', '--yes');
-    expect(await runJson(queue, 'uploads', 'ls', '--queue')).toEqual([]);
+    await runJson(queue, 'queue', 'forget', id, '--yes');
+    expect(await runJson(queue, 'queue', 'ls')).toEqual([]);
   });
 
   it('an untrusted certificate fails with queue_tls and suggests NODE_EXTRA_CA_CERTS', {
@@ -334,9 +325,9 @@ describe('queue', { tags: 'redis-server' }, () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
     const { code, stderr } = await startWorker(`rediss://127.0.0.1:${port}`).ended;
-    const { error } = await checkQueue(`rediss://127.0.0.1:${port}`);
+    const listing = await runCli(`rediss://127.0.0.1:${port}`, 'queue', 'ls', '--json');
     server.close();
-    expect(recordedError(error)).toEqual({
+    expect(recordedError(JSON.parse(listing.stderr).error)).toEqual({
       code: 'queue_tls',
       exit: 10,
       hint: expect.stringMatching(

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { dropConnection, FakeService, handleThen } from '../support/fake-service.ts';
+import { FakeService } from '../support/fake-service.ts';
+import { killAtRequest } from '../support/kill-at-request.ts';
 import { mediactlCommand, startProcess } from '../support/spawn.ts';
 
 /* A sync of renamed files and directories is killed at one moment, and then run twice. All assets keep their uids. */
@@ -85,17 +86,7 @@ it.each(moments)(
       Object.fromEntries(service.completeAssets.map(({ uid, blake3: digest }) => [digest, uid]));
     const before = uidsByContent();
 
-    const run = start();
-    let count = 0;
-    service.fault = ({ method, path }) => {
-      if (count === nth) return dropConnection;
-      if (!requestKinds[kind].test(`${method} ${path}`) || ++count < nth) return undefined;
-      if (when === 'after') return handleThen(() => void run.child.kill('SIGKILL'));
-      run.child.kill('SIGKILL');
-      return dropConnection;
-    };
-    const killed = await run.finished;
-    expect([killed.code, killed.signal], killed.stderr).toEqual([null, 'SIGKILL']);
+    await killAtRequest(service, start(), { when, pattern: requestKinds[kind], nth });
 
     service.fault = () => undefined;
     const first = await start().finished;

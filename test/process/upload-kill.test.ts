@@ -4,8 +4,9 @@ import { blake3 } from '@napi-rs/blake-hash';
 import { expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import type { FakeAsset } from '../support/fake-library.ts';
-import { dropConnection, FakeService, handleThen, respondWithError } from '../support/fake-service.ts';
+import { FakeService, respondWithError } from '../support/fake-service.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
+import { killAtRequest } from '../support/kill-at-request.ts';
 import { mediactlCommand, type ProcessResult, type StartedProcess, startProcess } from '../support/spawn.ts';
 import { databaseFile } from '../support/state-database.ts';
 
@@ -131,10 +132,9 @@ class KilledUploader {
     return startProcess(program, args, environment);
   }
 
-  async expectKilled({ finished }: StartedProcess): Promise<void> {
-    const killed = await finished;
-    expect([killed.code, killed.signal], killed.stderr).toEqual([null, 'SIGKILL']);
-    this.#output += killed.stdout + killed.stderr;
+  /** Adds the output of a run. */
+  note({ stdout, stderr }: Pick<ProcessResult, 'stdout' | 'stderr'>): void {
+    this.#output += stdout + stderr;
   }
 
   /** Runs the command twice: the second run sends nothing. Expects that nothing was sent twice, and nothing is lost. */
@@ -142,7 +142,7 @@ class KilledUploader {
     this.#service.fault = () => undefined;
     const first = await this.start().finished;
     expectOnlyMissingTags(first);
-    this.#output += first.stdout + first.stderr;
+    this.note(first);
     this.#checkAssets();
 
     const sent: string[] = [];
@@ -223,16 +223,7 @@ it.each(requestMoments)(
   '%s that is killed %s its %s no. %i sends nothing twice and loses nothing when it is run twice',
   async (command, when, kind, nth) => {
     const { service, uploader } = await prepareUploader(command);
-    const run = uploader.start();
-    let count = 0;
-    service.fault = ({ method, path }) => {
-      if (count === nth) return dropConnection;
-      if (!requestKinds[kind].test(`${method} ${path}`) || ++count < nth) return undefined;
-      if (when === 'after') return handleThen(() => void run.child.kill('SIGKILL'));
-      run.child.kill('SIGKILL');
-      return dropConnection;
-    };
-    await uploader.expectKilled(run);
+    uploader.note(await killAtRequest(service, uploader.start(), { when, pattern: requestKinds[kind], nth }));
     await uploader.expectNothingTwiceAndNothingLost();
   },
 );
@@ -243,7 +234,9 @@ it.each(writeMoments)(
   async (command, nth) => {
     const { uploader } = await prepareUploader(command);
     const kill = ['-P', `${uploader.databaseFile}-wal`, '-e', `inject=pwrite64:signal=KILL:when=${nth}`];
-    await uploader.expectKilled(uploader.start(['strace', '-D', '-f', '-qq', '-o', '/dev/null', ...kill]));
+    const killed = await uploader.start(['strace', '-D', '-f', '-qq', '-o', '/dev/null', ...kill]).finished;
+    expect([killed.code, killed.signal], killed.stderr).toEqual([null, 'SIGKILL']);
+    uploader.note(killed);
     await uploader.expectNothingTwiceAndNothingLost();
   },
 );

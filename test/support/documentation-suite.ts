@@ -18,7 +18,7 @@ const elsewhere: Record<string, string> = {
   'npm pack && npm install --global ./mediactl-*.tgz': 'changes the machine: scripts/test-install.mjs',
   'npm install --global ./mediactl-0.1.0.tgz': 'the same',
   'npm ci && npm pack && npm install --global ./mediactl-*.tgz': 'the same',
-  'mediactl uploads forget ID --queue': 'needs a file that failed: test/command/queue.test.ts',
+  'mediactl queue forget ID': 'needs a file that failed: test/command/queue.test.ts',
   'mediactl login --base-url https://media.example.com': 'asks for a key: test/process/terminal.test.ts',
   'mediactl login --profile ci --base-url https://media.example.com': 'the same',
   'mediactl login --profile NAME --base-url URL': 'the same',
@@ -58,7 +58,8 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl history 3f2a9c1d': { code: 3, why: 'no such change' },
   'mediactl history 3f2a9c1d --resume': { code: 3, why: 'the same' },
   'mediactl undo 3f2a9c1d --yes': { code: 3, why: 'the same' },
-  'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan': { code: 3, why: 'the same' },
+  'mediactl queue retry u3f2a9c1d5e6b7a8': { code: 3, why: 'the same' },
+  'mediactl queue forget u3f2a9c1d5e6b7a8 --yes': { code: 3, why: 'the same' },
 };
 
 /** Command lines that need another one before, which the help does not show. */
@@ -81,7 +82,7 @@ const unattended = ['docs/scripting.md', 'docs/recipes.md', 'docs/uploading.md']
 const nameOf = (text: string) => (text.startsWith('node -e ') ? 'node -e …' : text);
 
 const requirements: [RegExp, Requirement][] = [
-  [/--queue|mediactl worker|uploads (?:watch|retry)|redis:/, 'redis-server'],
+  [/--queue|mediactl queue|redis:/, 'redis-server'],
   [/(?<!-)\bjq /, 'jq'],
   [/\bcurl /, 'curl'],
 ];

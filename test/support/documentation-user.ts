@@ -254,11 +254,11 @@ function argumentsOf(line: string): string[] | undefined {
 }
 
 /** Commands that run until they are interrupted, and a text that they print when ready. */
-const endless = { browse: 'http:', worker: 'it reads files below' };
+const endless = { browse: 'http:', 'queue work': 'it reads files below' };
 
 /** Returns a script for a line: it interrupts a command that is endless, and runs a worker for one that waits for it. */
 function scriptOf(line: string): string {
-  if (/uploads watch|--queue .*--wait/.test(line)) return `mediactl worker & ${line}; code=$?; kill $!; exit $code`;
+  if (/queue watch|--queue .*--wait/.test(line)) return `mediactl queue work & ${line}; code=$?; kill $!; exit $code`;
   const [, ready] = Object.entries(endless).find(([name]) => line.startsWith(`mediactl ${name}`)) ?? [];
   if (!ready) return line;
   return `exec 3< <(exec 2>&1; exec ${line}); sed '/${ready}/q' <&3 >&2; kill -INT $!; cat <&3 >&2; wait $!`;

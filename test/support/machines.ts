@@ -36,7 +36,7 @@ export class Machines {
   }
 
   worker(args: readonly string[] = [], environment: Environment = {}): StartedProcess {
-    return this.run(['worker', '--jsonl', '--root', this.#root, ...args], environment);
+    return this.run(['queue', 'work', '--jsonl', '--root', this.#root, ...args], environment);
   }
 
   upload(paths: readonly string[], args: readonly string[] = []): StartedProcess {

@@ -469,7 +469,7 @@ export function testUploadStore(
         const second = await (secondUpload as ReturnType<typeof uploadAndEnd> | undefined);
         if (!second) throw new Error('the second has not started');
         const failures = [first, second].map(({ error }) => error && seenError(error));
-        const leaseLost = errorInTable('lease_lost');
+        const leaseLost = errorInTable('taken_over');
         expect(failures).toEqual(
           adapter.isQueue
             ? [leaseLost, undefined]

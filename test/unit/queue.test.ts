@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../src/client/error-table.ts';
 import { CodedError } from '../../src/client/errors.ts';
-import { classifyFailure } from '../../src/client/queue/failure-class.ts';
-import { parseFailure } from '../../src/client/queue/jobs.ts';
-import { Lease } from '../../src/client/queue/lease.ts';
-import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
-import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
-import type { QueueClient } from '../../src/client/queue/queue-client.ts';
-import { Roots } from '../../src/client/queue/roots.ts';
-import { parseTask, taskId, type UploadTask } from '../../src/client/queue/task.ts';
-import { WorkerHealth } from '../../src/client/queue/worker-health.ts';
 import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { systemClock } from '../../src/contract/clock.ts';
+import { classifyFailure } from '../../src/queue/failure-class.ts';
+import { parseFailure } from '../../src/queue/jobs.ts';
+import { Lease } from '../../src/queue/lease.ts';
+import { openQueueClient } from '../../src/queue/open-queue-client.ts';
+import { parseQueueAddress } from '../../src/queue/queue-address.ts';
+import type { QueueClient } from '../../src/queue/queue-client.ts';
+import { Roots } from '../../src/queue/roots.ts';
+import { parseTask, taskId, type UploadTask } from '../../src/queue/task.ts';
+import { WorkerHealth } from '../../src/queue/worker-health.ts';
 import { errorInTable, seenError } from '../support/errors.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -106,7 +106,7 @@ describe('failure classification', () => {
     [failureWith('worker_paused'), 'requeue'],
     [failureWith('terminated'), 'requeue'],
     [failureWith('interrupted'), 'requeue'],
-    [failureWith('lease_lost'), 'leaseLost'],
+    [failureWith('taken_over'), 'leaseLost'],
   ])(
     'a failure with the code $0.explanation.code (retryable: $0.explanation.retryable) is classified as $1',
     (error, failureClass) => {
@@ -294,7 +294,7 @@ describe('leases', () => {
     clockState.now += 4_999;
     lease.assertHeld();
     clockState.now += 1;
-    expect(failureOf(() => lease.assertHeld())).toEqual(errorInTable('lease_lost'));
+    expect(failureOf(() => lease.assertHeld())).toEqual(errorInTable('taken_over'));
     expect(lease.signal.aborted).toBe(true);
     lease.renew();
     expect(() => lease.assertHeld()).toThrow('another worker may have taken over');

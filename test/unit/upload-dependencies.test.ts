@@ -1,9 +1,6 @@
 import { expect, it } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import { Transport } from '../../src/client/http/transport.ts';
-import { Lease } from '../../src/client/queue/lease.ts';
-import type { UploadTask } from '../../src/client/queue/task.ts';
-import { UploadAttempt } from '../../src/client/queue/upload-attempt.ts';
 import { type BatchDeps, BatchUploader } from '../../src/client/upload/batch/batch-uploader.ts';
 import type { FileEvent } from '../../src/client/upload/session/events.ts';
 import type { FileOutcome } from '../../src/client/upload/session/file-outcome.ts';
@@ -13,6 +10,9 @@ import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { systemClock } from '../../src/contract/clock.ts';
+import { Lease } from '../../src/queue/lease.ts';
+import type { UploadTask } from '../../src/queue/task.ts';
+import { UploadAttempt } from '../../src/queue/upload-attempt.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 

@@ -2,14 +2,14 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createAttemptStore } from '../../src/client/queue/attempt-store.ts';
-import { Lease } from '../../src/client/queue/lease.ts';
-import { openQueueClient } from '../../src/client/queue/open-queue-client.ts';
-import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { type Clock, systemClock } from '../../src/contract/clock.ts';
+import { createAttemptStore } from '../../src/queue/attempt-store.ts';
+import { Lease } from '../../src/queue/lease.ts';
+import { openQueueClient } from '../../src/queue/open-queue-client.ts';
+import { parseQueueAddress } from '../../src/queue/queue-address.ts';
 import { errorInTable, seenError } from '../support/errors.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { changeState, queryState } from '../support/state-database.ts';
@@ -233,7 +233,7 @@ describe('uploads in a queue', { tags: 'redis-server' }, () => {
 });
 
 function testQueue(current: () => StoreAdapter): void {
-  const leaseLostError = errorInTable('lease_lost');
+  const leaseLostError = errorInTable('taken_over');
 
   const claimJob = (of: string, clock?: Clock) => current().open(of, clock);
   it('an attempt cannot write after another attempt has claimed its job', async () => {

@@ -240,7 +240,7 @@ export const schemas = {
       workspace_uid: text,
       content_type: optionalText,
       changes: z
-        .strictObject({ name: text, description: text, added_tags: z.array(text) })
+        .strictObject({ name: text, description: text, folder: text, added_tags: z.array(text) })
         .partial()
         .nullable()
         .describe('what the asset would get'),

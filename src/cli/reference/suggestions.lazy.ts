@@ -14,11 +14,11 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     thumb: 'mediactl assets thumb ID -o FILE',
     thumbnail: 'mediactl assets thumb ID -o FILE',
     poster: 'mediactl assets thumb ID -o FILE',
+    worker: 'mediactl queue work',
     schema: 'mediactl commands NAME --json, which has the JSON Schema of the result',
   },
   assets: { share: 'mediactl play ID --url, or mediactl share ID' },
   domains: { '-f': 'mediactl embed domains sync FILE', '--file': 'mediactl embed domains sync FILE' },
-  ls: { '--show-origin': 'leave it out: mediactl config ls always shows it' },
   history: {
     '--pause': 'Ctrl-C where it runs, then mediactl history CHANGE --resume',
     '--cancel': 'Ctrl-C where it runs; without --resume, nothing more is written',
@@ -40,6 +40,16 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
   uploads: {
     export: 'mediactl uploads ls --finished --jsonl, to list the finished uploads',
     import: 'mediactl check DIR /FOLDER --download, to find what the folder has already',
+    watch: 'mediactl queue watch',
+    retry: 'mediactl queue retry --all',
+  },
+  ls: {
+    '--queue': 'mediactl queue ls',
+    '--show-origin': 'leave it out: mediactl config ls always shows it',
+  },
+  forget: {
+    '--queue': 'mediactl queue forget ID',
+    '--finished': 'mediactl queue forget --finished, for the uploads of a queue',
   },
 };
 

@@ -1,7 +1,7 @@
 import { usageError } from '../../client/errors.ts';
-import { parseQueueAddress, type QueueAddress } from '../../client/queue/queue-address.ts';
 import { type NameKey, type NameOverrides, nameKeys } from '../../contract/assumptions.ts';
 import { isUid } from '../../contract/uid.ts';
+import { parseQueueAddress, type QueueAddress } from '../../queue/queue-address.ts';
 import { parseDuration } from './units.ts';
 
 /** Value type of a setting, with the function that parses and validates its text. */
@@ -98,6 +98,16 @@ export const debugLevel: SettingKind<false | 'on' | 'http', false> & { suffix: '
   unsetValue: false,
   suffix: '',
 };
+
+/** Rejects a password in argv, which other users can read. @throws CodedError `usage` (exit 2) */
+export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
+  if (!hasPassword) return;
+  throw usageError(
+    `${where} would show the password to other users of this machine`,
+    'export MEDIACTL_QUEUE, or save it: mediactl config set queue - < FILE',
+    'other users can read process arguments',
+  );
+}
 
 /** The address of a queue, displayed without its password. */
 export const queueAddress: SettingKind<QueueAddress> & { suffix: ''; redact(text: string): string } = {

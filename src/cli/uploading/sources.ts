@@ -141,7 +141,7 @@ export function warnOfSkipped({ terminal }: Context, { skipped, failures }: Pick
 
 async function createRootCheck({ host }: Context, typed: readonly string[]): Promise<(path: string) => Promise<void>> {
   if (typed.length === 0) return async () => {};
-  const { Roots } = await import('../../client/queue/roots.ts');
+  const { Roots } = await import('../../queue/roots.ts');
   const roots = await Roots.open(typed, host.cwd);
   return (path) => roots.assertContains(path);
 }

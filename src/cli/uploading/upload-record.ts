@@ -16,11 +16,11 @@ export type UploadRecord = OutputRecord<'upload'>;
  * not the paths. A file that was not uploaded has the asset that it left behind, if any.
  */
 export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): UploadRecord {
-  const { file, uploaded, assetUid, error, status, requests, durationMs, queueId } = outcome;
+  const { file, uploaded, assetUid, error, status, requests, durationMs, jobId } = outcome;
   return {
     path: file.path,
     outcome: outcomeOf(outcome),
-    job_id: queueId ?? null,
+    job_id: jobId ?? null,
     asset_uid: uploaded?.assetUid ?? assetUid ?? null,
     session_uid: uploaded?.sessionUid || null,
     asset_name: uploaded?.name ?? null,

@@ -7,7 +7,7 @@ import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { type Column, listBy, noResult, type Result, text } from '../../output/result.ts';
 import type { Profile } from '../../settings/profile-file.ts';
-import { parseFieldName, queueAddress } from '../../settings/setting-kinds.ts';
+import { assertNoPassword, parseFieldName, queueAddress } from '../../settings/setting-kinds.ts';
 import {
   profileSettings,
   type Setting,
@@ -17,7 +17,6 @@ import {
 } from '../../settings/setting-table.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
-import { assertNoPassword } from '../queue/queue.ts';
 
 export const config: CommandDefinition = [
   verb('ls', 'list the settings and their values', async () => list, 'list'),

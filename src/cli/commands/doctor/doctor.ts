@@ -31,7 +31,7 @@ const errorText = ({ message, cause, hint }: ErrorRecord) =>
 export const doctor: CommandDefinition = (command, run) =>
   addExamples(command, 'mediactl doctor', 'mediactl doctor --json')
     .description(
-      'Checks the installation, config, keychain, disk, receipts, account, service, queue, clock and unfinished uploads, and says how to fix problems.',
+      'Checks the installation, config, keychain, disk, receipts, account, service, clock and unfinished uploads, and says how to fix problems.',
     )
     .action(run(runChecks));
 

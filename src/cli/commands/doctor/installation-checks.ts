@@ -10,8 +10,8 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import { readApiKey } from '../../account/account.ts';
 import type { Context } from '../../context.ts';
 
-/** Facts that a check leaves for later ones: how far this machine's clock is ahead of others, in milliseconds. */
-type Facts = { serviceSkewMs?: number; storeSkewMs?: number };
+/** Facts that a check leaves for later ones: how far this machine's clock is ahead of the service's, in milliseconds. */
+type Facts = { serviceSkewMs?: number };
 
 /** Runs one check and returns its finding. Throws an error if the check finds a problem. */
 export type Check = (context: Context, facts: Facts) => Promise<string>;

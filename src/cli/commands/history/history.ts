@@ -167,7 +167,7 @@ const changeColumns: Column<HistoryRecord>[] = [
     noTruncate: true,
   },
   { field: 'command', value: ({ command }) => command, noTruncate: true },
-  { header: 'CHANGE', value: ({ summary }) => escapeControls(summary), minWidth: 12 },
+  { field: 'summary', value: ({ summary }) => escapeControls(summary), minWidth: 12 },
   { field: 'done_count', value: ({ done_count, item_count }) => `${done_count} of ${item_count}`, noTruncate: true },
   {
     field: 'state',

@@ -1,18 +1,18 @@
-import { displayPathOf, type JobState, parseFailure, parseTaskResult } from '../../../client/queue/jobs.ts';
-import type { QueueJob } from '../../../client/queue/queue-client.ts';
-import { shortTaskId, type TaskResult } from '../../../client/queue/task.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { asObject, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
+import { displayPathOf, type JobState, parseFailure, parseTaskResult } from '../../../queue/jobs.ts';
+import type { QueueJob } from '../../../queue/queue-client.ts';
+import { shortTaskId, type TaskResult } from '../../../queue/task.ts';
 import type { Column } from '../../output/result.ts';
 import type { Redactor } from '../../terminal/redactor.ts';
 import { formatProgress } from '../../uploading/pending-uploads.ts';
 import type { UploadRecord } from '../../uploading/upload-record.ts';
 
-/** Fields that `upload --json` and `uploads ls --queue --json` have in common. */
+/** Fields that `upload --json` and `queue ls --json` have in common. */
 type SharedUploadFields = Omit<UploadRecord, 'outcome' | 'job_id' | 'duplicate_of' | 'asset_status'>;
 
-/** File in a queue, as `uploads ls` prints it. `error` is why it failed or will be retried. */
+/** File in a queue, as `queue ls` prints it. `error` is why it failed or will be retried. */
 export type QueuedUpload = SharedUploadFields & {
   id: string;
   state: 'waiting' | 'uploading' | 'retrying' | 'failed' | 'uploaded';
@@ -98,16 +98,16 @@ const formatState = ({ state, error, verified, crashes }: QueuedUpload) => {
 
 export const queuedColumns: Column<QueuedUpload>[] = [
   {
-    header: 'ID',
+    field: 'id',
     value: ({ id }, { isTerminal }) => escapeControls(isTerminal ? shortTaskId(id) : id),
     noTruncate: true,
   },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true, minWidth: 18 },
+  { field: 'path', value: ({ path }) => escapeControls(path), isFirst: true, minWidth: 18 },
   {
-    header: 'DONE',
+    field: 'offset_bytes',
     value: ({ size_bytes, offset_bytes }, shown) => formatProgress(size_bytes, offset_bytes, shown),
     dropPriority: 1,
   },
-  { header: 'WORKER', value: ({ worker }) => escapeControls(worker ?? ''), dropPriority: 2 },
-  { header: 'STATE', value: formatState, minWidth: 18 },
+  { field: 'worker', value: ({ worker }) => escapeControls(worker ?? ''), dropPriority: 2 },
+  { field: 'state', value: formatState, minWidth: 18 },
 ];

@@ -18,6 +18,7 @@ import {
 } from '../../../client/upload/decide/decision.ts';
 import { isBelow } from '../../../client/upload/decide/missing-files.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import type { MovedReceipt } from '../../../client/upload/store/receipt-moves.ts';
 import { acknowledged, assetOf } from '../../../client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../../client/upload/store/upload-store.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -143,7 +144,7 @@ async function createRows(context: Context, { folders, options, mirror }: RunReq
       folder_uid: folders.find(file) ?? null,
       workspace_uid: workspace,
       content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
-      changes: changesOf(decision),
+      changes: changesOf(decision, folders.pathOf?.(file)),
       request: requestOf(decision),
       duplicate_of: null,
       error: context.terminal.redactor.errorRecord(errorOf(decision, options)),
@@ -151,10 +152,12 @@ async function createRows(context: Context, { folders, options, mirror }: RunReq
   };
 }
 
-/** Returns what the asset of a kept file would get, besides another folder. */
-function changesOf(decision: Decision): PlannedFile['changes'] {
-  const change = decision.action === 'keep' ? decision.change : undefined;
-  return change ? { ...change.fields, ...tagsOf(change) } : null;
+/** Returns what the asset of a kept file would get. @param folder path of the folder of the file, if it can be another one */
+function changesOf(decision: Decision, folder: string | undefined): PlannedFile['changes'] {
+  if (!hasChange(decision)) return null;
+  const { change, folderMoves = [] } = decision;
+  const movesFolder = folder !== undefined && (change?.movesFolder || folderMoves.length > 0);
+  return { ...change?.fields, ...(movesFolder && { folder }), ...(change && tagsOf(change)) };
 }
 
 const tagsOf = ({ addedTags }: FollowingChange) => (addedTags.length > 0 ? { added_tags: [...addedTags] } : {});
@@ -199,10 +202,10 @@ async function decideFinally(
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
   });
   const plan = emptyPlan();
-  const moved = new Set<string>();
+  const moved: MovedReceipt[] = [];
   const addMoved = (decision: Decision) => {
     for (const each of decision.action === 'keep' ? decision.records : [])
-      if (each.record === 'moved') moved.add(each.from.assetUid);
+      if (each.record === 'moved') moved.push(each);
   };
   let records: LocalRecord[];
   try {

@@ -3,10 +3,11 @@ import { join, relative } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
 import { asCodedError, CodedError, ignoreNotFound, partialFailure, usageError } from '../../../client/errors.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
-import { pathExists, toSlashes } from '../../../client/local-path.ts';
+import { fileExists, toSlashes } from '../../../client/local-path.ts';
 import { isBelow, MissingFiles } from '../../../client/upload/decide/missing-files.ts';
+import type { MovedReceipt } from '../../../client/upload/store/receipt-moves.ts';
 import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
-import type { Receipts } from '../../../client/upload/store/receipts.ts';
+import type { Receipts, ReplacedAsset } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { startAge } from '../../../contract/clock.ts';
@@ -59,8 +60,8 @@ type ReceiptsAtStart = {
    * that this run uploaded. They have newer receipts and do not count as proof of the disk.
    */
   startMark: number;
-  /** Uids of assets that the run would keep for files that were renamed, so that they are never pruned. */
-  moved?: ReadonlySet<string>;
+  /** Receipts that the run would move to the new paths of renamed files. */
+  moved?: readonly MovedReceipt[];
   /** Receipts that the run would save of files that another machine has uploaded. */
   adopted?: readonly Receipt[];
 };
@@ -73,7 +74,7 @@ type ReceiptsAtStart = {
 export async function planPrune(
   context: Context,
   { directory, top, workspace, filters }: Omit<PruneOptions, 'limit'>,
-  { receipts, startMark, moved = new Set(), adopted = [] }: ReceiptsAtStart,
+  { receipts, startMark, moved = [], adopted = [] }: ReceiptsAtStart,
 ): Promise<PrunePlan> {
   const api = await context.api();
   const service = api.transport.baseUrl.origin;
@@ -88,9 +89,16 @@ export async function planPrune(
   /** Maps content (size and checksum) to the receipt of an existing file. */
   const copies = new Map<string, Receipt>();
   const counts = new MissingFiles(real);
-  for await (const receipt of receipts.listBelow(service, workspace, real)) {
+  const moves = new PlannedMoves(moved);
+  const replacedNow: ReplacedAsset[] = [];
+  for await (const stored of receipts.listBelow(service, workspace, real)) {
+    const receipt = { ...stored, ...moves.placeOf(stored) };
     if (!isInPrunedFolder(receipt.folder)) continue;
-    const isGone = !moved.has(receipt.assetUid) && !(await pathExists(receipt.realPath));
+    if (moves.takerOf(receipt)) {
+      replacedNow.push(receipt);
+      continue;
+    }
+    const isGone = !(await fileExists(receipt.realPath));
     if (isGone && !isSelected(receipt)) {
       leftOut++;
       continue;
@@ -105,8 +113,12 @@ export async function planPrune(
       sizeBytes === receipt.sizeBytes && (blake3 === null || blake3 === receipt.blake3);
     const stored = await receipts.findAdoptedCopies(service, workspace, real, receipt);
     const found: Receipt[] = [];
-    for (const each of [...stored, ...adopted.filter(isCopy)]) if (await pathExists(each.realPath)) found.push(each);
+    for (const each of [...stored, ...adopted.filter(isCopy)]) if (await fileExists(each.realPath)) found.push(each);
     return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
+  };
+  const hasOtherFile = async ({ assetUid, realPath }: PrunableAsset) => {
+    for (const path of await receipts.findOtherPaths(assetUid, realPath)) if (await fileExists(path)) return true;
+    return false;
   };
   missingNow.sort((a, b) => (a.realPath < b.realPath ? -1 : 1));
   for (const receipt of missingNow) {
@@ -116,16 +128,17 @@ export async function planPrune(
     const canPrune = copy
       ? copy.blake3 !== null && (await isReady(api, receipts, copy))
       : !filters.recentSizes.has(receipt.sizeBytes);
-    if (canPrune) candidates.push(receipt);
-    else waiting++;
+    if (!canPrune) waiting++;
+    else if (!(await hasOtherFile(receipt))) candidates.push(receipt);
   }
-  for (const replaced of await receipts.listReplacedBelow(service, workspace, real)) {
-    if (!isInPrunedFolder(replaced.folder)) continue;
+  for (const replaced of [...(await receipts.listReplacedBelow(service, workspace, real)), ...replacedNow]) {
+    if (!isInPrunedFolder(replaced.folder) || moves.has(replaced.assetUid)) continue;
     if (!isSelected(replaced)) {
       leftOut++;
       continue;
     }
-    const now = await receipts.find({ ...replaced, service, workspace });
+    const taker = moves.takerOf(replaced);
+    const now = await (taker ? receipts.findByAsset(taker) : receipts.find({ ...replaced, service, workspace }));
     if (!now || (now.blake3 !== null && (await isReady(api, receipts, now)))) candidates.push(replaced);
     else waiting++;
   }
@@ -134,6 +147,39 @@ export async function planPrune(
   const safetyError = candidates.length > 0 ? await findSafetyError(counts, candidates.length, displayPath) : undefined;
   const missing = new Set(missingNow.map(({ realPath }) => realPath));
   return { candidates, waiting, leftOut, safetyError, missing, isInPrunedFolder };
+}
+
+/** Where receipts are once those of renamed files have moved: for a preview, before which none has. */
+class PlannedMoves {
+  readonly #moved: ReadonlyMap<string, MovedReceipt>;
+  /** Uids of moved assets by the new places of their receipts. */
+  readonly #takers: ReadonlyMap<string, string>;
+
+  constructor(moved: readonly MovedReceipt[]) {
+    this.#moved = new Map(moved.map((each) => [each.from.assetUid, each]));
+    // A folder that does not exist yet has no receipts.
+    this.#takers = new Map(
+      moved.flatMap(({ from, to: { folder, realPath } }) =>
+        folder === undefined ? [] : [[JSON.stringify([folder, realPath]), from.assetUid]],
+      ),
+    );
+  }
+
+  has(assetUid: string): boolean {
+    return this.#moved.has(assetUid);
+  }
+
+  placeOf({ assetUid, realPath, folder }: ReplacedAsset): Pick<ReplacedAsset, 'realPath' | 'folder'> {
+    const { from, to } = this.#moved.get(assetUid) ?? {};
+    if (!to || from?.realPath !== realPath) return { realPath, folder };
+    return { realPath: to.realPath, folder: to.folder ?? folder };
+  }
+
+  /** Returns the uid of the asset of a renamed file that takes the place of another asset's receipt. */
+  takerOf({ assetUid, realPath, folder }: ReplacedAsset): string | undefined {
+    const taker = this.#takers.get(JSON.stringify([folder, realPath]));
+    return taker === assetUid ? undefined : taker;
+  }
 }
 
 const contentKeyOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
@@ -229,7 +275,7 @@ export async function pruneMissing(
     // Whether a file is still missing is decided again by the next run, so that a resume does not rely on this one.
     source: `mediactl sync ${quoteForShell(await realpath(pruning.directory))} ${quoteForShell(top)} --prune`,
     beforeItem: async ({ realPath, label }: PrunableAsset & { label: string }) => {
-      if (!(prunable.missing.has(realPath) && (await pathExists(realPath)))) return undefined;
+      if (!(prunable.missing.has(realPath) && (await fileExists(realPath)))) return undefined;
       throw new CodedError(`${label} was kept`, { code: 'changed_meanwhile', reason: 'the file is there again' });
     },
   };

@@ -3,11 +3,11 @@ import { stat } from 'node:fs/promises';
 import { Argument, type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
-import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
 import { existingChoices } from '../../../client/upload/decide/matcher.ts';
 import { placeholdersIn } from '../../../client/upload/sources/upload-file.ts';
 import { maxChunkSize } from '../../../contract/tus.ts';
+import type { QueueAddress } from '../../../queue/queue-address.ts';
 import { collect, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { progressModes } from '../../progress/progress.ts';
@@ -24,7 +24,7 @@ import {
 } from '../../uploading/upload-options.ts';
 import { parseWriteLimit, type WriteLimit } from '../confirm-many.ts';
 import { encodingOption } from '../encoding-option.ts';
-import { queueFlag, resolveQueue } from '../queue/queue.ts';
+import { resolveQueue } from '../queue-access.ts';
 import { parseTagOption, tagOption } from '../tag-option.ts';
 
 export const addUploadOptions = (command: Command) => addTransferOptions(addRunOptions(addFileOptions(command)));
@@ -84,7 +84,7 @@ const addRunOptions = <Args extends unknown[], Options extends OptionValues>(com
 const addTransferOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
   command
     .optionsGroup('Several machines')
-    .option(queueFlag, 'queue the files for workers to upload (redis://HOST; default: MEDIACTL_QUEUE)')
+    .option('--queue [address]', 'queue the files for workers to upload (redis://HOST; default: MEDIACTL_QUEUE)')
     .option(
       '--root <[name=]path>',
       'upload only files below it, whatever links lead to; with --queue, its name on the workers; repeatable',
@@ -129,7 +129,7 @@ export async function parseUploadRequest(
   typedFlags: UploadFlags,
 ): Promise<UploadRequest> {
   const sync = typedFlags.sync ?? false;
-  const queue = typedFlags.queue === undefined ? undefined : resolveQueue(context, typedFlags.queue, args);
+  const queue = typedFlags.queue === undefined ? undefined : splitQueueFlag(context, typedFlags.queue, args);
   const isListed = typedFlags.filesFrom !== undefined || typedFlags.manifest !== undefined;
   if (typedFlags.encoding !== undefined && !isListed) throw usageError('--encoding needs --manifest or --files-from');
   const given = queue?.given ?? args;
@@ -238,6 +238,19 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
   if (flags.existing === 'upload') throw usageError('--sync and --existing upload cannot be used together');
 }
 
+/**
+ * Returns the queue to use and the inputs. If the value of `--queue` is no address, as in `--queue clip.mp4`, it becomes
+ * the first input, and the configured queue is used.
+ *
+ * @param typed value of `--queue`, or true if it has none
+ * @throws CodedError `usage` (exit 2) if no queue is configured
+ */
+function splitQueueFlag(context: Context, typed: string | true, args: readonly string[]) {
+  if (typed === true) return { address: resolveQueue(context, undefined), given: args };
+  if (/^[a-z]+:\/\//i.test(typed)) return { address: resolveQueue(context, typed), given: args };
+  return { address: resolveQueue(context, undefined), given: [typed, ...args] };
+}
+
 function assertQueueOptions(flags: UploadFlags): void {
   for (const [option, value] of [
     ['--transfers', flags.transfers],
@@ -247,7 +260,7 @@ function assertQueueOptions(flags: UploadFlags): void {
     if (value !== undefined)
       throw usageError(
         `${option} cannot be used with --queue; set it on each worker`,
-        `mediactl worker ${option} ${value}`,
+        `add ${option} ${value} to mediactl queue work`,
       );
   if (flags.prune || (flags.stopAt !== undefined && !flags.wait))
     throw usageError(

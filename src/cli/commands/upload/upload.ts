@@ -54,7 +54,7 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
     return printDryRun(context, { ...run, store, isQueued: queue !== undefined }, pruning);
   }
   if (queue) {
-    const { enqueue } = await import('../queue/enqueue.ts');
+    const { enqueue } = await import('./enqueue.ts');
     return enqueue(context, queue.address, queue.roots, run);
   }
   if (!pruning) return runUploads(context, run);
@@ -166,6 +166,7 @@ async function resolveTargetFolders(
       const { path, uid } = targetOf(file);
       return uid ?? byPath.make(path);
     },
+    pathOf: (file) => targetOf(file).path,
     refresh: byPath.refresh,
     confirmFolders: async () => {
       const [first, ...others] = [...missing].sort();

@@ -17,10 +17,6 @@ import {
   toPendingUpload,
   type Unfinished,
 } from '../../uploading/pending-uploads.ts';
-import { parseOptionalCount } from '../../uploading/upload-options.ts';
-import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
-import { parseForgetRequest, retry, runForget as runForgetQueued } from '../queue/queue-changes.ts';
-import { listQueuedUploads, type QueueListRequest, watch } from '../queue/queue-list.ts';
 import { cleanup } from './cleanup.ts';
 import { listFinishedUploads } from './finished-uploads.ts';
 import { resume } from './resume.ts';
@@ -30,42 +26,19 @@ export const uploads: CommandDefinition = (noun, run) => {
   resume(noun.command('resume'), run);
   forget(noun.command('forget'), run);
   cleanup(noun.command('cleanup'), run);
-  watch(noun.command('watch'), run);
-  retry(noun.command('retry'), run);
 };
 
 function list(command: Command, run: ActionWrapper): void {
-  addExamples(
-    command,
-    'mediactl uploads ls',
-    'mediactl uploads ls --finished --jsonl > sent.jsonl',
-    'mediactl uploads ls --queue redis://queue.lan',
-  );
+  addExamples(command, 'mediactl uploads ls', 'mediactl uploads ls --finished --jsonl > sent.jsonl');
   command
     .alias('list')
     .summary('list unfinished uploads')
-    .description(
-      'Lists the unfinished uploads of this machine or, with --finished, the finished ones. With --queue, lists the uploads in a queue.',
-    )
+    .description('Lists the unfinished uploads of this machine or, with --finished, the finished ones.')
     .option('--finished', 'list finished uploads, to any service')
-    .option(queueFlag, queueFlagHelp)
-    .option('--limit <number>', 'with --queue, maximum number of uploads (100 in a table)')
-    .action(run((context, flags) => runList(context, parseListRequest(flags))));
+    .action(run((context, { finished = false }) => runList(context, finished)));
 }
 
-/** Uploads to list: unfinished or finished ones, of this machine or, if `queue` is set, of a queue. */
-export type UploadListRequest = Partial<QueueListRequest> & { finished: boolean };
-
-/** @throws CodedError `usage` (exit 2) */
-function parseListRequest({ finished = false, queue, limit }: UploadListFlags): UploadListRequest {
-  if (limit !== undefined && queue === undefined) throw usageError('--limit works only with --queue');
-  return { finished, queue, limit: parseOptionalCount('--limit', limit, 1) };
-}
-
-type UploadListFlags = { finished?: boolean; queue?: string | true; limit?: string };
-
-export async function runList(context: Context, { finished, queue, limit }: UploadListRequest): Promise<Result> {
-  if (queue !== undefined) return listQueuedUploads(context, { queue, finished, limit });
+export async function runList(context: Context, finished: boolean): Promise<Result> {
   if (finished) return listFinishedUploads(context);
   const entries = sortByStart(await listPendingUploads(context));
   const progress = await (await context.state.uploadsIfAny())?.listProgress();
@@ -85,27 +58,15 @@ function forget(command: Command, run: ActionWrapper): void {
     'mediactl uploads forget 3f2a9c1d5e6b7a80',
     'mediactl uploads forget --expired --yes',
     'mediactl uploads forget --all --yes',
-    'mediactl uploads forget --finished --older-than 30d --queue redis://queue.lan --yes',
   );
   command
     .summary('forget unfinished uploads')
-    .description(
-      'Forgets unfinished uploads of this machine, or removes uploads from a queue. Prints the assets that they created, and keeps them.',
-    )
+    .description('Forgets unfinished uploads of this machine. Prints the assets that they created, and keeps them.')
     .argument('[upload]', 'upload id, or uid of its session or asset')
     .option('--expired', 'all uploads whose session has expired, by this machine’s clock')
     .option('--all', 'all uploads')
-    .option(queueFlag, queueFlagHelp)
-    .option('--finished', 'with --queue, finished uploads, so that their files can be queued again')
-    .option('--older-than <duration>', 'with --finished, only uploads that finished this long ago, such as 30d')
     .action(
-      run((context, id, { expired, all, queue, finished, olderThan }) => {
-        if (olderThan !== undefined && !finished) throw usageError('--older-than works only with --finished');
-        if (queue !== undefined) {
-          const request = parseForgetRequest(context, queue, id ? [id] : [], { all, expired, finished, olderThan });
-          return runForgetQueued(context, request);
-        }
-        if (finished) throw usageError('--finished works only with --queue');
+      run((context, id, { expired, all }) => {
         if ([id, expired, all].filter(Boolean).length > 1)
           throw usageError('an id, --expired and --all cannot be used together', whichHint);
         return runForget(context, { id, which: all ? 'all' : expired ? 'expired' : 'one' });

@@ -11,7 +11,7 @@ import { searchesFor } from '../../api/assets.ts';
 import { itemsOf, maxPageSize } from '../../api/pagination.ts';
 import { asCodedError, type CodedError, ignoreNotFound } from '../../errors.ts';
 import type { WorkspaceFolderTree } from '../../library/folder-tree.ts';
-import { pathExists } from '../../local-path.ts';
+import { fileExists } from '../../local-path.ts';
 import { digestAndClose, parseDigest } from '../sources/checksum.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
@@ -120,7 +120,7 @@ class FolderComparison {
       if (known?.isOwn || this.#matched.has(asset.uid)) continue;
       // Another file, whose content was not compared either, might be this asset.
       const others = known?.uncomparedPaths.filter((path) => path !== keyPathOf(file)) ?? [];
-      const isTaken = (await Promise.all(others.map(pathExists))).includes(true);
+      const isTaken = (await Promise.all(others.map(fileExists))).includes(true);
       const found = isTaken ? 'same name' : await this.#compareWith({ file, folder, localDigest }, asset, known);
       hasNamesake ||= found !== undefined;
       if (found === 'same name') hasComplete = asset;

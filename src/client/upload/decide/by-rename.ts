@@ -3,11 +3,11 @@ import { basename, dirname, isAbsolute, relative } from 'node:path';
 import { parentOf } from '../../../contract/asset.ts';
 import { asText, normalizeName } from '../../../contract/json-values.ts';
 import { possibleNames } from '../../../contract/tus.ts';
-import { isSameUid } from '../../../contract/uid.ts';
+import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, ignoreNotFound } from '../../errors.ts';
-import { pathExists, toSlashes } from '../../local-path.ts';
+import { fileExists, toSlashes } from '../../local-path.ts';
 import { digestAndClose } from '../sources/checksum.ts';
 import type { FileIdentity } from '../sources/source.ts';
 import { fileAt, type UploadFile } from '../sources/upload-file.ts';
@@ -15,6 +15,7 @@ import type { Receipt } from '../store/receipt-row.ts';
 import { fileTimesOf, isUnchanged, keep } from './by-receipt.ts';
 import { type Decision, type LocalRecord, sendNew } from './decision.ts';
 import type { MatcherDeps, Mirror, Subject } from './matcher.ts';
+import { isBelow } from './missing-files.ts';
 import { DiskCheck, isSameInode, type RenamedFile } from './rename-disk.ts';
 import { FolderPlan } from './rename-folders.ts';
 
@@ -24,8 +25,12 @@ const lanes = 8;
 /** A receipt whose file is not at its path any more. */
 type Vacated = {
   receipt: Receipt;
+  /** True if the path has a newer receipt, such as that of a file that was uploaded before this one could follow. */
+  isReplaced: boolean;
   /** Directory relative to the mirrored one, with slashes, if its asset is in the folder for it; else undefined. */
   mirroredDir: string | undefined;
+  /** True if the asset is in a folder of the mirror that has moved on from that directory, as after a kill. */
+  isInMirror: boolean;
   /** File of the run that is at the path now, and differs from the receipt; undefined if there is none. */
   occupant: UploadFile | undefined;
 };
@@ -72,20 +77,45 @@ export class Renames {
     const bySpelling = new Map(files.map((each) => [spellingOf(each.realPath), each]));
     const { receipts, api, workspace } = this.#deps;
     if (!receipts || sizes.size === 0) return;
-    for await (const receipt of receipts.listBelow(api.transport.baseUrl.origin, workspace, '')) {
-      const { sizeBytes, realPath, state, blake3 } = receipt;
-      if (!sizes.has(sizeBytes) || state === 'failed' || blake3 === null) continue;
-      const occupant = byPath.get(realPath);
-      if (occupant ? isUnchanged(receipt, occupant.identity) : await isTaken(realPath, bySpelling)) continue;
-      const vacated = { receipt, mirroredDir: this.#mirroredDirOf(receipt), occupant: occupant?.file };
-      addTo(this.#vacated, sizeBytes, vacated);
+    const list = (state: 'done' | 'replaced') => receipts.listBelow(api.transport.baseUrl.origin, workspace, '', state);
+    const isCandidate = ({ sizeBytes, state, blake3 }: Receipt) =>
+      sizes.has(sizeBytes) && state !== 'failed' && blake3 !== null;
+    const add = (receipt: Receipt, isReplaced: boolean, occupant?: UploadFile) =>
+      addTo(this.#vacated, receipt.sizeBytes, {
+        ...{ receipt, isReplaced, occupant, isInMirror: false },
+        mirroredDir: this.#mirroredDirOf(receipt),
+      });
+    for await (const receipt of list('done')) {
+      if (!isCandidate(receipt)) continue;
+      const occupant = byPath.get(receipt.realPath);
+      const isThere = occupant ? isUnchanged(receipt, occupant.identity) : await isTaken(receipt.realPath, bySpelling);
+      if (!isThere) add(receipt, false, occupant?.file);
     }
+    for await (const receipt of list('replaced')) if (isCandidate(receipt)) add(receipt, true);
+    await this.#findMovedFolders(files, list('done'));
+  }
+
+  /** Finds the receipts whose folders are those of other directories now, since a run that was killed has moved them. */
+  async #findMovedFolders(files: readonly LocalFile[], receipts: AsyncIterable<Receipt>): Promise<void> {
+    const isLost = ({ receipt: { realPath }, mirroredDir }: Vacated) =>
+      mirroredDir === undefined && isBelow(realPath, this.#real) && this.#folderAt(dirname(realPath)) === null;
+    const lost = [...this.#vacated.values()].flat().filter(isLost);
+    if (lost.length === 0) return;
+    const mirrored = new Set(files.map(({ file }) => normalizeUid(this.#deps.folders.find(file) ?? '')));
+    for await (const receipt of receipts)
+      if (this.#mirroredDirOf(receipt) !== undefined) mirrored.add(normalizeUid(receipt.folder));
+    for (const each of lost) each.isInMirror = mirrored.has(normalizeUid(each.receipt.folder));
+  }
+
+  /** Returns the folder of a directory below the mirrored one; null if it does not exist. */
+  #folderAt(directory: string): string | undefined | null {
+    return this.#deps.folders.find(fileAt('', toSlashes(relative(this.#real, directory))));
   }
 
   #mirroredDirOf({ realPath, folder }: Receipt): string | undefined {
     const directory = toSlashes(relative(this.#real, dirname(realPath)));
     if (directory.startsWith('..') || isAbsolute(directory)) return undefined;
-    return this.#deps.folders.find(fileAt(realPath, directory)) === (folder || undefined) ? directory : undefined;
+    return this.#folderAt(dirname(realPath)) === (folder || undefined) ? directory : undefined;
   }
 
   /** Returns true if the content of a file may show that it was renamed. */
@@ -98,7 +128,9 @@ export class Renames {
     const renamed = await this.#findRenamed(files.flatMap((file) => toLocalFile(file) ?? []));
     const movable: Renamed[] = [];
     if (renamed.length > 0 && !(await this.#areSameInodes(renamed))) await this.#disk.addFound(renamed);
-    for (const each of renamed) if (await this.#mayFollow(each)) movable.push(each);
+    for (const each of renamed)
+      if (await this.#mayFollow(each)) movable.push(each);
+      else this.#claimed.delete(each.vacated); // a file that is read later may be the renamed one
     const plan = await this.#planFolders(movable, deps);
     const decided = new Map<UploadFile, Decision>();
     const queue = movable.values();
@@ -124,14 +156,15 @@ export class Renames {
     const blake3 = await digest();
     const own = key && (await this.#deps.receipts?.find(key));
     if (own?.blake3 === blake3) return undefined; // the file was only touched
-    const vacated = await this.#claim(
-      local,
-      fits.filter(({ receipt }) => receipt.blake3 === blake3),
-    );
+    const movable: Vacated[] = [];
+    for (const vacated of fits) {
+      const { receipt } = vacated;
+      if (receipt.blake3 === blake3 && (await this.#mayFollow({ ...local, vacated, receipt }))) movable.push(vacated);
+    }
+    const vacated = await this.#claim(local, movable);
     // It may be there again, since this run may have taken long.
-    const isBack = vacated && !vacated.occupant && (await pathExists(vacated.receipt.realPath));
-    const renamed = vacated && !isBack && { ...local, vacated, receipt: vacated.receipt };
-    return renamed && (await this.#mayFollow(renamed)) ? this.#decide(renamed, api) : undefined;
+    const isBack = vacated && !vacated.isReplaced && !vacated.occupant && (await fileExists(vacated.receipt.realPath));
+    return vacated && !isBack ? this.#decide({ ...local, vacated, receipt: vacated.receipt }, api) : undefined;
   }
 
   /** Claims a receipt for each file that has the content of one, as far as files are read before the first byte is sent. */
@@ -173,11 +206,12 @@ export class Renames {
       matched.push({ local, same: fits.filter(({ receipt }) => receipt.blake3 === blake3) });
     }
     const renamed = new Map<LocalFile, Renamed>();
-    // A file of a renamed directory has all times of its receipt, which tells it from files of the same content.
-    for (const isExact of [true, false])
+    // The times of a file tell it from its copies, and those of a renamed directory from each other.
+    for (const isLikely of [isUnmodified, isSameInode, () => true])
       for (const { local, same } of matched) {
         if (renamed.has(local)) continue;
-        const fits = isExact ? same.filter(({ receipt }) => isUnchanged(receipt, local.identity)) : same;
+        const fits: Vacated[] = [];
+        for (const each of same) if (await isLikely({ ...local, receipt: each.receipt })) fits.push(each);
         const vacated = await this.#claim(local, fits);
         if (vacated) renamed.set(local, { ...local, vacated, receipt: vacated.receipt });
       }
@@ -185,11 +219,11 @@ export class Renames {
   }
 
   /** Returns true if a file may have the receipt: as one of the mirror, or if the target folder has its asset already. */
-  #fits({ receipt, mirroredDir }: Vacated, { file, realPath, identity }: LocalFile): boolean {
+  #fits({ receipt, mirroredDir, isInMirror }: Vacated, { file, realPath, identity }: LocalFile): boolean {
     if (receipt.realPath === realPath) return false;
     // An empty file has no content that could show where it comes from.
     if (identity.sizeBytes === 0 && (receipt.mtimeNs === '0' || receipt.mtimeNs !== identity.mtimeNs)) return false;
-    return mirroredDir !== undefined || isFolderOf(receipt, this.#deps.folders.find(file));
+    return mirroredDir !== undefined || isInMirror || isFolderOf(receipt, this.#deps.folders.find(file));
   }
 
   /** Claims the best of some receipts with a file's content: of its folder, then of its name, then of its time. */
@@ -279,6 +313,8 @@ export class Renames {
   }
 }
 
+const isUnmodified = ({ receipt, identity }: RenamedFile) => isUnchanged(receipt, identity);
+
 function addTo<Key, Value>(groups: Map<Key, Value[]>, key: Key, value: Value): void {
   const group = groups.get(key);
   if (group) group.push(value);
@@ -320,7 +356,7 @@ const spellingOf = (path: string) => path.normalize('NFC').toLowerCase();
 
 /** Returns true if a file exists at a path, unless it is one of the run under another spelling. */
 async function isTaken(path: string, bySpelling: ReadonlyMap<string, LocalFile>): Promise<boolean> {
-  if (!(await pathExists(path))) return false;
+  if (!(await fileExists(path))) return false;
   const other = bySpelling.get(spellingOf(path));
   if (!other) return true;
   const [one, two] = await Promise.all([path, other.realPath].map((each) => lstat(each).catch(() => undefined)));

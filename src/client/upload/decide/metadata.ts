@@ -30,10 +30,11 @@ export function newMetadata(given: GivenMetadata, before: GivenMetadata | null):
  * @returns the file to be sent if the asset no longer exists
  */
 export async function withMetadata(
-  decision: KeepDecision,
+  kept: KeepDecision,
   given: GivenMetadata,
   api: Api,
 ): Promise<KeepDecision | SendDecision> {
+  const decision = given.name === undefined ? kept : withoutFileName(kept);
   const { outcome, receipt } = decision;
   const wanted = newMetadata(given, receipt.about);
   if (Object.keys(wanted).length === 0) return decision;
@@ -62,6 +63,14 @@ export async function withMetadata(
     change: hasChange ? change : undefined,
     unwritten: left,
   };
+}
+
+/** Returns the decision for a renamed file whose asset does not get its name, since the user gave another one. */
+function withoutFileName({ change, ...decision }: KeepDecision): KeepDecision {
+  const { name, ...fields } = change?.fields ?? {};
+  if (!change || name === undefined) return { ...decision, ...(change && { change }) };
+  if (change.movesFolder) return { ...decision, change: { ...change, fields } };
+  return { ...decision, outcome: decision.folderMoves ? decision.outcome : 'skipped' };
 }
 
 /** Returns a record; `refused` if the key may not read it. */

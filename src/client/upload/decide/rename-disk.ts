@@ -35,7 +35,7 @@ export class DiskCheck {
   /** Counts files that were found by their content, before `isRenamed` is asked about any. */
   async addFound(found: readonly RenamedFile[]): Promise<void> {
     const { files } = await this.#count();
-    for (const { realPath, receipt } of found)
+    for (const { realPath, receipt } of found.filter((each) => this.#options.isMirrored(each.receipt)))
       for (const path of files.directoriesOf(receipt.realPath)) {
         const { all, inside } = this.#found.get(path) ?? { all: 0, inside: 0 };
         this.#found.set(path, { all: all + 1, inside: inside + Number(isBelow(realPath, path)) });
@@ -47,7 +47,8 @@ export class DiskCheck {
    * the same if all missing files of that directory were found, and either it is gone or they are still in it.
    */
   async isRenamed({ receipt }: Pick<RenamedFile, 'receipt'>): Promise<boolean> {
-    if (!this.#options.isMirrored(receipt)) return false;
+    // An asset whose folder is not that of its old directory is in another one of the mirror, as after a kill.
+    if (!isBelow(receipt.realPath, this.#options.real)) return false;
     const { doubtful } = await this.#count();
     return doubtful.every(({ path, missing, isGone }) => {
       if (!isBelow(receipt.realPath, path)) return true;

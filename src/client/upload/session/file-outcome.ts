@@ -37,7 +37,7 @@ export type FileOutcome = {
   assetUid?: string | undefined;
   /** True if this run skips the file because another process is uploading it. */
   isBusy?: boolean;
-  queueId?: string;
+  jobId?: string;
   requests: number;
   /** Bytes that this process has sent of the file, also if it was not completed. */
   bytesSent?: number;
@@ -56,9 +56,9 @@ export const createOutcome = (file: UploadFile, result: Partial<FileOutcome> = {
 });
 
 /** Returns the outcome's name. A complete upload counts as uploaded even if a later step failed. */
-export function outcomeOf({ uploaded, isBusy, queueId, error }: FileOutcome): UploadOutcome {
+export function outcomeOf({ uploaded, isBusy, jobId, error }: FileOutcome): UploadOutcome {
   if (isBusy) return 'busy';
-  if (queueId !== undefined && !uploaded && !error) return 'queued';
+  if (jobId !== undefined && !uploaded && !error) return 'queued';
   return uploaded?.how ?? (error && isInterruption(error) ? 'interrupted' : 'failed');
 }
 

@@ -176,6 +176,8 @@ export type FolderResolver = {
   find(file: UploadFile): string | undefined | null;
   /** Returns the uid of the target folder, which it creates if necessary; undefined for the top level. */
   findOrCreate(file: UploadFile): Promise<string | undefined>;
+  /** Returns the path of the target folder, which may not exist yet. Absent if all files go to one folder. */
+  pathOf?: ((file: UploadFile) => string) | undefined;
   /** Takes over the folders of the library, since some were renamed or moved. Absent if all files go to one folder. */
   refresh?: (() => Promise<void>) | undefined;
 };

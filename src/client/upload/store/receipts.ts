@@ -85,6 +85,12 @@ export class Receipts {
     return this.#find(sql, assetUid);
   }
 
+  /** Returns the other paths of files that have an asset, such as that of a file that was renamed back under a queue. */
+  async findOtherPaths(assetUid: string, realPath: string): Promise<string[]> {
+    const sql = `SELECT path FROM uploads WHERE asset = ? AND path <> ? AND ${isDone}`;
+    return (await this.#database.select<{ path: string }>(sql, assetUid, realPath)).map(({ path }) => path);
+  }
+
   async hasAsset(assetUid: string): Promise<boolean> {
     const sql = "SELECT 1 FROM uploads WHERE asset = ? AND state IN ('done', 'replaced') LIMIT 1";
     return (await this.#database.selectFirst(sql, assetUid)) !== undefined;
@@ -233,22 +239,29 @@ export class Receipts {
   }
 
   all(): AsyncGenerator<Receipt> {
-    return this.#each('true');
+    return this.#each(isDone);
   }
 
   /**
    * Yields the receipts of files under a directory that this machine uploaded itself. An empty directory means all
    * local files. Ids increase with time (see `startMark`).
+   *
+   * @param state `replaced` for those whose path has a newer one. Default: `done`.
    */
-  listBelow(service: string, workspace: string, directory: string): AsyncGenerator<Receipt & { id: number }> {
-    const condition = '+service = ? AND +workspace = ? AND path >= ? AND path < ? AND imported = 0';
+  listBelow(
+    service: string,
+    workspace: string,
+    directory: string,
+    state: 'done' | 'replaced' = 'done',
+  ): AsyncGenerator<Receipt & { id: number }> {
+    const condition = `+service = ? AND +workspace = ? AND path >= ? AND path < ? AND imported = 0 AND state = '${state}'`;
     return this.#each(condition, service, workspace, ...rangeBelow(directory));
   }
 
   /** Yields receipts in the order of their ids, in pages, because there might be too many for memory. */
   async *#each(condition: string, ...values: SqlValue[]): AsyncGenerator<Receipt & { id: number }> {
     const sql = `SELECT seq AS id, ${selectedColumns} FROM uploads
-      WHERE ${condition} AND ${isDone} AND seq > ? ORDER BY seq LIMIT 1000`;
+      WHERE ${condition} AND seq > ? ORDER BY seq LIMIT 1000`;
     type Row = ReceiptRow & { id: number };
     for (let after: number | undefined = 0; after !== undefined; ) {
       const rows: Row[] = await this.#database.select<Row>(sql, ...values, after);

@@ -10,7 +10,7 @@ import { assetOf, type UploadEntry } from './upload-entry.ts';
  * Stores what an upload needs to survive a crash. There are two stores: SQLite for this machine, and Redis for queue
  * workers. Each has one entry per upload, found by its id.
  *
- * Methods throw MediactlErrors: `state_…` (exit 14) if the local database fails, `lease_lost` or `queue_…` if that of
+ * Methods throw MediactlErrors: `state_…` (exit 14) if the local database fails, `taken_over` or `queue_…` if that of
  * a queue does.
  */
 export type UploadStore = {

@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../error-table.ts';
-import { CodedError } from '../errors.ts';
-import { tlsFailure } from '../http/network-error.ts';
+import type { ErrorCode } from '../client/error-table.ts';
+import { CodedError } from '../client/errors.ts';
+import { tlsFailure } from '../client/http/network-error.ts';
 import type { QueueAddress } from './queue-address.ts';
 
 /** Codes of a dropped connection, or of a server that is down. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { isSlug } from '../../contract/slug.ts';
-import { maxChunkBytes } from '../../contract/tus.ts';
-import { CodedError } from '../errors.ts';
-import type { GivenMetadata } from '../upload/sources/upload-file.ts';
+import { CodedError } from '../client/errors.ts';
+import type { GivenMetadata } from '../client/upload/sources/upload-file.ts';
+import { isSlug } from '../contract/slug.ts';
+import { maxChunkBytes } from '../contract/tus.ts';
 
 /** Location of a file that is valid on every worker. */
 export type TaskSource = {

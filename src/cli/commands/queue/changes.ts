@@ -1,36 +1,47 @@
-import { Argument, type Command } from '@commander-js/extra-typings';
+import { Argument } from '@commander-js/extra-typings';
 import { asCodedError, CodedError, combineFailures, usageError } from '../../../client/errors.ts';
-import { displayPathOf, type JobState, listJobs, retryFailed } from '../../../client/queue/jobs.ts';
-import type { QueueAddress } from '../../../client/queue/queue-address.ts';
-import type { QueueClient, QueueJob } from '../../../client/queue/queue-client.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import { type ActionWrapper, addExamples, withSuggestions } from '../../command.ts';
+import { displayPathOf, type JobState, listJobs, retryFailed } from '../../../queue/jobs.ts';
+import type { QueueAddress } from '../../../queue/queue-address.ts';
+import type { QueueClient, QueueJob } from '../../../queue/queue-client.ts';
+import { addExamples, type Define, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy } from '../../output/result.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import type { Redactor } from '../../terminal/redactor.ts';
-import { queueFlag, resolveQueue } from './queue.ts';
-import { unfinishedStates } from './queue-list.ts';
+import { openQueue, queueOption, resolveQueue } from '../queue-access.ts';
+import { unfinishedStates } from './list.ts';
 import { type QueuedUpload, queuedColumns, toQueuedUpload } from './queued-upload.ts';
 
-export function retry(command: Command, run: ActionWrapper): void {
-  addExamples(
-    command,
-    'mediactl uploads retry --all',
-    'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan',
-  );
-  command
-    .summary('retry failed uploads in a queue')
+const idArgument = () => withSuggestions(new Argument('[id...]', 'id, start of an id, or path'), []);
+
+export const retry: Define = (command, run) =>
+  addExamples(command, 'mediactl queue retry --all', 'mediactl queue retry u3f2a9c1d5e6b7a8')
     .description(
       'Puts failed uploads back in the queue. Resumes a queue that was paused because credits or storage ran out.',
     )
-    .addArgument(withSuggestions(new Argument('[id...]', 'id, start of an id, or path'), []))
-    .option(queueFlag, 'queue of the uploads (MEDIACTL_QUEUE)')
+    .addArgument(idArgument())
+    .option(...queueOption)
     .option('--all', 'retry all failed uploads')
-    .action(run((context, typed, flags) => runRetry(context, parseRetryRequest(context, typed, flags))));
-}
+    .action(run((context, ids, flags) => runRetry(context, parseRetryRequest(context, ids, flags))));
+
+export const forget: Define = (command, run) =>
+  addExamples(
+    command,
+    'mediactl queue forget u3f2a9c1d5e6b7a8 --yes',
+    'mediactl queue forget --finished --older-than 30d --yes',
+  )
+    .description(
+      'Removes uploads from a queue: by id, all unfinished and failed ones, or the finished ones, so that their files can be queued again. Their assets are kept.',
+    )
+    .addArgument(idArgument())
+    .option(...queueOption)
+    .option('--all', 'all unfinished and failed uploads')
+    .option('--finished', 'all finished uploads')
+    .option('--older-than <duration>', 'with --finished, only uploads that finished this long ago, such as 30d')
+    .action(run((context, ids, flags) => runForget(context, parseForgetRequest(context, ids, flags))));
 
 /** Jobs to change: all in some states, or those of them with the given ids, id prefixes or paths. */
 type ChangeRequest = {
@@ -42,27 +53,23 @@ type ChangeRequest = {
   finishedBefore?: number | undefined;
 };
 
-type SelectionFlags = {
-  all?: boolean | undefined;
-  expired?: boolean | undefined;
-  finished?: boolean | undefined;
-  olderThan?: string | undefined;
-};
+type RetryFlags = { queue?: string | undefined; all?: boolean | undefined };
+type ForgetFlags = RetryFlags & { finished?: boolean | undefined; olderThan?: string | undefined };
 
 /** @throws CodedError `usage` (exit 2) */
 function parseRetryRequest(
   context: Context,
-  typed: readonly string[],
-  { queue, all = false }: { queue?: string | true | undefined; all?: boolean | undefined },
+  ids: readonly string[],
+  { queue, all = false }: RetryFlags,
 ): ChangeRequest {
-  const { address, given: ids } = resolveQueue(context, queue, typed);
-  assertSelection(ids, all);
+  const address = resolveQueue(context, queue);
+  assertSelection(ids, all, 'upload ids or --all');
   return { address, ids, all, states: ['failed'] };
 }
 
 /** Puts failed jobs back into the queue, and ends a pause of the queue. */
 async function runRetry(context: Context, request: ChangeRequest) {
-  const client = await context.openQueue(request.address, 'write');
+  const client = await openQueue(context, request.address, 'write');
   const ids = await findJobIds(client, request);
   if (context.isDryRun(`retry ${pluralize(ids.length, 'upload')}`)) return presentRows([], '');
   const changes = await changeEach(ids, async (id) => {
@@ -78,25 +85,24 @@ async function runRetry(context: Context, request: ChangeRequest) {
 }
 
 /** @throws CodedError `usage` (exit 2) */
-export function parseForgetRequest(
+function parseForgetRequest(
   context: Context,
-  typed: string | boolean,
-  given: readonly string[],
-  { all = false, expired, finished = false, olderThan }: SelectionFlags,
+  ids: readonly string[],
+  { queue, all = false, finished = false, olderThan }: ForgetFlags,
 ): ChangeRequest {
-  const { address, given: ids } = resolveQueue(context, typed, given);
-  if (expired) throw usageError('--expired is only for uploads on this machine');
-  assertSelection(ids, all || finished);
+  const address = resolveQueue(context, queue);
+  if (olderThan !== undefined && !finished) throw usageError('--older-than works only with --finished');
   if (all && finished) throw usageError('--all and --finished cannot be used together');
+  assertSelection(ids, all || finished, 'upload ids, --all or --finished');
   const finishedBefore =
     olderThan === undefined ? undefined : context.clock.now() - parseDuration('--older-than', olderThan);
   const states: JobState[] = [...(finished ? [] : unfinishedStates), ...(all ? [] : (['completed'] as const))];
   return { address, ids, all: all || finished, states, finishedBefore };
 }
 
-/** Removes jobs from a queue (`uploads forget --queue`). Their assets are not changed. */
-export async function runForget(context: Context, request: ChangeRequest) {
-  const client = await context.openQueue(request.address, 'write');
+/** Removes jobs from a queue. Their assets are not changed. */
+async function runForget(context: Context, request: ChangeRequest) {
+  const client = await openQueue(context, request.address, 'write');
   const ids = await findJobIds(client, request);
   const count = pluralize(ids.length, 'upload');
   if (context.isDryRun(`forget ${count}`)) return presentRows([], '');
@@ -139,9 +145,9 @@ function restingStateOf({ finishedOn, returnvalue, attemptsMade }: QueueJob): Jo
   return attemptsMade > 0 ? 'delayed' : 'waiting';
 }
 
-function assertSelection(ids: readonly string[], all: boolean | undefined): void {
-  if (ids.length > 0 === Boolean(all))
-    throw usageError('specify upload ids or --all', 'mediactl uploads ls --queue, to list the ids');
+/** @param choices what selects uploads, for the error */
+function assertSelection(ids: readonly string[], isSeveral: boolean, choices: string): void {
+  if (ids.length > 0 === isSeveral) throw usageError(`specify ${choices}`, 'mediactl queue ls, to list the ids');
 }
 
 /** Resolves a selection to job ids. @throws CodedError (exit 2) if an id prefix or path is ambiguous */
@@ -174,7 +180,7 @@ async function getJob(client: QueueClient, id: string): Promise<QueueJob> {
   if (job) return job;
   throw new CodedError(`upload ${id} is not in the queue`, {
     code: 'not_found',
-    hint: 'mediactl uploads ls --queue',
+    hint: 'mediactl queue ls',
   });
 }
 

@@ -1,4 +1,4 @@
-import { usageError } from '../errors.ts';
+import { usageError } from '../client/errors.ts';
 
 export type QueueAddress = {
   /** Connection URL, including the password. */

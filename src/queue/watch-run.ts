@@ -1,14 +1,15 @@
-import { pluralize } from '../../contract/figures.ts';
-import { asNumber, asObject } from '../../contract/json-values.ts';
-import { CodedError } from '../errors.ts';
-import type { BatchRun, RunResult } from '../upload/batch/batch-uploader.ts';
-import { Channel } from '../upload/batch/channel.ts';
-import { emptyPlan } from '../upload/batch/plan.ts';
-import type { RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import { CodedError } from '../client/errors.ts';
+import type { BatchRun, RunResult } from '../client/upload/batch/batch-uploader.ts';
+import { Channel } from '../client/upload/batch/channel.ts';
+import { emptyPlan } from '../client/upload/batch/plan.ts';
+import type { RunEvent } from '../client/upload/session/events.ts';
+import type { FileOutcome } from '../client/upload/session/file-outcome.ts';
+import { pluralize } from '../contract/figures.ts';
+import { asNumber, asObject } from '../contract/json-values.ts';
 import { JobTracker, type JobTrackerDeps } from './job-tracker.ts';
-import { countUnfinished, displayPathOf, listJobs } from './jobs.ts';
+import { displayPathOf, listJobs } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
+import { countUnfinished } from './queue-status.ts';
 import type { TaskProgress } from './task.ts';
 
 type WatchRunDeps = Pick<JobTrackerDeps, 'clock' | 'signal' | 'onEvent'> & {
@@ -49,7 +50,7 @@ export class WatchRun implements BatchRun {
     const tracker: JobTracker = await JobTracker.open(this.#client, {
       ...this.#deps,
       onOutcome: (outcome) => {
-        this.#finished.set(outcome.queueId as string, outcome.error !== undefined);
+        this.#finished.set(outcome.jobId as string, outcome.error !== undefined);
         this.#outcomes.push(outcome);
       },
       onUntracked: async (ids) => {

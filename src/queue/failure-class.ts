@@ -1,11 +1,11 @@
-import type { Clock } from '../../contract/clock.ts';
-import { asArray, asObject } from '../../contract/json-values.ts';
-import { backoff } from '../../contract/retry.ts';
-import type { ErrorKind } from '../error-table.ts';
-import { type CodedError, endsTheRun } from '../errors.ts';
-import { isInterruption } from '../upload/session/file-outcome.ts';
-import { workerNames } from './jobs.ts';
+import type { ErrorKind } from '../client/error-table.ts';
+import { type CodedError, endsTheRun } from '../client/errors.ts';
+import { isInterruption } from '../client/upload/session/file-outcome.ts';
+import type { Clock } from '../contract/clock.ts';
+import { asArray, asObject } from '../contract/json-values.ts';
+import { backoff } from '../contract/retry.ts';
 import { type QueueClient, type QueueJob, rootOf } from './queue-client.ts';
+import { workerNames } from './queue-status.ts';
 
 const transientKinds: readonly ErrorKind[] = ['unreachable', 'rateLimited', 'unclassified'];
 
@@ -36,7 +36,7 @@ const foreignCodes = ['outside_roots', 'queue_service_mismatch'];
 export function classifyFailure(error: CodedError) {
   const { kind, explanation } = error;
   const { code, retryable = false } = explanation;
-  if (code === 'lease_lost') return 'leaseLost';
+  if (code === 'taken_over') return 'leaseLost';
   if (isInterruption(error) || code === 'worker_paused') return 'requeue';
   if (kind === 'quota') return 'pauseQueue';
   if (code === 'queue_unusable') return 'workerFault';

@@ -2,17 +2,17 @@ import { hostname } from 'node:os';
 import { Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { type CodedError, usageError } from '../../../client/errors.ts';
-import { queueStatus } from '../../../client/queue/jobs.ts';
-import type { QueueAddress } from '../../../client/queue/queue-address.ts';
-import type { QueueClient } from '../../../client/queue/queue-client.ts';
-import { Roots } from '../../../client/queue/roots.ts';
-import { WorkerRun, type WorkerRunOptions } from '../../../client/queue/worker-run.ts';
 import type { UploadEvent } from '../../../client/upload/session/events.ts';
 import type { FileOutcome } from '../../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { addExamples, type CommandDefinition, collect } from '../../command.ts';
+import type { QueueAddress } from '../../../queue/queue-address.ts';
+import type { QueueClient } from '../../../queue/queue-client.ts';
+import { queueStatus } from '../../../queue/queue-status.ts';
+import { Roots } from '../../../queue/roots.ts';
+import { WorkerRun, type WorkerRunOptions } from '../../../queue/worker-run.ts';
+import { addExamples, collect, type Define } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { hintOf, withHint } from '../../error-hints.ts';
 import { type ListResult, noResult } from '../../output/result.ts';
@@ -21,7 +21,8 @@ import { parseCount, parseDuration } from '../../settings/units.ts';
 import { RunSummary } from '../../uploading/run-summary.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
 import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
-import { maxStoreSkewMs, pausedWarning, queueFlag, resolveQueue } from '../queue/queue.ts';
+import { openQueue, queueCommand, queueOption, resolveQueue } from '../queue-access.ts';
+import { warnOfStore } from './store-warnings.ts';
 import { type LogFormat, logFormats, WorkerLog } from './worker-log.ts';
 import {
   createMetrics,
@@ -33,18 +34,17 @@ import {
 
 const minLeaseMs = 1_000;
 
-export const worker: CommandDefinition = (command, run) => {
+export const work: Define = (command, run) =>
   addExamples(
     command,
-    'mediactl worker --queue redis://queue.lan --root /mnt/media',
-    'mediactl worker --root media=/Volumes/media --transfers 4',
-    'mediactl worker --jsonl >> done.jsonl',
-  );
-  command
+    'mediactl queue work --queue redis://queue.lan --root /mnt/media',
+    'mediactl queue work --root media=/Volumes/media --transfers 4',
+    'mediactl queue work --jsonl >> done.jsonl',
+  )
     .description(
       'Uploads files that were queued with upload --queue, until you stop it. Start any number of workers, on any machines. If one stops or crashes, another resumes its uploads.',
     )
-    .option(queueFlag, 'queue: redis:// or rediss:// (MEDIACTL_QUEUE)')
+    .option(...queueOption)
     .option('--root <[name=]path>', 'directory or URL to allow files from (.); repeatable', collect, [] as string[])
     .option('--transfers <number>', 'number of files to upload at once', '2')
     .option('--lease <duration>', 'time without a heartbeat until others take over', '30s')
@@ -55,10 +55,9 @@ export const worker: CommandDefinition = (command, run) => {
     .addOption(new Option('--log-format <format>', 'write a log to stderr, one line per event').choices(logFormats))
     .option('--metrics <address>', 'serve /metrics and /healthz, such as 127.0.0.1:9464')
     .action(run((context, flags) => runWorker(context, parseWorkerRequest(context, flags))));
-};
 
 type WorkerFlags = {
-  queue?: string | true | undefined;
+  queue?: string | undefined;
   root: readonly string[];
   transfers: string;
   lease: string;
@@ -86,7 +85,7 @@ export type WorkerRequest = {
 
 /** @throws CodedError `usage` (exit 2) */
 export const parseWorkerRequest = (context: Context, flags: WorkerFlags): WorkerRequest => ({
-  address: resolveQueue(context, flags.queue).address,
+  address: resolveQueue(context, flags.queue),
   options: {
     concurrency: parseCount('--transfers', flags.transfers, 1),
     leaseMs: parseLease(flags.lease),
@@ -118,7 +117,7 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   const metrics = request.metrics && (await createMetrics(context));
   const sources: MetricsSources = { client: undefined, run: undefined, rateLimiter };
   const server = await (request.metrics && metrics?.serve(request.metrics, sources));
-  const client = await context.openQueue(address, 'work').catch(async (error) => {
+  const client = await openQueue(context, address, 'work').catch(async (error) => {
     await server?.close();
     if (!signal.aborted) throw error;
     return undefined; // stopped before its store was up
@@ -127,11 +126,9 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   const view = await createView(context, api, log);
   const run = await createWorkerRun(context, { client, roots, request, view, metrics });
   Object.assign(sources, { client, run });
-  const { server: store, durabilityWarning } = client.serverInfo;
   await warnAtStart(context, client, options.name);
-  if (durabilityWarning) terminal.warn(`${address.label}: ${durabilityWarning}`);
   terminal.info(
-    `${log ? '' : `${options.name} `}uploads from ${address.label} (${store}) to ${baseUrl.origin}; it reads files below ${roots.label}`,
+    `${log ? '' : `${options.name} `}uploads from ${address.label} (${client.serverInfo.server}) to ${baseUrl.origin}; it reads files below ${roots.label}`,
   );
   const close = async () => {
     view.close();
@@ -145,17 +142,14 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   return { result: displayRun(context, run, { onOutcome, close, printsRecords }), failure: () => run.failure };
 }
 
-/** Warns if the queue is paused, another connected worker has the same name, or the clock differs from the store's. */
-async function warnAtStart({ terminal, clock }: Context, client: QueueClient, name: string): Promise<void> {
+/** Warns if the queue is paused, another connected worker has the same name, or its store has a problem. */
+async function warnAtStart(context: Context, client: QueueClient, name: string): Promise<void> {
+  const { terminal } = context;
   const { isPaused, workers } = await client.withRetry(() => queueStatus(client));
-  if (isPaused) terminal.warn(pausedWarning);
+  if (isPaused)
+    terminal.warn(`the queue is paused; to resume it: ${queueCommand(context, client.address, 'retry --all')}`);
   if (workers?.includes(name)) terminal.warn(`another worker is named ${name}; give each its own --name`);
-  const skewMs = await client.store.skewOf(clock);
-  if (Math.abs(skewMs) <= maxStoreSkewMs) return;
-  const difference = `${(Math.abs(skewMs) / 1_000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'}`;
-  terminal.warn(
-    `this machine’s clock is ${difference} the clock of ${client.address.label}; synchronize both clocks with NTP`,
-  );
+  await warnOfStore(context, client);
 }
 
 /** Shows the events of files: in the log, on a terminal as a live display, elsewhere as warnings. */

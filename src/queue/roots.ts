@@ -1,10 +1,10 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { CodedError, usageError } from '../errors.ts';
-import type { OwnFiles } from '../upload/sources/own-files.ts';
-import { FileSource, type UploadSource } from '../upload/sources/source.ts';
-import { parseSourceUrl } from '../upload/sources/source-url.ts';
-import { isHttpUrl } from '../upload/sources/upload-file.ts';
+import { CodedError, usageError } from '../client/errors.ts';
+import type { OwnFiles } from '../client/upload/sources/own-files.ts';
+import { FileSource, type UploadSource } from '../client/upload/sources/source.ts';
+import { parseSourceUrl } from '../client/upload/sources/source-url.ts';
+import { isHttpUrl } from '../client/upload/sources/upload-file.ts';
 import { formatLocation, type TaskSource, type UploadTask } from './task.ts';
 
 /** Directory from which files can be read, with an optional name that is the same on every machine. */

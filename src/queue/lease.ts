@@ -1,5 +1,5 @@
-import type { Clock } from '../../contract/clock.ts';
-import { CodedError } from '../errors.ts';
+import { CodedError } from '../client/errors.ts';
+import type { Clock } from '../contract/clock.ts';
 
 /**
  * Expiring lock that a worker holds on one file and renews by heartbeat. Check it before every send or write,
@@ -28,12 +28,12 @@ export class Lease {
   /** Ends the lease. @returns the error with which its signal aborts */
   revoke(): CodedError {
     const reason = 'this worker sent no heartbeat for longer than its lease';
-    const lost = new CodedError(`another worker may have taken over ${this.#path}`, { code: 'lease_lost', reason });
+    const lost = new CodedError(`another worker may have taken over ${this.#path}`, { code: 'taken_over', reason });
     if (!this.signal.aborted) this.#aborter.abort(lost);
     return this.signal.reason as CodedError;
   }
 
-  /** @throws CodedError `lease_lost` if the lease has expired or was revoked */
+  /** @throws CodedError `taken_over` if the lease has expired or was revoked */
   assertHeld(): void {
     if (!this.isHeld) throw this.revoke();
   }

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Job, Processor, Queue, QueueBase, WorkerOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Clock } from '../../contract/clock.ts';
-import { backoff, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
-import { CodedError } from '../errors.ts';
+import { CodedError } from '../client/errors.ts';
+import type { Clock } from '../contract/clock.ts';
+import { backoff, retryUntil, withGrace, withTimeout } from '../contract/retry.ts';
 import type { QueueAddress } from './queue-address.ts';
 import { assertNoEviction, runIdOf, type ServerInfo } from './server-info.ts';
 import { SharedStore, type WithRetry } from './shared-store.ts';

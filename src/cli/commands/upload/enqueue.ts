@@ -1,19 +1,19 @@
 import { usageError } from '../../../client/errors.ts';
-import type { QueueAddress } from '../../../client/queue/queue-address.ts';
-import { QueueRun } from '../../../client/queue/queue-run.ts';
-import { Roots } from '../../../client/queue/roots.ts';
 import { hasCredentials, parseSourceUrl } from '../../../client/upload/sources/source-url.ts';
 import { isHttpUrl } from '../../../client/upload/sources/upload-file.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
+import type { QueueAddress } from '../../../queue/queue-address.ts';
+import { QueueRun } from '../../../queue/queue-run.ts';
+import { Roots } from '../../../queue/roots.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
-import { warnOfQueueState } from './queue-list.ts';
+import { openQueue, queueCommand, warnOfQueueState } from '../queue-access.ts';
 
 /** Queues files for the workers (`--queue`). With `--wait`, reports each file's outcome. */
 export async function enqueue(context: Context, address: QueueAddress, roots: readonly string[], request: RunRequest) {
   const { sources } = request;
-  const queue = await openQueue(context, address, roots, sources.inputs ?? []).catch(async (error) => {
+  const queue = await openWithRoots(context, address, roots, sources.inputs ?? []).catch(async (error) => {
     await sources.close();
     throw error;
   });
@@ -23,18 +23,23 @@ export async function enqueue(context: Context, address: QueueAddress, roots: re
       const { wrapQueueing } = context.host;
       return new QueueRun(queue.client, queue.roots, request.options, { ...deps, wrapQueueing });
     },
-    nextStep: () => 'to watch the workers: mediactl uploads watch',
+    nextStep: () => `to watch the workers: ${queueCommand(context, address, 'watch')}`,
   });
 }
 
-async function openQueue(context: Context, address: QueueAddress, roots: readonly string[], inputs: readonly string[]) {
+async function openWithRoots(
+  context: Context,
+  address: QueueAddress,
+  roots: readonly string[],
+  inputs: readonly string[],
+) {
   await confirmSecrets(context, inputs);
   const unnamed = roots.find((root) => !/^[A-Za-z][\w-]*=/.test(root));
   if (unnamed !== undefined)
     throw usageError(`--root does not accept '${unnamed}'`, '--root NAME=PATH, with the NAME that the workers use');
   const namedRoots = await Roots.open(roots, context.host.cwd);
   context.warnOfProjectFile();
-  const client = await context.openQueue(address, 'write');
+  const client = await openQueue(context, address, 'write');
   await warnOfQueueState(context, client, namedRoots.names);
   return { client, roots: namedRoots };
 }

@@ -1,4 +1,4 @@
-import { CodedError } from '../errors.ts';
+import { CodedError } from '../client/errors.ts';
 import type { QueueAddress } from './queue-address.ts';
 import { classifyOpenError } from './store-errors.ts';
 

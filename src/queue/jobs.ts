@@ -1,8 +1,8 @@
-import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
-import { CodedError } from '../errors.ts';
-import type { Uploaded } from '../upload/session/file-outcome.ts';
-import type { GivenMetadata } from '../upload/sources/upload-file.ts';
-import { type QueueClient, type QueueJob, type RootQueue, rootOf } from './queue-client.ts';
+import { CodedError } from '../client/errors.ts';
+import type { Uploaded } from '../client/upload/session/file-outcome.ts';
+import type { GivenMetadata } from '../client/upload/sources/upload-file.ts';
+import { asNumber, asObject, asText, parseJsonOrUndefined } from '../contract/json-values.ts';
+import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
 
 /** Job states of BullMQ. */
@@ -18,79 +18,6 @@ export async function* listJobs(client: QueueClient, state: JobState): AsyncGene
       yield await client.withRetry(() => queue.getJobs([state], offset, offset + pageSize - 1, true));
   }
 }
-
-const unfinishedStates = ['waiting', 'active', 'delayed'] as const;
-
-/** State of a queue: its unfinished and failed files, whether and for how long they wait, and who can take them. */
-export type QueueStatus = {
-  /** Number of files by state: `waiting`, `active`, `delayed`, `failed`. */
-  counts: Record<string, number>;
-  unfinished: number;
-  failed: number;
-  isPaused: boolean;
-  /** Time when the oldest job that waits, also for a retry, was queued, in milliseconds since the epoch. */
-  oldestAt: number | undefined;
-  /** Names of the connected workers; undefined for managed stores that do not list their clients. */
-  workers: string[] | undefined;
-  /** Number of unfinished files below roots that no connected worker has, by root name. */
-  unserved: ReadonlyMap<string, number>;
-};
-
-/** Reads the state of a queue, in five requests for each root. Rejects while the store is down. */
-export async function queueStatus(client: Pick<QueueClient, 'queues'>): Promise<QueueStatus> {
-  const queues = await client.queues();
-  const each = await Promise.all(queues.map(rootStatus));
-  const counts: Record<string, number> = {};
-  for (const status of each)
-    for (const [state, count] of Object.entries(status.counts)) counts[state] = (counts[state] ?? 0) + count;
-  const unserved = each.flatMap(({ unfinished, workers }, at) =>
-    at > 0 && unfinished > 0 && workers?.length === 0 ? [[rootOf(queues[at]?.name), unfinished] as const] : [],
-  );
-  const times = each.flatMap(({ oldestAt }) => oldestAt ?? []);
-  return {
-    counts,
-    unfinished: each.reduce((sum, { unfinished }) => sum + unfinished, 0),
-    failed: counts.failed ?? 0,
-    isPaused: each.some(({ isPaused }) => isPaused),
-    oldestAt: times.length === 0 ? undefined : Math.min(...times),
-    workers: each[0]?.workers, // every worker reads this queue
-    unserved: new Map(unserved),
-  };
-}
-
-/** Counts the unfinished files. */
-export async function countUnfinished(client: QueueClient): Promise<number> {
-  const counted = (await client.queues()).map((queue) =>
-    client.withRetry(() => queue.getJobCountByTypes(...unfinishedStates)),
-  );
-  return (await Promise.all(counted)).reduce((sum, count) => sum + count, 0);
-}
-
-async function rootStatus(queue: RootQueue) {
-  const [counts, isPaused, waiting, delayed, workers] = await Promise.all([
-    queue.getJobCounts(...unfinishedStates, 'failed'),
-    queue.isPaused(),
-    queue.getJobs(['waiting'], 0, 0, true),
-    queue.getJobs(['delayed'], 0, pageSize - 1, true),
-    workerNames(queue),
-  ]);
-  const { failed: _, ...unfinished } = counts;
-  const times = [...waiting, ...delayed].flatMap((job) => job?.timestamp ?? []);
-  return {
-    counts,
-    unfinished: Object.values(unfinished).reduce((sum, count) => sum + count, 0),
-    isPaused,
-    oldestAt: times.length === 0 ? undefined : Math.min(...times),
-    workers,
-  };
-}
-
-/** Returns the names of the connected workers of a root; undefined for stores that do not list their clients. */
-export const workerNames = (queue: RootQueue): Promise<string[] | undefined> =>
-  queue.getWorkers().then(
-    (workers) => workers.flatMap(({ rawname }) => /:w:(.*)/.exec(rawname ?? '')?.[1] ?? []),
-    () => undefined,
-  );
 
 /** Requeues a failed job. @returns false if it is no longer failed, or was removed */
 export async function retryFailed(job: QueueJob): Promise<boolean> {

@@ -1,12 +1,13 @@
-import type { Clock } from '../../contract/clock.ts';
-import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
-import { pollUntil } from '../../contract/retry.ts';
-import { CodedError } from '../errors.ts';
-import type { OnUploadEvent } from '../upload/session/events.ts';
-import { createOutcome, type FileOutcome } from '../upload/session/file-outcome.ts';
-import { fileAt } from '../upload/sources/upload-file.ts';
-import { countUnfinished, parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './jobs.ts';
+import { CodedError } from '../client/errors.ts';
+import type { OnUploadEvent } from '../client/upload/session/events.ts';
+import { createOutcome, type FileOutcome } from '../client/upload/session/file-outcome.ts';
+import { fileAt } from '../client/upload/sources/upload-file.ts';
+import type { Clock } from '../contract/clock.ts';
+import { asNumber, asObject, asText, parseJsonOrUndefined } from '../contract/json-values.ts';
+import { pollUntil } from '../contract/retry.ts';
+import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
+import { countUnfinished } from './queue-status.ts';
 import type { JobEvent } from './shared-store.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
 
@@ -170,7 +171,7 @@ export class JobTracker {
     this.#activeIds.delete(id);
     const asset_uid = result.uploaded?.assetUid ?? null;
     this.#deps.onEvent({ path, event: 'finished', outcome: result.error ? 'failed' : 'uploaded', asset_uid });
-    this.#deps.onOutcome(createOutcome(fileAt(path), { queueId: id, ...result }));
+    this.#deps.onOutcome(createOutcome(fileAt(path), { jobId: id, ...result }));
   }
 
   /** Looks up all tracked files, in batches: receipts, and if an outcome is missing, jobs. */

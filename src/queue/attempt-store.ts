@@ -1,5 +1,5 @@
-import type { UploadEntry } from '../upload/store/upload-entry.ts';
-import type { UploadStore } from '../upload/store/upload-store.ts';
+import type { UploadEntry } from '../client/upload/store/upload-entry.ts';
+import type { UploadStore } from '../client/upload/store/upload-store.ts';
 import type { Lease } from './lease.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { Claim } from './shared-store.ts';
@@ -25,7 +25,7 @@ export function createAttemptStore(
   /**
    * Writes one entry after the other, since a later write could overtake one that is retried.
    *
-   * @throws CodedError `lease_lost` if another attempt has claimed the job; this attempt then ends
+   * @throws CodedError `taken_over` if another attempt has claimed the job; this attempt then ends
    */
   const save = (id: string, json: string | undefined): Promise<void> => {
     const write = lastWrite.then(() => writeEntry(id, json));

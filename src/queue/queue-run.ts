@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { startAge } from '../../contract/clock.ts';
-import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
-import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../upload/batch/batch-uploader.ts';
-import { Channel } from '../upload/batch/channel.ts';
-import { followFiles } from '../upload/batch/follow-files.ts';
-import { decideFiles, emptyPlan, type FollowedFile } from '../upload/batch/plan.ts';
-import { ReadyWatch, reportFailedBefore } from '../upload/batch/ready-watch.ts';
-import { type Candidates, Decider } from '../upload/decide/decide.ts';
-import { saveRecords } from '../upload/decide/decision.ts';
-import { newMetadata, unwrittenError } from '../upload/decide/metadata.ts';
-import { createOutcome, type FileOutcome, type Uploaded } from '../upload/session/file-outcome.ts';
+import { asCodedError, CodedError, endsTheRun } from '../client/errors.ts';
+import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../client/upload/batch/batch-uploader.ts';
+import { Channel } from '../client/upload/batch/channel.ts';
+import { followFiles } from '../client/upload/batch/follow-files.ts';
+import { decideFiles, emptyPlan, type FollowedFile } from '../client/upload/batch/plan.ts';
+import { ReadyWatch, reportFailedBefore } from '../client/upload/batch/ready-watch.ts';
+import { type Candidates, Decider } from '../client/upload/decide/decide.ts';
+import { saveRecords } from '../client/upload/decide/decision.ts';
+import { newMetadata, unwrittenError } from '../client/upload/decide/metadata.ts';
+import { createOutcome, type FileOutcome, type Uploaded } from '../client/upload/session/file-outcome.ts';
 import {
   fileAt,
   type GivenMetadata,
@@ -22,7 +21,8 @@ import {
   receiptKeyOf,
   type UploadFile,
   userMetadataOf,
-} from '../upload/sources/upload-file.ts';
+} from '../client/upload/sources/upload-file.ts';
+import { startAge } from '../contract/clock.ts';
 import { JobTracker } from './job-tracker.ts';
 import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
@@ -112,9 +112,9 @@ export class QueueRun implements BatchRun {
     const { api, signal = new AbortController().signal, onEvent } = this.#deps;
     const { clock } = api.transport;
     const onOutcome = (outcome: FileOutcome) => {
-      const queued = this.#tracked.get(outcome.queueId as string);
+      const queued = this.#tracked.get(outcome.jobId as string);
       if (queued && outcome.uploaded) this.#saveReceipt(queued, outcome.uploaded, aboutOf(queued.task));
-      this.#tracked.delete(outcome.queueId as string);
+      this.#tracked.delete(outcome.jobId as string);
       this.#reportOrWatch(outcome);
     };
     const failed = new AbortController();
@@ -207,7 +207,7 @@ export class QueueRun implements BatchRun {
       const receipts = await this.#client.store.findReceipts(tasks.map(([, { id }]) => id));
       for (const [index, [file, queued]] of tasks.entries()) {
         const result = parseReceipt(receipts[index]);
-        if (!result) continue;
+        if (!result || (await this.#wasRenamed(queued, result))) continue;
         known.add(file);
         this.#plan.totals.skipped.files++;
         this.#plan.totals.skipped.bytes += queued.task.sizeBytes;
@@ -215,6 +215,13 @@ export class QueueRun implements BatchRun {
       }
     }
     return batch.filter((file) => !known.has(file));
+  }
+
+  /** Returns true if a sync has moved the asset of a file on, since it was renamed. The queue does not know that. */
+  async #wasRenamed({ key }: QueuedTask, { asset_uid: assetUid }: TaskResult): Promise<boolean> {
+    const { mirror, receipts } = this.#deps;
+    const receipt = mirror && (await receipts?.findByAsset(assetUid));
+    return receipt !== undefined && (receipt.realPath !== key?.realPath || receipt.folder !== key.folder);
   }
 
   async #enqueue(files: readonly UploadFile[]): Promise<void> {
@@ -351,4 +358,4 @@ export class QueueRun implements BatchRun {
   }
 }
 
-const outcomeOf = ({ id: queueId, path }: QueuedTask): FileOutcome => createOutcome(fileAt(path), { queueId });
+const outcomeOf = ({ id: jobId, path }: QueuedTask): FileOutcome => createOutcome(fileAt(path), { jobId });

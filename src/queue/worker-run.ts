@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../contract/clock.ts';
-import { pollUntil, retryUntil, withGrace, withTimeout } from '../../contract/retry.ts';
-import type { ErrorCode } from '../error-table.ts';
-import { asCodedError, type CodedError, type Remedy, type StoredError } from '../errors.ts';
-import { Channel } from '../upload/batch/channel.ts';
-import type { RunEvent } from '../upload/session/events.ts';
-import { createOutcome, type FileOutcome } from '../upload/session/file-outcome.ts';
-import { FirstCreation } from '../upload/session/first-creation.ts';
-import { hasCredentials, parseSourceUrl } from '../upload/sources/source-url.ts';
-import { fileAt, isHttpUrl } from '../upload/sources/upload-file.ts';
+import type { ErrorCode } from '../client/error-table.ts';
+import { asCodedError, type CodedError, type Remedy, type StoredError } from '../client/errors.ts';
+import { Channel } from '../client/upload/batch/channel.ts';
+import type { RunEvent } from '../client/upload/session/events.ts';
+import { createOutcome, type FileOutcome } from '../client/upload/session/file-outcome.ts';
+import { FirstCreation } from '../client/upload/session/first-creation.ts';
+import { hasCredentials, parseSourceUrl } from '../client/upload/sources/source-url.ts';
+import { fileAt, isHttpUrl } from '../client/upload/sources/upload-file.ts';
+import type { Clock } from '../contract/clock.ts';
+import { pollUntil, retryUntil, withGrace, withTimeout } from '../contract/retry.ts';
 import { classifyFailure, leaveToOtherWorkers, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';
 import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './jobs.ts';
 import { Lease } from './lease.ts';
@@ -363,8 +363,8 @@ export class WorkerRun {
 }
 
 const outcomeOf = (job: QueueJob): FileOutcome => {
-  const queueId = job.id as string;
-  return createOutcome(fileAt(displayPathOf(job)), { queueId });
+  const jobId = job.id as string;
+  return createOutcome(fileAt(displayPathOf(job)), { jobId });
 };
 
 /** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */

@@ -157,6 +157,7 @@ const replaced: [typed: string, hint: string][] = [
   ['browse --search=quay', 'mediactl browse WORDS'],
   ['export --folder /F', 'mediactl export /FOLDER'],
   ['ls --folder /F', 'mediactl ls /FOLDER'],
+  ['export --sort name', 'sort the table in the spreadsheet program'],
   ['check ./rushes --folder /F', 'mediactl check DIR /FOLDER'],
   ['embed domains sync -f domains.txt', 'mediactl embed domains sync FILE'],
   ['config ls --show-origin', 'mediactl config ls always shows it'],

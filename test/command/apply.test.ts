@@ -314,6 +314,8 @@ describe('export and apply', () => {
       const path = await exportTag('moved');
       edit(path, [1, 'folder', '/Here/New']);
       expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'folder', 'invalid']] });
+      edit(path, [1, 'folder', '/here']);
+      expect((await setup.cli.run(['apply', path, '--yes'])).stdout).toContain('did you mean /Here?');
       edit(path, [1, 'folder', '/Here/../There']);
       expect(await apply(path, '--create-folders')).toMatchObject({ outcomes: [[2, 'folder', 'invalid']] });
       edit(path, [1, 'folder', '/Here/New']);

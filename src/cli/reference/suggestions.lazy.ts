@@ -6,6 +6,7 @@ const onColor = 'NO_COLOR=1 or FORCE_COLOR=1 in the environment';
 
 /** Command that does the job of a word, by the command that lacks the word: '' is mediactl itself. */
 const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  export: { '--sort': 'leave it out: sort the table in the spreadsheet program' },
   '': {
     du: 'mediactl stats',
     size: 'mediactl stats',

@@ -18,7 +18,7 @@ import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { describeScope } from '../../library/workspaces.ts';
 import { noResult, type Result } from '../../output/result.ts';
-import { sortOption, withFilters } from '../filters.ts';
+import { withFilters } from '../filters.ts';
 import { describeSearch, findListing, type ListRequest, parseListRequest, wordsArgument } from './list.ts';
 import { writeOutput } from './output-file.ts';
 
@@ -41,7 +41,6 @@ function addExportOptions(command: Command) {
     )
     .addArgument(wordsArgument());
   return withFilters(described, 'assets', 'words')
-    .addOption(sortOption)
     .option('-r, --recursive', 'include the folders below the folder')
     .option('-o, --output <file>', 'file to write: .csv, .tsv or .jsonl (default: CSV to stdout)');
 }
@@ -69,10 +68,9 @@ async function parseExportRequest(
     throw usageError('export writes a table, not a JSON array', 'use --jsonl, or -o FILE.csv');
   const printed = format === 'tsv' || format === 'jsonl' ? format : 'csv';
   const list = await parseListRequest(context, { collection: 'assets', words }, { ...flags, all: true });
-  // New assets come last, so that the pages do not shift while they are read.
-  const ordering = list.filters.ordering ?? 'created_at';
   return {
-    list: { ...list, filters: { ...list.filters, ordering } },
+    // New assets come last, so that the pages do not shift while they are read.
+    list: { ...list, filters: { ...list.filters, ordering: 'created_at' } },
     output: path,
     format: path === undefined ? printed : tableFormatOf(path),
   };

@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 const assetNames = () => service.completeAssets.map(({ name }) => name).sort();
 const syncCommand = (...args: string[]) => ['upload', '--sync', directory, '--folder', '/Rushes', ...args];
-const checkCommand = (...args: string[]) => ['check', directory, '--folder', '/Rushes', ...args];
+const checkCommand = (...args: string[]) => ['check', directory, '/Rushes', ...args];
 
 /** Returns the path of a folder, such as `/Rushes/day 1/cam`. */
 function pathOf(uid: string | undefined): string {

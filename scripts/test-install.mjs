@@ -177,7 +177,7 @@ class Install {
       ['uploads', 'ls'],
       ['uploads', 'resume', '--all'],
     ])
-      assert.match(this.error(args, 'state_newer').hint, /latest mediactl/);
+      assert.match(this.error(args, 'state_unusable').hint, /latest mediactl/);
     assert.deepEqual(list(), before, 'the newer state is unchanged');
     delete this.env.MEDIACTL_STATE_DIR;
   }

@@ -141,7 +141,7 @@ export class Context {
     return new ShortUidStore(join(this.stateDir, 'shown', encodeURIComponent(origin)));
   }
 
-  /** Returns the account, memoized. @throws CodedError `no_profile`, `no_key` … (exit 4) if it is incomplete */
+  /** Returns the account, memoized. @throws CodedError `not_logged_in` … (exit 4) if it is incomplete */
   account(): Promise<Account> {
     this.#account ??= this.#resolveAccount();
     return this.#account;
@@ -231,7 +231,7 @@ export class Context {
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
 
-  /** @throws CodedError `profile_not_found` if the requested profile does not exist */
+  /** @throws CodedError `not_logged_in` if the requested profile does not exist */
   async profileInUse(): Promise<ProfileInUse> {
     return profileInUse(this.settings, this.#config);
   }

@@ -1,4 +1,4 @@
-import { type ErrorCode, type ErrorKind, errorTable } from '../client/error-table.ts';
+import { type ErrorCode, type ErrorKind, errorTable, type Subcode, subcodeTable } from '../client/error-table.ts';
 import type { CodedError, Explanation, Remedies, Remedy } from '../client/errors.ts';
 import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../contract/json-values.ts';
@@ -39,7 +39,7 @@ export const exitCodeMeanings: Record<ExitCode, string> = {
   6: 'the service rejected the request (400, 409, 412, 413, 422)',
   7: 'out of credits (402) or storage (507)',
   8: 'timed out: still processing',
-  9: 'rate limit (429) and the wait would exceed --max-wait, or stopped by --stop-at',
+  9: 'rate limit (429) and the wait would exceed --max-wait',
   10: 'network, TLS, timeout or server error (5xx)',
   11: 'some items failed (each is named), or check found differences',
   12: 'processing failed, or the asset cannot be played',
@@ -56,8 +56,8 @@ const restoreState =
 const allowState =
   'make the state folder writable; upload --force goes on without it, and compares the files with their folder';
 
-/** Next step of each error code in the words of the command line, unless the error has a more specific one. */
-const hints: { readonly [Code in ErrorCode]?: string } = {
+/** Next step of each error code and subcode in the words of the command line, unless the error has a more specific one. */
+const hints: { readonly [Cause in ErrorCode | Subcode]?: string } = {
   // The command line
   unclassified: 'run it again with --debug, and report the bug',
   list_changed: 'run it again once others have stopped deleting',
@@ -66,10 +66,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   incomplete_install: 'install the package again, with npm install --include=optional',
 
   // Accounts and settings
-  no_base_url: 'set MEDIACTL_BASE_URL, for example to https://media.example.com',
-  no_key: 'mediactl auth login --profile NAME',
-  no_profile: 'mediactl auth switch NAME, or --profile NAME',
-  profile_not_found: 'mediactl auth ls, or mediactl auth login --profile NAME',
+  not_logged_in: 'mediactl auth login --profile NAME',
   key_origin_mismatch:
     'set MEDIACTL_API_KEY and MEDIACTL_BASE_URL, or mediactl auth login --profile NAME --base-url URL',
   keychain_unavailable: 'unlock the keychain, or mediactl auth login --profile NAME --key-store file',
@@ -81,7 +78,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   unauthenticated: 'mediactl auth login, or another MEDIACTL_API_KEY if that is set',
   credits_depleted: 'top up the balance, then run the same command again',
   forbidden: 'mediactl auth switch, or create an API key with that scope',
-  validation_failed: 'run the same command with --help to see what it accepts',
+  invalid_request: 'run the same command with --help to see what it accepts',
   rate_limited: 'run it again later, or allow a longer wait with --max-wait',
   storage_full: 'free or buy storage, then run the same command again',
   server_error: 'run it again in a moment',
@@ -115,10 +112,10 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
     'check that the file plays on your machine; then mediactl rm ID, and the same upload again; or mediactl upload FILE --existing upload',
 
   // Sources of an upload
-  file_not_found: 'check the path',
+  file_unusable: 'check the path',
   not_a_file: 'mediactl upload - --name NAME < FILE, to spool it to disk first',
   unreadable_file: 'check the path and the disk',
-  file_missing: 'restore it, then run the same command again',
+  file_gone: 'restore it, then run the same command again',
   file_changed: 'once it no longer changes: mediactl upload FILE --existing upload, to upload it as a new asset',
   source_forbidden: 'run the same command with a newly signed URL to resume',
   source_failed: 'curl -L URL | mediactl upload - --name NAME',
@@ -136,7 +133,6 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
 
   // The database of uploads and receipts
   state_full: 'free some space on that disk, then run the same command again',
-  state_read_only: allowState,
   state_damaged: restoreState,
   state_missing: restoreState,
   state_locked: 'stop that program, then run the same command again',
@@ -159,7 +155,7 @@ const hints: { readonly [Code in ErrorCode]?: string } = {
   unsupported_job: 'install the same version on every machine, then start this worker again',
   invalid_job: 'mediactl queue forget ID',
   outside_roots: 'start a worker with --root NAME=DIR',
-  root_missing: 'mount the disk',
+  root_unusable: 'mount the disk',
   root_mismatch:
     'mount the disk, or start the worker with another --root; if the files were deleted: mediactl queue forget ID',
 
@@ -218,12 +214,11 @@ const resumeSteps = {
 /** Kinds of errors that the user fixes before the upload can be resumed. */
 const fixFirst: readonly ErrorKind[] = ['unauthenticated', 'quota', 'forbidden', 'state'];
 
-/** Returns the hint of an error's code, with the uid of the asset that the error is about. */
-function generalHint({ code, details }: Explanation): string | undefined {
+/** Returns the hint of an error's subcode or code, with the uid of the asset that the error is about. */
+function generalHint({ code, subcode, details }: Explanation): string | undefined {
   const { asset_uid, uid = asset_uid } = asObject(details);
-  return typeof uid === 'string'
-    ? hints[code]?.replace(/(?<!\bqueue (?:retry|forget) )\bU?ID\b/, quoteForShell(uid))
-    : hints[code];
+  const hint = hints[subcode ?? code] ?? hints[code];
+  return typeof uid === 'string' ? hint?.replace(/(?<!\bqueue (?:retry|forget) )\bU?ID\b/, quoteForShell(uid)) : hint;
 }
 
 /** Returns the suggested next step of an error, as a command or a sentence. */
@@ -301,13 +296,13 @@ export function errorRecord(error: CodedError, profile?: SuggestionProfile): Err
   };
 }
 
-/** Returns each error code with its exit code and its next step, if it has a general one. */
+/** Returns each error code with its exit code and its general next steps: its own, and those of its subcodes. */
 export const errorRows = () =>
-  (Object.keys(errorTable) as ErrorCode[]).map((code) => ({
-    code,
-    exit: exitCodes[errorTable[code]],
-    hint: hints[code],
-  }));
+  (Object.keys(errorTable) as ErrorCode[]).map((code) => {
+    const subcodes = (Object.keys(subcodeTable) as Subcode[]).filter((subcode) => subcodeTable[subcode] === code);
+    const steps = [code, ...subcodes].flatMap((cause) => hints[cause] ?? []);
+    return { code, exit: exitCodes[errorTable[code]], hints: [...new Set(steps)] };
+  });
 
 /** Returns each exit code with its meaning and its error codes, in the order of the exit codes. */
 export const exitCodeRows = (): [exit: number, meaning: string, codes: ErrorCode[]][] =>

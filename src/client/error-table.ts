@@ -13,14 +13,10 @@ export const errorTable = {
   write_failed: 'unclassified',
   port_unavailable: 'unclassified',
   invalid_folder: 'usage',
-  mkdir_failed: 'unclassified',
   incomplete_install: 'unclassified',
 
   // Accounts and settings
-  no_base_url: 'unauthenticated',
-  no_key: 'unauthenticated',
-  no_profile: 'unauthenticated',
-  profile_not_found: 'usage',
+  not_logged_in: 'unauthenticated',
   key_origin_mismatch: 'unauthenticated',
   keychain_unavailable: 'unauthenticated',
   invalid_config: 'usage',
@@ -28,14 +24,11 @@ export const errorTable = {
   clock_skew: 'usage',
 
   // Responses of the service (§7)
-  bad_request: 'rejected',
+  rejected: 'rejected',
   unauthenticated: 'unauthenticated',
   credits_depleted: 'quota',
   forbidden: 'forbidden',
   not_found: 'notFound',
-  conflict: 'rejected',
-  too_large: 'rejected',
-  validation_failed: 'rejected',
   rate_limited: 'rateLimited',
   storage_full: 'quota',
   server_error: 'unreachable',
@@ -46,13 +39,9 @@ export const errorTable = {
 
   // The network
   unreachable: 'unreachable',
-  connection_refused: 'unreachable',
-  proxy_failed: 'unreachable',
-  tls_failed: 'unreachable',
   timeout: 'unreachable',
   private_address: 'rejected',
   reserve_too_large: 'usage',
-  stopped_at_limit: 'rateLimited',
 
   // Assets, folders and playback
   already_exists: 'rejected',
@@ -70,14 +59,9 @@ export const errorTable = {
   processing_failed: 'unplayable',
 
   // Sources of an upload
-  file_not_found: 'usage',
-  not_a_file: 'usage',
-  unreadable_file: 'usage',
-  file_missing: 'unclassified',
+  file_unusable: 'usage',
   file_changed: 'integrity',
-  source_forbidden: 'usage',
   source_failed: 'unreachable',
-  source_busy: 'unreachable',
 
   // An upload
   upload_in_progress: 'rejected',
@@ -88,33 +72,21 @@ export const errorTable = {
   unverified: 'integrity',
 
   // The database of uploads and receipts
-  state_full: 'state',
-  state_read_only: 'state',
-  state_damaged: 'state',
-  state_missing: 'state',
-  state_locked: 'state',
-  state_newer: 'state',
-  state_file_system: 'state',
   state_unusable: 'state',
   locked: 'rejected',
 
   // Queue and workers
   queue_refused: 'unauthenticated',
   queue_unusable: 'usage',
-  queue_tls: 'unreachable',
-  queue_full: 'unreachable',
-  queue_read_only: 'unreachable',
   queue_unreachable: 'unreachable',
   queue_paused: 'unclassified',
   worker_paused: 'rejected',
   taken_over: 'rejected',
   attempts_exhausted: 'unclassified',
   queue_service_mismatch: 'usage',
-  unsupported_job: 'usage',
   invalid_job: 'usage',
   outside_roots: 'usage',
-  root_missing: 'usage',
-  root_mismatch: 'usage',
+  root_unusable: 'usage',
 
   // The sandbox
   not_running: 'notFound',
@@ -122,6 +94,51 @@ export const errorTable = {
 } as const;
 
 export type ErrorCode = keyof typeof errorTable;
+
+/**
+ * Maps each subcode to its code. A subcode tells errors of one code apart whose remedies differ for a person, but not for
+ * a script: it chooses the hint, and what this program does next.
+ */
+export const subcodeTable = {
+  planned_stop: 'interrupted',
+  mkdir_failed: 'write_failed',
+
+  conflict: 'rejected',
+  invalid_request: 'rejected',
+
+  connection_refused: 'unreachable',
+  proxy_failed: 'unreachable',
+  tls_failed: 'unreachable',
+
+  not_a_file: 'file_unusable',
+  unreadable_file: 'file_unusable',
+  file_gone: 'file_unusable',
+  source_forbidden: 'source_failed',
+  source_busy: 'source_failed',
+
+  state_full: 'state_unusable',
+  state_read_only: 'state_unusable',
+  state_damaged: 'state_unusable',
+  state_missing: 'state_unusable',
+  state_locked: 'state_unusable',
+  state_newer: 'state_unusable',
+  state_file_system: 'state_unusable',
+
+  queue_tls: 'queue_unreachable',
+  queue_full: 'queue_unreachable',
+  queue_read_only: 'queue_unreachable',
+  unsupported_job: 'invalid_job',
+  root_mismatch: 'root_unusable',
+} as const satisfies { readonly [subcode: string]: ErrorCode };
+
+/** Distinguishes errors of one code. It is not shown, so it is no part of the interface. */
+export type Subcode = keyof typeof subcodeTable;
+
+const isSubcode = (cause: string): cause is Subcode => Object.hasOwn(subcodeTable, cause);
+
+/** Returns a code as it is, and a subcode with its code. */
+export const causeOf = (cause: ErrorCode | Subcode): { code: ErrorCode; subcode?: Subcode } =>
+  isSubcode(cause) ? { code: subcodeTable[cause], subcode: cause } : { code: cause };
 
 /** Category of an error. Callers act on it, and the command line derives the exit code from it. */
 export type ErrorKind = (typeof errorTable)[ErrorCode];
@@ -140,8 +157,8 @@ const runEndingKinds: readonly ErrorKind[] = [
   'terminated',
 ];
 
-/** Codes of other kinds after which every other item of a run would fail too. */
-const runEndingCodes: readonly ErrorCode[] = [
+/** Codes and subcodes of other kinds after which every other item of a run would fail too. */
+const runEndingCauses: readonly (ErrorCode | Subcode)[] = [
   'origin_mismatch',
   'connection_refused',
   'proxy_failed',
@@ -149,4 +166,5 @@ const runEndingCodes: readonly ErrorCode[] = [
   'reserve_too_large',
 ];
 
-export const isRunEnding = (code: ErrorCode) => runEndingKinds.includes(kindOf(code)) || runEndingCodes.includes(code);
+export const isRunEnding = (code: ErrorCode, subcode?: Subcode) =>
+  runEndingKinds.includes(kindOf(code)) || runEndingCauses.includes(subcode ?? code);

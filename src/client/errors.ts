@@ -1,5 +1,5 @@
 import type { NameKey } from '../contract/assumptions.ts';
-import { type ErrorCode, type ErrorKind, isRunEnding, kindOf } from './error-table.ts';
+import { causeOf, type ErrorCode, type ErrorKind, isRunEnding, kindOf, type Subcode } from './error-table.ts';
 
 /**
  * Next steps that only the program's interface can word, with their arguments. The command line names its commands
@@ -37,6 +37,8 @@ export type Remedy = { [Name in keyof Remedies]: readonly [Name, ...Remedies[Nam
 
 export type Explanation = {
   code: ErrorCode;
+  /** Distinguishes errors of this code. */
+  subcode?: Subcode | undefined;
   /** Cause of the error, as one sentence without a period. */
   reason?: string | undefined;
   /** More details, one per line, for example the available choices. */
@@ -68,14 +70,18 @@ export type Explanation = {
   underlying?: unknown;
 };
 
+/** Explanation of a new error. A subcode has its code. */
+type NewExplanation = Omit<Explanation, 'code' | 'subcode'> &
+  (Pick<Explanation, 'code' | 'subcode'> | { subcode: Subcode });
+
 /** An expected failure with a code, a message and a cause. */
 export class CodedError extends Error {
   readonly explanation: Explanation;
 
-  constructor(problem: string, explanation: Explanation) {
+  constructor(problem: string, explanation: NewExplanation) {
     super(problem, { cause: explanation.underlying });
     this.name = 'CodedError';
-    this.explanation = explanation;
+    this.explanation = 'code' in explanation ? explanation : { ...explanation, ...causeOf(explanation.subcode) };
   }
 
   get kind(): ErrorKind {
@@ -89,6 +95,7 @@ export class CodedError extends Error {
     const isRemedy = Array.isArray(record.remedy) && record.remedy.every((each) => typeof each === 'string');
     return new CodedError(text(record.message) ?? 'unknown error', {
       code: (text(record.code) ?? 'unclassified') as ErrorCode,
+      subcode: text(record.subcode) as Subcode | undefined,
       reason: text(record.cause),
       hint: text(record.hint),
       remedy: isRemedy ? (record.remedy as unknown as Remedy) : undefined,
@@ -112,9 +119,11 @@ export class CodedError extends Error {
 
   /** Returns what is stored of the error, to show it later or on another machine. */
   toJSON(): StoredError {
-    const { code, reason, lines, hint, remedy, status, retryable, retryAfterSeconds, details } = this.explanation;
+    const { code, subcode, reason, lines, hint, remedy, status, retryable, retryAfterSeconds, details } =
+      this.explanation;
     return {
       code,
+      subcode: subcode ?? null,
       message: this.message,
       cause: reason ?? lines?.join('; ') ?? null,
       hint: hint ?? null,
@@ -129,6 +138,7 @@ export class CodedError extends Error {
 
 export type StoredError = {
   code: string;
+  subcode: string | null;
   message: string;
   cause: string | null;
   hint: string | null;
@@ -159,8 +169,8 @@ export const combineFailures = (count: number, problem: string, failures: readon
 /** Maximum number of failures listed in an error message. `details` contains all of them. */
 const maxListedFailures = 10;
 
-export const endsTheRun = ({ explanation: { code, endsRun } }: CodedError): boolean =>
-  isRunEnding(code) || endsRun === true;
+export const endsTheRun = ({ explanation: { code, subcode, endsRun } }: CodedError): boolean =>
+  isRunEnding(code, subcode) || endsRun === true;
 
 /** Creates the error for an item that was not attempted because an earlier failure aborted the run. */
 export const notAttempted = (cause: CodedError) =>

@@ -197,7 +197,7 @@ export class SqliteDatabase {
   }
 }
 
-/** Sets up a connection for `SqliteDatabase`. @throws CodedError `state_file_system` if it cannot have a log */
+/** Sets up a connection for `SqliteDatabase`. @throws CodedError `state_unusable` if it cannot have a log */
 export function configure(database: SqlDatabase, path: string): void {
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };

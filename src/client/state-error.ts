@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, closeSync, constants, openSync, rmSync, writeFileSync } from 'node:fs';
-import type { ErrorCode } from './error-table.ts';
+import { causeOf, type Subcode } from './error-table.ts';
 import { CodedError } from './errors.ts';
 
 const stateProblems = {
@@ -12,7 +12,7 @@ const stateProblems = {
   state_newer: 'the upload history was created by a newer mediactl',
   state_file_system: 'the upload history cannot be stored on this file system',
   state_unusable: 'the upload history cannot be used',
-} satisfies Partial<Record<ErrorCode, string>>;
+} satisfies Partial<Record<Subcode | 'state_unusable', string>>;
 
 type StateErrorKind = keyof typeof stateProblems;
 
@@ -36,11 +36,19 @@ const limitHints: Record<string, string | undefined> = {
 
 /** Creates an error about the state folder. Its exit code is 14, which aborts the run. */
 export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: unknown, hint?: string) =>
-  new CodedError(stateProblems[kind], { code: kind, reason, retryable: kind === 'state_locked', underlying, hint });
+  new CodedError(stateProblems[kind], {
+    ...causeOf(kind),
+    reason,
+    retryable: kind === 'state_locked',
+    underlying,
+    hint,
+  });
 
-/** Converts an error of a state file to a `state_…` error. MediactlErrors other than `folder` are returned unchanged. */
+/** Converts an error of a state file to the error `state_unusable`. MediactlErrors other than `folder` are returned unchanged. */
 export function stateError(error: unknown, path: string): CodedError {
-  const isFolder = error instanceof CodedError && ['invalid_folder', 'mkdir_failed'].includes(error.explanation.code);
+  const isFolder =
+    error instanceof CodedError &&
+    (error.explanation.code === 'invalid_folder' || error.explanation.subcode === 'mkdir_failed');
   if (error instanceof CodedError && !isFolder) return error;
   const cause = (isFolder ? error.explanation.underlying : error) as NodeJS.ErrnoException;
   const kind = kindOf(cause);

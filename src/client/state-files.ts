@@ -2,6 +2,7 @@ import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWindows } from '../contract/platform.ts';
+import { causeOf } from './error-table.ts';
 import { CodedError } from './errors.ts';
 
 /**
@@ -9,7 +10,7 @@ import { CodedError } from './errors.ts';
  * once instead of using `mkdir` with `recursive`, which never returns on file systems such as /proc that report
  * ENOENT for an existing folder.
  *
- * @throws CodedError `invalid_folder` (exit 2), or `mkdir_failed` (exit 1) if another path would not help, with the system's reason and
+ * @throws CodedError `invalid_folder` (exit 2), or `write_failed` (exit 1) if another path would not help, with the system's reason and
  *   `hint`
  */
 export async function makeFolder(path: string, hint?: string): Promise<void> {
@@ -18,7 +19,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new CodedError(`cannot create the directory ${path}`, {
-      code: resourceErrnos.includes(code) ? 'mkdir_failed' : 'invalid_folder',
+      ...causeOf(resourceErrnos.includes(code) ? 'mkdir_failed' : 'invalid_folder'),
       reason: message,
       hint,
       underlying: error,
@@ -26,7 +27,7 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   }
 }
 
-/** Creates a folder for state files. @throws CodedError `invalid_folder` or `mkdir_failed` if it cannot be created */
+/** Creates a folder for state files. @throws CodedError `invalid_folder` or `write_failed` if it cannot be created */
 export const makeStateFolder = (path: string) => makeFolder(path, 'use another state folder');
 
 /** Creates an empty file with mode 0600 for SQLite, which would make it readable by others. */

@@ -69,6 +69,3 @@ export function suggestSlugs(tags: readonly string[]): string[] | undefined {
 }
 
 export type SlugEdit = { add: readonly string[]; remove: readonly string[] };
-
-export const applySlugEdit = (before: readonly string[], { add, remove }: SlugEdit): string[] =>
-  [...new Set([...before, ...add])].filter((slug) => !remove.includes(slug));

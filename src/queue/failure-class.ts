@@ -16,7 +16,7 @@ const maxForeignDelayMs = 30_000;
 const foreignPauseMs = 5;
 
 /** Codes of errors whose cause might be this machine's disk. */
-const machineSpecificCodes = ['file_not_found', 'file_missing', 'file_changed'];
+const machineSpecificCodes = ['file_unusable', 'file_changed'];
 /** Codes of errors of foreign files, which are meant for other workers. */
 const foreignCodes = ['outside_roots', 'queue_service_mismatch'];
 
@@ -35,17 +35,18 @@ const foreignCodes = ['outside_roots', 'queue_service_mismatch'];
  */
 export function classifyFailure(error: CodedError) {
   const { kind, explanation } = error;
-  const { code, retryable = false } = explanation;
+  const { code, subcode, retryable = false } = explanation;
   if (code === 'taken_over') return 'leaseLost';
   if (isInterruption(error) || code === 'worker_paused') return 'requeue';
   if (kind === 'quota') return 'pauseQueue';
   if (code === 'queue_unusable') return 'workerFault';
-  if (['root_missing', 'unsupported_job'].includes(code)) return 'pauseWorker';
+  if (code === 'root_unusable' || subcode === 'unsupported_job') return 'pauseWorker';
   if (foreignCodes.includes(code)) return 'foreign';
+  if (subcode === 'unreadable_file') return 'retry'; // another machine might have the permission
+  if (subcode === 'not_a_file' || subcode === 'source_forbidden') return 'permanent';
   if (machineSpecificCodes.includes(code)) return 'retryElsewhere';
-  if (code === 'unreadable_file') return 'retry'; // another machine might have the permission
   // A service that refuses connections is down for all workers, so retry until it is up. So may their proxy be.
-  const isConfiguration = code === 'tls_failed' || (code === 'proxy_failed' && !retryable);
+  const isConfiguration = subcode === 'tls_failed' || (subcode === 'proxy_failed' && !retryable);
   if (transientKinds.includes(kind) && !isConfiguration) return 'retry';
   if (endsTheRun(error)) return 'workerFault';
   return retryable ? 'retry' : 'permanent';

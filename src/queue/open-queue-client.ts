@@ -14,7 +14,7 @@ const openRetryDelayMs = 1_000;
 /**
  * Connects to a queue on Redis or a compatible server, such as Valkey. ioredis reconnects by itself.
  *
- * @throws CodedError `queue_unreachable` or `queue_tls` (exit 10); `queue_refused` (exit 4) for a wrong password
+ * @throws CodedError `queue_unreachable` (exit 10); `queue_refused` (exit 4) for a wrong password
  *   or missing permissions; `queue_unusable` (exit 2) for a Redis Cluster, or a server that may evict keys
  */
 export async function openQueueClient(address: QueueAddress, deps: QueueClientDeps): Promise<QueueClient> {
@@ -68,7 +68,7 @@ export function openQueueClientWithRetry(address: QueueAddress, deps: QueueClien
     clock,
     delayAfter: (error) => {
       const { explanation } = classifyOpenError(address, error);
-      if (explanation.code !== 'queue_unreachable') return undefined;
+      if (explanation.code !== 'queue_unreachable' || explanation.subcode) return undefined;
       onConnectionChange(explanation.underlying ?? error);
       return openRetryDelayMs;
     },

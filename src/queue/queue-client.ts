@@ -159,7 +159,7 @@ export class QueueClient {
 
   readonly withRetry: WithRetry = (request) => this.#withGrace(this.retryOutages(request));
 
-  /** @throws CodedError `queue_full` or `queue_read_only` (exit 10) if the store rejects writes; as `openQueueClient` */
+  /** @throws CodedError `queue_unreachable` (exit 10) if the store rejects writes; as `openQueueClient` */
   async checkWriteAccess(): Promise<void> {
     await this.#tryWriting().catch((error) => {
       throw classifyOpenError(this.address, error);

@@ -148,6 +148,7 @@ export class QueueRun implements BatchRun {
       if (this.#isOver) break;
       if (batch.length >= size) await this.#queueBatch(batch.splice(0));
     }
+    this.#plan.isComplete = !this.#isOver;
     await this.#queueBatch(batch);
     await this.#deps.onPlan?.(this.#plan, true);
   }

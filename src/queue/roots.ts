@@ -82,7 +82,7 @@ export class Roots {
    *
    * @param openAddress opens an allowed URL; follows a redirect only if `mayFollow` allows its target
    * @param own files of mediactl itself, which are not opened
-   * @throws CodedError `outside_roots` (exit 2) if the file is not below a root; `root_missing` (exit 2) if the
+   * @throws CodedError `outside_roots` (exit 2) if the file is not below a root; `root_unusable` (exit 2) if the
    *   disk is not mounted; as `FileSource.open`
    */
   async open(source: TaskSource, openAddress: OpenUrl, own: OwnFiles): Promise<UploadSource> {
@@ -117,8 +117,8 @@ export class Roots {
   /**
    * Checks a sample of the queued files, which should exist in the directories with the queued size.
    *
-   * @throws CodedError `root_missing` (exit 2) if none exists and the directory is empty; `root_mismatch` (exit 2)
-   *   if less than half of the sample exists
+   * @throws CodedError `root_unusable` (exit 2) if none exists and the directory is empty, or if less than half of the
+   *   sample exists
    */
   async assertFilesExist(tasks: readonly UploadTask[]): Promise<void> {
     for (const root of this.#directories) {
@@ -133,7 +133,7 @@ export class Roots {
       if (looks.length > 0 && found === 0) await assertNotEmpty(root);
       if (looks.length < minSample || found >= looks.length / 2) continue;
       throw new CodedError(`${root.path} contains only ${found} of ${looks.length} queued files`, {
-        code: 'root_mismatch',
+        subcode: 'root_mismatch',
         reason: 'compared by path and size: its disk may not be mounted, or it is another directory or a copy',
       });
     }
@@ -172,12 +172,12 @@ function isInsideDirectory(directory: string, path: string): boolean {
   );
 }
 
-/** @throws CodedError `root_missing` (exit 2) if a directory is empty or missing, as when its disk is not mounted */
+/** @throws CodedError `root_unusable` (exit 2) if a directory is empty or missing, as when its disk is not mounted */
 async function assertNotEmpty({ path }: ReadableDirectory): Promise<void> {
   const names = await readdir(path).catch(() => undefined);
   if (names && names.length > 0) return;
   throw new CodedError(`${path} ${names ? 'is empty' : 'does not exist'}`, {
-    code: 'root_missing',
+    code: 'root_unusable',
     reason: 'the queue has files from there, so its disk may not be mounted',
   });
 }

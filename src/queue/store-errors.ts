@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../client/error-table.ts';
+import { causeOf, type ErrorCode, type Subcode } from '../client/error-table.ts';
 import { CodedError } from '../client/errors.ts';
 import { tlsFailure } from '../client/http/network-error.ts';
 import type { QueueAddress } from './queue-address.ts';
@@ -28,7 +28,7 @@ export const isOutage = (error: unknown) => {
   return outageCode.test(code) || outageMessage.test(message) || isRejectedWrite(error);
 };
 
-type StoreErrorPattern = [failure: RegExp, code: ErrorCode, problem: string, hint?: string];
+type StoreErrorPattern = [failure: RegExp, cause: ErrorCode | Subcode, problem: string, hint?: string];
 
 /** Patterns of known errors, matched against the error code followed by the message. */
 const knownErrors: readonly StoreErrorPattern[] = [
@@ -72,13 +72,17 @@ export const classifyOpenError = (address: QueueAddress, error: unknown): CodedE
     ? error
     : (classifyStoreError(address, error) ?? toStoreError(otherError, address, error));
 
-function toStoreError([, code, problem, hint]: StoreErrorPattern, { label }: QueueAddress, error: unknown): CodedError {
-  const { message, code: cause } = errorText(error);
+function toStoreError(
+  [, found, problem, hint]: StoreErrorPattern,
+  { label }: QueueAddress,
+  error: unknown,
+): CodedError {
+  const { message, code } = errorText(error);
   return new CodedError(problem.replace('LABEL', label), {
-    code,
-    reason: message || cause,
+    ...causeOf(found),
+    reason: message || code,
     hint,
-    retryable: ['queue_full', 'queue_read_only', 'queue_unreachable'].includes(code),
+    retryable: ['queue_full', 'queue_read_only', 'queue_unreachable'].includes(found),
     underlying: error,
   });
 }

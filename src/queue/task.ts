@@ -88,7 +88,7 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as num
 /**
  * Validates a job's data, because anyone with access to the store can write it.
  *
- * @throws CodedError `unsupported_job` (exit 2) if a newer version queued the job; `invalid_job` (exit 2) if the
+ * @throws CodedError `invalid_job` (exit 2) if a newer version queued the job, or if the
  *   data is not valid
  */
 export function parseTask(data: unknown): UploadTask {
@@ -107,7 +107,7 @@ export function parseTask(data: unknown): UploadTask {
   if (isTask) return task;
   if (isCount(task.version) && task.version > 1)
     throw new CodedError('a newer version queued files that this version cannot read', {
-      code: 'unsupported_job',
+      subcode: 'unsupported_job',
       reason: `they use version ${task.version} of the job format, and this program supports version 1`,
       retryable: true,
     });

@@ -37,7 +37,7 @@ export class WorkerHealth {
   /** Reason of the current pause. */
   #pauseReason: CodedError | undefined;
   /** Number of consecutive failures, and their common code. */
-  #failureStreak = { code: '', count: 0 };
+  #failureStreak = { cause: '', count: 0 };
   /** Why the worker processes no files at present, if so. */
   pausedBy: CodedError | undefined;
   /** True after a pause, when the worker processes one file at a time until a file succeeds. */
@@ -110,21 +110,22 @@ export class WorkerHealth {
     this.isHalfOpen = false;
   }
 
-  /** Counts a failure that might be this worker's fault. Pauses the worker after too many with the same code. */
+  /** Counts a failure that might be this worker's fault. Pauses the worker after too many of the same cause. */
   onFailure(error: CodedError): void {
-    const { code } = error.explanation;
-    const { code: previousCode, count } = this.#failureStreak;
-    this.#failureStreak = { code, count: previousCode === code ? count + 1 : 1 };
+    const { code, subcode } = error.explanation;
+    const { cause: previous, count } = this.#failureStreak;
+    const cause = subcode ?? code;
+    this.#failureStreak = { cause, count: previous === cause ? count + 1 : 1 };
     if (!this.isHalfOpen && this.#failureStreak.count < maxConsecutiveFailures) return;
     const problem = this.isHalfOpen
       ? `the file that this worker tried after its pause failed with ${code}`
       : `${maxConsecutiveFailures} files in a row failed with ${code}`;
-    this.pause(new CodedError(problem, { code, reason: error.message, failures: [error] }));
+    this.pause(new CodedError(problem, { code, subcode, reason: error.message, failures: [error] }));
   }
 }
 
 /**
- * @throws CodedError `unsupported_job` or `queue_service_mismatch` (exit 2); as `Roots.assertFilesExist` and
+ * @throws CodedError `invalid_job` or `queue_service_mismatch` (exit 2); as `Roots.assertFilesExist` and
  *   `QueueClient.assertSettings`; errors of the store
  */
 async function runSelfCheck(client: QueueClient, { roots, service }: WorkerHealthDeps): Promise<void> {
@@ -146,7 +147,7 @@ function assertService(tasks: readonly UploadTask[], own: string): void {
 /**
  * Samples jobs of this worker's roots that were never started.
  *
- * @throws CodedError `unsupported_job` (exit 2) if a newer version queued one
+ * @throws CodedError `invalid_job` (exit 2) if a newer version queued one
  */
 async function sampleTasks(client: QueueClient, roots: Roots): Promise<UploadTask[]> {
   const tasks: UploadTask[] = [];
@@ -163,13 +164,13 @@ async function sampleTasks(client: QueueClient, roots: Roots): Promise<UploadTas
   return tasks;
 }
 
-/** @throws CodedError `unsupported_job` (exit 2) if a newer version queued the job */
+/** @throws CodedError `invalid_job` (exit 2) if a newer version queued the job */
 function newTaskOf(job: QueueJob | undefined): UploadTask | undefined {
   try {
     const task = parseTask(job?.data);
     return job?.attemptsStarted === 0 ? task : undefined;
   } catch (error) {
-    if ((error as CodedError).explanation.code === 'unsupported_job') throw error;
+    if ((error as CodedError).explanation.subcode === 'unsupported_job') throw error;
     return undefined;
   }
 }

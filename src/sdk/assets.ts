@@ -1,4 +1,5 @@
 import type { WantedChange } from '../client/changes/items.ts';
+import { checkedEdit } from '../client/changes/tag-change.ts';
 import { CodedError, usageError } from '../client/errors.ts';
 import { isGlob } from '../client/glob.ts';
 import { assertShownFilters } from '../client/library/filter-checks.ts';
@@ -33,15 +34,17 @@ const queryNames = {
   created_before: 'createdBefore',
 } as const satisfies Record<AssetFilterName, keyof Public.AssetQuery>;
 
+type AssetFunctions = Public.Client['assets'];
+
 /** Creates the functions of assets, which forward to the client. */
-export const createAssets = ({
-  run,
-  iterate,
-  notify,
-  state,
-  errors,
-  signalOf,
-}: ClientParts): Public.Client['assets'] => ({
+export const createAssets = (parts: ClientParts): AssetFunctions => ({
+  ...createReads(parts),
+  ...createWrites(parts),
+  ...createWait(parts),
+  ...createMedia(parts),
+});
+
+const createReads = ({ run, iterate, notify }: ClientParts): Pick<AssetFunctions, 'list' | 'get' | 'find'> => ({
   list: (query = {}, call) =>
     iterate(call, async function* ({ api, library }) {
       argument.assertArgument('query', argument.assetQuery, query);
@@ -75,6 +78,9 @@ export const createAssets = ({
         });
       return found as Public.Asset[];
     }),
+});
+
+const createWrites = ({ run }: ClientParts): Pick<AssetFunctions, 'update' | 'move' | 'trash'> => ({
   update: (uid, wanted, call) =>
     run(call, async ({ writer }) => {
       argument.assertArgument('uid', argument.uid, uid);
@@ -82,12 +88,11 @@ export const createAssets = ({
       const { tags, addTags = [], removeTags = [], name, description } = wanted;
       const isTagEdit = addTags.length + removeTags.length > 0;
       if (tags && isTagEdit) throw usageError('tags cannot be combined with addTags or removeTags');
-      const both = addTags.find((tag) => removeTags.includes(tag));
-      if (both !== undefined) throw usageError(`addTags and removeTags both name ${both}`);
+      const edit = checkedEdit(['addTags', 'removeTags'], { add: [...addTags], remove: [...removeTags] });
       const fields = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
       const change: WantedChange = {
         fields,
-        tags: tags ? { set: tags } : isTagEdit ? { add: [...addTags], remove: [...removeTags] } : undefined,
+        tags: tags ? { set: tags } : isTagEdit ? edit : undefined,
       };
       if (!change.tags && Object.keys(fields).length === 0) throw usageError('nothing to change');
       const label = { command: 'library', summary: 'update' };
@@ -106,6 +111,9 @@ export const createAssets = ({
       argument.assertArgument('uid', argument.uid, uid);
       await (await writer()).trash(byUid(uid), { command: 'library', summary: 'move to the trash' });
     }),
+});
+
+const createWait = ({ iterate, errors, signalOf }: ClientParts): Pick<AssetFunctions, 'wait'> => ({
   wait: (uids, options = {}) =>
     iterate(
       options,
@@ -133,6 +141,9 @@ export const createAssets = ({
       },
       argument.waitOptions,
     ),
+});
+
+const createMedia = ({ run, state, errors }: ClientParts): Pick<AssetFunctions, 'playback' | 'download'> => ({
   playback: (uid, call) =>
     run(call, async ({ api }) => {
       argument.assertArgument('uid', argument.uid, uid);

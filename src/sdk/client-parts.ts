@@ -50,7 +50,7 @@ export function createRunner(
   const guarded = async <T>(call: CallOptions | undefined, opened: OpenedLibrary, work: () => Promise<T>) => {
     const signal = signalOf(call);
     signal.throwIfAborted();
-    opened.api.transport.connection.renewWaitBudget();
+    opened.api.transport.connection.rateLimiter.renewWaitBudget();
     const result = work();
     running.add(result);
     try {

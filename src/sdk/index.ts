@@ -40,25 +40,7 @@ export const createClient: typeof Public.createClient = (options) => {
     ...{ directory: options.stateDir, clock: systemClock, signal: closing.signal, warn },
     ...{ use: 'write', reopens: true },
   });
-  const opened = openLibrary(
-    { baseUrl: new URL(options.baseUrl), apiKey: options.apiKey, names: options.fieldNames },
-    {
-      clock: systemClock,
-      userAgent: userAgentOf(options),
-      requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
-      maxWaitMs: options.maxWaitMs ?? 60_000,
-      proxy: options.proxy,
-      signal: signalOf(),
-      onNotice: (notice) => onNotice(toNotice(notice)),
-      state,
-      keepsHistory: options.history ?? false,
-      profile: 'library',
-      ports: {
-        workspaceChoice: async () => workspaceChoice(options),
-        onChangeNotice: (notice) => warn(describeNotice(notice)),
-      },
-    },
-  );
+  const opened = open(options, state, signalOf(), onNotice);
   const openFor = (call?: Public.CallOptions) =>
     opened.forCall({
       signal: signalOf(call),
@@ -92,6 +74,33 @@ export const createClient: typeof Public.createClient = (options) => {
     },
   };
 };
+
+/** Opens the library of a client. It sends no request yet. */
+const open = (
+  options: Public.ClientOptions,
+  state: LocalState,
+  signal: AbortSignal,
+  onNotice: (notice: Public.Notice) => void,
+) =>
+  openLibrary(
+    { baseUrl: new URL(options.baseUrl), apiKey: options.apiKey, names: options.fieldNames },
+    {
+      clock: systemClock,
+      userAgent: userAgentOf(options),
+      requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
+      maxWaitMs: options.maxWaitMs ?? 60_000,
+      proxy: options.proxy,
+      signal,
+      onNotice: (notice) => onNotice(toNotice(notice)),
+      state,
+      keepsHistory: options.history ?? false,
+      profile: 'library',
+      ports: {
+        workspaceChoice: async () => workspaceChoice(options),
+        onChangeNotice: (notice) => onNotice({ kind: 'warning', message: describeNotice(notice) }),
+      },
+    },
+  );
 
 const userAgentOf = ({ userAgent }: Public.ClientOptions) =>
   `mediactl/${packageJson.version} (library)${userAgent ? ` ${userAgent}` : ''}`;

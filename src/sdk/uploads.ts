@@ -35,70 +35,8 @@ export function createUploader(parts: ClientParts) {
   const { stateDir } = parts.options;
   const own = new OwnFiles({ state: stateDir ? resolve(stateDir) : undefined });
   const running = new Set<Promise<void>>();
-
-  async function* upload(path: string, isDirectory: boolean, call: UploadCall): AsyncGenerator<FileOutcome> {
-    assertArgument('path', text, path);
-    const stop = new AbortController();
-    const signal = AbortSignal.any([parts.signalOf(call), stop.signal]);
-    setMaxListeners(0, signal); // each concurrent upload listens
-    const { include = [], exclude = [], allFiles, folder = '/', tags, transfers = 8, limitRate } = call;
-    const walk = await findLocalFiles([path], { include, exclude, allFiles, own, names: filterNames }, () => false);
-    if (walk.hasDirectories !== isDirectory)
-      throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
-    const { library, writer } = parts.openFor({ ...call, signal });
-    const workspace = await library.workspace();
-    const receipts = await parts.state.receipts();
-    const folders = await resolveFolders(parts, call, isDirectory && !call.flatten, receipts);
-    let end = () => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const withTags = async function* (): AsyncGenerator<UploadFile> {
-      for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
-    };
-    const run = await startUploads({
-      library,
-      options: optionsOf(parts, call, workspace, transfers),
-      files: withTags(),
-      identity: [path, folder],
-      store: await parts.state.uploads(),
-      receipts,
-      folders,
-      follow: { command: 'library', summary: `set metadata of the files of ${path}`, writer },
-      signal,
-      profile: 'library',
-      throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
-      openSource: (file, realPath) => FileSource.open(file, own, realPath),
-      confirmNewAsset: (refusal) => Promise.reject(refusal),
-      onEnd: () => end(),
-      onDecideNotice: (notice) => reportDecideNotice(parts.notify(call), notice),
-      onEvent: reporter(parts.notify(call), parts.errors.guard(call.onProgress)),
-    });
-    running.add(ended);
-    void ended.then(() => running.delete(ended));
-    let isWanted = true;
-    try {
-      for await (const outcomes of run.outcomes)
-        for (const outcome of outcomes) {
-          isWanted = false;
-          try {
-            yield outcome;
-            isWanted = true;
-          } finally {
-            if (!isWanted) stop.abort(); // the caller has left the loop
-          }
-        }
-      for (const { path: failed, error } of walk.failures) yield createOutcome(fileAt(failed), { error });
-      const warnings = [...walk.skipped.map((kind) => `skipped: ${kind}`), ...walk.unusedFilters];
-      for (const message of warnings) parts.notify(call)({ kind: 'warning', message });
-      const { stopReason, remaining } = run.result;
-      if (stopReason && remaining > 0) throw stopReason;
-      await run.forget();
-    } finally {
-      end();
-    }
-  }
-
+  const upload = (path: string, isDirectory: boolean, call: UploadCall) =>
+    runUpload({ parts, own, running }, { path, isDirectory }, call);
   return {
     upload: async (path: string, call: UploadCall = {}): Promise<UploadResult> => {
       for await (const { uploaded, error } of upload(path, false, call)) {
@@ -118,6 +56,81 @@ export function createUploader(parts: ClientParts) {
     /** Resolves when no upload is running. */
     ended: () => Promise.all(running),
   };
+}
+
+type UploaderState = { parts: ClientParts; own: OwnFiles; running: Set<Promise<void>> };
+
+/** Uploads a file or a directory, and yields the outcome of each file. Stops if the caller leaves the loop. */
+async function* runUpload(
+  { parts, own, running }: UploaderState,
+  { path, isDirectory }: { path: string; isDirectory: boolean },
+  call: UploadCall,
+): AsyncGenerator<FileOutcome> {
+  assertArgument('path', text, path);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([parts.signalOf(call), stop.signal]);
+  setMaxListeners(0, signal); // each concurrent upload listens
+  const { include = [], exclude = [], allFiles, folder = '/', tags, transfers = 8, limitRate } = call;
+  const walk = await findLocalFiles([path], { include, exclude, allFiles, own, names: filterNames }, () => false);
+  if (walk.hasDirectories !== isDirectory)
+    throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
+  const { library, writer } = parts.openFor({ ...call, signal });
+  const workspace = await library.workspace();
+  const receipts = await parts.state.receipts();
+  const folders = await resolveFolders(parts, call, isDirectory && !call.flatten, receipts);
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const withTags = async function* (): AsyncGenerator<UploadFile> {
+    for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
+  };
+  const run = await startUploads({
+    library,
+    options: optionsOf(parts, call, workspace, transfers),
+    files: withTags(),
+    identity: [path, folder],
+    store: await parts.state.uploads(),
+    receipts,
+    folders,
+    follow: { command: 'library', summary: `set metadata of the files of ${path}`, writer },
+    signal,
+    profile: 'library',
+    throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
+    openSource: (file, realPath) => FileSource.open(file, own, realPath),
+    confirmNewAsset: (refusal) => Promise.reject(refusal),
+    onEnd: () => end(),
+    onDecideNotice: (notice) => reportDecideNotice(parts.notify(call), notice),
+    onEvent: reporter(parts.notify(call), parts.errors.guard(call.onProgress)),
+  });
+  running.add(ended);
+  void ended.then(() => running.delete(ended));
+  try {
+    yield* untilLeft(run.outcomes, () => stop.abort());
+    for (const { path: failed, error } of walk.failures) yield createOutcome(fileAt(failed), { error });
+    const warnings = [...walk.skipped.map((kind) => `skipped: ${kind}`), ...walk.unusedFilters];
+    for (const message of warnings) parts.notify(call)({ kind: 'warning', message });
+    const { stopReason, remaining } = run.result;
+    if (stopReason && remaining > 0) throw stopReason;
+    await run.forget();
+  } finally {
+    end();
+  }
+}
+
+/** Yields each outcome. @param onLeft called if the caller leaves the loop */
+async function* untilLeft(batches: AsyncIterable<FileOutcome[]>, onLeft: () => void): AsyncGenerator<FileOutcome> {
+  let isWanted = true;
+  for await (const outcomes of batches)
+    for (const outcome of outcomes) {
+      isWanted = false;
+      try {
+        yield outcome;
+        isWanted = true;
+      } finally {
+        if (!isWanted) onLeft();
+      }
+    }
 }
 
 const optionsOf = ({ options }: ClientParts, call: UploadCall, workspace: string, transfers: number): RunOptions => ({

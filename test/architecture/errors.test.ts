@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { errorTable } from '../../src/client/error-table.ts';
+import { errorTable, subcodeTable } from '../../src/client/error-table.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -14,9 +14,10 @@ const textOf = (folder: string) =>
 
 const codes = Object.keys(errorTable);
 
-it('the source code contains each error code of errorTable', () => {
+it('the source code contains each error code of errorTable and each subcode of subcodeTable', () => {
   const text = textOf('src');
-  expect(codes.filter((code) => !text.includes(`'${code}'`))).toEqual([]);
+  const causes = [...codes, ...Object.keys(subcodeTable)];
+  expect(causes.filter((cause) => !text.includes(`'${cause}'`))).toEqual([]);
 });
 
 it('each error code has a test that compares its exit code and hint', () => {

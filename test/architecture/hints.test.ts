@@ -62,7 +62,7 @@ async function brokenCommandsIn(text: string): Promise<string[]> {
 }
 
 it('each command in the hint of an error code can be pasted as it is printed', async () => {
-  const texts = errorRows().flatMap(({ hint }) => hint ?? []);
+  const texts = errorRows().flatMap(({ hints }) => hints);
   expect((await Promise.all(texts.map(brokenCommandsIn))).flat()).toEqual([]);
   expect(texts.flatMap(commandsIn).length).toBeGreaterThan(30);
 });

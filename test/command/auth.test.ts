@@ -136,17 +136,17 @@ describe('several profiles', () => {
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('two\n');
   });
 
-  it('auth switch and auth logout exit with 2 and list the profiles if the profile does not exist', async () => {
+  it('auth switch and auth logout exit with 4 and list the profiles if the profile does not exist', async () => {
     await logInAsOneThenTwo();
     for (const args of [
       ['switch', 'x'],
       ['logout', 'x'],
     ]) {
       const { code, stderr } = await cli.run(['auth', ...args]);
-      expect(code).toBe(2);
+      expect(code).toBe(4);
       expect(stderr).toContain('existing profiles: one, two');
     }
-    expect((await cli.run(['assets', 'ls', '--profile', 'x'])).code).toBe(2);
+    expect((await cli.run(['assets', 'ls', '--profile', 'x'])).code).toBe(4);
   });
 
   it('auth logout --all without a terminal exits with 2 unless --yes is given', async () => {

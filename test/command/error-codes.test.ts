@@ -42,9 +42,9 @@ describe('account errors', () => {
   };
   const profile = { baseUrl: 'https://media.example.com', key: testKey, keyStore: 'file' };
 
-  it('assets ls exits with 4 and code no_profile if no profile is selected', async () => {
+  it('assets ls exits with 4 and code not_logged_in if no profile is selected', async () => {
     expect(await errorFrom(['assets', 'ls'])).toEqual({
-      code: 'no_profile',
+      code: 'not_logged_in',
       exit: 4,
       hint: expect.stringMatching(/^mediactl auth login, or mediactl sandbox start/),
     });
@@ -52,24 +52,26 @@ describe('account errors', () => {
     expect(await errorFrom(['assets', 'ls'])).toMatchObject({ hint: 'mediactl auth switch NAME, or --profile NAME' });
   });
 
-  it('assets ls exits with 2 and code profile_not_found if the profile does not exist', async () => {
+  it('assets ls exits with 4 and code not_logged_in if the profile does not exist', async () => {
     expect(await errorFrom(['assets', 'ls', '--profile', 'two'])).toEqual({
-      code: 'profile_not_found',
-      exit: 2,
+      code: 'not_logged_in',
+      exit: 4,
       hint: 'mediactl auth ls, or mediactl auth login --profile two',
     });
   });
 
-  it('assets ls exits with code no_base_url if only the API key is set', async () => {
-    expect(await errorFrom(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual(
-      errorInTable('no_base_url'),
-    );
+  it('assets ls exits with code not_logged_in if only the API key is set', async () => {
+    expect(await errorFrom(['assets', 'ls'], { environment: { MEDIACTL_API_KEY: testKey } })).toEqual({
+      code: 'not_logged_in',
+      exit: 4,
+      hint: 'set MEDIACTL_BASE_URL, for example to https://media.example.com',
+    });
   });
 
-  it('assets ls exits with 4 and code no_key if the profile has no key', async () => {
+  it('assets ls exits with 4 and code not_logged_in if the profile has no key', async () => {
     writeProfiles({ one: { ...profile, key: undefined } }, 'one');
     expect(await errorFrom(['assets', 'ls'])).toEqual({
-      code: 'no_key',
+      code: 'not_logged_in',
       exit: 4,
       hint: 'mediactl auth login --profile one',
     });
@@ -194,13 +196,13 @@ describe('data and state folder errors', () => {
     });
   });
 
-  it('sandbox start exits with 1 and code mkdir_failed if the disk has no free inodes', {
+  it('sandbox start exits with 1 and code write_failed if the disk has no free inodes', {
     tags: 'root-mount',
   }, async () => {
     const disk = new SmallDisk('nr_inodes=1');
     const args = ['sandbox', 'start', '--port', '0', '--data-dir', join(disk.path, 'data')];
     expect(await errorFrom(args)).toEqual({
-      code: 'mkdir_failed',
+      code: 'write_failed',
       exit: 1,
       hint: 'use another directory: --data-dir DIR',
     });
@@ -258,7 +260,7 @@ describe('prompt errors', () => {
 
 describe('HTTP statuses (§7)', () => {
   const statuses: [status: number, SeenError][] = [
-    [400, errorInTable('bad_request')],
+    [400, errorInTable('rejected')],
     [401, errorInTable('unauthenticated')],
     [402, errorInTable('credits_depleted')],
     [403, errorInTable('forbidden')],
@@ -267,13 +269,13 @@ describe('HTTP statuses (§7)', () => {
     [409, errorInTable('conflict')],
     [410, errorInTable('not_found')],
     [412, errorInTable('conflict')],
-    [413, errorInTable('too_large')],
+    [413, errorInTable('rejected')],
     [418, errorInTable('unexpected_status')],
-    [422, errorInTable('validation_failed')],
-    [423, { code: 'conflict', exit: 6, hint: 'run it again in a moment' }],
+    [422, errorInTable('invalid_request')],
+    [423, { code: 'rejected', exit: 6, hint: 'run it again in a moment' }],
     [425, errorInTable('server_error')],
     [429, errorInTable('rate_limited')],
-    [431, { code: 'too_large', exit: 6, hint: 'shorten the name or the description, which are sent in a header' }],
+    [431, { code: 'rejected', exit: 6, hint: 'shorten the name or the description, which are sent in a header' }],
     [460, { code: 'checksum_mismatch', exit: 13, hint: 'run the same command again' }],
     [500, errorInTable('server_error')],
     [501, errorInTable('invalid_response')],
@@ -319,9 +321,9 @@ describe('network errors', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it('assets ls exits with 10 and code connection_refused if no server listens on the port', async () => {
+  it('assets ls exits with 10 and code unreachable if no server listens on the port', async () => {
     expect(await errorAt(unreachableUrl, ['assets', 'ls'])).toEqual({
-      code: 'connection_refused',
+      code: 'unreachable',
       exit: 10,
       hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
     });
@@ -338,16 +340,16 @@ describe('network errors', () => {
     expect(await errorAt(url, options)).toEqual(errorInTable('timeout'));
   });
 
-  it('assets ls exits with 10 and code tls_failed if the server does not use TLS', async () => {
+  it('assets ls exits with 10 and code unreachable if the server does not use TLS', async () => {
     const url = await startRawServer(() => {});
     expect(await errorAt(url.replace('http:', 'https:'), ['assets', 'ls'])).toEqual({
-      code: 'tls_failed',
+      code: 'unreachable',
       exit: 10,
       hint: `if it uses plain http, set the base URL to ${url}`,
     });
   });
 
-  it('assets ls exits with code proxy_failed if the proxy rejects the connection', async () => {
+  it('assets ls exits with code unreachable if the proxy rejects the connection', async () => {
     const url = await startRawServer((server) =>
       server.on('connect', (_, client) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n')),
     );
@@ -607,11 +609,11 @@ describe('sandbox errors', () => {
 });
 
 describe('file errors', () => {
-  it('upload exits with code file_not_found if the path does not exist', async () => {
-    expect(await errorAt(unreachableUrl, ['upload', '/no/such.mp4'])).toEqual(errorInTable('file_not_found'));
+  it('upload exits with code file_unusable if the path does not exist', async () => {
+    expect(await errorAt(unreachableUrl, ['upload', '/no/such.mp4'])).toEqual(errorInTable('file_unusable'));
   });
 
-  it('upload exits with 2 and code not_a_file if the path is a device', async () => {
+  it('upload exits with 2 and code file_unusable if the path is a device', async () => {
     const path = join(cli.home, 'device');
     symlinkSync('/dev/null', path);
     expect(await errorAt(unreachableUrl, ['upload', path])).toEqual(errorInTable('not_a_file'));

@@ -343,7 +343,7 @@ describe('unusable services', () => {
     const { code, stderr } = await cli.run(['assets', 'ls', '--json'], withBaseUrl(network));
     expect(code).toBe(10);
     expect(JSON.parse(stderr).error).toMatchObject({
-      code: 'proxy_failed',
+      code: 'unreachable',
       message: `${message} (${status})`,
       hint: expect.stringContaining(hint),
     });
@@ -441,7 +441,7 @@ it('the error cause contains the message of the service in every known response 
     const service = await startServer((_request, response) => respond(response, 422, body));
     const { code, stderr } = await cli.run(['assets', 'ls', '--json'], { environment: { MEDIACTL_BASE_URL: service } });
     expect(code).toBe(6);
-    expect(JSON.parse(stderr).error).toMatchObject({ code: 'validation_failed', http_status: 422, cause });
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'rejected', http_status: 422, cause });
   }
 });
 

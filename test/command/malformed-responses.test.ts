@@ -126,10 +126,10 @@ describe('unexpected responses to a chunk', () => {
 
 describe('invalid profile names and API keys', () => {
   it.each(['constructor', '__proto__', 'toString'])(
-    'assets ls --profile %s exits with 2 because the profile does not exist',
+    'assets ls --profile %s exits with 4 because the profile does not exist',
     async (name) => {
       const { code, stderr } = await cli.run(['assets', 'ls', '--profile', name], withBaseUrl(sandbox.url));
-      expect([code, stderr.includes(`profile ${name} does not exist`)]).toEqual([2, true]);
+      expect([code, stderr.includes(`profile ${name} does not exist`)]).toEqual([4, true]);
     },
   );
 

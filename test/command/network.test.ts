@@ -321,7 +321,7 @@ describe('proxies', () => {
     expect([code, error]).toEqual([
       10,
       expect.objectContaining({
-        code: 'proxy_failed',
+        code: 'unreachable',
         message: `cannot reach the proxy ${new URL(proxy).host}`,
         hint: 'check HTTPS_PROXY and NO_PROXY',
       }),
@@ -332,7 +332,7 @@ describe('proxies', () => {
   it('a refused connection to a host that needs no proxy is not blamed on the proxy', async () => {
     const { stderr } = await listAssets('http://localhost:9', { HTTP_PROXY: 'http://127.0.0.1:10' });
     expect(parseError(stderr)).toMatchObject({
-      code: 'connection_refused',
+      code: 'unreachable',
       message: 'cannot reach http://localhost:9',
     });
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { isInShard } from '../../src/client/upload/sources/upload-file.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
-import { acceleratedClock } from '../support/clock.ts';
+import { acceleratedClock, clockWithStopTime } from '../support/clock.ts';
 import type { LibraryOptions } from '../support/fake-library.ts';
 import { FakeService, respondWithError } from '../support/fake-service.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
@@ -402,4 +402,25 @@ describe('--prune with filters', () => {
     await prune(['--yes', '--exclude', 'keep/**']);
     expect(service.paths).toEqual(['/F/keep/c.mov', '/F/live/a.mov', '/F/live/b.mov']);
   });
+});
+
+it('--prune moves nothing to the trash if --stop-at ends the run while files remain, which exits with 0', async () => {
+  writeFileAt('gone.bin');
+  writeFileAt('stays.bin');
+  await prune();
+  unlinkSync(join(directory, 'gone.bin'));
+  writeFiles('new', { count: 8 });
+  const stopTime = createLatch();
+  service.fault = ({ method }) => {
+    if (method === 'PATCH') stopTime.open();
+    return undefined;
+  };
+  const clock = clockWithStopTime(acceleratedClock(), stopTime.opened);
+  const stoppedRun = await prune(['--yes', '--stop-at', '1h', '--limit-rate', '1', '--transfers', '1'], { clock });
+  expect(stoppedRun).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing was moved to the trash') });
+  expect(stoppedRun.stderr).toMatch(/stopped after 1h, \d files remaining; run the same command again to continue/);
+  expect(assetNames()).toContain('gone.bin');
+  service.fault = () => undefined;
+  await prune();
+  expect(assetNames()).not.toContain('gone.bin');
 });

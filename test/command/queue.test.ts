@@ -6,11 +6,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { CodedError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
-import { acceleratedClockInProcess } from '../support/clock.ts';
+import { acceleratedClockInProcess, clockWithStopTime } from '../support/clock.ts';
 import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { FileServer } from '../support/file-server.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
+import { createLatch } from '../support/latch.ts';
 import { pause, waitUntil } from '../support/machines.ts';
 import { findSchemaErrors } from '../support/output-schema.ts';
 import { openTestQueue } from '../support/queue-client.ts';
@@ -187,7 +188,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     await waitUntil(async () => (await listJobs()).every(({ state }: { state: string }) => state === 'failed'));
     const failed = await listJobs();
     expect(failed.map(({ error }: { error: { code: string } }) => error.code).sort()).toEqual([
-      ...['file_changed', 'file_not_found'],
+      ...['file_changed', 'file_unusable'],
     ]);
     const table = await run(['queue', 'ls'], { tty: true, columns: 400 });
     expect(table.stdout).toMatch(/failed: .*written\.md changed since it was queued/);
@@ -391,7 +392,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
           .every((line) => /^\d{4}-\S+Z (info|warn|error) w1 /.test(line)),
       ).toBe(true);
       const { text } = await get(output, '/metrics');
-      expect(metricValue(text, 'mediactl_worker_paused{code="root_mismatch"}')).toBe(1);
+      expect(metricValue(text, 'mediactl_worker_paused{code="root_unusable"}')).toBe(1);
       expect(metricValue(text, 'mediactl_queue_files{state="waiting"}')).toBe(4);
       expect(metricValue(text, 'mediactl_queue_oldest_age_seconds')).toBeGreaterThan(0);
       const health = await get(output, '/healthz');
@@ -399,7 +400,7 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
         503,
         {
           status: 'paused',
-          code: 'root_mismatch',
+          code: 'root_unusable',
           reason: expect.stringContaining('0 of 4'),
           hint: expect.any(String),
         },
@@ -519,10 +520,15 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     slowWorker.stop.abort(Object.assign(new Error('interrupted')));
   });
 
-  it('upload --queue --wait --stop-at exits with 9 at that time, and a worker can still finish the job', async () => {
+  it('upload --queue --wait --stop-at exits with 0 at that time, and a worker can still finish the job', async () => {
     const path = createFile('until.md');
-    const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--stop-at', '5s']);
-    expect([code, stderr]).toEqual([9, expect.stringContaining('1 not finished')]);
+    const stopTime = createLatch();
+    const clock = clockWithStopTime(acceleratedClockInProcess({ speed: 5 }), stopTime.opened);
+    const ended = run(['upload', path, '--queue', '--wait', '--stop-at', '1h'], { clock });
+    await waitUntil(async () => (await listJobs()).length === 1);
+    stopTime.open();
+    const { code, stderr } = await ended;
+    expect([code, stderr]).toEqual([0, expect.stringContaining('stopped after 1h, 1 file remaining')]);
     startWorker();
     await waitUntil(async () => (await listJobs('--finished')).length === 1);
   });

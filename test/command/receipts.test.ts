@@ -2,9 +2,10 @@ import { copyFileSync, readFileSync, renameSync, statSync, utimesSync, writeFile
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
-import { Cli } from '../support/cli.ts';
-import { acceleratedClock } from '../support/clock.ts';
+import { Cli, type CliOptions } from '../support/cli.ts';
+import { acceleratedClock, clockWithStopTime } from '../support/clock.ts';
 import { dropConnection, FakeService, handleThen, respondWithError } from '../support/fake-service.ts';
+import { createLatch } from '../support/latch.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 
 /* Files with a receipt on this machine are neither sent nor looked up again. */
@@ -162,20 +163,63 @@ describe('orphans of lost responses', () => {
   });
 });
 
-it('upload --stop-at exits with 9 at the given time, and the next upload sends the remaining files', async () => {
+/** Stops `upload --stop-at 1h` at its 20th PATCH. @returns the options of the run */
+const stopAtThe20thPatch = (): CliOptions => {
+  const stopTime = createLatch();
+  let patches = 0;
+  service.fault = ({ method }) => {
+    if (method === 'PATCH' && ++patches === 20) stopTime.open();
+    return undefined;
+  };
+  return { clock: clockWithStopTime(acceleratedClock({ speed: 20 }), stopTime.opened) };
+};
+
+it('upload --stop-at exits with 0 at the given time, counts the remaining files, and the next upload sends them', async () => {
   writeManyFiles(folder, { count: 40 });
-  const args = ['upload', '--flatten', folder, '--limit-rate', '1k', '--json'];
-  const { code, stderr } = await cli.run([...args, '--stop-at', '20s'], { clock: acceleratedClock({ speed: 20 }) });
-  expect(code).toBe(9);
-  const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
-  expect(error).toMatchObject({ code: 'stopped_at_limit', details: { failures: [] } });
-  // Files in flight may be complete on the service although the response was lost.
-  const incompleteCount = 40 - service.completeAssets.length;
-  expect(error.details.files_remaining_count).toBeGreaterThanOrEqual(incompleteCount);
-  expect(error.details.files_remaining_count).toBeLessThanOrEqual(incompleteCount + 8);
-  expect(error.hint).toContain('run the same command again to continue');
+  const args = ['upload', '--flatten', folder, '--limit-rate', '1k', '--json', '--stop-at', '1h'];
+  const { code, stdout, stderr } = await cli.run(args, stopAtThe20thPatch());
+  expect(code).toBe(0);
+  const records: UploadRecord[] = JSON.parse(stdout);
+  expect(records.filter(({ error }) => error !== null)).toEqual([]);
+  const { stopped } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
+  expect(stopped).toEqual({
+    message: 'stopped after 1h',
+    files_remaining_count: 40 - records.filter(({ outcome }) => outcome === 'uploaded').length,
+    hint: 'run the same command again to continue',
+  });
+  expect(stopped.files_remaining_count).toBeGreaterThan(5);
+  service.fault = () => undefined;
   await uploadFolder();
   expect(service.completeAssets).toHaveLength(40);
+});
+
+it('upload --stop-at exits with 11 if a file had failed before the time was up', async () => {
+  writeManyFiles(folder, { count: 40 });
+  const options = stopAtThe20thPatch();
+  const countPatch = service.fault;
+  let creations = 0;
+  service.fault = (request) =>
+    request.method === 'POST' && ++creations === 5 ? respondWithError(422) : countPatch(request);
+  const args = ['upload', '--flatten', folder, '--limit-rate', '1k', '--json', '--stop-at', '1h'];
+  const { code, stderr } = await cli.run(args, options);
+  const [stopped, failed] = stderr.trimEnd().split('\n').slice(-2);
+  expect([code, JSON.parse(failed as string).error.code]).toEqual([11, 'partial_failure']);
+  expect(JSON.parse(stopped as string).stopped.files_remaining_count).toBeGreaterThan(5);
+});
+
+it('upload --stop-at says that not all files were found if the time is up while they are compared', async () => {
+  const stopTime = createLatch();
+  service = await FakeService.start({ shows: ['parent', 'size', 'checksum_blake3'] });
+  service.fault = ({ method }) => {
+    if (method === 'GET') stopTime.open();
+    return undefined;
+  };
+  const clock = clockWithStopTime(acceleratedClock({ speed: 20 }), stopTime.opened);
+  const args = ['upload', '--flatten', folder, '--json', '--stop-at', '1h'];
+  const { code, stdout, stderr } = await cli.run(args, { clock, environment: service.environment });
+  expect([code, JSON.parse(stdout)]).toEqual([0, []]);
+  expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) as string).stopped.files_remaining_count).toBeNull();
+  expect(service.assets.size).toBe(0);
 });
 
 it('upload --results writes every record to a file of mode 0600, including skipped files', async () => {

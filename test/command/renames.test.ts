@@ -164,6 +164,18 @@ describe('sync of a renamed file', () => {
     await expectMoved({ 'one/a.mov': 'two/a.mov', 'two/a.mov': 'one/a.mov' });
   });
 
+  it('sync --checksum keeps the uids of directories that swapped their names, whose files have equal sizes and times', async () => {
+    for (const path of ['one/a.mov', 'two/a.mov']) {
+      write(path, `content in ${dirname(path)}`);
+      utimesSync(join(directory, path), 1_700_000_000, 1_700_000_000);
+    }
+    await sync();
+    move('one', 'x');
+    move('two', 'one');
+    move('x', 'two');
+    await expectMoved({ 'one/a.mov': 'two/a.mov', 'two/a.mov': 'one/a.mov' }, ['--checksum']);
+  });
+
   it('sync sends a file that takes the name of a renamed one, and keeps the renamed one', async () => {
     write('a.mov');
     await sync();

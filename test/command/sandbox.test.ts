@@ -173,15 +173,18 @@ describe('a second sandbox', () => {
     expect(await cli.json(['auth', 'ls'])).toEqual([]);
   });
 
-  it('sandbox commands exit with 2 if --profile is unknown or belongs to another service', async () => {
+  it('sandbox commands exit with 4 if --profile is unknown, and with 2 if it belongs to another service', async () => {
     await startSandbox();
     await cli.run(
       ['auth', 'login', '--profile', 'prod', '--with-key', '--skip-verify', '--base-url', 'https://m.example'],
       { stdin: 'a-key' },
     );
-    for (const profile of ['prod', 'nobody'])
+    for (const [profile, exit] of [
+      ['prod', 2],
+      ['nobody', 4],
+    ] as const)
       for (const verb of [['stop'], ['status'], ['logs'], ['reset', '--yes'], ['open', '@last', '--url']])
-        expect((await cli.run(['sandbox', ...verb, '--profile', profile])).code).toBe(2);
+        expect((await cli.run(['sandbox', ...verb, '--profile', profile])).code).toBe(exit);
     expect((await cli.json(['sandbox', 'status', '--profile', 'sandbox'])).running).toBe(true);
   });
 });

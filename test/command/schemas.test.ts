@@ -130,8 +130,13 @@ describe('output_schema of mediactl commands COMMAND --json', () => {
     expect([...Object.keys(calls), ...Object.keys(coveredElsewhere)].sort()).toEqual(Object.keys(outputSchemas).sort());
   });
 
-  it('every schema is that of a command, but for errors and dry runs, which every command may print', () => {
-    const names = new Set([...Object.values(outputSchemas).filter((name) => name !== null), 'error', 'dry-run']);
+  it('every schema is that of a command, but for errors, dry runs and planned stops, which several may print', () => {
+    const names = new Set([
+      ...Object.values(outputSchemas).filter((name) => name !== null),
+      'error',
+      'stopped',
+      'dry-run',
+    ]);
     expect([...names].sort()).toEqual(Object.keys(allSchemas).sort());
   });
 

@@ -17,7 +17,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { SqlDatabase } from '../../src/contract/sqlite.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
-import { errorInTable, errorOf, type SeenError } from '../support/errors.ts';
+import { errorInTable, errorOf } from '../support/errors.ts';
 import { FakeService } from '../support/fake-service.ts';
 import { writeManyFiles } from '../support/many-files.ts';
 import { SmallDisk } from '../support/small-disk.ts';
@@ -88,7 +88,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
         return undefined;
       };
       const fullRun = await upload(['--transfers', transfers]);
-      expect([fullRun.code, fullRun.error.code]).toEqual([14, 'state_full']);
+      expect([fullRun.code, fullRun.error.code]).toEqual([14, 'state_unusable']);
       expect(fullRun.error.message).toMatch(/^not enough disk space .* \d+ of 60 files are uploaded$/);
       expect(fullRun.error.cause).toContain(state);
       expect(fullRun.error.hint).toMatch(/run the same command again; \d+ files remaining$/);
@@ -122,7 +122,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     await upload();
     disk.fill();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_full'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_unusable'));
     expect(errorOf(refused)).toEqual(errorInTable('state_full'));
     const forced = await upload(['--force']);
     expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
@@ -133,7 +133,7 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     mkdirSync(state);
     disk.fill();
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_full'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_unusable'));
     disk.free();
     expect((await upload()).code).toBe(0);
     expectEachFileOnce();
@@ -143,9 +143,9 @@ describe('a full or read-only state disk', { tags: 'root-mount' }, () => {
     await upload();
     state = join(disk.mountReadOnly(), 'state');
     const refused = await upload();
-    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_read_only'));
+    expect([refused.code, refused.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_unusable'));
     expect(errorOf(refused)).toEqual({
-      code: 'state_read_only',
+      code: 'state_unusable',
       exit: 14,
       hint: expect.stringMatching(/^make the state folder writable; upload --force goes on without it/),
     });
@@ -171,26 +171,21 @@ describe('a damaged receipt database', () => {
     bytes.copy(content, offset);
     writeFileSync(path, content);
   };
-  const nextStep = 'restore it from a backup, or start a new one: upload --force compares the files with their folder';
-  const errors: Record<string, SeenError> = {
-    state_missing: { code: 'state_missing', exit: 14, hint: nextStep },
-    state_damaged: { code: 'state_damaged', exit: 14, hint: nextStep },
-  };
-  const damages: [string, string, () => void][] = [
-    ['is empty', 'state_missing', () => truncateSync(storePath(), 0)],
-    ['is missing', 'state_missing', () => rmSync(storePath())],
-    ['is a text file', 'state_damaged', () => writeFileSync(storePath(), 'words '.repeat(2000))],
-    ['is truncated', 'state_damaged', () => truncateSync(storePath(), statSync(storePath()).size / 2)],
-    ['has zeroed pages', 'state_damaged', () => overwriteBytes(storePath(), 4096, Buffer.alloc(8192))],
-    ['lacks a table', 'state_damaged', () => openStore((db) => db.exec('DROP TABLE folders'))],
+  const damages: [string, 'missing' | 'damaged', () => void][] = [
+    ['is empty', 'missing', () => truncateSync(storePath(), 0)],
+    ['is missing', 'missing', () => rmSync(storePath())],
+    ['is a text file', 'damaged', () => writeFileSync(storePath(), 'words '.repeat(2000))],
+    ['is truncated', 'damaged', () => truncateSync(storePath(), statSync(storePath()).size / 2)],
+    ['has zeroed pages', 'damaged', () => overwriteBytes(storePath(), 4096, Buffer.alloc(8192))],
+    ['lacks a table', 'damaged', () => openStore((db) => db.exec('DROP TABLE folders'))],
     [
       'lacks a column',
-      'state_damaged',
+      'damaged',
       () => openStore((db) => db.exec('ALTER TABLE uploads RENAME COLUMN blake3 TO other')),
     ],
     [
       'was replaced',
-      'state_missing',
+      'missing',
       () => {
         rmSync(storePath());
         openStore((db) => db.exec('CREATE TABLE x (a)'));
@@ -199,23 +194,24 @@ describe('a damaged receipt database', () => {
   ];
 
   it.each(damages)(
-    'upload and doctor reject a receipt database that %s (%s), and upload --force creates a new one',
-    async (damageName, code, damage) => {
+    'upload and doctor reject a receipt database that %s as %s, and upload --force creates a new one',
+    async (damageName, kind, damage) => {
       await uploadAllAndRemoveWriteAheadLog();
       damage();
       const refused = await upload();
-      expect([errorOf(refused), service.requestCount]).toEqual([errors[code], 0]);
+      expect([errorOf(refused), service.requestCount]).toEqual([errorInTable(`state_${kind}`), 0]);
+      expect(refused.error.message).toMatch(new RegExp(`^the upload history is ${kind}`));
       expect(refused.error.cause).toContain(storePath());
       const doctor = await cli.run(['doctor', '--json']);
       const findings: { check: string; error: { code: string } | null }[] = JSON.parse(doctor.stdout);
-      expect(findings.find(({ check }) => check === 'receipts')?.error?.code).toBe(code);
-      const failedChecks = findings.filter(({ error }) => error?.code === code);
+      expect(findings.find(({ check }) => check === 'receipts')?.error?.code).toBe('state_unusable');
+      const failedChecks = findings.filter(({ error }) => error?.code === 'state_unusable');
       expect(failedChecks.map(({ check }) => check)).toEqual(['receipts']);
       const forced = await upload(['--force']);
       expect([forced.code, service.completeAssets.length]).toEqual([0, 2 * fileCount]);
       const isOldDatabaseKept = existsSync(`${storePath()}.unusable-1`);
       expect([isOldDatabaseKept, forced.stderr.includes('receipts.db.unusable-1')]).toEqual(
-        code === 'state_missing' && damageName === 'is missing' ? [false, false] : [true, true],
+        damageName === 'is missing' ? [false, false] : [true, true],
       );
       expect((await upload()).records.map(({ outcome }: never) => outcome)).toEqual(Array(fileCount).fill('skipped'));
     },
@@ -293,7 +289,7 @@ describe('a damaged receipt database', () => {
     expect((await upload()).records[0].outcome).toBe('skipped');
     expect(statSync(join(state, 'receipts.id')).mode & 0o777).toBe(0o600);
     rmSync(storePath());
-    expect((await upload()).error.code).toBe('state_missing');
+    expect((await upload()).error.message).toContain('the upload history is missing');
   });
 
   it.each(['last-upload', 'receipts.db-reserve', 'runs.lock'])(
@@ -355,28 +351,31 @@ const atThe20thCreation = (work: () => void) => {
 it.each([
   [
     'removed',
-    'state_missing',
+    'missing',
     () => {
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${storePath()}${suffix}`, { force: true });
     },
   ],
-  ['damaged', 'state_damaged', () => openStore((db) => db.exec('DROP TABLE uploads'))],
+  ['damaged', 'damaged', () => openStore((db) => db.exec('DROP TABLE uploads'))],
 ])(
   'upload exits with 14 if its receipt database is %s during the run, and so does the next run',
-  async (_what, code, damage) => {
+  async (_what, kind, damage) => {
     atThe20thCreation(damage);
     const interruptedRun = await upload();
-    expect([interruptedRun.code, interruptedRun.error.code]).toEqual([14, code]);
+    expect([interruptedRun.code, interruptedRun.error.code]).toEqual([14, 'state_unusable']);
+    expect(interruptedRun.error.message).toContain(`the upload history is ${kind}`);
     expect(service.assets.size).toBeLessThan(fileCount);
     const nextRun = await upload();
-    expect([nextRun.code, nextRun.error.code, service.requestCount]).toEqual(exit14WithoutRequest(code));
+    expect([nextRun.code, nextRun.error.code, service.requestCount]).toEqual(exit14WithoutRequest('state_unusable'));
+    expect(nextRun.error.message).toContain(`the upload history is ${kind}`);
   },
 );
 
 it('upload exits with 14 if the write-ahead log of its receipt database is removed during the run', async () => {
   atThe20thCreation(() => rmSync(`${storePath()}-wal`));
   const ended = await upload();
-  expect([ended.code, ended.error.code]).toEqual([14, 'state_missing']);
+  expect([ended.code, ended.error.code]).toEqual([14, 'state_unusable']);
+  expect(ended.error.message).toContain('the upload history is missing');
   expect(service.assets.size).toBeLessThan(fileCount);
 });
 
@@ -412,7 +411,7 @@ describe('a locked receipt database', () => {
     expect(waitingRun.stderr.match(/another program has locked .*receipts\.db; waiting/g)).toHaveLength(1);
   });
 
-  it('upload exits with state_locked if the receipt database stays locked; --force uploads without it', async () => {
+  it('upload exits with state_unusable if the receipt database stays locked; --force uploads without it', async () => {
     await uploadAllAndAddOneFile();
     await lockStore();
     const refused = await upload([], { clock: acceleratedClock() });

@@ -36,7 +36,7 @@ describe('files that change during an upload', () => {
     ['grows', 13, () => appendFileSync(setup.path, 'more')],
     ['is edited', 13, () => writeFileSync(setup.path, pseudoRandomBytes(setup.bytes.length, 'edited'))],
     ['is edited but keeps its modification time', 13, () => editButKeepTime({ at: 0 })],
-    ['is deleted', 1, () => rmSync(setup.path)],
+    ['is deleted', 2, () => rmSync(setup.path)],
     [
       'is replaced',
       13,
@@ -54,7 +54,7 @@ describe('files that change during an upload', () => {
         method === 'PATCH' && nth === 2 ? { beforeResponse: () => change() } : undefined;
       const { code, record } = await setup.upload();
       expect(code).toBe(exit);
-      expect(record.error.code).toBe(exit === 1 ? 'file_missing' : 'file_changed');
+      expect(record.error.code).toBe(exit === 2 ? 'file_unusable' : 'file_changed');
       expect((await setup.findAssets()).map(({ status }) => status)).toEqual(['uploading']);
     },
   );

@@ -2,9 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Clock } from '../../src/contract/clock.ts';
 import type { CliOptions } from '../support/cli.ts';
-import { acceleratedClock } from '../support/clock.ts';
+import { acceleratedClock, clockWithStopTime } from '../support/clock.ts';
 import { errorInTable, errorOf, recordedError } from '../support/errors.ts';
 import { respondWith } from '../support/fault-proxy.ts';
 import { FileServer } from '../support/file-server.ts';
@@ -34,24 +33,24 @@ describe('upload errors of files', () => {
     expect(await uploadError()).toEqual(errorInTable('file_changed'));
   });
 
-  it('upload exits with 1 and code file_missing if the file is deleted during the upload', async () => {
+  it('upload exits with 2 and code file_unusable if the file is deleted during the upload', async () => {
     duringUpload(() => rmSync(setup.path));
-    expect(await uploadError()).toEqual(errorInTable('file_missing'));
+    expect(await uploadError()).toEqual(errorInTable('file_gone'));
   });
 
-  it('upload exits with 2 and code unreadable_file if a file name is not UTF-8', async () => {
+  it('upload exits with 2 and code file_unusable if a file name is not UTF-8', async () => {
     const folder = join(setup.cli.home, 'latin');
     mkdirSync(folder);
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9]), Buffer.from('.bin')]), 'data');
     const { stdout } = await setup.run(['upload', '--flatten', folder, '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
-      code: 'unreadable_file',
+      code: 'file_unusable',
       exit: 2,
       hint: 'rename it; convmv renames many files at once',
     });
   });
 
-  it('upload exits with 2 and code source_forbidden if the source URL returns 403', async () => {
+  it('upload exits with 10 and code source_failed if the source URL returns 403', async () => {
     const fileServer = await FileServer.start(Buffer.alloc(10_000));
     fileServer.fault = () => ({ respond: (response) => response.writeHead(403).end() });
     const upload = () => setup.run(['upload', fileServer.url, '--json', '--max-wait', '0s']);
@@ -70,7 +69,7 @@ describe('upload errors of files', () => {
     });
   });
 
-  it('upload exits with 10 and code source_busy if the source URL asks for a wait past --max-wait', async () => {
+  it('upload exits with 10 and code source_failed if the source URL asks for a wait past --max-wait', async () => {
     const fileServer = await FileServer.start(Buffer.alloc(10_000));
     fileServer.fault = () => ({ respond: (response) => response.writeHead(429, { 'retry-after': '9999' }).end() });
     expect(errorOf(await setup.run(['upload', fileServer.url, '--json', '--max-wait', '0s']))).toEqual(
@@ -78,13 +77,13 @@ describe('upload errors of files', () => {
     );
   });
 
-  it('upload exits with 2 and code unreadable_file if the path is a symbolic link to itself', async () => {
+  it('upload exits with 2 and code file_unusable if the path is a symbolic link to itself', async () => {
     const path = join(setup.cli.home, 'loop.mp4');
     symlinkSync(path, path);
     expect(errorOf(await setup.run(['upload', path, '--json']))).toEqual(errorInTable('unreadable_file'));
   });
 
-  it('upload exits with 2 and code unreadable_file if a directory cannot be read', async () => {
+  it('upload exits with 2 and code file_unusable if a directory cannot be read', async () => {
     // Its path is longer than the system allows, which no permission of this user overcomes.
     const name = 'd'.repeat(250);
     const makeDeep = `for (let n = 0; n < 20; n++) { fs.mkdirSync('${name}'); process.chdir('${name}') }`;
@@ -92,7 +91,7 @@ describe('upload errors of files', () => {
     onTestFinished(() => void spawnSync('rm', ['-r', join(setup.cli.home, name)]));
     const { stdout } = await setup.run(['upload', '--flatten', join(setup.cli.home, name), '--json']);
     expect(recordedError(JSON.parse(stdout)[0].error)).toEqual({
-      code: 'unreadable_file',
+      code: 'file_unusable',
       exit: 2,
       hint: 'fix its permissions, or exclude it',
     });
@@ -227,25 +226,23 @@ describe('upload errors of runs', () => {
     });
   });
 
-  it('upload --stop-at exits with 9 and code stopped_at_limit if the time is up within a file', async () => {
+  it('upload --stop-at exits with 0 if the time is up within a file, and says how to continue', async () => {
     const stopTime = createLatch();
-    const clock = acceleratedClock();
-    const almostOneHourMs = 3_500_000;
-    const sleep: Clock['sleep'] = (delayMs, signal) =>
-      delayMs > almostOneHourMs ? stopTime.opened : clock.sleep(delayMs, signal);
+    const clock = clockWithStopTime(acceleratedClock(), stopTime.opened);
     setup.fault = ({ method, nth }) =>
       method === 'PATCH' && nth === 2 ? { beforeResponse: stopTime.open } : undefined;
-    const upload = () => setup.upload(['--stop-at', '1h'], { clock: { ...clock, sleep } });
-    expect(errorOf(await upload())).toEqual({
-      code: 'stopped_at_limit',
-      exit: 9,
-      hint: expect.stringMatching(/^run the same command again, or mediactl uploads/),
+    const { code, record, stderr } = await setup.upload(['--stop-at', '1h'], { clock });
+    expect([code, record]).toMatchObject([0, { outcome: 'interrupted', error: null }]);
+    expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) as string).stopped).toEqual({
+      message: 'stopped after 1h',
+      files_remaining_count: 1,
+      hint: expect.stringMatching(/^run the same command again, or mediactl uploads resume /),
     });
   });
 
-  it('upload --stop-at 1ms exits with 9 at whatever point of the run the time is up', async () => {
+  it('upload --stop-at 1ms exits with 0 at whatever point of the run the time is up', async () => {
     const args = ['upload', setup.path, '--json', '--stop-at', '1ms', '--limit-rate', '1k'];
-    for (let run = 0; run < 20; run++) expect(await setup.run(args)).toMatchObject({ code: 9 });
+    for (let run = 0; run < 20; run++) expect(await setup.run(args)).toMatchObject({ code: 0 });
   });
 
   it('upload exits with code reserve_too_large if --reserve-requests exceeds the rate limit', async () => {

@@ -157,7 +157,7 @@ describe('upload of a moved file', () => {
     const { record } = await uploadFrom(newPath);
     expect(record).toMatchObject({ verified: true, resumed_from_bytes: null });
     chunkReleased.open();
-    expect((await firstRun).record.error.code).toBe('file_missing');
+    expect((await firstRun).record.error.code).toBe('file_unusable');
     expect(postRequests()).toHaveLength(2);
   });
 });

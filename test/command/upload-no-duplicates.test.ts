@@ -249,7 +249,7 @@ describe('state database', () => {
     truncateSync(setup.path, size);
     const environment = setup.environment(service);
     const firstRun = await setup.upload(['--chunk-size', '50MiB'], { environment });
-    expect([firstRun.code, firstRun.record.error.code]).toEqual([14, 'state_missing']);
+    expect([firstRun.code, firstRun.record.error.code]).toEqual([14, 'state_unusable']);
     renameSync(movedDatabase, database);
     refusesFrom = Number.POSITIVE_INFINITY;
     const secondRun = await setup.upload(['--chunk-size', '50MiB'], { environment });
@@ -270,7 +270,7 @@ it('upload exits with 14 before it sends the whole file if it cannot store its p
     return { beforeResponse: () => sleep(nth) }; // the failed write is noticed meanwhile
   };
   const firstRun = await setup.upload();
-  expect([firstRun.code, firstRun.record.error.code]).toEqual([14, 'state_damaged']);
+  expect([firstRun.code, firstRun.record.error.code]).toEqual([14, 'state_unusable']);
   expect(setup.patchRequests().length).toBeLessThan(chunkCount / 2);
   allowWrites();
   setup.fault = () => undefined;
@@ -285,7 +285,7 @@ it('upload exits with 14 before it sends the last chunk if it cannot record that
   };
   setup.fault = ({ method }) => (method === 'POST' ? { beforeResponse: failLastChunkWrites } : undefined);
   const firstRun = await setup.upload();
-  expect([firstRun.code, firstRun.record.error.code]).toEqual([14, 'state_damaged']);
+  expect([firstRun.code, firstRun.record.error.code]).toEqual([14, 'state_unusable']);
   allowWrites();
   setup.fault = () => undefined;
   const { record } = await setup.upload();

@@ -129,12 +129,12 @@ describe('location of an upload session', () => {
 
 describe('refused session creation', () => {
   it.each([
-    [400, 6, 'bad_request'],
+    [400, 6, 'rejected'],
     [402, 7, 'credits_depleted'],
     [404, 3, 'not_found'],
-    [412, 6, 'conflict'],
-    [413, 6, 'too_large'],
-    [431, 6, 'too_large'],
+    [412, 6, 'rejected'],
+    [413, 6, 'rejected'],
+    [431, 6, 'rejected'],
     [507, 7, 'storage_full'],
   ])(
     'upload does not retry a session creation that returns status %i, and exits with %i',
@@ -191,7 +191,7 @@ describe('refused chunks', () => {
     setup.fault = ({ method }) => (method === 'PATCH' ? respondWith(413, 'too much') : undefined);
     const { record } = await setup.upload();
     expect(record.error).toMatchObject({
-      code: 'too_large',
+      code: 'rejected',
       message: expect.stringContaining('the chunk is too large'),
     });
   });

@@ -185,7 +185,7 @@ describe('upload of several files', () => {
       [accepted, true],
       [path, true],
     ]);
-    expect(records[0].error).toMatchObject({ code: 'too_large', exit_code: 6 });
+    expect(records[0].error).toMatchObject({ code: 'rejected', exit_code: 6 });
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
     expect(error.message).toBe('1 of 3 files was not uploaded');
     fault = () => undefined;

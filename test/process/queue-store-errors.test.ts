@@ -312,7 +312,7 @@ describe('queue', { tags: 'redis-server' }, () => {
     expect(await runJson(queue, 'queue', 'ls')).toEqual([]);
   });
 
-  it('an untrusted certificate fails with queue_tls and suggests NODE_EXTRA_CA_CERTS', {
+  it('an untrusted certificate fails with queue_unreachable and suggests NODE_EXTRA_CA_CERTS', {
     tags: 'openssl',
   }, async () => {
     const folder = temporaryFolder();
@@ -328,7 +328,7 @@ describe('queue', { tags: 'redis-server' }, () => {
     const listing = await runCli(`rediss://127.0.0.1:${port}`, 'queue', 'ls', '--json');
     server.close();
     expect(recordedError(JSON.parse(listing.stderr).error)).toEqual({
-      code: 'queue_tls',
+      code: 'queue_unreachable',
       exit: 10,
       hint: expect.stringMatching(
         /^check that the server accepts TLS on that port; for a private certificate authority, export NODE_EXTRA_CA_CERTS=ca\.pem/,

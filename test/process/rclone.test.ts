@@ -162,7 +162,7 @@ describe('files on a remote', { tags: 'rclone' }, () => {
 
   it.each<[string, string, () => void]>([
     ['modified', 'file_changed', () => writeRemoteFile('clip.mp4', pseudoRandomBytes(10, 'other'))],
-    ['deleted', 'file_missing', () => rmSync(join(remoteFolder, 'clip.mp4'))],
+    ['deleted', 'file_unusable', () => rmSync(join(remoteFolder, 'clip.mp4'))],
   ])('mediactl detects that a remote file was %s, despite the cache of rclone', async (_what, code, changeFile) => {
     writeRemoteFile('clip.mp4', pseudoRandomBytes(10));
     const source = await openFirstSource(await openRemote('rclone:far:clip.mp4'));
@@ -174,7 +174,7 @@ describe('files on a remote', { tags: 'rclone' }, () => {
 
 describe('rclone errors', { tags: 'rclone' }, () => {
   it.each([
-    ['rclone:far:nowhere', { code: 'file_not_found', cause: /directory not found/ }],
+    ['rclone:far:nowhere', { code: 'file_unusable', cause: /directory not found/ }],
     ['rclone:near:clip.mp4', { code: 'usage', cause: /didn't find section/ }],
     ['rclone:clip.mp4', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
     ['rclone:--config=/etc/passwd:', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],

@@ -30,3 +30,11 @@ export function acceleratedClock({ speed = 100 } = {}): Clock & { sleptMs: numbe
     },
   };
 }
+
+/** Returns a clock on which `--stop-at 1h`, or any later time, is reached at the given moment. */
+export function clockWithStopTime(clock: Clock, reached: Promise<void>): Clock {
+  const almostOneHourMs = 3_500_000;
+  const sleep: Clock['sleep'] = (delayMs, signal) =>
+    delayMs > almostOneHourMs ? reached : clock.sleep(delayMs, signal);
+  return { ...clock, sleep };
+}

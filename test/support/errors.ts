@@ -1,6 +1,6 @@
-import { type ErrorRecord, errorRows, exitCodeOf, hintOf } from '../../src/cli/error-hints.ts';
-import type { ErrorCode } from '../../src/client/error-table.ts';
-import type { CodedError } from '../../src/client/errors.ts';
+import { type ErrorRecord, exitCodeOf, hintOf } from '../../src/cli/error-hints.ts';
+import { causeOf, type ErrorCode, type Subcode } from '../../src/client/error-table.ts';
+import { CodedError } from '../../src/client/errors.ts';
 import type { CliResult } from './cli.ts';
 
 /** Public fields of an error: code, exit code and hint. */
@@ -23,9 +23,5 @@ export const seenError = (error: CodedError): SeenError => ({
   hint: hintOf(error) ?? null,
 });
 
-/** Returns the public fields of an error code from the error table. */
-export const errorInTable = (wanted: ErrorCode): SeenError => {
-  const row = errorRows().find(({ code }) => code === wanted);
-  if (!row) throw new Error(`no such error code: ${wanted}`);
-  return { ...row, hint: row.hint ?? null };
-};
+/** Returns the public fields of an error with a code, or with a subcode that stands for one, and nothing else. */
+export const errorInTable = (cause: ErrorCode | Subcode): SeenError => seenError(new CodedError('', causeOf(cause)));

@@ -541,7 +541,7 @@ it('uploadDirectory yields an error for a file whose name is not UTF-8', { tags:
   const results: DirectoryResult[] = [];
   for await (const result of client.uploadDirectory(directory)) results.push(result);
   const outcomes = results.map(({ upload, error }) => upload?.outcome ?? error?.code);
-  expect(outcomes.sort()).toEqual(['unreadable_file', 'uploaded']);
+  expect(outcomes.sort()).toEqual(['file_unusable', 'uploaded']);
 });
 
 it('download writes exactly the new version if a shorter one replaces the file during the download', async () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ErrorCode } from '../../src/client/error-table.ts';
+import { causeOf, type ErrorCode, type Subcode } from '../../src/client/error-table.ts';
 import { CodedError } from '../../src/client/errors.ts';
 import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
@@ -77,13 +77,13 @@ describe('queue URLs', () => {
 });
 
 describe('failure classification', () => {
-  const failureWith = (code: ErrorCode, { retryable = false } = {}) =>
-    new CodedError('unknown error', { code, retryable });
+  const failureWith = (cause: ErrorCode | Subcode, { retryable = false } = {}) =>
+    new CodedError('unknown error', { ...causeOf(cause), retryable });
   it.each([
     [failureWith('unauthenticated'), 'workerFault'],
     [failureWith('forbidden'), 'workerFault'],
     [failureWith('queue_unusable'), 'workerFault'],
-    [failureWith('root_missing'), 'pauseWorker'],
+    [failureWith('root_unusable'), 'pauseWorker'],
     [failureWith('unsupported_job'), 'pauseWorker'],
     [failureWith('tls_failed'), 'workerFault'],
     [failureWith('proxy_failed'), 'workerFault'],
@@ -95,11 +95,16 @@ describe('failure classification', () => {
     [failureWith('rate_limited'), 'retry'],
     [failureWith('unclassified'), 'retry'],
     [failureWith('conflict', { retryable: true }), 'retry'],
-    [failureWith('file_not_found'), 'retryElsewhere'],
+    [failureWith('file_unusable'), 'retryElsewhere'],
     [failureWith('queue_service_mismatch'), 'foreign'],
     [failureWith('unreadable_file'), 'retry'],
     [failureWith('outside_roots', { retryable: true }), 'foreign'],
-    [failureWith('file_missing'), 'retryElsewhere'],
+    [failureWith('file_gone'), 'retryElsewhere'],
+    [failureWith('not_a_file'), 'permanent'],
+    [failureWith('source_failed'), 'retry'],
+    [failureWith('source_forbidden'), 'permanent'],
+    [failureWith('root_mismatch'), 'pauseWorker'],
+    [failureWith('queue_tls'), 'retry'],
     [failureWith('conflict'), 'permanent'],
     [failureWith('file_changed'), 'retryElsewhere'],
     [failureWith('not_found'), 'permanent'],
@@ -108,20 +113,21 @@ describe('failure classification', () => {
     [failureWith('interrupted'), 'requeue'],
     [failureWith('taken_over'), 'leaseLost'],
   ])(
-    'a failure with the code $0.explanation.code (retryable: $0.explanation.retryable) is classified as $1',
+    'a failure with the code $0.explanation.code, of the subcode $0.explanation.subcode (retryable: $0.explanation.retryable), is classified as $1',
     (error, failureClass) => {
       expect(classifyFailure(error)).toBe(failureClass);
     },
   );
 
   it('a failure is unchanged after serialization to JSON and back', () => {
-    const error = failureWith('storage_full', { retryable: true }).with({
+    const error = failureWith('queue_full', { retryable: true }).with({
       reason: 'all is full',
       hint: 'delete some',
       status: 507,
       details: { free: 0 },
     });
     expect(parseFailure(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
+    expect(error.toJSON()).toMatchObject({ code: 'queue_unreachable', subcode: 'queue_full' });
   });
 
   it('a serialized failure with an unknown code and invalid fields is unclassified', () => {
@@ -134,7 +140,9 @@ describe('failure classification', () => {
   it.each([[['toString']], [['of_a_newer_version', 'x']]])(
     'a serialized failure with the unknown remedy %j has the hint of its code',
     (remedy) => {
-      const error = parseFailure(JSON.stringify({ code: 'queue_tls', message: 'm', remedy }));
+      const error = parseFailure(
+        JSON.stringify({ code: 'queue_unreachable', subcode: 'queue_tls', message: 'm', remedy }),
+      );
       expect(seenError(error)).toEqual(errorInTable('queue_tls'));
     },
   );
@@ -254,19 +262,19 @@ describe('roots', () => {
       });
   });
 
-  it('a missing file fails with file_not_found, or with root_missing if its root directory is empty', async () => {
+  it('a missing file fails with file_unusable, or with root_unusable if its root directory is empty', async () => {
     const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
     const openMissingFile = (path: string) =>
       roots.open({ path: `${folder}/${path}` }, rejectOpeningUrl, noOwnFiles).catch(seenError);
-    expect(await openMissingFile('media/b.mov')).toMatchObject({ code: 'file_not_found' });
-    expect(await openMissingFile('empty/b.mov')).toEqual(errorInTable('root_missing'));
+    expect(await openMissingFile('media/b.mov')).toMatchObject({ code: 'file_unusable' });
+    expect(await openMissingFile('empty/b.mov')).toEqual(errorInTable('root_unusable'));
   });
 
   it('a root that lacks more than half of the queued files is reported as the wrong directory', async () => {
     const roots = await Roots.open([`m=${folder}/media`], folder);
     const queuedTasks = ['day 1/a.mov', 'b.mov', 'c.mov'].map((path) => createTask({ source: { root: 'm', path } }));
     expect(await roots.assertFilesExist(queuedTasks).catch(seenError)).toEqual({
-      code: 'root_mismatch',
+      code: 'root_unusable',
       exit: 2,
       hint: expect.stringMatching(
         /^mount the disk, or start the worker with another --root; if the files were deleted: /,

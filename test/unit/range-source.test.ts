@@ -309,8 +309,8 @@ describe('replaced files', () => {
   });
 
   it.each([
-    [404, { code: 'file_missing', exit_code: 1, http_status: null }],
-    [403, { code: 'source_forbidden', exit_code: 2, http_status: null }],
+    [404, { code: 'file_unusable', exit_code: 2, http_status: null }],
+    [403, { code: 'source_failed', exit_code: 10, http_status: null }],
   ])(
     'status %d for a remote file is reported as a source error, not as a lost upload session',
     async (status, expected) => {
@@ -358,8 +358,8 @@ describe('unusable file servers', () => {
     const server = await FileServer.start(pseudoRandomBytes(9));
     server.fault = () => injected;
     expect(await failureOf(openSource(server.url))).toMatchObject({
-      code: 'source_forbidden',
-      exit_code: 2,
+      code: 'source_failed',
+      exit_code: 10,
       cause: 'it sent a web page, as for an expired link or a sign-in',
       hint: /newly signed URL/,
     });
@@ -368,7 +368,7 @@ describe('unusable file servers', () => {
   it('a link that expires during a read, and then returns a web page, does not count as a changed file', async () => {
     const { server, source } = await startServerAndOpen();
     server.fault = afterOpening(pageWith(200));
-    expect(await readAll(source)).toMatchObject({ bytes: Buffer.alloc(0), error: { code: 'source_forbidden' } });
+    expect(await readAll(source)).toMatchObject({ bytes: Buffer.alloc(0), error: { code: 'source_failed' } });
   });
 
   it.each(['.html', '.HTM', '.xhtml'])('a web page whose own name ends with %s is read', async (ending) => {
@@ -387,10 +387,10 @@ describe('unusable file servers', () => {
   });
 
   it.each([
-    [404, 'file_not_found', 2],
-    [410, 'file_not_found', 2],
-    [401, 'source_forbidden', 2],
-    [403, 'source_forbidden', 2],
+    [404, 'file_unusable', 2],
+    [410, 'file_unusable', 2],
+    [401, 'source_failed', 10],
+    [403, 'source_failed', 10],
     [400, 'source_failed', 10],
     [503, 'source_failed', 10],
   ])('opening a file on a server that responds with %d fails with %s', async (status, code, exitCode) => {
@@ -401,9 +401,9 @@ describe('unusable file servers', () => {
     expect(server.requests.length).toBe(status === 503 ? 4 : 1);
   });
 
-  it('opening a file on an unreachable server fails with connection_refused and exit code 10', async () => {
+  it('opening a file on an unreachable server fails with unreachable and exit code 10', async () => {
     const error = await failureOf(openSource('http://127.0.0.1:9/a.mp4'));
-    expect(error).toMatchObject({ code: 'connection_refused', exit_code: 10, hint: /check the URL/ });
+    expect(error).toMatchObject({ code: 'unreachable', exit_code: 10, hint: /check the URL/ });
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { CodedError } from '../../src/client/errors.ts';
 import { ClientRateLimiter, type Lane, type TransportNotice } from '../../src/client/http/rate-limiter.ts';
 import { acceleratedClock } from '../support/clock.ts';
 
@@ -85,9 +86,23 @@ it('a 429 response pauses all requests for the time that it specifies', async ()
   await sendRequest();
   respondWithRemaining(90);
   const until = clock.now() + 30_000;
-  limiter.pauseUntil(until);
+  const tooMany = new CodedError('rate limit exceeded', { code: 'rate_limited', retryAfterSeconds: 30 });
+  expect(limiter.delayAfter429(tooMany, 'bulk')).toBe(0);
   await Promise.all([sendRequest(), sendRequest().then(() => respondWithRemaining(99))]);
   expect(sentAt[1]).toBeGreaterThanOrEqual(until);
+});
+
+it('an interactive request waits after a 429 as long as it specifies, and fails once that would exceed the maximum', () => {
+  const { limiter } = createLimiter({ maxOutageMs: 50_000 });
+  const tooMany = new CodedError('rate limit exceeded', { code: 'rate_limited', retryAfterSeconds: 30 });
+  expect(limiter.delayAfter429(tooMany, 'interactive')).toBe(30_000);
+  // Waits at the same time count once.
+  expect(limiter.delayAfter429(tooMany, 'interactive')).toBe(30_000);
+  const longer = tooMany.with({ retryAfterSeconds: 90 });
+  expect(() => limiter.delayAfter429(longer, 'interactive')).toThrow(tooMany.message);
+  expect(limiter.retryDelayMs(0, longer)).toBeUndefined();
+  limiter.renewWaitBudget();
+  expect(limiter.retryDelayMs(0, tooMany)).toBe(30_000);
 });
 
 it('requests are not limited when the service sends no rate limit headers', async () => {

@@ -38,7 +38,7 @@ it('fetchSmall returns a small body and does not send the API key', async () => 
 
 it('fetchSmall stops reading a body that exceeds the size limit', async () => {
   const url = await startServer((_, response) => void response.write('eleven bytes'));
-  expect(await fetchUpTo10Bytes(url)).toBe('too_large');
+  expect(await fetchUpTo10Bytes(url)).toBe('rejected');
 });
 
 it('fetchSmall times out when the server does not respond or only drips bytes', async () => {

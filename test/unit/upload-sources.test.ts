@@ -140,7 +140,7 @@ it('a missing source file is not mistaken for a lost upload session', async () =
   const server = await FileServer.start(bytes);
   server.fault = ({ nth }) => (nth > 5 ? { respond: (response) => response.writeHead(404).end() } : undefined);
   const uploading = runUpload((transport) => RangeSource.open(server.url, transport));
-  await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_missing' } });
+  await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_unusable' } });
   expect(proxy.methods.filter((method) => method === 'POST')).toEqual(['POST']);
 });
 

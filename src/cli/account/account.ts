@@ -24,7 +24,7 @@ export const firstRunNotice = 'for Tab completion: mediactl completion install';
 
 export const isWithoutProfiles = ({ profiles }: ProfileConfig) => Object.keys(profiles).length === 0;
 
-/** @throws CodedError `profile_not_found` (exit 2) if the requested profile does not exist */
+/** @throws CodedError `not_logged_in` (exit 4) if the requested profile does not exist */
 export function profileInUse(settings: Settings, { profiles }: ProfileConfig): ProfileInUse {
   const { profile: requested, profileInUse: name } = settings;
   const profile = name === undefined ? undefined : profiles[name];
@@ -32,13 +32,13 @@ export function profileInUse(settings: Settings, { profiles }: ProfileConfig): P
   return { name, profile, names: Object.keys(profiles) };
 }
 
-/** Returns the service's base URL without reading the key. @throws CodedError `no_base_url`, `no_profile` (exit 4) */
+/** Returns the service's base URL without reading the key. @throws CodedError `not_logged_in` (exit 4) */
 export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse): URL {
   if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile(names);
   return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
 }
 
-/** Resolves the account and reads its key. @throws CodedError `no_profile`, `no_key`, `key_origin_mismatch` … (exit 4) */
+/** Resolves the account and reads its key. @throws CodedError `not_logged_in`, `key_origin_mismatch` … (exit 4) */
 export async function resolveAccount(settings: Settings, inUse: ProfileInUse, keychain: Keychain): Promise<Account> {
   const baseUrl = baseUrlOf(settings, inUse);
   const { name = 'environment', profile } = inUse;
@@ -83,18 +83,18 @@ export function assertKey(key: string): void {
   });
 }
 
-/** @throws CodedError `no_key` or `keychain_unavailable` (exit 4) if the profile's key cannot be read */
+/** @throws CodedError `not_logged_in` or `keychain_unavailable` (exit 4) if the profile's key cannot be read */
 export async function readApiKey(name: string, { keyStore, key }: Profile, keychain: Keychain): Promise<string> {
   if (keyStore === 'keychain') return keychain.read(name);
   if (key) return key;
   const hint = `mediactl auth login --profile ${name}`;
-  throw new CodedError(`profile ${name} has no API key`, { code: 'no_key', hint });
+  throw new CodedError(`profile ${name} has no API key`, { code: 'not_logged_in', hint });
 }
 
 /** @param names existing profiles, none of which is current */
 const noProfile = (names: readonly string[]) =>
   new CodedError(names.length > 0 ? 'no profile selected' : 'no profile and no API key', {
-    code: 'no_profile',
+    code: 'not_logged_in',
     reason: names.length > 0 ? `existing profiles: ${names.join(', ')}` : 'no service is configured',
     hint:
       names.length > 0
@@ -103,11 +103,15 @@ const noProfile = (names: readonly string[]) =>
   });
 
 const noBaseUrl = () =>
-  new CodedError('no base URL', { code: 'no_base_url', reason: 'MEDIACTL_API_KEY is set, but no base URL' });
+  new CodedError('no base URL', {
+    code: 'not_logged_in',
+    reason: 'MEDIACTL_API_KEY is set, but no base URL',
+    hint: 'set MEDIACTL_BASE_URL, for example to https://media.example.com',
+  });
 
 export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
   new CodedError(`profile ${name} does not exist`, {
-    code: 'profile_not_found',
+    code: 'not_logged_in',
     reason: `existing profiles: ${Object.keys(profiles).join(', ') || 'none'}`,
     hint: `mediactl auth ls, or mediactl auth login --profile ${name}`,
   });

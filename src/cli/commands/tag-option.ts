@@ -1,8 +1,9 @@
 import { Option } from '@commander-js/extra-typings';
+import { checkedEdit } from '../../client/changes/tag-change.ts';
 import { usageError } from '../../client/errors.ts';
 import { fieldNamesFor } from '../../contract/assumptions.ts';
 import type { JsonObject } from '../../contract/json-values.ts';
-import { isSlug, parseTags, slugRule, suggestSlugs } from '../../contract/slug.ts';
+import { isSlug, parseTags, type SlugEdit, slugRule, suggestSlugs } from '../../contract/slug.ts';
 import { collect } from '../command.ts';
 import type { Context } from '../context.ts';
 
@@ -28,6 +29,18 @@ export function parseTagOption(option: string, values: readonly string[], { areN
     );
   }
   return parseTags(values) ?? [];
+}
+
+/** Checks tags to add and remove. @throws CodedError `usage` (exit 2) if they conflict or one is not a slug */
+export function parseTagEdit(
+  [addFlag, removeFlag]: readonly [string, string],
+  add: readonly string[],
+  remove: readonly string[],
+): SlugEdit {
+  return checkedEdit([addFlag, removeFlag], {
+    add: parseTagOption(addFlag, add),
+    remove: parseTagOption(removeFlag, remove, { areNew: false }),
+  });
 }
 
 /**

@@ -13,8 +13,8 @@ export type PlacedFolder = { workspace: string; tree: WorkspaceFolderTree; place
 
 /** Adds how to delete a folder that is not empty to the service's refusal. */
 export function explainRefusal(error: CodedError, { name }: Pick<StoredItem, 'name'>): CodedError {
-  if (error.kind !== 'rejected' || error.explanation.code === 'conflict' || error.explanation.code === 'write_ignored')
-    return error;
+  const { code, subcode } = error.explanation;
+  if (error.kind !== 'rejected' || subcode === 'conflict' || code === 'write_ignored') return error;
   const hint = `mediactl rm -r ${quoteForShell(name ?? '')}, to delete its content too`;
   return new CodedError(`the service refused to delete ${name}`, { ...error.explanation, remedy: undefined, hint });
 }

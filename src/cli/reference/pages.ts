@@ -91,7 +91,7 @@ export const errorsPage = () =>
     'one here.\n',
     markdownTable(
       ['code', 'exit', 'next step'],
-      errorRows().map(({ code, exit, hint = '' }) => [`\`${code}\``, `${exit}`, hint]),
+      errorRows().map(({ code, exit, hints }) => [`\`${code}\``, `${exit}`, hints.join('<br>')]),
     ),
     '## Exit codes\n',
     markdownTable(['exit', 'meaning'], Object.entries(exitCodeMeanings)),

@@ -109,6 +109,13 @@ const assetSections = ['largest', 'longest', 'same_size_and_duration', 'same_nam
 export const schemas = {
   upload: z.array(uploadRecord),
   error: z.strictObject({ error: errorRecord }),
+  stopped: z.strictObject({
+    stopped: z.strictObject({
+      message: text,
+      files_remaining_count: optionalInteger.describe('files not started or not finished; null if not all were found'),
+      hint: text,
+    }),
+  }),
   commands: z.array(z.strictObject({ path: text, shortcuts: z.array(text).optional(), summary: text })),
   command,
   changes: z.array(

@@ -4,6 +4,7 @@ import {
   type FileOutcome,
   isFailedBefore,
   isInterruption,
+  isPlannedStop,
   outcomeOf,
 } from '../../client/upload/session/file-outcome.ts';
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
@@ -62,6 +63,11 @@ export class RunSummary {
     return outcomeNames.some((name) => uploadOutcomes[name].isSent && this.#counts[name] > 0);
   }
 
+  /** Number of files whose upload was stopped before its end. */
+  get interrupted(): number {
+    return this.#counts.interrupted;
+  }
+
   /** True if files failed, other than those whose processing had failed before, or another run is uploading them. */
   get hasUnsent(): boolean {
     return this.#failed.length - this.#failedBefore + this.#counts.busy > 0;
@@ -92,7 +98,7 @@ export class RunSummary {
     const unfinished = remaining + this.#counts.interrupted + this.#counts.busy + (isState ? this.#notUploaded : 0);
     const files = this.#files + remaining;
     const uploaded = `${formatCount(files - unfinished)} of ${formatCount(files)} files are uploaded`;
-    if (stopReason)
+    if (stopReason && !isPlannedStop(stopReason))
       return new CodedError(isState ? `${stopReason.message}; ${uploaded}` : stopReason.message, {
         ...stopReason.explanation,
         remedy: undefined,

@@ -4,7 +4,7 @@ import type { RunOptions } from '../../client/upload/batch/batch-uploader.ts';
 import type { FollowPorts } from '../../client/upload/batch/follow-files.ts';
 import { countFiles, type Plan, totalToAttempt } from '../../client/upload/batch/plan.ts';
 import { startUploads, type UploadRunRequest } from '../../client/upload/batch/start-uploads.ts';
-import { createOutcome } from '../../client/upload/session/file-outcome.ts';
+import { createOutcome, plannedStop } from '../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
 import { type FolderResolver, fileAt } from '../../client/upload/sources/upload-file.ts';
@@ -179,16 +179,9 @@ function createLastUploadSaver(context: Context) {
 function runSignal({ clock, signal }: Context, stopAt: RunRequest['stopAt'], finished: AbortSignal): AbortSignal {
   const controller = new AbortController();
   if (stopAt) {
-    const explanation = {
-      code: 'stopped_at_limit',
-      reason: 'the --stop-at time was reached',
-      retryable: true,
-    } as const;
+    const reason = plannedStop(`stopped ${stopAt.typed.includes(':') ? 'at' : 'after'} ${stopAt.typed}`);
     clock.sleep(Math.max(0, stopAt.time - clock.now()), finished).then(
-      () =>
-        controller.abort(
-          new CodedError(`stopped ${stopAt.typed.includes(':') ? 'at' : 'after'} ${stopAt.typed}`, explanation),
-        ),
+      () => controller.abort(reason),
       () => {}, // the run finished first
     );
   }

@@ -7,9 +7,11 @@ import {
   type FileOutcome,
   isFailedBefore,
   isInterruption,
+  isPlannedStop,
   outcomeOf,
 } from '../../client/upload/session/file-outcome.ts';
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
+import { pluralize } from '../../contract/figures.ts';
 import { type KeptOutcome, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 import type { LocationNames } from '../library/name-cache.ts';
@@ -113,7 +115,8 @@ class RunPresenter {
     const { signal } = this.#context;
     const { result } = this.#run;
     const { file, error: ofOnlyFile } = this.#only ?? {};
-    const failed = this.#only ? (ofOnlyFile ?? result.stopReason) : this.#summary?.failure(result);
+    const ofRun = this.#only ? (ofOnlyFile ?? result.stopReason) : this.#summary?.failure(result);
+    const failed = isPlannedStop(ofRun) ? undefined : ofRun;
     const interruption = signal.aborted ? (signal.reason as CodedError) : undefined;
     const error = failed ?? this.#results?.failure ?? this.#endError ?? interruption;
     const isOfFile = ofOnlyFile && !isInterruption(ofOnlyFile) && !result.stopReason;
@@ -187,12 +190,30 @@ class RunPresenter {
     const hasSent = this.#only ? outcome && uploadOutcomes[outcome].isSent : this.#summary?.hasSent;
     const next = hasSent ? nextStep?.(this.#only !== undefined) : undefined;
     if (next && !progress.hidesSummary) terminal.info(next);
+    if (stopReason && isPlannedStop(stopReason)) this.#reportPlannedStop(stopReason);
     const isFinished = !stopReason && remaining === 0 && !signal.aborted;
     const isUnsent = (only: FileOutcome) => only.error !== undefined && !isFailedBefore(only);
     const hasUnsent = this.#only ? isUnsent(this.#only) : this.#summary?.hasUnsent;
     await onEnd?.(isFinished, hasUnsent ?? false).catch((error) => {
       this.#endError = asCodedError(error);
     });
+  }
+
+  /** Says on stderr how many files a planned stop has left, which is no failure: as one JSON line if JSON is asked for. */
+  #reportPlannedStop({ message }: CodedError): void {
+    const { terminal, settings } = this.#context;
+    const { remaining, plan } = this.#run.result;
+    const interrupted = this.#only
+      ? Number(outcomeOf(this.#only) === 'interrupted')
+      : (this.#summary?.interrupted ?? 0);
+    const count = remaining + interrupted;
+    const hint =
+      (this.#only?.error && terminal.redactor.hintOf(this.#only.error)) ?? 'run the same command again to continue';
+    const stopped = { message, files_remaining_count: plan.isComplete ? count : null, hint };
+    const left = plan.isComplete ? `${pluralize(count, 'file')} remaining` : 'before all files were found';
+    const text = count > 0 || !plan.isComplete ? `${message}, ${left}; ${hint}` : message;
+    if (settings.outputOptions.format.startsWith('json')) terminal.emitJson(JSON.stringify({ stopped }));
+    else if (!this.#view.progress.hidesSummary) terminal.info(text);
   }
 
   async #pathOf(folder: string | undefined, name: string): Promise<string> {

@@ -1,6 +1,11 @@
 import { join } from 'node:path';
 import { writeStateFile } from '../../client/state-files.ts';
-import { type FileOutcome, isInterruptionCode, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import {
+  type FileOutcome,
+  isInterruptionCode,
+  isPlannedStop,
+  outcomeOf,
+} from '../../client/upload/session/file-outcome.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import { type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
@@ -13,10 +18,11 @@ export type UploadRecord = OutputRecord<'upload'>;
 
 /**
  * Converts an outcome to an output record. Redacts the error, because the service's text might contain secrets, but
- * not the paths. A file that was not uploaded has the asset that it left behind, if any.
+ * not the paths. A file that was not uploaded has the asset that it left behind, if any. A planned stop is no error.
  */
 export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): UploadRecord {
-  const { file, uploaded, assetUid, error, status, requests, durationMs, jobId } = outcome;
+  const { file, uploaded, assetUid, status, requests, durationMs, jobId } = outcome;
+  const error = isPlannedStop(outcome.error) ? undefined : outcome.error;
   return {
     path: file.path,
     outcome: outcomeOf(outcome),

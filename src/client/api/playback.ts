@@ -11,7 +11,7 @@ const playbackPurpose: Purpose = {
   action: 'play this asset',
   // "authenticated by the playback token" (§4), so no API key is sent.
   statuses: {
-    401: { code: 'token_expired', problem: 'the playback token is invalid or has expired' },
+    401: { cause: 'token_expired', problem: 'the playback token is invalid or has expired' },
     403: { remedy: ['get_playback_token'] },
   },
 };
@@ -53,7 +53,7 @@ export class PlaybackApi extends Resource {
   /**
    * Fetches a small file from a signed URL into memory. Connects only to public addresses or to the service itself.
    *
-   * @throws CodedError for an error status or network failure, `too_large` or `private_address` (exit 6), or
+   * @throws CodedError for an error status or network failure, `rejected` or `private_address` (exit 6), or
    *   `timeout` (exit 10)
    */
   async fetchSmall(url: URL, { maxBytes, timeoutMs, interruption }: SmallMediaLimits): Promise<Buffer> {
@@ -69,7 +69,7 @@ export class PlaybackApi extends Resource {
     });
     if (bytes.length <= maxBytes) return Buffer.from(bytes);
     const reason = `it is larger than ${maxBytes} bytes`;
-    throw new CodedError(`${url.host} sent a file that is too large to show`, { code: 'too_large', reason });
+    throw new CodedError(`${url.host} sent a file that is too large to show`, { code: 'rejected', reason });
   }
 
   /** Fetches a signed URL from any origin, either the whole file or only its first `firstBytes`. */

@@ -12,11 +12,12 @@ import type { Library } from '../library/library.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { ChangeLog, StoredChange } from './change-history.ts';
-import { type ChangeItem, type ItemState, isEmptyEdit, type Sent, type StoredItem } from './change-item.ts';
+import type { ChangeItem, ItemState, Sent, StoredItem } from './change-item.ts';
 import { assertFolderChange } from './folder-rules.ts';
 import { changeFolder, findRemainingFolders } from './folder-writes.ts';
-import { effectOf, patchOf } from './items.ts';
+import { patchOf } from './items.ts';
 import { asPlanned, type FolderAccess, isStillThere, readUnwritten, type Unwritten } from './present-values.ts';
+import { effectOf, isEmptyEdit, joinEdits } from './tag-change.ts';
 
 /** Result of the write of an item: the asset or folder afterwards, and fields that the service does not show. */
 export type Written = {
@@ -99,39 +100,18 @@ export async function carryOut(
   const record = (item: StoredItem, state: ItemState, error?: CodedError) =>
     store.setItemState(change.id, [item], state, error?.message).catch(notRecorded);
   const marks = createMarks(store, change, items, markedCount);
-  const carryOutItem = async (item: StoredItem): Promise<Written> => {
-    const attempt: Attempt = { isRead: false, isSent: false };
-    const send = async (sent: Sent | null) => {
-      attempt.isRead = true;
-      if (sent) await store.setSent(change.id, item, sent);
-      attempt.isSent = true;
-    };
-    try {
-      await marks.set(item);
-      const isDone = (await hooks.beforeItem?.(item)) === 'skip';
-      const isStale = ageMs() > maxAgeMs || (items.length > 1 && !isEmptyEdit(item.tags));
-      const written = isDone ? {} : await writeUnchanged(deps, options, item, { isStale, send, checkTarget });
-      await updateReceipts(item);
-      await hooks.afterItem?.(item);
-      await record(item, 'done');
-      return written;
-    } catch (thrown) {
-      const failure = asCodedError(thrown);
-      const error = hooks.toError?.(failure, item) ?? failure;
-      const state = stateAfter(failure, attempt, item);
-      // What a run leaves for a resume has no error of its own.
-      if (!endsTheRun(error)) await record(item, state, error);
-      else if (state !== 'unknown') await record(item, 'pending');
-      throw error;
-    }
-  };
+  const isStale = (item: StoredItem) => ageMs() > maxAgeMs || (items.length > 1 && !isEmptyEdit(item.tags));
+  const run: ItemRun = { deps, store, change, options, hooks, marks, updateReceipts, checkTarget, isStale, record };
   // Folders are changed one after the other, since one may be inside another.
   const hasFolders = items.some(({ kind }) => kind === 'folder');
   const release = await store.lock(change.id);
   try {
     await store.setState(change.id, 'running');
     const lanes = hasFolders ? 1 : undefined;
-    const written = await runEach(items, carryOutItem, { signal: library.signal, lanes });
+    const written = await runEach(items, (item) => carryOutItem(run, item), {
+      signal: library.signal,
+      lanes,
+    });
     if (hasFolders) await library.foldersChanged(0, await deps.folders.remembered());
     await marks.removeUnused().catch(notRecorded);
     // Items after an error that ends the run were not attempted, and have that error, too.
@@ -145,6 +125,51 @@ export async function carryOut(
     return results;
   } finally {
     await release();
+  }
+}
+
+/** What the items of a change share while they are carried out. */
+type ItemRun = {
+  deps: CarryOutDeps;
+  store: ChangeLog;
+  change: StoredChange;
+  options: WriteOptions;
+  hooks: ChangeHooks;
+  marks: ReturnType<typeof createMarks>;
+  updateReceipts: Awaited<ReturnType<typeof createReceiptUpdate>>;
+  checkTarget: ReturnType<typeof createTargetCheck>;
+  /** Returns true if the values that were read of an item are to be read again before it is written. */
+  isStale(item: StoredItem): boolean;
+  record(item: StoredItem, state: ItemState, error?: CodedError): Promise<void>;
+};
+
+/** Writes one item with all that belongs to it, and records its outcome. @throws CodedError as the hooks word it */
+async function carryOutItem(run: ItemRun, item: StoredItem): Promise<Written> {
+  const { deps, store, change, options, hooks, marks, updateReceipts, checkTarget, record } = run;
+  const attempt: Attempt = { isRead: false, isSent: false };
+  const send = async (sent: Sent | null) => {
+    attempt.isRead = true;
+    if (sent) await store.setSent(change.id, item, sent);
+    attempt.isSent = true;
+  };
+  try {
+    await marks.set(item);
+    const isDone = (await hooks.beforeItem?.(item)) === 'skip';
+    const written = isDone
+      ? {}
+      : await writeUnchanged(deps, options, item, { isStale: run.isStale(item), send, checkTarget });
+    await updateReceipts(item);
+    await hooks.afterItem?.(item);
+    await record(item, 'done');
+    return written;
+  } catch (thrown) {
+    const failure = asCodedError(thrown);
+    const error = hooks.toError?.(failure, item) ?? failure;
+    const state = stateAfter(failure, attempt, item);
+    // What a run leaves for a resume has no error of its own.
+    if (!endsTheRun(error)) await record(item, state, error);
+    else if (state !== 'unknown') await record(item, 'pending');
+    throw error;
   }
 }
 
@@ -270,10 +295,9 @@ function sentOf(item: StoredItem, { toWrite, done, tags, conflict }: Unwritten):
 /** Adds what is sent now to what an earlier attempt with an unknown outcome may have written, as far as it is there. */
 function addToSent(earlier: Sent, now: Sent, done: readonly string[]): Sent {
   const there = Object.entries(earlier.after).filter(([field]) => done.includes(field));
-  const union = (key: 'add' | 'remove') => [...new Set([...(earlier.tags?.[key] ?? []), ...(now.tags?.[key] ?? [])])];
   return {
     after: { ...Object.fromEntries(there), ...now.after },
-    tags: now.tags && { add: union('add'), remove: union('remove') },
+    tags: now.tags && joinEdits(earlier.tags, now.tags),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json-values.ts';
 import type { SlugEdit } from '../../contract/slug.ts';
+import { isEmptyEdit } from './tag-change.ts';
 
 declare const planned: unique symbol;
 
@@ -60,5 +61,3 @@ export function writtenOf({
   const written = sent ?? { after, tags };
   return written.after && Object.keys(written.after).length === 0 && isEmptyEdit(written.tags) ? undefined : written;
 }
-
-export const isEmptyEdit = (tags: SlugEdit | null | undefined) => !tags || tags.add.length + tags.remove.length === 0;

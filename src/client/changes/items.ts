@@ -1,15 +1,12 @@
 import { asText, type JsonObject } from '../../contract/json-values.ts';
-import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
+import type { SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import type { AssetsApi } from '../api/assets.ts';
-import { CodedError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { type FolderNode, folderValuesOf } from '../library/folder-tree.ts';
 import type { SelectedAsset } from '../library/select-assets.ts';
-import { type ChangeItem, isEmptyEdit } from './change-item.ts';
-
-/** A complete new set of tags, or slugs to add and remove. */
-export type TagChange = { set: readonly string[] } | SlugEdit;
+import type { ChangeItem } from './change-item.ts';
+import { type TagChange, tagFieldsOf, toTagEdit } from './tag-change.ts';
 
 /** A change of assets. What is absent stays as it is. */
 export type WantedChange = {
@@ -64,37 +61,6 @@ export function assetItem(
   return toItem({ kind: 'asset', uid, name, before, after, tags: edit ?? null });
 }
 
-/** Returns a change of tags as an edit of those that the record shows; as a whole set if it shows none. */
-function toTagEdit(
-  assets: AssetsApi,
-  { uid, record }: Pick<SelectedAsset, 'uid' | 'record'>,
-  tags: TagChange | undefined,
-): { set?: readonly string[]; edit?: SlugEdit } {
-  if (!tags) return {};
-  const shown = record && assets.tagsOf(record);
-  if ('set' in tags) return shown ? { edit: differenceOf(shown, tags.set) } : { set: tags.set };
-  if (shown) return { edit: effectOf(tags, shown) };
-  throw tagsUnknown(uid);
-}
-
-/** Creates the error for tags of which the record does not show all slugs. A write of some would remove the others. */
-export const tagsUnknown = (uid: string) =>
-  new CodedError(`the service does not show the tags of asset ${uid}`, {
-    code: 'tags_unknown',
-    reason: 'adding and removing tags requires the current ones',
-    details: { uid },
-  });
-
-/** Returns the slugs to add and to remove so that one set of tags becomes another. */
-export const differenceOf = (before: readonly string[], after: readonly string[]): SlugEdit => ({
-  add: [...new Set(after)].filter((slug) => !before.includes(slug)),
-  remove: [...new Set(before)].filter((slug) => !after.includes(slug)),
-});
-
-/** Returns the part of an edit that changes something of a set of tags. */
-export const effectOf = (edit: SlugEdit, before: readonly string[]): SlugEdit =>
-  differenceOf(before, applySlugEdit(before, edit));
-
 /** Returns the change of a folder. @param after fields after the change; null to delete it */
 export const folderItem = (node: FolderNode, after: JsonObject | null): ChangeItem =>
   toItem({ kind: 'folder', uid: node.folder.uid, name: node.path, before: folderValuesOf(node), after });
@@ -104,7 +70,7 @@ export const patchOf = (
   assets: AssetsApi,
   { after, tags }: { after: JsonObject; tags?: SlugEdit | null | undefined },
   present: readonly string[],
-): JsonObject => ({ ...after, ...(!isEmptyEdit(tags) && assets.tagFields(applySlugEdit(present, tags as SlugEdit))) });
+): JsonObject => ({ ...after, ...tagFieldsOf(assets, tags, present) });
 
 /** Returns the requests that would carry out changes of assets, for a dry run. */
 export const requestsOf = (assets: AssetsApi, items: readonly ChangeItem[]): ApiRequest[] =>

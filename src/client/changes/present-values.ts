@@ -4,8 +4,8 @@ import type { Api } from '../api/api.ts';
 import { CodedError } from '../errors.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { FetchedTree } from '../library/library.ts';
-import { isEmptyEdit, type StoredItem } from './change-item.ts';
-import { tagsUnknown } from './items.ts';
+import type { StoredItem } from './change-item.ts';
+import { isEmptyEdit, tagsUnknown } from './tag-change.ts';
 import { changedMeanwhile, compareFields, getIfExists } from './three-way.ts';
 
 /** Returns the folder of an asset whose record does not show it: its uid, null at the top level, undefined if unknown. */

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { asText } from '../../contract/json-values.ts';
-import { applySlugEdit, parseTags, type SlugEdit } from '../../contract/slug.ts';
+import { parseTags, type SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { SourceWrite } from './change-history.ts';
-import { isEmptyEdit, writtenOf } from './change-item.ts';
+import { writtenOf } from './change-item.ts';
+import { applyTagEdit, isEmptyEdit } from './tag-change.ts';
 
 /** Columns of an exported table that can be changed. */
 export const editableColumns = ['name', 'description', 'tags', 'folder'] as const;
@@ -163,7 +164,7 @@ export function advanceHashes(
     const read = assets.tagsIn(item.before ?? {}) ?? [];
     const isKnown = () => columns.tags?.includes(hashCell(uid, 'tags', sortTags(read) ?? ''));
     const start = !isUndo ? read : (knownTags ?? (isKnown() ? read : undefined));
-    const tags = isEmptyEdit(item.tags) ? assets.tagsIn(after) : start && applySlugEdit(start, item.tags as SlugEdit);
+    const tags = isEmptyEdit(item.tags) ? assets.tagsIn(after) : start && applyTagEdit(start, item.tags as SlugEdit);
     knownTags = tags ?? knownTags;
     const { name, description } = after;
     const written = {

@@ -1,13 +1,13 @@
 import { asText, type JsonObject } from '../../contract/json-values.ts';
-import { applySlugEdit, type SlugEdit } from '../../contract/slug.ts';
+import type { SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { Api } from '../api/api.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { LeftItem } from './change-history.ts';
-import { type ChangeItem, isEmptyEdit, type StoredItem, writtenOf } from './change-item.ts';
-import { differenceOf } from './items.ts';
+import { type ChangeItem, type StoredItem, writtenOf } from './change-item.ts';
 import { type FolderAccess, fetchValues } from './present-values.ts';
+import { applyTagEdit, differenceOf, inverseOf, isEmptyEdit } from './tag-change.ts';
 import { changedMeanwhile, compareFields, fetchAssets } from './three-way.ts';
 
 export type UndoPlan = {
@@ -120,7 +120,7 @@ async function revert(
     const { toWrite, conflicts } = compareFields(api.assets, wanted, mine, old);
     Object.assign(foreign, conflicts);
     wanted = { ...wanted, ...toWrite };
-    if (edit && shownTags) tags = applySlugEdit(tags, { add: edit.remove, remove: edit.add });
+    if (edit && shownTags) tags = applyTagEdit(tags, inverseOf(edit));
   }
   const after = Object.fromEntries(api.assets.findDifferences(wanted, present).map((field) => [field, wanted[field]]));
   const edit = differenceOf(presentTags, tags);

@@ -27,10 +27,11 @@ import {
   type OutcomeOf,
   type StoredChange,
 } from './change-history.ts';
-import { type ChangeItem, isEmptyEdit, type StoredItem } from './change-item.ts';
+import type { ChangeItem, StoredItem } from './change-item.ts';
 import { assertFolderChange } from './folder-rules.ts';
-import { assetItem, countRequests, effectOf, folderItem, isEnough, type WantedChange } from './items.ts';
+import { assetItem, countRequests, folderItem, isEnough, type WantedChange } from './items.ts';
 import type { FolderAccess, FolderLookup } from './present-values.ts';
+import { effectOf, isEmptyEdit } from './tag-change.ts';
 import { compareFields, getIfExists } from './three-way.ts';
 
 /** How the history describes a change. */

@@ -1,10 +1,16 @@
 import type { Scope } from '../../contract/scopes.ts';
-import type { ErrorCode } from '../error-table.ts';
+import type { ErrorCode, Subcode } from '../error-table.ts';
 import type { Remedy } from '../errors.ts';
 import type { ResponseHeaders } from './rate-limit-headers.ts';
 
 /** Error that represents an HTTP error status. */
-export type StatusMeaning = { code: ErrorCode; problem: string; hint?: string; remedy?: Remedy; retryable?: boolean };
+export type StatusMeaning = {
+  cause: ErrorCode | Subcode;
+  problem: string;
+  hint?: string;
+  remedy?: Remedy;
+  retryable?: boolean;
+};
 
 /** Purpose of a request, as error messages describe it, and the scope that it requires (§5.7, assumption A17). */
 export type Purpose = {

@@ -6,7 +6,7 @@ import type { PublicAddresses } from './public-address.ts';
 import type { RateWindow } from './rate-limit-headers.ts';
 import { ClientRateLimiter } from './rate-limiter.ts';
 
-/** State that all transports of one service share: connection pools, rate limit and wait budget. */
+/** State that all transports of one service share: connection pools and the rate limiter. */
 export class Connection {
   /** Rate limit reported by the latest response. */
   rateLimit: RateWindow | undefined;
@@ -21,28 +21,10 @@ export class Connection {
   #publicAddresses: Promise<PublicAddresses> | undefined;
   /** Connection pool that connects only to public addresses. */
   #publicPool: Promise<Connections> | undefined;
-  #spentMs = 0;
-  #waitingUntilMs = 0;
 
   constructor(options: ConnectionOptions) {
     this.rateLimiter = new ClientRateLimiter(options.clock, options.maxWaitMs);
     this.#options = options;
-  }
-
-  /** Spends the time of a wait, which concurrent waits share. Returns false, and spends nothing, past the maximum. */
-  trySpendWait(delayMs: number): boolean {
-    const now = this.#options.clock.now();
-    const beginMs = Math.max(now, this.#waitingUntilMs);
-    const addedMs = Math.max(0, now + delayMs - beginMs);
-    if (this.#spentMs + addedMs > this.#options.maxWaitMs) return false;
-    this.#spentMs += addedMs;
-    this.#waitingUntilMs = beginMs + addedMs;
-    return true;
-  }
-
-  /** Resets the total wait, so that long-running work can wait for each outage separately. */
-  renewWaitBudget(): void {
-    this.#spentMs = 0;
   }
 
   /** Opens a connection pool on first use. With `publicUrl`, one for public addresses and the service's own host. */

@@ -1,3 +1,4 @@
+import { causeOf } from '../error-table.ts';
 import { CodedError, type Explanation } from '../errors.ts';
 import type { Purpose, ReceivedResponse, StatusMeaning } from './api-request.ts';
 import { extractReason, isHtml, isJson } from './error-reason.ts';
@@ -8,45 +9,45 @@ const rerunSoon = 'run it again in a moment';
 
 /** Maps each known error status to the error that represents it (§7). */
 const statusMeanings: Record<number, StatusMeaning> = {
-  400: { code: 'bad_request', problem: 'the service rejected the request' },
-  401: { code: 'unauthenticated', problem: 'the service rejected this API key' },
-  402: { code: 'credits_depleted', problem: "the organization's credit balance is depleted" },
-  403: { code: 'forbidden', problem: 'this API key cannot do that' },
-  404: { code: 'not_found', problem: 'not found' },
+  400: { cause: 'rejected', problem: 'the service rejected the request' },
+  401: { cause: 'unauthenticated', problem: 'the service rejected this API key' },
+  402: { cause: 'credits_depleted', problem: "the organization's credit balance is depleted" },
+  403: { cause: 'forbidden', problem: 'this API key cannot do that' },
+  404: { cause: 'not_found', problem: 'not found' },
   407: {
-    code: 'proxy_failed',
+    cause: 'proxy_failed',
     problem: 'the proxy asks for a user name and a password',
     hint: proxyLoginHint,
   },
   408: {
-    code: 'timeout',
+    cause: 'timeout',
     problem: 'the service timed out waiting for the request',
     hint: rerunSoon,
     retryable: true,
   },
-  409: { code: 'conflict', problem: 'the service reports a conflict' },
-  410: { code: 'not_found', problem: 'it no longer exists' },
-  412: { code: 'conflict', problem: 'the service does not support this version of the upload protocol' },
-  413: { code: 'too_large', problem: 'the upload exceeds the maximum allowed size' },
-  422: { code: 'validation_failed', problem: 'the service rejected the request as invalid' },
-  423: { code: 'conflict', problem: 'it is locked by another request', hint: rerunSoon, retryable: true },
-  425: { code: 'server_error', problem: 'the service is not ready for the request', retryable: true },
-  429: { code: 'rate_limited', problem: 'rate limit exceeded', retryable: true },
+  409: { cause: 'conflict', problem: 'the service reports a conflict' },
+  410: { cause: 'not_found', problem: 'it no longer exists' },
+  412: { cause: 'conflict', problem: 'the service does not support this version of the upload protocol' },
+  413: { cause: 'rejected', problem: 'the upload exceeds the maximum allowed size' },
+  422: { cause: 'invalid_request', problem: 'the service rejected the request as invalid' },
+  423: { cause: 'conflict', problem: 'it is locked by another request', hint: rerunSoon, retryable: true },
+  425: { cause: 'server_error', problem: 'the service is not ready for the request', retryable: true },
+  429: { cause: 'rate_limited', problem: 'rate limit exceeded', retryable: true },
   431: {
-    code: 'too_large',
+    cause: 'rejected',
     problem: 'the request headers are too large',
     hint: 'shorten the name or the description, which are sent in a header',
   },
   460: {
-    code: 'checksum_mismatch',
+    cause: 'checksum_mismatch',
     problem: 'the data was corrupted in transit',
     hint: 'run the same command again',
     retryable: true,
   },
-  501: { code: 'invalid_response', problem: 'the service does not support this' },
-  507: { code: 'storage_full', problem: 'insufficient storage space' },
+  501: { cause: 'invalid_response', problem: 'the service does not support this' },
+  507: { cause: 'storage_full', problem: 'insufficient storage space' },
   511: {
-    code: 'proxy_failed',
+    cause: 'proxy_failed',
     problem: 'the network asks you to sign in',
     hint: 'sign in with a browser, then run it again',
   },
@@ -57,10 +58,10 @@ const meaningOf = (status: number): StatusMeaning => {
   if (row) return row;
   const isUnavailable = [502, 503, 504].includes(status);
   const failure = isUnavailable ? 'the service is unavailable' : 'the service had an internal error';
-  if (status >= 500) return { code: 'server_error', problem: failure, retryable: true };
+  if (status >= 500) return { cause: 'server_error', problem: failure, retryable: true };
   if (status >= 300 && status < 400)
-    return { code: 'invalid_response', problem: 'the service sent a redirect, which is not followed' };
-  return { code: 'unexpected_status', problem: 'unexpected response from the service' };
+    return { cause: 'invalid_response', problem: 'the service sent a redirect, which is not followed' };
+  return { cause: 'unexpected_status', problem: 'unexpected response from the service' };
 };
 
 const who = 'the service, or a gateway in front of it,';
@@ -76,9 +77,9 @@ function gatewayMeaning(response: ReceivedResponse, purpose: Purpose): Partial<S
   if (status === 401 || status === 403) return { problem: `${who} denied the request` };
   if (!isHtml(response) && !gatewayPattern.test(response.text)) return undefined;
   if (status === 404 || status === 410)
-    return { code: 'invalid_response', problem: `${who} does not know this address` };
-  const { code, problem } = meaningOf(status);
-  return code === 'server_error' ? { problem: problem.replace('the service', who) } : undefined;
+    return { cause: 'invalid_response', problem: `${who} does not know this address` };
+  const { cause, problem } = meaningOf(status);
+  return cause === 'server_error' ? { problem: problem.replace('the service', who) } : undefined;
 }
 
 /** Matches plain-text errors in which Envoy or a similar gateway reports a problem with the service behind it. */
@@ -109,7 +110,7 @@ export function errorFrom(response: ReceivedResponse, purpose: Purpose): CodedEr
   const isUnexplained = gateway !== undefined || (isHtml(response) && !row.hint && !row.remedy);
   const scopeReason = forbidden ? missingScope(purpose, serviceReason.message) : undefined;
   return new CodedError(`${problem} (${status})`, {
-    code: row.code,
+    ...causeOf(row.cause),
     status,
     reason: scopeReason ?? serviceReason.message,
     ...(isUnexplained ? { remedy: ['check_base_url'] } : { hint: row.hint, remedy: row.remedy }),

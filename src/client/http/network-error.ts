@@ -1,4 +1,6 @@
+import { causeOf } from '../error-table.ts';
 import { CodedError, type Explanation } from '../errors.ts';
+import type { StatusMeaning } from './api-request.ts';
 import { isProxyUnreachable } from './proxy.ts';
 
 /** Creates the error for a redirect to another origin, as a sign-in page of the network also sends it. */
@@ -29,28 +31,28 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number, pr
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '')) return error;
   const isProxyDown = proxy !== undefined && isProxyUnreachable(error as NodeJS.ErrnoException, url, proxy);
-  const { problem, ...explanation } = refusal
+  const { problem, cause, ...explanation } = refusal
     ? {
         problem: `the proxy refused the connection to ${url.origin}`,
-        code: 'proxy_failed' as const,
+        cause: 'proxy_failed' as const,
         reason: refusal === '407' ? 'it asks for a user name and a password (407)' : `it returned ${refusal}`,
         hint: refusal === '407' ? proxyLoginHint : undefined,
       }
     : isProxyDown
       ? {
           problem: `cannot reach the proxy ${proxy.host}`,
-          code: 'proxy_failed' as const,
+          cause: 'proxy_failed' as const,
           reason: `${code === 'ECONNREFUSED' ? 'connection refused' : message}; requests to ${url.origin} go through it`,
         }
       : (describeTlsError(code, message, url) ?? describeSocketError(code, message, url, idleTimeoutMs));
-  const retryable = refusal === undefined && explanation.code !== 'tls_failed';
-  return new CodedError(problem, { ...explanation, retryable, underlying: error });
+  const retryable = refusal === undefined && cause !== 'tls_failed';
+  return new CodedError(problem, { ...explanation, ...causeOf(cause), retryable, underlying: error });
 }
 
-type NetworkError = Pick<Explanation, 'code' | 'reason' | 'hint' | 'remedy'> & { problem: string };
+type NetworkError = Pick<StatusMeaning, 'cause' | 'problem'> & Pick<Explanation, 'reason' | 'hint' | 'remedy'>;
 
 function describeTlsError(code: string, message: string, { origin }: URL): NetworkError | undefined {
-  const failure = { problem: `cannot connect securely to ${origin}`, code: 'tls_failed' } as const;
+  const failure = { problem: `cannot connect securely to ${origin}`, cause: 'tls_failed' } as const;
   if (/wrong.version.number|packet.length.too.long/i.test(message)) {
     const hint = `if it uses plain http, set the base URL to ${origin.replace('https:', 'http:')}`;
     return { ...failure, reason: 'it does not use https on that port', hint };
@@ -62,24 +64,28 @@ function describeTlsError(code: string, message: string, { origin }: URL): Netwo
 function describeSocketError(code: string, message: string, url: URL, idleTimeoutMs: number): NetworkError {
   const { origin, hostname } = url;
   const problem = `cannot reach ${origin}`;
-  if (networkDownCodes.has(code)) return { problem, code: 'unreachable', reason: message };
+  if (networkDownCodes.has(code)) return { problem, cause: 'unreachable', reason: message };
   if (refusedCodes.has(code)) {
     const reason = code === 'ECONNREFUSED' ? 'connection refused' : message;
     const isLocal = ['127.0.0.1', 'localhost'].includes(hostname);
-    return { problem, code: 'connection_refused', reason, ...(isLocal && { remedy: ['start_local_service'] }) };
+    return { problem, cause: 'connection_refused', reason, ...(isLocal && { remedy: ['start_local_service'] }) };
   }
   if (/TIMEOUT/.test(code)) {
     const isConnecting = code === 'UND_ERR_CONNECT_TIMEOUT';
     const reason = isConnecting ? 'no connection within 10 s' : `no data for ${Math.round(idleTimeoutMs / 1000)} s`;
-    return { problem: `the connection to ${origin} timed out`, code: 'timeout', reason };
+    return { problem: `the connection to ${origin} timed out`, cause: 'timeout', reason };
   }
-  return { problem: `the connection to ${origin} was lost`, code: 'unreachable', reason: `${message} (${code})` };
+  return { problem: `the connection to ${origin} was lost`, cause: 'unreachable', reason: `${message} (${code})` };
 }
+
+/** Returns true if the service, or the proxy in front of it, refused the connection. */
+export const isRefusal = ({ explanation: { subcode } }: CodedError) =>
+  subcode === 'connection_refused' || subcode === 'proxy_failed';
 
 /** Returns true if the request was certainly not sent, because no connection was established. */
 export function wasNotSent(error: unknown): boolean {
   if (!(error instanceof CodedError)) return false;
-  return ['connection_refused', 'proxy_failed'].includes(error.explanation.code) || isBeforeSending(error.cause);
+  return isRefusal(error) || isBeforeSending(error.cause);
 }
 
 /** Returns true if the DNS lookup, the connection or the TLS handshake failed. */

@@ -20,6 +20,11 @@ const backgroundShare = 0.05;
 /** Backoff between the probes of an outage. */
 const probeBackoff = { minMs: 250, maxMs: 30_000 };
 
+/** Minimum delay after a 429, which avoids a hot retry loop if the service requests no delay. */
+const min429DelayMs = 1_000;
+/** Delay after a 429 that names none. */
+const default429DelayMs = 60_000;
+
 /** Minimum default reserve for interactive commands, in requests. */
 const minReserve = 10;
 const reserveShare = 0.05;
@@ -40,7 +45,9 @@ export type RateLimiterState = 'unreachable' | 'waiting' | 'open';
 export type RateLimitBudget = { limit: number; left: number; resetAt: number };
 
 /**
- * Client-side rate limiter that follows the count of the service. It allows as many concurrent requests as the
+ * Decides every wait of a request: for the rate limit, after a 429, in an outage and before a retry.
+ *
+ * It follows the count of the service. It allows as many concurrent requests as the
  * lowest `X-RateLimit-Remaining` seen in the current window (§8), minus a reserve. The count of the service
  * includes the requests of other processes and machines, so they do not need to share any state. During an outage,
  * the limiter acts as a circuit breaker that opens and lets through one half-open probe at a time, with exponential
@@ -50,7 +57,10 @@ export class ClientRateLimiter {
   readonly #clock: Clock;
   /** Number of requests per window that bulk work leaves unused. Undefined for the default, the larger of 10 and 5 %. */
   reserve: number | undefined;
-  readonly #maxOutageMs: number;
+  readonly #maxWaitMs: number;
+  /** Time spent waiting since the budget was renewed, and the end of the latest wait that was counted. */
+  #spentMs = 0;
+  #waitingUntilMs = 0;
   #window: (RateWindow & { backgroundRequests: number }) | undefined;
   /** False after a response without rate limit headers, in which case requests need not be sent one at a time as probes. */
   #hasRateLimitHeaders = true;
@@ -63,10 +73,10 @@ export class ClientRateLimiter {
   /** Aborted and replaced when the state changes, which wakes the requests that wait. */
   #change = new AbortController();
 
-  /** @param maxOutageMs maximum duration of an outage to wait for */
-  constructor(clock: Clock, maxOutageMs: number) {
+  /** @param maxWaitMs maximum duration of an outage to wait for, and maximum total of the waits before retries */
+  constructor(clock: Clock, maxWaitMs: number) {
     this.#clock = clock;
-    this.#maxOutageMs = maxOutageMs;
+    this.#maxWaitMs = maxWaitMs;
   }
 
   get state(): RateLimiterState {
@@ -138,8 +148,49 @@ export class ClientRateLimiter {
     this.#wake();
   }
 
-  /** Blocks all except interactive requests until a time (milliseconds since the epoch). Called after a 429. */
-  pauseUntil(untilMs: number): void {
+  /**
+   * Blocks all except interactive requests after a 429, as long as the service asks.
+   *
+   * @returns the delay before the request is sent again; none if `acquire` makes it wait
+   * @throws `error` if an interactive request would exceed the maximum wait
+   */
+  delayAfter429(error: CodedError, lane: Lane): number {
+    const { retryAfterSeconds } = error.explanation;
+    const requestedMs = retryAfterSeconds === undefined ? default429DelayMs : retryAfterSeconds * 1000;
+    const delayMs = Math.max(requestedMs, min429DelayMs);
+    this.#pauseUntil(this.#clock.now() + delayMs);
+    if (lane !== 'interactive') return 0;
+    if (this.#trySpendWait(delayMs)) return delayMs;
+    throw error.with({
+      reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would exceed the maximum wait`,
+      retryAfterSeconds: Math.ceil(delayMs / 1000),
+    });
+  }
+
+  /** Returns the delay that the service asks for, or else a backoff. Returns undefined if it would exceed the maximum wait. */
+  retryDelayMs(failuresBefore: number, { explanation }: CodedError): number | undefined {
+    const { retryAfterSeconds } = explanation;
+    const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoff(failuresBefore, {}, this.#clock);
+    return this.#trySpendWait(delayMs) ? delayMs : undefined;
+  }
+
+  /** Resets the total wait, so that long-running work can wait for each outage separately. */
+  renewWaitBudget(): void {
+    this.#spentMs = 0;
+  }
+
+  /** Spends the time of a wait, which concurrent waits share. Returns false, and spends nothing, past the maximum. */
+  #trySpendWait(delayMs: number): boolean {
+    const now = this.#clock.now();
+    const beginMs = Math.max(now, this.#waitingUntilMs);
+    const addedMs = Math.max(0, now + delayMs - beginMs);
+    if (this.#spentMs + addedMs > this.#maxWaitMs) return false;
+    this.#spentMs += addedMs;
+    this.#waitingUntilMs = beginMs + addedMs;
+    return true;
+  }
+
+  #pauseUntil(untilMs: number): void {
     const limit = this.#window?.limit ?? 1;
     this.#hasRateLimitHeaders = true;
     this.#window = { limit, remaining: 0, resetAt: untilMs, backgroundRequests: 0 };
@@ -160,7 +211,7 @@ export class ClientRateLimiter {
     // All concurrent requests fail together, so count them as one attempt.
     if (!this.#outage || now >= this.#outage.until) this.#outage = { since, tries: tries + 1, until };
     this.#wake();
-    return until - since <= this.#maxOutageMs;
+    return until - since <= this.#maxWaitMs;
   }
 
   #currentWindow() {

@@ -32,29 +32,10 @@ type OutgoingRequest = {
 
 /** Sends a request once and reads the response. @throws CodedError for a network failure */
 export async function sendRequest(connection: Connection, request: OutgoingRequest): Promise<ReceivedResponse> {
-  const { call, url, headers, idleTimeoutMs, signal, clock } = request;
-  // One controller with a listener, because `AbortSignal.any()` is slow.
-  const controller = new AbortController();
-  const abort = () => controller.abort(signal?.reason);
-  if (signal) {
-    setMaxListeners(0, signal); // any number of requests may share it
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort);
-  }
-  const timeoutMs = responseTimeoutFactor * idleTimeoutMs;
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  const startTimeout = () => {
-    if (isOver) return; // an aborted request's body may end later
-    timer ??= setTimeout(
-      () => controller.abort(tooSlow(url.origin, 'its response was not complete', timeoutMs)),
-      timeoutMs,
-    );
-  };
+  const { call, url, headers, idleTimeoutMs, clock } = request;
+  const deadline = new Deadline(request);
   const convertError = (error: unknown) =>
-    controller.signal.aborted && !signal?.aborted
-      ? controller.signal.reason
-      : networkError(error, url, idleTimeoutMs, connection.proxyOf(url));
+    deadline.isPassed ? deadline.signal.reason : networkError(error, url, idleTimeoutMs, connection.proxyOf(url));
   connection.requestCount++;
   try {
     const pool = await connection.open(call.isPublic ? url : undefined);
@@ -64,8 +45,8 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
         path: url.pathname + url.search,
         method: call.method as Dispatcher.HttpMethod,
         headers,
-        body: openBody(call, startTimeout) as Dispatcher.RequestOptions['body'], // undici’s types omit iterables
-        signal: controller.signal,
+        body: openBody(call, () => deadline.start()) as Dispatcher.RequestOptions['body'], // undici’s types omit iterables
+        signal: deadline.signal,
         // undici restarts both timers at each byte, so they act as idle timeouts.
         headersTimeout: idleTimeoutMs,
         bodyTimeout: idleTimeoutMs,
@@ -79,10 +60,10 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
     const { sink } = call;
     let body: Pick<ReceivedResponse, 'bytes' | 'encoding'> = { bytes: Buffer.alloc(0) };
     if (sink && head.status < 300) {
-      clearTimeout(timer);
+      deadline.clear();
       await streamInto(parts, (part) => sink(part, head), { idleTimeoutMs, origin: url.origin });
     } else {
-      startTimeout();
+      deadline.start();
       body = await decode(await readBody(parts, call.maxBodyBytes), head, call);
     }
     // undici returns a connection to its pool one event loop turn after the response. A request sent before
@@ -98,9 +79,58 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
       url,
     };
   } finally {
-    isOver = true;
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
+    deadline.close();
+  }
+}
+
+/** Aborts a request with the signal of its caller, or when its response is not complete in time. */
+class Deadline {
+  // One controller with a listener, because `AbortSignal.any()` is slow.
+  readonly #controller = new AbortController();
+  readonly #caller: AbortSignal | undefined;
+  readonly #abort: () => void;
+  readonly #timeoutMs: number;
+  readonly #origin: string;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor({ signal, idleTimeoutMs, url }: OutgoingRequest) {
+    this.#caller = signal;
+    this.#abort = () => this.#controller.abort(signal?.reason);
+    this.#timeoutMs = responseTimeoutFactor * idleTimeoutMs;
+    this.#origin = url.origin;
+    if (!signal) return;
+    setMaxListeners(0, signal); // any number of requests may share it
+    if (signal.aborted) this.#abort();
+    signal.addEventListener('abort', this.#abort);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** True if the response took too long. */
+  get isPassed(): boolean {
+    return this.signal.aborted && !this.#caller?.aborted;
+  }
+
+  /** Starts the time, unless it runs already. The body of an aborted request may end after `close`. */
+  start(): void {
+    if (this.#isClosed) return;
+    this.#timer ??= setTimeout(
+      () => this.#controller.abort(tooSlow(this.#origin, 'its response was not complete', this.#timeoutMs)),
+      this.#timeoutMs,
+    );
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.clear();
+    this.#caller?.removeEventListener('abort', this.#abort);
   }
 }
 

@@ -1,12 +1,12 @@
 import type { Clock } from '../../contract/clock.ts';
 import { paths } from '../../contract/paths.ts';
-import { backoff, retryUntil } from '../../contract/retry.ts';
+import { retryUntil } from '../../contract/retry.ts';
 import { CodedError } from '../errors.ts';
 import type { ApiRequest, ReceivedResponse } from './api-request.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { errorFrom } from './error-response.ts';
 import { parseJsonResponse } from './json.ts';
-import { foreignOrigin, wasNotSent } from './network-error.ts';
+import { foreignOrigin, isRefusal, wasNotSent } from './network-error.ts';
 import { type ResponseHeaders, readRateLimit } from './rate-limit-headers.ts';
 import type { Lane, TransportNotice } from './rate-limiter.ts';
 import { sendRequest } from './send-request.ts';
@@ -33,10 +33,6 @@ export const isApiKey = (text: string) => /^[\x21-\x7e]+$/.test(text);
 
 const maxReadAttempts = 4;
 const maxRedirects = 3;
-/** Minimum delay after a 429, which avoids a hot retry loop if the service requests no delay. */
-const minRateLimitDelayMs = 1_000;
-/** Delay after a 429 that names none. */
-const defaultRateLimitDelayMs = 60_000;
 const transientStatuses = new Set([500, 502, 503, 504]);
 /** Statuses by which a gateway or the service reports an outage. */
 const outageStatuses = new Set([502, 503, 504]);
@@ -78,26 +74,26 @@ export class Transport {
   async exchange(call: ApiRequest): Promise<ReceivedResponse> {
     const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'rate-limit');
     const maxAttempts = retry === 'reads' ? maxReadAttempts : 1;
+    const { rateLimiter } = this.connection;
     /** Number of failed attempts. A 429 and a request that was not sent do not count. */
     let failures = 0;
     const attempt = async () => {
       const response = await this.#sendOnce(call);
       const { status } = response;
       if (status === 429 && retry !== 'none') throw errorFrom(response, call.purpose);
-      if (outageStatuses.has(status) && this.#isBulk) this.connection.rateLimiter.onFailure();
+      if (outageStatuses.has(status) && this.#isBulk) rateLimiter.onFailure();
       if (transientStatuses.has(status) && failures + 1 < maxAttempts) throw errorFrom(response, call.purpose);
       return response;
     };
     const delayAfter = (error: CodedError) => {
-      if (error.explanation.status === 429) return this.#rateLimitDelayMs(error);
+      if (error.explanation.status === 429) return rateLimiter.delayAfter429(error, this.#lane);
       if (this.#isBulk && this.connection.hasConnected && error.explanation.status === undefined) {
-        if (this.connection.rateLimiter.onFailure() && wasNotSent(error)) return 0; // the rate limiter waits
+        if (rateLimiter.onFailure() && wasNotSent(error)) return 0; // the rate limiter waits
       }
       // If the service was never reached, fail at once, because a retry would only delay the error. Otherwise the
       // service is expected to come back.
-      const isRefused = error.explanation.code === 'connection_refused' || error.explanation.code === 'proxy_failed';
-      const isAbsent = isRefused && !this.connection.hasConnected;
-      return ++failures < maxAttempts && !isAbsent ? this.retryDelayMs(failures - 1, error) : undefined;
+      const isAbsent = isRefusal(error) && !this.connection.hasConnected;
+      return ++failures < maxAttempts && !isAbsent ? rateLimiter.retryDelayMs(failures - 1, error) : undefined;
     };
     return this.retry(attempt, delayAfter, call.signal);
   }
@@ -105,7 +101,7 @@ export class Transport {
   /**
    * Runs `work` until it resolves. Waits between attempts, and tells the observer so.
    *
-   * @param delayAfter returns the delay after a failure, usually from `retryDelayMs`, or undefined to give up
+   * @param delayAfter returns the delay after a failure, usually from `ClientRateLimiter.retryDelayMs`, or undefined to give up
    * @throws the last failure if it cannot be retried
    */
   retry<T>(
@@ -127,34 +123,17 @@ export class Transport {
 
   /** Waits before a retry, for a caller that yields between attempts. @throws `failure` if it cannot wait that long */
   async waitBeforeRetry(failuresBefore: number, failure: CodedError, signal?: AbortSignal): Promise<void> {
-    const delayMs = this.retryDelayMs(failuresBefore, failure);
+    const delayMs = this.connection.rateLimiter.retryDelayMs(failuresBefore, failure);
     if (delayMs === undefined) throw failure;
     await this.#wait(delayMs, failure, signal);
   }
 
-  /** Returns the delay that the service asks for, or else a backoff. Returns undefined if it would exceed the maximum wait. */
-  retryDelayMs(failuresBefore: number, { explanation }: CodedError): number | undefined {
-    const { retryAfterSeconds } = explanation;
-    const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoff(failuresBefore, {}, this.clock);
-    return this.connection.trySpendWait(delayMs) ? delayMs : undefined;
-  }
-
-  /** Pauses the rate limiter after a 429, and returns the delay. Bulk requests wait in the rate limiter instead. */
-  #rateLimitDelayMs(error: CodedError): number {
-    const { retryAfterSeconds } = error.explanation;
-    const requestedMs = retryAfterSeconds === undefined ? defaultRateLimitDelayMs : retryAfterSeconds * 1000;
-    const delayMs = Math.max(requestedMs, minRateLimitDelayMs);
-    this.connection.rateLimiter.pauseUntil(this.clock.now() + delayMs);
-    if (this.#isBulk) return 0;
-    if (this.connection.trySpendWait(delayMs)) return delayMs;
-    throw error.with({
-      reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would exceed the maximum wait`,
-      retryAfterSeconds: Math.ceil(delayMs / 1000),
-    });
+  get #lane(): Lane {
+    return this.#options.lane ?? 'interactive';
   }
 
   get #isBulk(): boolean {
-    return (this.#options.lane ?? 'interactive') !== 'interactive';
+    return this.#lane !== 'interactive';
   }
 
   /** Sleeps after a failure, and tells the observer so. */
@@ -200,12 +179,13 @@ export class Transport {
 
   /** Sends a request once the rate limiter allows it, and passes what the response reports to the limiter. */
   async #sendLimited(call: ApiRequest, url: URL): Promise<ReceivedResponse> {
-    const { lane = 'interactive', requestTimeoutMs, trace, onNotice, onRequest, onWrite } = this.#options;
+    const { requestTimeoutMs, trace, onNotice, onRequest, onWrite } = this.#options;
     const { rateLimiter, closeController } = this.connection;
     const headers = this.#headersOf(call, url);
     const isCounted = headers.authorization !== undefined;
     const signal = call.signal ?? this.#options.signal;
-    if (isCounted) await rateLimiter.acquire(lane, signal ?? closeController.signal, (notice) => onNotice?.(notice));
+    if (isCounted)
+      await rateLimiter.acquire(this.#lane, signal ?? closeController.signal, (notice) => onNotice?.(notice));
     const startedAt = this.clock.now();
     let response: ReceivedResponse;
     try {
@@ -225,7 +205,7 @@ export class Transport {
     this.connection.rateLimit = rateLimit ?? this.connection.rateLimit;
     const isFromService = !outageStatuses.has(response.status);
     if (isCounted) rateLimiter.onResponse(rateLimit, isFromService);
-    if (this.#isBulk && isFromService) this.connection.renewWaitBudget();
+    if (this.#isBulk && isFromService) rateLimiter.renewWaitBudget();
     const duration = this.clock.now() - startedAt;
     trace?.(`< ${response.status} ${url.pathname} ${duration} ms${headerLines(response.headers)}`);
     return response;

@@ -227,7 +227,7 @@ const isOutage = (error: unknown) =>
   error instanceof CodedError &&
   error.kind === 'unreachable' &&
   error.explanation.retryable === true &&
-  error.explanation.code !== 'connection_refused';
+  error.explanation.subcode !== 'connection_refused';
 
 /** Maximum number of failed assets per poll whose full record is fetched to find the reason. An error lists no more. */
 const maxReasonsRead = 10;

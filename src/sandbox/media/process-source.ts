@@ -16,6 +16,7 @@ import {
   type ProcessingOutcome,
   readyOutcome,
 } from './processing-job.ts';
+import { typeByStreams } from './recognize/asset-type.ts';
 import type { Dimensions } from './recognize/dimensions.ts';
 import { animatedImageTypes, browserImageTypes } from './recognize/image-types.ts';
 import type { InspectedSource, MediaReading } from './recognize/inspection-messages.ts';
@@ -95,16 +96,10 @@ async function processMedia(
   if (reason) job.log(reason);
   const streams = listed instanceof ToolRejectedError ? undefined : listed;
   const chapters = found.chapters?.length ? found.chapters : streams?.chapters;
-  const described = { ...found, type: typeOf(found, streams), chapters };
+  const described = { ...found, type: typeByStreams(found, streams), chapters };
   return described.type === 'video'
     ? processVideo(job, described, source, { streams, packaged: reading?.master ?? undefined })
     : processAudio(job, described, source, streams);
-}
-
-/** Returns `video` if ffmpeg or mediabunny found a video track; the detected type if ffmpeg listed no streams. */
-function typeOf({ type, codecs }: InspectedSource, streams: Streams | undefined): 'video' | 'audio' {
-  const isVideo = streams ? streams.pictures.length > 0 || codecs?.picture : type === 'video';
-  return isVideo ? 'video' : 'audio';
 }
 
 /** Creates what is served for a video. `packaged` is the master playlist of the source as HLS, if that was possible. */

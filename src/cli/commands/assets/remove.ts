@@ -210,7 +210,7 @@ async function deleteEmptied(
 
 const notDeleted = (path: string, reason: string) =>
   new CodedError(`${path} was not deleted`, {
-    code: 'conflict',
+    subcode: 'conflict',
     reason,
     hint: `mediactl ls ${quoteForShell(path)}`,
   });

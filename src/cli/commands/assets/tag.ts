@@ -1,13 +1,13 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { TagChange } from '../../../client/changes/items.ts';
+import type { TagChange } from '../../../client/changes/tag-change.ts';
 import { usageError } from '../../../client/errors.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
-import { parseTagOption, tagOption } from '../tag-option.ts';
-import { parseTagEdit, runUpdate, type UpdateRequest } from './update.ts';
+import { parseTagEdit, parseTagOption, tagOption } from '../tag-option.ts';
+import { runUpdate, type UpdateRequest } from './update.ts';
 
 export function tag(command: Command, run: ActionWrapper): void {
   addExamples(

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { requestsOf, type TagChange, type WantedChange } from '../../../client/changes/items.ts';
+import { requestsOf, type WantedChange } from '../../../client/changes/items.ts';
+import type { TagChange } from '../../../client/changes/tag-change.ts';
 import { usageError } from '../../../client/errors.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { slugsOf } from '../../../contract/asset.ts';
@@ -7,14 +8,13 @@ import { startAge } from '../../../contract/clock.ts';
 import type { JsonObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
-import type { SlugEdit } from '../../../contract/slug.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { runChange } from '../../library/run-change.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
-import { parseTagField, parseTagOption, tagOption } from '../tag-option.ts';
+import { parseTagEdit, parseTagField, tagOption } from '../tag-option.ts';
 import { confirmBulk, dryRunBulk, resolveTargets, singleRecord, singleTarget, type TargetRequest } from './bulk.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -106,18 +106,6 @@ function describeChange({ fields = {}, tags }: WantedChange): string {
       : [...tags.add.map((slug) => `add tag ${slug}`), ...tags.remove.map((slug) => `remove tag ${slug}`)];
   const names = Object.keys(fields);
   return [...(names.length > 0 ? [`set ${names.join(', ')}`] : []), ...edits].join(', ');
-}
-
-/** Checks tags to add and remove. @throws CodedError `usage` (exit 2) if they conflict or one is not a slug */
-export function parseTagEdit(
-  [addFlag, removeFlag]: readonly [string, string],
-  add: readonly string[],
-  remove: readonly string[],
-): SlugEdit {
-  const edit = { add: parseTagOption(addFlag, add), remove: parseTagOption(removeFlag, remove, { areNew: false }) };
-  const both = edit.add.find((slug) => edit.remove.includes(slug));
-  if (both) throw usageError(`${addFlag} and ${removeFlag} both name ${both}`, 'give each tag once');
-  return edit;
 }
 
 /** Returns a line for each asset that would lose tags, with the tags before and after the change. */

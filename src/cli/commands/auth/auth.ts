@@ -81,7 +81,7 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
   const one = name ?? settings.profile ?? before.current;
   const namesToForget = all ? Object.keys(before.profiles) : one ? [one] : [];
   if (namesToForget.length === 0)
-    throw new CodedError('no profile to log out from', { code: 'no_profile', hint: 'mediactl auth ls' });
+    throw new CodedError('no profile to log out from', { code: 'not_logged_in', hint: 'mediactl auth ls' });
   for (const each of namesToForget) if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
   if (context.isDryRun(`remove ${namesToForget.join(', ')}`)) return noResult;
   if (all)

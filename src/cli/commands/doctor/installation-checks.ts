@@ -78,7 +78,7 @@ export const installationChecks: Record<string, Check> = {
     const { bavail, bsize } = await statfs(stateDir);
     const free = `${formatBytes(bavail * bsize)} free in ${stateDir}`;
     if (bavail * bsize < minFreeBytes)
-      throw failure('the disk of the state folder is nearly full', 'state_full', 'free some disk space', free);
+      throw failure('the disk of the state folder is nearly full', 'state_unusable', 'free some disk space', free);
     return free;
   },
 };

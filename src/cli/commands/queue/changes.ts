@@ -75,7 +75,7 @@ async function runRetry(context: Context, request: ChangeRequest) {
   const changes = await changeEach(ids, async (id) => {
     const job = await getJob(client, id);
     if (await retryFailed(job)) return toQueuedUpload(job, 'waiting', context.terminal.redactor);
-    throw new CodedError('the upload has not failed', { code: 'conflict' });
+    throw new CodedError('the upload has not failed', { code: 'rejected' });
   });
   if (await client.isPaused()) {
     await client.setPaused(false);

@@ -84,47 +84,28 @@ export async function planPrune(
   const real = await realpath(directory);
   const selects = await filters.createSelector(directory);
   const isSelected = ({ realPath }: PrunableAsset) => selects(toSlashes(relative(real, realPath)));
-  let [waiting, leftOut] = [0, 0];
-  const missingNow: Receipt[] = [];
-  /** Maps content (size and checksum) to the receipt of an existing file. */
-  const copies = new Map<string, Receipt>();
-  const counts = new MissingFiles(real);
   const moves = new PlannedMoves(moved);
-  const replacedNow: ReplacedAsset[] = [];
-  for await (const stored of receipts.listBelow(service, workspace, real)) {
-    const receipt = { ...stored, ...moves.placeOf(stored) };
-    if (!isInPrunedFolder(receipt.folder)) continue;
-    if (moves.takerOf(receipt)) {
-      replacedNow.push(receipt);
-      continue;
-    }
-    const isGone = !(await fileExists(receipt.realPath));
-    if (isGone && !isSelected(receipt)) {
-      leftOut++;
-      continue;
-    }
-    if (isGone) missingNow.push(receipt);
-    else copies.set(contentKeyOf(receipt), receipt);
-    if (isGone || receipt.id <= startMark) counts.add(receipt.realPath, isGone);
-  }
+  const found = await findMissing(receipts.listBelow(service, workspace, real), {
+    real,
+    startMark,
+    moves,
+    isSelected,
+    isInPrunedFolder,
+  });
+  const { missingNow, replacedNow, copies, counts } = found;
+  let { leftOut } = found;
+  let waiting = 0;
   const candidates: PrunableAsset[] = [];
-  const findImportedCopy = async (receipt: Receipt) => {
-    const isCopy = ({ sizeBytes, blake3 }: Receipt) =>
-      sizeBytes === receipt.sizeBytes && (blake3 === null || blake3 === receipt.blake3);
-    const stored = await receipts.findAdoptedCopies(service, workspace, real, receipt);
-    const found: Receipt[] = [];
-    for (const each of [...stored, ...adopted.filter(isCopy)]) if (await fileExists(each.realPath)) found.push(each);
-    return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
-  };
   const hasOtherFile = async ({ assetUid, realPath }: PrunableAsset) => {
     for (const path of await receipts.findOtherPaths(assetUid, realPath)) if (await fileExists(path)) return true;
     return false;
   };
-  missingNow.sort((a, b) => (a.realPath < b.realPath ? -1 : 1));
   for (const receipt of missingNow) {
     // If the file was renamed, its old asset is pruned only after the new asset is ready. A file of its size that was
     // not compared with its asset might be the renamed one. So might one that is too new to be uploaded.
-    const copy = copies.get(contentKeyOf(receipt)) ?? (await findImportedCopy(receipt));
+    const copy =
+      copies.get(contentKeyOf(receipt)) ??
+      (await findImportedCopy(receipts, receipt, { service, workspace, real, adopted }));
     const canPrune = copy
       ? copy.blake3 !== null && (await isReady(api, receipts, copy))
       : !filters.recentSizes.has(receipt.sizeBytes);
@@ -147,6 +128,67 @@ export async function planPrune(
   const safetyError = candidates.length > 0 ? await findSafetyError(counts, candidates.length, displayPath) : undefined;
   const missing = new Set(missingNow.map(({ realPath }) => realPath));
   return { candidates, waiting, leftOut, safetyError, missing, isInPrunedFolder };
+}
+
+/** Returns an existing file with the content of a receipt that another machine has uploaded, compared if there is one. */
+async function findImportedCopy(
+  receipts: Receipts,
+  receipt: Receipt,
+  {
+    service,
+    workspace,
+    real,
+    adopted,
+  }: { service: string; workspace: string; real: string; adopted: readonly Receipt[] },
+): Promise<Receipt | undefined> {
+  const isCopy = ({ sizeBytes, blake3 }: Receipt) =>
+    sizeBytes === receipt.sizeBytes && (blake3 === null || blake3 === receipt.blake3);
+  const stored = await receipts.findAdoptedCopies(service, workspace, real, receipt);
+  const found: Receipt[] = [];
+  for (const each of [...stored, ...adopted.filter(isCopy)]) if (await fileExists(each.realPath)) found.push(each);
+  return found.find(({ blake3 }) => blake3 !== null) ?? found[0];
+}
+
+type MissingOptions = Pick<ReceiptsAtStart, 'startMark'> &
+  Pick<PrunePlan, 'isInPrunedFolder'> & {
+    /** Real path of the directory. */
+    real: string;
+    moves: PlannedMoves;
+    isSelected(asset: PrunableAsset): boolean;
+  };
+
+/**
+ * Looks for the file of each receipt. Returns the receipts of those that are missing, sorted by path, and of those whose
+ * place a renamed file takes.
+ */
+async function findMissing(
+  receipts: ReturnType<Receipts['listBelow']>,
+  { real, startMark, moves, isSelected, isInPrunedFolder }: MissingOptions,
+) {
+  let leftOut = 0;
+  const missingNow: Receipt[] = [];
+  /** Maps content (size and checksum) to the receipt of an existing file. */
+  const copies = new Map<string, Receipt>();
+  const counts = new MissingFiles(real);
+  const replacedNow: ReplacedAsset[] = [];
+  for await (const stored of receipts) {
+    const receipt = { ...stored, ...moves.placeOf(stored) };
+    if (!isInPrunedFolder(receipt.folder)) continue;
+    if (moves.takerOf(receipt)) {
+      replacedNow.push(receipt);
+      continue;
+    }
+    const isGone = !(await fileExists(receipt.realPath));
+    if (isGone && !isSelected(receipt)) {
+      leftOut++;
+      continue;
+    }
+    if (isGone) missingNow.push(receipt);
+    else copies.set(contentKeyOf(receipt), receipt);
+    if (isGone || receipt.id <= startMark) counts.add(receipt.realPath, isGone);
+  }
+  missingNow.sort((a, b) => (a.realPath < b.realPath ? -1 : 1));
+  return { missingNow, replacedNow, copies, counts, leftOut };
 }
 
 /** Where receipts are once those of renamed files have moved: for a preview, before which none has. */

@@ -132,13 +132,7 @@ export async function parseUploadRequest(
   const queue = typedFlags.queue === undefined ? undefined : splitQueueFlag(context, typedFlags.queue, args);
   const isListed = typedFlags.filesFrom !== undefined || typedFlags.manifest !== undefined;
   if (typedFlags.encoding !== undefined && !isListed) throw usageError('--encoding needs --manifest or --files-from');
-  const given = queue?.given ?? args;
-  // With --flatten or --folder, what exists locally is local.
-  const isExplicit = typedFlags.flatten === true || typedFlags.folder !== undefined;
-  const isLocal = isExplicit && existsSync(given.at(-1) ?? '');
-  const { paths: inputs, folder } = isLocal
-    ? { paths: given, folder: undefined }
-    : await splitFolder(context, given, typedFlags.folder, isListed);
+  const { paths: inputs, folder } = await splitFolder(context, queue?.given ?? args, typedFlags, isListed);
   const flags = { ...typedFlags, folder: folder ?? typedFlags.folder };
   assertSyncOptions(inputs, flags);
   if (queue) {
@@ -146,13 +140,8 @@ export async function parseUploadRequest(
     assertQueueable(inputs);
   }
   const preview = context.settings.dryRun;
-  // Fail before an upload that can take hours, rather than when it asks.
-  if (flags.prune && !preview && !context.settings.yes && !context.terminal.isInteractive)
-    throw usageError(
-      '--prune needs confirmation, and cannot prompt: this is not an interactive terminal',
-      'run the same command with --yes',
-    );
-  const { name, description, contentType, tag } = flags;
+  if (flags.prune && !preview) assertCanConfirm(context);
+  const { name, description, contentType } = flags;
   const isTemplate = name !== undefined && placeholdersIn(name).length > 0;
   const options = parseUploadOptions(context, {
     ...flags,
@@ -175,18 +164,9 @@ export async function parseUploadRequest(
       transfers: parseOptionalCount('--transfers', flags.transfers, 1) ?? defaultTransfers,
     },
     sources: {
-      include: flags.include,
-      exclude: flags.exclude,
-      allFiles: flags.allFiles,
-      recent: parseMinAge(context.clock.now(), flags.minAge),
-      filesFrom: flags.filesFrom,
-      manifest: flags.manifest,
-      encoding: flags.encoding,
-      resultsFile: flags.results,
+      ...parseSourceOptions(context, flags),
       roots: queue ? [] : flags.root,
       nameTemplate: isTemplate ? name : undefined,
-      tags: parseTagOption('--tag', tag),
-      shard: parseShard(flags.shard),
     },
     rateLimit: parseLimitRate(flags.limitRate),
     reserveRequests: parseOptionalCount('--reserve-requests', flags.reserveRequests, 0),
@@ -199,6 +179,28 @@ export async function parseUploadRequest(
   };
 }
 
+const parseSourceOptions = ({ clock }: Context, flags: UploadFlags): Omit<SourceOptions, 'roots' | 'nameTemplate'> => ({
+  include: flags.include,
+  exclude: flags.exclude,
+  allFiles: flags.allFiles,
+  recent: parseMinAge(clock.now(), flags.minAge),
+  filesFrom: flags.filesFrom,
+  manifest: flags.manifest,
+  encoding: flags.encoding,
+  resultsFile: flags.results,
+  tags: parseTagOption('--tag', flags.tag),
+  shard: parseShard(flags.shard),
+});
+
+/** Fails before an upload that can take hours, rather than when a prune asks. @throws CodedError `usage` (exit 2) */
+function assertCanConfirm({ settings, terminal }: Context): void {
+  if (settings.yes || terminal.isInteractive) return;
+  throw usageError(
+    '--prune needs confirmation, and cannot prompt: this is not an interactive terminal',
+    'run the same command with --yes',
+  );
+}
+
 /** Returns true for a local directory. A path that cannot be read is reported when it is opened. */
 const isDirectory = (path: string) =>
   stat(path).then(
@@ -207,12 +209,15 @@ const isDirectory = (path: string) =>
   );
 
 /** @param isListed true if a list names the files, so that a single argument can be the folder */
-async function splitFolder(context: Context, args: readonly string[], flag: string | undefined, isListed: boolean) {
+async function splitFolder(context: Context, args: readonly string[], flags: UploadFlags, isListed: boolean) {
   const last = args.at(-1) ?? '';
+  // With --flatten or --folder, what exists locally is local.
+  const isExplicit = flags.flatten === true || flags.folder !== undefined;
+  if (isExplicit && existsSync(last)) return { paths: args, folder: undefined };
   const canBeFolder = args.length > (isListed ? 0 : 1);
   if (!isLibraryPath(last) || !(canBeFolder || (await isDirectory(last)))) return { paths: args, folder: undefined };
   const { splitTargetFolder } = await import('../../library/target-folder.ts');
-  return splitTargetFolder(context, args, flag, canBeFolder);
+  return splitTargetFolder(context, args, flags.folder, canBeFolder);
 }
 
 function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void {

@@ -128,8 +128,7 @@ async function resolveTargetFolders(
   receipts: Receipts | undefined,
 ): Promise<FolderResolver & Pick<RunRequest, 'confirmFolders'>> {
   const { folder: typed, mirrorsTree, createFolders, preview, sync } = request;
-  const { terminal } = context;
-  const canCreate = createFolders || preview || terminal.isInteractive;
+  const canCreate = createFolders || preview || context.terminal.isInteractive;
   const isTree = mirrorsTree && sources.hasDirectories;
   const isOneFolder = !isTree && !sources.hasFolders;
   const existing =
@@ -149,6 +148,7 @@ async function resolveTargetFolders(
   const top = pathByUid ?? typed;
   const missing = new Set<string>();
   let isConfirmed = createFolders;
+  let isWarned = false;
   const targetOf = (file: UploadFile) => {
     const path = targetPathOf(file, top, isTree);
     const [first = ''] = path.split('/');
@@ -169,19 +169,12 @@ async function resolveTargetFolders(
     pathOf: (file) => targetOf(file).path,
     refresh: byPath.refresh,
     confirmFolders: async () => {
-      const [first, ...others] = [...missing].sort();
       const otherCase = [...missing].find((path) => tree.findOtherCase(path) !== undefined);
-      if (otherCase !== undefined) warnOfOtherCase(context, tree, otherCase);
-      const names = [first, ...others.slice(0, maxFoldersNamed - 1)].join(', ');
+      if (otherCase !== undefined && !isWarned) warnOfOtherCase(context, tree, otherCase);
+      isWarned ||= otherCase !== undefined; // a queue run asks several times
       // A sync into an existing folder creates subfolders without asking.
-      if (first === undefined || isConfirmed || (sync && byPath.find(top) !== null)) return;
-      const isOne = others.length === 0;
-      const problem = isOne
-        ? `folder ${first} does not exist`
-        : `${missing.size} folders do not exist${missing.size > maxFoldersNamed ? ', such as' : ':'} ${names}`;
-      if (preview) return terminal.info(`${problem}; the upload will ask whether to create ${isOne ? 'it' : 'them'}`);
-      const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}. Create ${isOne ? 'it' : 'them'}?`;
-      await confirm(terminal, question, { yes: false, instead: createHint });
+      if (missing.size === 0 || isConfirmed || (sync && byPath.find(top) !== null)) return;
+      if (!(await confirmMissing(context, [...missing].sort(), preview))) return;
       isConfirmed = true; // also for the folders that a queue run finds later
       byPath.invalidate(); // folders might have been created while the question was open
     },
@@ -190,6 +183,21 @@ async function resolveTargetFolders(
 
 /** Maximum number of missing folders that a question names. */
 const maxFoldersNamed = 3;
+
+/** Asks whether to create missing folders. A preview says that the upload will ask. @returns true if the user agrees */
+async function confirmMissing(context: Context, missing: readonly string[], preview: boolean): Promise<boolean> {
+  const isOne = missing.length === 1;
+  const problem = isOne
+    ? `folder ${missing[0]} does not exist`
+    : `${missing.length} folders do not exist${missing.length > maxFoldersNamed ? ', such as' : ':'} ${missing.slice(0, maxFoldersNamed).join(', ')}`;
+  if (preview) {
+    context.terminal.info(`${problem}; the upload will ask whether to create ${isOne ? 'it' : 'them'}`);
+    return false;
+  }
+  const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}. Create ${isOne ? 'it' : 'them'}?`;
+  await confirm(context.terminal, question, { yes: false, instead: createHint });
+  return true;
+}
 
 /** Returns the folders of a path that do not exist, such as `/A` and `/A/B`. */
 function missingPrefixes(path: string, find: (path: string) => string | undefined | null): string[] {

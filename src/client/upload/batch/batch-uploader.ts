@@ -5,7 +5,7 @@ import { findOwnReceipt } from '../decide/by-receipt.ts';
 import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
 import { type Decision, hasChange, type KeepDecision, saveRecords, sendNew } from '../decide/decision.ts';
 import { toWaitingEvent } from '../session/events.ts';
-import { createOutcome, type FileOutcome, outcomeOf } from '../session/file-outcome.ts';
+import { createOutcome, type FileOutcome, isPlannedStop, outcomeOf } from '../session/file-outcome.ts';
 import { FirstCreation } from '../session/first-creation.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
 import type { RunDeps, UploadDeps, UploadSettings } from '../session/upload-deps.ts';
@@ -111,7 +111,7 @@ export class BatchUploader implements BatchRun {
     const send = () =>
       this.#planAndUpload(candidates).catch((thrown) => {
         const error = asCodedError(thrown);
-        if (error.kind !== 'state') throw thrown;
+        if (error.kind !== 'state' && !isPlannedStop(error)) throw thrown;
         this.#stopReason ??= error; // outcomes collected so far are still reported
       });
     const { timeoutMs } = this.#options;
@@ -134,6 +134,7 @@ export class BatchUploader implements BatchRun {
       this.#reportOrWatch(kept),
     );
     this.#isBatch = countFiles(this.#plan) > 1;
+    this.#plan.isComplete = true;
     await this.#deps.onPlan?.(this.#plan, true);
     await saveRecords(this.#deps, records);
     for (const file of await this.#follow(followed)) files.set(file, sendNew);

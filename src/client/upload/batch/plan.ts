@@ -24,6 +24,8 @@ type PlannedKind = Exclude<PlannedOutcome, 'deleted'> | 'toCompare';
 /** Totals of a run before it starts, for files that are already uploaded and files to send. */
 export type Plan = {
   totals: Record<PlannedKind, FileTotals>;
+  /** True once all files of the run are found and decided. */
+  isComplete: boolean;
   /** Number of bytes that the service has of the files to send, from unfinished uploads. */
   acknowledgedBytes: number;
   /** Number of requests to compare files with the assets in their folder. */
@@ -43,6 +45,7 @@ export const emptyPlan = (): Plan => ({
   totals: Object.fromEntries(
     [...plannedNames, 'toCompare'].map((kind) => [kind, { files: 0, bytes: 0 }]),
   ) as Plan['totals'],
+  isComplete: false,
   acknowledgedBytes: 0,
   comparisons: 0,
   requests: 0,

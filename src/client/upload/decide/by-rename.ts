@@ -88,7 +88,9 @@ export class Renames {
     for await (const receipt of list('done')) {
       if (!isCandidate(receipt)) continue;
       const occupant = byPath.get(receipt.realPath);
-      const isThere = occupant ? isUnchanged(receipt, occupant.identity) : await isTaken(receipt.realPath, bySpelling);
+      const isThere = occupant
+        ? !this.#deps.policy.checksum && isUnchanged(receipt, occupant.identity)
+        : await isTaken(receipt.realPath, bySpelling);
       if (!isThere) add(receipt, false, occupant?.file);
     }
     for await (const receipt of list('replaced')) if (isCandidate(receipt)) add(receipt, true);
@@ -243,8 +245,9 @@ export class Renames {
 
   /** Returns true if the file of a receipt is still not at its path, or another is, not only touched. */
   async #isVacant({ receipt, occupant }: Vacated): Promise<boolean> {
-    if (!occupant) return true;
-    return occupant.sizeBytes !== receipt.sizeBytes || (await this.#digestOf(occupant)) !== receipt.blake3;
+    if (!occupant || occupant.sizeBytes !== receipt.sizeBytes) return true;
+    const digest = await this.#digestOf(occupant);
+    return digest !== undefined && digest !== receipt.blake3; // what cannot be read may be the uploaded file
   }
 
   /** Returns the checksum of a file; undefined for one that cannot be read, which fails when it is uploaded. */

@@ -4,7 +4,7 @@ import {
   type UploadOutcome,
   uploadOutcomes,
 } from '../../../contract/upload-outcomes.ts';
-import type { CodedError } from '../../errors.ts';
+import { CodedError } from '../../errors.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
 
@@ -66,7 +66,12 @@ export function outcomeOf({ uploaded, isBusy, jobId, error }: FileOutcome): Uplo
 export const isFailedBefore = ({ uploaded, error }: FileOutcome) =>
   uploaded !== undefined && !uploadOutcomes[uploaded.how].isSent && error?.explanation.code === 'processing_failed';
 
-/** Returns true if the error means that a signal or `--stop-at` stopped the run. */
+/** Returns true if the error means that a signal or a planned stop ended the run. */
 export const isInterruption = ({ explanation: { code } }: CodedError) => isInterruptionCode(code);
 
-export const isInterruptionCode = (code: string) => ['stopped_at_limit', 'interrupted', 'terminated'].includes(code);
+export const isInterruptionCode = (code: string) => ['interrupted', 'terminated'].includes(code);
+
+/** Creates the abort reason of a run that ends at a time that its user has chosen, which is no failure. */
+export const plannedStop = (problem: string) => new CodedError(problem, { subcode: 'planned_stop' });
+
+export const isPlannedStop = (error: CodedError | undefined) => error?.explanation.subcode === 'planned_stop';

@@ -1,9 +1,10 @@
+import type { ErrorCode } from '../../error-table.ts';
 import type { CodedError } from '../../errors.ts';
 import type { FileOutcome } from './file-outcome.ts';
 import type { RunDeps, UploadSettings } from './upload-deps.ts';
 
 /** Errors after which the same command would fail again until the user has followed their own hint. */
-const codesWithOwnHint = new Set<string>(['upload_in_progress', 'session_broken', 'file_missing']);
+const codesWithOwnHint: readonly ErrorCode[] = ['upload_in_progress', 'session_broken', 'file_unusable'];
 
 /** Adds to the error of a failed upload how it is resumed or restarted. */
 export async function withNextStep(
@@ -17,7 +18,7 @@ export async function withNextStep(
   const isState = error.kind === 'state' && (isNewStream || !file.stream); // its own hint is better
   if (error.kind === 'integrity' || isState || id === undefined) return error;
   const entry = store.isInMemory ? undefined : await store.read(id); // no other process finds it
-  const hasOwnHint = codesWithOwnHint.has(error.explanation.code);
+  const hasOwnHint = codesWithOwnHint.includes(error.explanation.code);
   if (!entry && isNewStream && !uploaded) return error.with({ remedy: ['upload_spooled', spoolPath] });
   if (!entry || hasOwnHint) return error;
   if (error.explanation.code === 'session_unknown')

@@ -96,7 +96,7 @@ export class PrefixDigest {
     await this.#readUpTo(offset);
   }
 
-  /** @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1), if the file changed since it was opened */
+  /** @throws CodedError `file_changed` (exit 13), `file_unusable` (exit 2), if the file changed since it was opened */
   assertUnchanged(): Promise<void> {
     const source = this.#source;
     return source.assertUnchanged(async () => {

@@ -247,7 +247,7 @@ export class FileWalker {
       const problem = `cannot read the directory ${escapeControls(folder)}`;
       const hint = 'fix its permissions, or exclude it';
       const reason = (error as Error).message;
-      this.#fail(folder, new CodedError(problem, { code: 'unreadable_file', reason, hint }), isOwn);
+      this.#fail(folder, new CodedError(problem, { subcode: 'unreadable_file', reason, hint }), isOwn);
       return { entries: [], unreadable: new Set() };
     }
   }
@@ -316,6 +316,6 @@ const fromTheFuture = (path: string, changedAt: number) =>
 
 const notUtf8 = () =>
   new CodedError('its name is not valid UTF-8', {
-    code: 'unreadable_file',
+    subcode: 'unreadable_file',
     hint: 'rename it; convmv renames many files at once',
   });

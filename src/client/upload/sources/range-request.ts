@@ -20,7 +20,7 @@ const purpose: Purpose = {
   action: 'read this file',
   statuses: {
     // By default a 429 means the service's rate limit and aborts the run, but this is another server.
-    429: { code: 'source_busy', problem: 'the file server is limiting requests' },
+    429: { cause: 'source_busy', problem: 'the file server is limiting requests' },
   },
 };
 
@@ -48,7 +48,7 @@ export async function requestRange(
   } catch (error) {
     signal?.throwIfAborted(); // an error of its own, such as the end of rclone's server
     if (!(error instanceof CodedError) || error.kind !== 'unreachable') throw error;
-    const isBusy = error.explanation.code === 'source_busy';
+    const isBusy = error.explanation.subcode === 'source_busy';
     throw error.with({ status: undefined, ...(!isBusy && { hint: networkHint }) });
   }
 }
@@ -93,9 +93,9 @@ export function toSourceError({ url, path }: RemoteFile, response: ReceivedRespo
   const { status } = response;
   const reason = `its server returned ${status}`;
   if (status === 404 || status === 410)
-    return new CodedError(`no such file: ${path}`, { code: 'file_not_found', reason, hint: 'check the URL' });
+    return new CodedError(`no such file: ${path}`, { code: 'file_unusable', reason, hint: 'check the URL' });
   if (status === 401 || status === 403)
-    return new CodedError(`access to ${path} is denied`, { code: 'source_forbidden', reason });
+    return new CodedError(`access to ${path} is denied`, { subcode: 'source_forbidden', reason });
   const { retryable, retryAfterSeconds } = errorFrom(response, purpose).explanation;
   const failure = sourceFailed(`${url.host} did not return ${path}`, `it returned ${status}`, networkHint);
   return failure.with({ retryable, retryAfterSeconds });
@@ -105,7 +105,7 @@ export function toSourceError({ url, path }: RemoteFile, response: ReceivedRespo
  * Rejects a web page in place of a file, as servers send for an expired link or a sign-in, unless the file is named as a
  * web page. Other text is accepted, since servers often send a file of an unknown kind as text.
  *
- * @throws CodedError `source_forbidden` (exit 2)
+ * @throws CodedError `source_failed` (exit 10)
  */
 export function assertNoErrorPage({ url, path }: RemoteFile, fileName: string, { status, headers }: ResponseHead) {
   if (status > 299) return;
@@ -113,7 +113,7 @@ export function assertNoErrorPage({ url, path }: RemoteFile, fileName: string, {
   const reason = errorPageReason(headers['content-type'] ?? '', { mayBeHtml, mayBeText: true });
   if (reason === undefined) return;
   throw new CodedError(`${url.host} did not return ${path}`, {
-    code: 'source_forbidden',
+    subcode: 'source_forbidden',
     reason: `${reason}, as for an expired link or a sign-in`,
   });
 }

@@ -73,7 +73,7 @@ export class RangeSource implements UploadSource {
   /**
    * @param transport transport without an API key; none is sent in any case
    * @throws CodedError `usage` (exit 2) if the URL is invalid, or if the server does not support ranges or sends
-   *   no length or version; `file_not_found`, `source_forbidden` (exit 2), also if it sends a web page; network errors
+   *   no length or version; `file_unusable` (exit 2), `source_failed` (exit 10), also if it sends a web page; network errors
    */
   static async open(address: string, transport: Transport, options: RangeOptions = {}): Promise<RangeSource> {
     const { path, headers, signal, mayFollow, checkOriginal } = options;
@@ -108,7 +108,7 @@ export class RangeSource implements UploadSource {
    * Yields the bytes [start, end) as they arrive, and resumes after a dropped connection. Before the last buffer it
    * checks the version, so a changed file never completes a chunk.
    *
-   * @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1), `source_forbidden` (exit 2); a network
+   * @throws CodedError `file_changed` (exit 13), `file_unusable` (exit 2), `source_failed` (exit 10); a network
    *   error after a few retries without progress
    */
   async *read(
@@ -182,7 +182,7 @@ export class RangeSource implements UploadSource {
     }
   }
 
-  /** Checks the version with a new request. @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1) */
+  /** Checks the version with a new request. @throws CodedError `file_changed` (exit 13), `file_unusable` (exit 2) */
   async assertUnchanged(): Promise<void> {
     if (this.#checkOriginal) return this.#checkOriginal();
     const answer = await requestFirstByte(this.#remote, this.#conditionalHeaders);

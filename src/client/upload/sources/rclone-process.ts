@@ -141,7 +141,7 @@ class RcloneProcess {
     // "3: directory not found, 4: file not found" (rclone's own exit codes).
     if (code === 3 || code === 4)
       return new CodedError(`no such file: rclone:${this.#remote}`, {
-        code: 'file_not_found',
+        code: 'file_unusable',
         reason,
         hint: 'check the path: rclone lsf REMOTE:',
       });

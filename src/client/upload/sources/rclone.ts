@@ -30,7 +30,7 @@ export type RcloneFiles = {
 /**
  * Lists the file at `rclone:REMOTE:PATH`, or the files in it if it is a directory. Runs the installed rclone.
  *
- * @throws CodedError `usage` (exit 2) if the remote is invalid or rclone is not installed; `file_not_found`,
+ * @throws CodedError `usage` (exit 2) if the remote is invalid or rclone is not installed; `file_unusable`,
  *   (exit 2) if nothing is there; `source_failed` (exit 10) with rclone's own message; the signal's reason if it
  *   aborts
  */
@@ -90,13 +90,13 @@ async function openSource(
   return source;
 }
 
-/** Returns the file's current listing entry. @throws CodedError `file_missing` (exit 1) if it no longer exists */
+/** Returns the file's current listing entry. @throws CodedError `file_unusable` (exit 2) if it no longer exists */
 async function statAgain(address: string, deps: RcloneDeps): Promise<RcloneFile> {
   try {
     const found = await statRemote(parseRemote(address), deps);
     if (!found.isDirectory) return found.file; // object stores report a missing path as a directory
   } catch (error) {
-    if (!(error instanceof CodedError) || error.explanation.code !== 'file_not_found') throw error;
+    if (!(error instanceof CodedError) || error.explanation.code !== 'file_unusable') throw error;
   }
   throw fileGone(address);
 }

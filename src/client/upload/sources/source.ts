@@ -110,7 +110,7 @@ export class FileSource {
    * Yields the bytes [start, end) in buffers of 2 MiB and prefetches the next buffer. Before the last buffer it
    * checks that the file is unchanged, so a changed file never completes a chunk.
    *
-   * @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1)
+   * @throws CodedError `file_changed` (exit 13), `file_unusable` (exit 2)
    */
   async *read(
     start: number,
@@ -164,7 +164,7 @@ export class FileSource {
    *
    * @param assertSameContent called if only the inode change time differs: the mode or name changed, or the file was
    *   written to and its modification time restored. By default such a file counts as unchanged.
-   * @throws CodedError `file_changed` (exit 13), `file_missing` (exit 1)
+   * @throws CodedError `file_changed` (exit 13), `file_unusable` (exit 2)
    */
   async assertUnchanged(assertSameContent = async () => {}): Promise<void> {
     // Synchronous, because the inode of a file just read is cached and the thread pool would be slower.
@@ -205,7 +205,7 @@ export type ReadOptions = {
   assertUnchanged?: () => Promise<void>;
 };
 
-/** @throws CodedError `file_missing` (exit 1) if the path does not exist */
+/** @throws CodedError `file_unusable` (exit 2) if the path does not exist */
 function statPath(path: string): BigIntStats {
   try {
     return statSync(path, { bigint: true });
@@ -236,7 +236,7 @@ export const fileChanged = (path: string, reason: string, since = 'its upload be
 
 export const fileGone = (path: string) =>
   new CodedError(`${path} no longer exists`, {
-    code: 'file_missing',
+    subcode: 'file_gone',
     reason: 'it was deleted or renamed during the upload',
   });
 

@@ -243,7 +243,7 @@ export function describeAt(path: string, realPath: string, found: BigIntStats): 
 export const notAFile = (path: string, isDirectory: boolean) =>
   isDirectory
     ? new CodedError(`${path} is a directory`, {
-        code: 'not_a_file',
+        subcode: 'not_a_file',
         reason: 'only files are uploaded',
         remedy: ['upload_directory', path],
       })
@@ -251,7 +251,7 @@ export const notAFile = (path: string, isDirectory: boolean) =>
 
 export const unknownLength = (_path: string, problem: string) =>
   new CodedError(problem, {
-    code: 'not_a_file',
+    subcode: 'not_a_file',
     reason: 'the size must be known before the upload starts',
   });
 
@@ -267,12 +267,12 @@ export function unreadableFile(path: string, error: unknown): CodedError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new CodedError(`no such file: ${path}`, {
-      code: 'file_not_found',
+      code: 'file_unusable',
       hint: hintForMissing(path),
       underlying: error,
     });
   return new CodedError(`cannot read ${path}`, {
-    code: 'unreadable_file',
+    subcode: 'unreadable_file',
     reason: code === 'EACCES' ? 'permission denied' : message,
     hint: code === 'EACCES' ? `chmod u+r ${quoteForShell(path)}, or run as its owner` : undefined,
     underlying: error,

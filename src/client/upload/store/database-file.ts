@@ -47,7 +47,7 @@ export function isOnNetworkMount(folder: string, mounts: string): boolean {
   return /^(smbfs|nfs|afpfs|webdav)$/.test(nearest?.type ?? '');
 }
 
-/** @throws CodedError `state_file_system` (exit 14) on a network file system, where SQLite's WAL is unsafe */
+/** @throws CodedError `state_unusable` (exit 14) on a network file system, where SQLite's WAL is unsafe */
 export function assertLocalFileSystem(stateDir: string, { type } = statfsSync(stateDir)): void {
   const listMounts = () => spawnSync('/sbin/mount', { encoding: 'utf8', timeout: 2_000 }).stdout ?? '';
   const isMac = platform() === 'darwin';
@@ -59,7 +59,7 @@ export function assertLocalFileSystem(stateDir: string, { type } = statfsSync(st
  * Creates the database if it never existed. It is created under a temporary name first, so that it appears
  * atomically.
  *
- * @throws CodedError `state_unusable`, `state_missing` (exit 14); system errors
+ * @throws CodedError `state_unusable` (exit 14); system errors
  */
 export async function ensureDatabaseFile(path: string): Promise<void> {
   const idPath = idPathOf(path);
@@ -99,7 +99,7 @@ const pragma = (database: SqlDatabase, name: string) =>
  * Checks the version, id and schema of an open database. Creates the id file if it is missing, as for a new database.
  *
  * @param hasIntegrityCheck true to run SQLite's integrity check too
- * @throws CodedError `state_newer`, `state_missing`, `state_damaged` (exit 14); SQLite and system errors
+ * @throws CodedError `state_unusable` (exit 14); SQLite and system errors
  */
 export async function assertDatabase(path: string, database: SqlDatabase, hasIntegrityCheck: boolean): Promise<void> {
   const foundVersion = Number(pragma(database, 'user_version'));

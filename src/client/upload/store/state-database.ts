@@ -43,7 +43,7 @@ export class StateDatabase extends SqliteDatabase {
     this.processLocks = processLocks;
   }
 
-  /** Opens the database, and creates it if it never existed. @throws CodedError `state_…` (exit 14) */
+  /** Opens the database, and creates it if it never existed. @throws CodedError `state_unusable` (exit 14) */
   static async open(
     stateDir: string,
     options: DatabaseOptions = {},
@@ -61,7 +61,8 @@ export class StateDatabase extends SqliteDatabase {
       return await withLock({ path: lock, waitMs: maxBusyWaitMs, busy }, () =>
         openDatabase().catch((error) => {
           const failure = stateError(error, path);
-          if (!['state_damaged', 'state_missing'].includes(failure.explanation.code)) throw error;
+          const { subcode } = failure.explanation;
+          if (subcode !== 'state_damaged' && subcode !== 'state_missing') throw error;
           const aside = setDatabaseAside(path);
           const note = aside ? `; the old one is now ${aside}` : '';
           options.warn?.(`${failure.message}; created a new one${note}`);

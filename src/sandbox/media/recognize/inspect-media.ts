@@ -1,5 +1,6 @@
 import { EncodedPacketSink, type Input, type InputTrack } from 'mediabunny';
 import { packageHls } from '../hls/packager.ts';
+import { typeByTracks } from './asset-type.ts';
 import type { InspectedSource, InspectionTask, MediaChapter, MediaReading } from './inspection-messages.ts';
 import { demuxerOf } from './source-kind.ts';
 
@@ -22,7 +23,7 @@ export async function inspectMedia(
   const [mimeType = ''] = (await input.getMimeType()).split(';');
   // mediabunny reports Ogg with an unknown video codec as audio.
   const contentType = callsItselfVideo ? mimeType.replace(/^audio/, 'video') : mimeType;
-  const type = picture || callsItselfVideo ? 'video' : 'audio';
+  const type = typeByTracks(Boolean(picture), callsItselfVideo);
   // Timestamps of a broadcast start at an arbitrary time, not at 0.
   const first = await input.getFirstTimestamp(played);
   const duration = (await input.computeDuration(played)) - Math.max(0, first);

@@ -2,7 +2,7 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { imageSize } from 'image-size';
 import { imageSizeFromFile } from 'image-size/fromFile';
 import { Input } from 'mediabunny';
-import mime from 'mime';
+import { isCalledVideo, typeByContainer, typeOfUnknown } from './asset-type.ts';
 import { MediaTooLargeError, openBounded } from './bounded-source.ts';
 import type { Dimensions } from './dimensions.ts';
 import { imageDemuxers } from './image-types.ts';
@@ -31,7 +31,7 @@ export async function inspectSource(task: InspectionTask, send: SendMessage): Pr
       if (await input.canRead().catch(() => false))
         return await inspectContainer({ input, endHeader }, contentType, task, send);
       if (foreign) return found(unreadSource(foreign, 'only ffmpeg can read its content', 'foreign'));
-      return found(classifyUnknown(task, contentType));
+      return found(typeOfUnknown(task, contentType));
     }
   }
 }
@@ -86,10 +86,8 @@ async function inspectContainer(
   send: SendMessage,
 ): Promise<void> {
   const { input } = media;
-  const callsItselfVideo = contentType === 'video/mp2t' || contentType === 'video/ogg';
-  const type = contentType?.startsWith('audio/') ? 'audio' : 'video';
   const demuxer = demuxerOf(await input.getFormat());
-  const container = { type, contentType: contentType ?? 'video/mp4', demuxer } as const;
+  const container = { type: typeByContainer(contentType), contentType: contentType ?? 'video/mp4', demuxer } as const;
   const source = (found: InspectedSource) => send({ found });
   const missingBytes = demuxer === 'mov' ? await countMissingBytes(task.sourcePath) : 0;
   if (missingBytes > 0)
@@ -98,7 +96,7 @@ async function inspectContainer(
     });
   // Send a preliminary result first, which is used if reading the header kills this process.
   await source(unreadSource(container, 'reading its header did not finish', 'large'));
-  const found = await inspectMedia(media, callsItselfVideo).catch((error: Error) => {
+  const found = await inspectMedia(media, isCalledVideo(contentType)).catch((error: Error) => {
     // A file that needs too much memory is not necessarily broken.
     const why = error instanceof MediaTooLargeError || error instanceof RangeError ? 'large' : 'broken';
     return unreadSource(container, `the file cannot be processed: ${error.message}`, why);
@@ -132,21 +130,4 @@ async function countMissingBytes(path: string): Promise<number> {
   } finally {
     await handle.close();
   }
-}
-
-/** Classifies a file of unknown type: broken if its name or declared type promises media or a PDF, or else generic. */
-function classifyUnknown(
-  { filename, declaredType }: InspectionTask,
-  contentType: string | undefined,
-): InspectedSource | BrokenSource {
-  const called = mime.getType(filename) ?? '';
-  const isCalledMedia = /^(?:video|audio|image)\/|mpegurl|\/pdf$/.test(called);
-  if (isCalledMedia || declaredType !== 'generic')
-    return {
-      type: 'broken',
-      reason: contentType
-        ? `unsupported media type: ${contentType}`
-        : 'unsupported file type: not a video, audio, image or document',
-    };
-  return { type: 'generic', contentType: contentType ?? 'application/octet-stream' };
 }

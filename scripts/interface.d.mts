@@ -5,3 +5,5 @@ export function interfaceFiles(
   names: Awaited<ReturnType<typeof publicInterface>>,
   earlier: (path: string) => string,
 ): Record<string, string>;
+export const countsPath: 'test/interface/counts.txt';
+export function unexplainedRises(text: string, changelog: string): string[];

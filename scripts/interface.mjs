@@ -9,8 +9,8 @@ export const removedMark = '- ';
  * @param names names by kind: commands, settings, errors, schemas
  * @param earlier returns the text that the last `npm run generate` wrote to a path; empty if there is none
  */
-export const interfaceFiles = ({ tree, settings, errors, schemas }, earlier) =>
-  Object.fromEntries(
+export const interfaceFiles = ({ tree, settings, errors, schemas }, earlier) => ({
+  ...Object.fromEntries(
     Object.entries({
       commands: namesOfCommand(tree),
       settings,
@@ -19,10 +19,59 @@ export const interfaceFiles = ({ tree, settings, errors, schemas }, earlier) =>
     }).map(([kind, names]) => {
       const path = `test/interface/${kind}.txt`;
       const known = earlier(path).split('\n').filter(Boolean);
-      const removed = known.map((name) => name.replace(removedMark, '')).filter((name) => !names.includes(name));
+      const earlierNames = [...new Set(known.map((name) => name.replace(removedMark, '')))];
+      const removed = earlierNames.filter((name) => !names.includes(name));
       return [path, `${[...names, ...removed.map((name) => removedMark + name)].join('\n')}\n`];
     }),
+  ),
+  [countsPath]: countLines(countsOf({ tree, settings, errors }), parseCounts(earlier(countsPath))),
+});
+
+/** File with the size of the interface: a line for each count, with the smallest that it ever was. */
+export const countsPath = 'test/interface/counts.txt';
+
+const countsOf = ({ tree, settings, errors }) => {
+  const verbs = leavesOf(tree);
+  const optionsOf = (nodes) => nodes.reduce((sum, { options }) => sum + options.length, 0);
+  return {
+    verbs: verbs.length,
+    'options of commands': optionsOf(verbs),
+    'options of upload': optionsOf(verbs.filter(({ path }) => path === 'mediactl upload')),
+    'error codes': errors.length,
+    settings: settings.length,
+  };
+};
+
+const leavesOf = (node) => (node.children.length === 0 ? [node] : node.children.flatMap(leavesOf));
+
+/** Returns the counts in the text of the file by name; `least` is the smallest that the count ever was. */
+export const parseCounts = (text) =>
+  Object.fromEntries(
+    [...text.matchAll(/^(.+): (\d+)(?:, was (\d+))?$/gm)].map(([, name, count, least = count]) => [
+      name,
+      { count: Number(count), least: Number(least) },
+    ]),
   );
+
+/** A count above the smallest keeps that one, so that the rise is seen without the history of the repository. */
+const countLines = (counts, earlier) =>
+  Object.entries(counts)
+    .map(([name, count]) => {
+      const least = Math.min(count, earlier[name]?.least ?? count);
+      return `${name}: ${count}${count > least ? `, was ${least}` : ''}\n`;
+    })
+    .join('');
+
+/**
+ * Returns the counts that have risen without a sentence in the changelog, which is a line such as
+ * `- Options of commands: 250 → 252, since sync can watch a directory.`
+ */
+export const unexplainedRises = (text, changelog) =>
+  Object.entries(parseCounts(text)).flatMap(([name, { count, least }]) => {
+    const sentence = new RegExp(`^- ${name}: ${least} → (\\d+)\\D.*\\w`, 'gim');
+    const isExplained = [...changelog.matchAll(sentence)].some(([, explained]) => Number(explained) >= count);
+    return count > least && !isExplained ? [`${name}: ${least} → ${count}`] : [];
+  });
 
 const namesOfCommand = ({ path, aliases, short, arguments: list, options, children }) => [
   [path, ...list.map(({ term }) => term)].join(' '),

@@ -190,7 +190,7 @@ export class Context {
       ...this.#transportOptions(),
       signal: this.signal,
       state: this.state,
-      keepsHistory: this.settings.history,
+      keepsHistory: true,
       profile: account.profile,
       ports: this.#ports(this),
     });

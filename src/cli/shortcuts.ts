@@ -5,7 +5,7 @@ const table: Readonly<Record<string, { summary: string; expands: readonly string
   ls: { summary: 'list assets', expands: ['assets', 'ls'] },
   get: { summary: 'show one or more assets', expands: ['assets', 'get'] },
   download: { summary: 'download files', expands: ['assets', 'download'] },
-  share: { summary: 'print a playback URL and when it expires', expands: ['assets', 'share'] },
+  share: { summary: 'print a playback URL and when it expires', expands: ['play', '--url'] },
   mv: { summary: 'move assets or a folder', expands: ['assets', 'mv'] },
   rename: { summary: 'rename an asset or a folder', expands: ['assets', 'rename'] },
   update: { summary: 'change the name, description or tags', expands: ['assets', 'update'] },

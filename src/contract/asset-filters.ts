@@ -1,5 +1,5 @@
 import { parentOf } from './asset.ts';
-import { assetStatuses, assetTypes, suggestedStatuses } from './asset-values.ts';
+import { assetStatuses, assetTypes } from './asset-values.ts';
 import { asObject, asText, parseTimestamp } from './json-values.ts';
 import type { Collection } from './paths.ts';
 import type { AssetRecord } from './types.ts';
@@ -17,9 +17,8 @@ export type AssetFilter = {
   help: string;
   /** Name of its option, if it differs from the key. */
   option?: string;
-  /** Values of a choice, and those that completions suggest, if not all. */
+  /** Known values of a choice, which help and completions suggest. A service may have others. */
   values?: readonly string[];
-  suggestedValues?: readonly string[];
   /** True if the list of videos does not have the filter ("Assets list only", §4). */
   isAssetsOnly?: boolean;
   /** Returns true if an asset matches a value, or undefined if its record does not contain the field. */
@@ -33,10 +32,10 @@ export type AssetFilter = {
 const randomWord = () => `x${crypto.randomUUID().replaceAll('-', '')}`;
 
 /** Compares without case, as statuses and types are read (assumption A11). */
-const choiceOf = (field: 'status' | 'type', suggestedValues: readonly string[]) => ({
+const choiceOf = (field: 'status' | 'type', values: readonly string[]) => ({
   kind: 'choice' as const,
-  help: suggestedValues.join(', '),
-  suggestedValues,
+  help: values.join(', '),
+  values,
   matches: (asset: AssetRecord, value: string) => {
     const shown = asText(asset[field]);
     return shown === undefined ? undefined : shown.toLowerCase() === value.toLowerCase();
@@ -70,8 +69,8 @@ export const assetFilters = {
     matches: () => undefined,
     unmatchable: randomWord,
   },
-  type: { ...choiceOf('type', assetTypes), label: 'Type', values: assetTypes, isAssetsOnly: true },
-  status: { ...choiceOf('status', suggestedStatuses), label: 'Status', values: assetStatuses },
+  type: { ...choiceOf('type', assetTypes), label: 'Type', isAssetsOnly: true },
+  status: { ...choiceOf('status', assetStatuses), label: 'Status' },
   tag: {
     kind: 'slug',
     label: 'Tag',

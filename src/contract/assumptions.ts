@@ -100,8 +100,8 @@ const assumptionsById = {
     section: '§4 Filters',
     topic: 'values of the type and status filters',
     assumed:
-      '`video`, `audio`, `image`, `document`, `third_party`, `generic`; `queued`, `processing`, `ready`, `failed`',
-    tolerated: 'any other value is passed through',
+      '`video`, `audio`, `image`, `document`, `third_party`, `generic`; `uploading`, `queued`, `processing`, `ready`, `failed`',
+    tolerated: 'any other value is passed through; if the service refuses it, the error proposes one of these',
   },
   A13: {
     section: '§7 Errors',

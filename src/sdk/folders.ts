@@ -94,7 +94,8 @@ async function findFolder(library: Library, folder: string): Promise<FolderNode>
   const byUid = isUid(folder) ? tree.find(folder) : undefined;
   const [found, another] = byUid ? [byUid] : tree.findByPath(folder);
   if (found && !another) return found;
-  const problem = another ? 'is ambiguous' : 'does not exist';
+  const meant = tree.findOtherCase(folder);
+  const problem = another ? 'is ambiguous' : `does not exist${meant === undefined ? '' : `; did you mean ${meant}?`}`;
   throw new CodedError(`folder ${folder} ${problem}`, { code: another ? 'usage' : 'not_found' });
 }
 

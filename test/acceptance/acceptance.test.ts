@@ -23,7 +23,7 @@ beforeAll(async () => {
   cli = new Cli({ MEDIACTL_BASE_URL: url ?? sandbox?.url, MEDIACTL_API_KEY: key ?? sandbox?.key });
 });
 afterAll(async () => {
-  if (!isReadOnly) await cli.run(['rm', '-r', folder, '--yes', '--max-delete', '1000']);
+  if (!isReadOnly) await cli.run(['rm', '-r', folder, '--yes', '--max-changes', '1000']);
   await sandbox?.end();
   const failed = assumptions.filter(({ id }) => outcomes.get(id) === false).map(({ id }) => id);
   const held = assumptions.filter(({ id }) => outcomes.get(id)).map(({ id }) => id);

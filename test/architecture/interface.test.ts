@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
-import { interfaceFiles, removedMark } from '../../scripts/interface.mjs';
+import { describe, expect, it } from 'vitest';
+import { countsPath, interfaceFiles, removedMark, unexplainedRises } from '../../scripts/interface.mjs';
 import { publicInterface } from '../../src/cli/generated-files.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -32,3 +32,38 @@ it('CHANGELOG.md names under "Breaking" each public name that was removed or cha
   };
   expect(removed.filter((name) => !isSpelledOut(name))).toEqual([]);
 });
+
+describe('the size of the interface', () => {
+  const counts = (line: string) => interfaceCounts(3, line);
+  const sentence = '- Settings: 2 → 3, since a proxy can be named.';
+
+  it('CHANGELOG.md explains each count of test/interface/counts.txt that has risen', () => {
+    expect(unexplainedRises(read(countsPath), read('CHANGELOG.md'))).toEqual([]);
+  });
+
+  it('a count that falls is the new smallest, and one that rises keeps the smallest', () => {
+    expect(counts('settings: 5')).toBe('settings: 3');
+    expect(counts('settings: 3')).toBe('settings: 3');
+    expect(counts('settings: 2')).toBe('settings: 3, was 2');
+    expect(counts('settings: 4, was 2')).toBe('settings: 3, was 2');
+  });
+
+  it.each([
+    ['settings: 3, was 2', '', ['settings: 2 → 3']],
+    ['settings: 3, was 2', sentence, []],
+    ['settings: 4, was 2', sentence, ['settings: 2 → 4']],
+    ['settings: 3, was 1', sentence, ['settings: 1 → 3']],
+    ['settings: 3, was 2', '- Settings: 2 → 3', ['settings: 2 → 3']],
+  ])('%s with the changelog "%s" has the unexplained rises %j', (text, changelog, rises) => {
+    expect(unexplainedRises(`${text}\n`, changelog)).toEqual(rises);
+  });
+});
+
+/** Returns the line of `settings` for a number of settings, after a file with one line. */
+function interfaceCounts(settingCount: number, earlier: string): string | undefined {
+  const lists = { arguments: [], aliases: [], short: [], options: [], examples: [], children: [] };
+  const tree = { path: 'mediactl', summary: '', description: '', ...lists };
+  const names = { tree, settings: Array(settingCount).fill('x'), errors: [], schemas: {} };
+  const { [countsPath]: text = '' } = interfaceFiles(names, () => earlier);
+  return text.split('\n').find((line) => line.startsWith('settings'));
+}

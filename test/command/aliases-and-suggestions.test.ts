@@ -35,11 +35,12 @@ describe('aliases', () => {
     expect(stdout.replaceAll('":"', '": "')).toContain(output);
   });
 
-  it('login, logout and open show the help of auth login, auth logout and play', async () => {
+  it('login, logout, open and share show the help of auth login, auth logout and play', async () => {
     for (const [alias, path] of [
       ['login', 'auth login'],
       ['logout', 'auth logout'],
       ['open', 'play'],
+      ['share', 'play'],
     ])
       expect((await cli.run([alias as string, '--help'])).stdout).toContain(`Usage: mediactl ${path} `);
   });
@@ -49,11 +50,11 @@ describe('aliases', () => {
     expect((await cli.run(['get', 'ls'])).stderr).toContain('no asset is named ls');
   });
 
-  it('ls sends its words as the search query, and exits with 2 if --search is given too', async () => {
+  it('ls sends its words as the search query, and exits with 2 if they are empty', async () => {
     const service = await startRecordingServer(createLibrary());
     await cli.run(['ls', 'harbour', 'dusk'], { environment: { MEDIACTL_BASE_URL: service.url } });
     expect(service.requests[0]?.query.search).toBe('harbour dusk');
-    expect((await cli.run(['ls', 'quay', '--search', 'x'])).code).toBe(2);
+    expect((await cli.run(['ls', ''])).code).toBe(2);
   });
 
   it('--format sets the output format, and -o always names a file', async () => {
@@ -82,7 +83,7 @@ const misspelled: [typed: string, hint: string][] = [
   ['assets lst', 'did you mean ls?'],
   ['lst', 'did you mean ls?'],
   ['upolad', 'did you mean upload?'],
-  ['ls --serch', 'did you mean --search?'],
+  ['rm --serch', 'did you mean --search?'],
   ['ls -R', 'did you mean -r?'],
   ['download --overwrite', 'mediactl assets download --help'],
   ['upload --prunes', 'mediactl upload --help'],
@@ -151,6 +152,21 @@ const replaced: [typed: string, hint: string][] = [
   ['uploads resume --all --on-session-expired fail', 'an expired session starts again'],
   ['uploads export', 'mediactl uploads ls --finished --jsonl'],
   ['uploads import', 'mediactl check DIR /FOLDER --download'],
+  ['ls --search quay', 'mediactl ls WORDS'],
+  ['videos ls --search quay', 'mediactl ls WORDS'],
+  ['browse --search=quay', 'mediactl browse WORDS'],
+  ['export --folder /F', 'mediactl export /FOLDER'],
+  ['ls --folder /F', 'mediactl ls /FOLDER'],
+  ['export --sort name', 'sort the table in the spreadsheet program'],
+  ['check ./rushes --folder /F', 'mediactl check DIR /FOLDER'],
+  ['embed domains sync -f domains.txt', 'mediactl embed domains sync FILE'],
+  ['config ls --show-origin', 'mediactl config ls always shows it'],
+  ['ls --color never', 'NO_COLOR=1'],
+  ['update ID --body -', '--set KEY=VALUE'],
+  ['assets share ID', 'mediactl play ID --url'],
+  ['rm ID --max-delete 5', '--max-changes'],
+  ['sync ./rushes /F --prune --max-delete=5', '--max-changes'],
+  ['uploads cleanup --trash --max-delete 5', '--max-changes'],
   ['worker --root /media', 'mediactl queue work'],
   ['uploads ls --queue', 'mediactl queue ls'],
   ['uploads watch', 'mediactl queue watch'],

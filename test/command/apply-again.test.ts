@@ -141,7 +141,7 @@ describe('a table that is applied again after an interrupted apply, which has be
     await applyOnly(written, path);
     await colleague('update', written, '--name', 'of a colleague');
     const later = (seconds: number) => ({ clock: { ...systemClock, now: () => systemClock.now() + seconds * 1000 } });
-    const args = ['--tag', `again-${counter}`, '--sort', 'created_at', '-o', path, '--yes'];
+    const args = ['--tag', `again-${counter}`, '-o', path, '--yes'];
     const exported = await run(['export', ...args], later(10));
     expect(exported.code, exported.stderr).toBe(0);
     editCells(path, [rows[1] as number, 'name', 'edited later']);

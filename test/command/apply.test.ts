@@ -1,5 +1,5 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { unguardCell } from '../../src/client/table/guard.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
@@ -311,6 +311,8 @@ describe('export and apply', () => {
       const path = await exportTag('moved');
       edit(path, [1, 'folder', '/Here/New']);
       expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'folder', 'invalid']] });
+      edit(path, [1, 'folder', '/here']);
+      expect((await setup.cli.run(['apply', path, '--yes'])).stdout).toContain('did you mean /Here?');
       edit(path, [1, 'folder', '/Here/../There']);
       expect(await apply(path, '--create-folders')).toMatchObject({ outcomes: [[2, 'folder', 'invalid']] });
       edit(path, [1, 'folder', '/Here/New']);
@@ -321,6 +323,30 @@ describe('export and apply', () => {
       expect((await get(uid as string)).parent).toBeNull();
     },
   );
+
+  it('export FILE writes the file, also after words and filters, and apply reads it', async () => {
+    await createAssets('file-word', ['Meadow one', 'Meadow two', 'Hill']);
+    for (const [file, words] of [
+      ['library.csv', []],
+      ['meadow.tsv', ['Meadow']],
+    ] as const) {
+      const args = ['export', ...words, relative('.', pathOf(file)), '--tag', 'file-word'];
+      expect(await setup.cli.run(args)).toMatchObject({ code: 0, stdout: '' });
+    }
+    expect(readRows(pathOf('library.csv'))).toHaveLength(4);
+    expect(readFileSync(pathOf('meadow.tsv'), 'utf8').trim().split('\n')).toHaveLength(3);
+    expect(await apply(pathOf('library.csv'))).toMatchObject({ code: 0, outcomes: [] });
+  });
+
+  it('export says what it has searched for if nothing is found, and proposes -o for an absolute path', async () => {
+    const searched = await setup.cli.run(['export', 'no-such-word']);
+    expect(searched).toMatchObject({ code: 0, stderr: expect.stringContaining('no assets with "no-such-word" in') });
+    const path = pathOf('library.csv');
+    expect(await setup.cli.run(['export', path])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`-o ${path}`),
+    });
+  });
 
   it('export with --tsv or --jsonl prints a table, and apply reads both', async () => {
     const [uid] = await createAssets('formats', ["'Round Midnight"]);
@@ -336,6 +362,11 @@ describe('export and apply', () => {
 
   it.each([
     [['export', '-o', 'library.xlsx'], 'use a name that ends with .csv'],
+    [['export', 'library.xlsx'], 'use a name that ends with .csv'],
+    [['export', 'a.csv', 'b.tsv'], 'name one file to write'],
+    [['export', 'a.csv', '-o', 'b.csv'], 'name one file to write'],
+    [['export', '--fields', 'name,size'], '--csv --fields'],
+    [['export', 'a.csv', '--jq', '.'], '--csv --fields'],
     [['apply', '-', '--mine', '--theirs'], 'use one of them'],
     [['update', '--manifest', 'a.csv'], 'mediactl apply FILE'],
   ])('mediactl %j exits with 2 and prints a hint', async (args, hint) => {

@@ -69,7 +69,7 @@ describe('file identity', () => {
     const syncArgs = ['upload', '--sync', directory, '--folder', '/F', '--prune', '--yes'];
     for (let n = 0; n < 2; n++) expect((await runCli(...syncArgs)).code).toBe(0);
     expect(service.completeAssets.map(({ name }) => name).sort()).toEqual(['a.bin', 'b.bin']);
-    expect((await runCli('check', directory, '--folder', '/F')).code).toBe(0);
+    expect((await runCli('check', directory, '/F')).code).toBe(0);
   });
 
   it('upload reports a moved file as a duplicate after a run in which another file failed', async () => {
@@ -430,9 +430,9 @@ it('check exits with 11 for an asset that the service lost, and the next upload 
   const syncArgs = ['--sync', directory, '--folder', '/F'];
   await upload(...syncArgs);
   for (const asset of service.assets.values()) asset.isTrashed = true;
-  expect((await runCli('check', directory, '--folder', '/F')).code).toBe(11);
+  expect((await runCli('check', directory, '/F')).code).toBe(11);
   expect(outcomes(await upload(...syncArgs))).toEqual(['uploaded']);
-  expect((await runCli('check', directory, '--folder', '/F')).code).toBe(0);
-  const notDirectory = await runCli('check', join(directory, 'a.bin'), '--folder', '/F');
+  expect((await runCli('check', directory, '/F')).code).toBe(0);
+  const notDirectory = await runCli('check', join(directory, 'a.bin'), '/F');
   expect([notDirectory.code, notDirectory.stderr]).toEqual([2, expect.stringContaining('not a directory')]);
 });

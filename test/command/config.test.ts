@@ -91,7 +91,7 @@ describe('setting precedence', () => {
     const listSettings = async (environment: Record<string, string>) =>
       (await cli.run(['config', 'ls'], { environment })).stdout;
     expect(await listSettings({ MEDIACTL_FORMAT: 'uid' })).toMatch(/^profile\napi_key\n/);
-    expect(await listSettings({ MEDIACTL_PROFILE: 'other' })).toMatch(/^profile\tother\n/);
+    expect(await listSettings({ MEDIACTL_PROFILE: 'other' })).toMatch(/^profile\tother\tMEDIACTL_PROFILE\n/);
     const invalid = await cli.run(['config', 'ls'], { environment: { MEDIACTL_MAX_WAIT: 'soon' } });
     expect(invalid.code).toBe(2);
   });
@@ -153,7 +153,8 @@ describe('config set', () => {
   it.each([
     [['format', 'xml'], 'one of table, json'],
     [['max_wait', 'soon'], 'a duration such as'],
-    [['color', 'pink'], 'one of auto'],
+    [['color', 'never'], 'NO_COLOR=1'],
+    [['history', '0'], 'changes are always recorded'],
     [['base_url', 'https://evil.example'], 'auth login'],
     [['api_key', 'x'], 'auth login'],
     [['field_names.nonsense', 'x'], 'field_names.folder_parent'],
@@ -185,10 +186,8 @@ describe('docs/configuration.md', () => {
     field_names: 'asset_parent=folder',
     queue: 'redis://127.0.0.1:9',
     no_input: '1',
-    history: '0',
     max_wait: '90s',
     request_timeout: '90s',
-    color: 'never',
     pager: 'cat',
     debug: '1',
   };

@@ -59,7 +59,7 @@ it('the question of rm lists 100 of many assets and names -n, which lists all of
   expect(asked.stderr.match(/^take \d+\.mp4/gm)).toHaveLength(100);
   expect(asked.stderr).toContain('… and 130 more; -n lists all of them');
   expect(asked.stderr).toContain('This would move 230 assets to the trash; the API cannot restore them. Type 230');
-  const dryRun = await run(['rm', '--search', 'take', '--max-delete', '300', '-n'], assets, { tty: true });
+  const dryRun = await run(['rm', '--search', 'take', '--max-changes', '300', '-n'], assets, { tty: true });
   expect([dryRun.code, dryRun.deleted]).toEqual([0, 0]);
   expect(dryRun.stdout.match(/^take \d+\.mp4 .*2\.0 KiB +2026-03-01$/gm)).toHaveLength(230);
 });

@@ -210,16 +210,16 @@ it.skipIf(isStrict)(
       newestFirst.unshift(asset_uid);
     }
     const list = async (...args: string[]) =>
-      (await cli.run(['ls', '--folder', parentFolder, ...args, '-q'])).stdout.trim().split('\n');
+      (await cli.run(['ls', parentFolder, ...args, '-q'])).stdout.trim().split('\n');
     expect(await list()).toEqual([newestFirst[1]]);
     expect(await list('-r')).toEqual(newestFirst);
     expect(await list('-r', '--sort', 'created_at')).toEqual([...newestFirst].reverse());
     expect(await list('-r', '--limit', '1')).toEqual([newestFirst[0]]);
-    expect((await cli.run(['ls', '--folder', parentFolder, '-r', '--count'])).stdout).toBe(
+    expect((await cli.run(['ls', parentFolder, '-r', '--count'])).stdout).toBe(
       forSandboxMode({ normal: '2\n', strict: '' }), // no count without a total
     );
     expect((await cli.run(['ls', '-r'])).code).toBe(2);
-    const limited = await cli.run(['ls', '--folder', '/', '-r', '--limit', '1']);
+    const limited = await cli.run(['ls', '/', '-r', '--limit', '1']);
     expect(limited.stderr).toBe(''); // no hint about more, since --limit was given
   },
 );

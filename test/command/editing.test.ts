@@ -19,7 +19,7 @@ const createAssets = async ({ count, word }: { count: number; word: string }) =>
   });
   return Promise.all(uids);
 };
-const countAssets = async (word: string) => (await setup.cli.json(['assets', 'ls', '--search', word, '--all'])).length;
+const countAssets = async (word: string) => (await setup.cli.json(['assets', 'ls', word, '--all'])).length;
 
 describe('assets rm', () => {
   it('assets rm lists the assets in its prompt and deletes nothing if the answer is no', async () => {
@@ -41,18 +41,18 @@ describe('assets rm', () => {
     expect(await countAssets('unasked')).toBe(0);
   });
 
-  it('assets rm exits with 2 above the limit of --max-delete, for filters and uids, even on a terminal', async () => {
+  it('assets rm exits with 2 above the limit of --max-changes, for filters and uids, even on a terminal', async () => {
     const uids = await createAssets({ count: 4, word: 'bulky' });
     for (const selection of [['--search', 'bulky', ...anyWorkspace], uids]) {
-      const args = ['assets', 'rm', ...selection, '--max-delete', '3'];
+      const args = ['assets', 'rm', ...selection, '--max-changes', '3'];
       for (const options of [{}, { tty: true, stdin: '4\n' }] satisfies CliOptions[]) {
         const { code, stdout, stderr } = await setup.cli.run([...args, '--yes'], options);
         expect([code, stdout]).toEqual([2, '']);
-        expect(stderr).toContain('more than 3 assets match, and --max-delete is 3');
+        expect(stderr).toContain('more than 3 assets match, and --max-changes is 3');
       }
     }
     expect(await countAssets('bulky')).toBe(4);
-    expect((await setup.cli.run(['assets', 'rm', ...uids, '--max-delete', '4', '-y'])).code).toBe(0);
+    expect((await setup.cli.run(['assets', 'rm', ...uids, '--max-changes', '4', '-y'])).code).toBe(0);
   });
 
   it('assets rm of more than 100 assets requires their number to be typed; --yes is not enough', async () => {
@@ -73,8 +73,8 @@ describe('assets rm', () => {
     ['--status', ''],
     ['--folder', ''],
     ['--created-before', ''],
-  ])('assets ls and rm exit with 2 if the filter %s is empty: "%s"', async (flag, value) => {
-    for (const verb of [['ls'], ['rm', '-y']]) {
+  ])('assets download and rm exit with 2 if the filter %s is empty: "%s"', async (flag, value) => {
+    for (const verb of [['download'], ['rm', '-y']]) {
       const { code, stderr } = await setup.cli.run(['assets', ...verb, flag, value]);
       expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${flag} is empty`]);
     }
@@ -161,7 +161,7 @@ describe('assets rm', () => {
       '--search',
       'deep',
       ...anyWorkspace,
-      '--max-delete',
+      '--max-changes',
       '200',
       '-y',
     ]);
@@ -200,7 +200,7 @@ it('assets ls prints a hint if there are more assets than it shows', async () =>
   const listing = await setup.cli.run(['assets', 'ls', 'cut']);
   expect(listing.stdout.trimEnd().split('\n')).toHaveLength(20);
   expect(listing.stderr).toBe(forSandboxMode({ normal: '20 of 25; --all for all, --limit for more\n', strict: '' }));
-  expect((await setup.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe('');
+  expect((await setup.cli.run(['assets', 'ls', 'cut', '--limit', '5'])).stderr).toBe('');
 });
 
 describe('assets update', () => {
@@ -222,7 +222,7 @@ describe('assets update', () => {
   it('assets update - exits with 2 above --max-changes, and changes only the assets that ls has listed', async () => {
     await createAssets({ count: 3, word: 'relabel' });
     await createAssets({ count: 1, word: 'bystander' });
-    const { stdout: stdin } = await setup.cli.run(['assets', 'ls', '--search', 'relabel', '-q']);
+    const { stdout: stdin } = await setup.cli.run(['assets', 'ls', 'relabel', '-q']);
     const args = ['assets', 'update', '-', '--add-tag', 'new'];
     expect((await setup.cli.run([...args, '--max-changes', '2'], { stdin })).code).toBe(2);
     expect(await setup.cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(0);
@@ -259,7 +259,6 @@ describe('assets update', () => {
 
   it.each([
     [[], 'no change was given'],
-    [['--name', 'x', '--body', '-'], '--body and other fields cannot be used together'],
     [['--set', 'novalue'], "--set does not accept 'novalue'"],
     [['--set-json', 'a={'], '--set-json a: not JSON: {'],
     [['--add-tag', 'a', '--remove-tag', 'a'], '--add-tag and --remove-tag both name a'],

@@ -49,7 +49,7 @@ describe('embed domains', () => {
     await cli.run(['embed', 'domains', 'add', 'old.example', 'Stays.Example', 'bücher.example']);
     const file = join(cli.home, 'domains.txt');
     writeFileSync(file, '# ours\nstays.example\r\nnew.example # soon\n\n');
-    const syncArgs = ['embed', 'domains', 'sync', '-f', file];
+    const syncArgs = ['embed', 'domains', 'sync', file];
     const planned = await cli.json([...syncArgs, '--prune', '--dry-run']);
     expect(planned.map(({ method, body }: Record<string, unknown>) => [method, body])).toEqual([
       ['POST', { domain: 'new.example' }],
@@ -68,7 +68,7 @@ describe('embed domains', () => {
   });
 
   it('embed domains sync --prune exits with 2 for an empty file, and names the line of an invalid domain', async () => {
-    const syncArgs = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
+    const syncArgs = ['embed', 'domains', 'sync', '-', '--prune', '--yes'];
     expect((await cli.run(syncArgs, { stdin: '# nothing\n' })).code).toBe(2);
     const { code, stderr } = await cli.run(syncArgs, { stdin: 'a.example\nhttp://b.example\n' });
     expect(code).toBe(2);
@@ -244,7 +244,7 @@ describe('embed domain spellings', () => {
     const { stdout } = await cli.run(['embed', 'domains', 'ls']);
     expect(stdout).toBe('München.example\n192.0.2.1\nhost.example:8080\n');
     for (const stdin of [stdout, 'xn--mnchen-3ya.example\n192.0.2.1\nhost.example:8080\n']) {
-      const syncArgs = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
+      const syncArgs = ['embed', 'domains', 'sync', '-', '--prune', '--yes'];
       expect((await cli.run(syncArgs, { stdin })).code).toBe(0);
     }
     expect(writeRequests()).toEqual([]);
@@ -306,7 +306,7 @@ describe('embed domain spellings', () => {
     const { cli, writeRequests } = await startProfileCli(({ method }) =>
       method === 'GET' ? { body: { enabled: true, domains: ['old.example'] } } : { status: 500 },
     );
-    const args = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes', '--json'];
+    const args = ['embed', 'domains', 'sync', '-', '--prune', '--yes', '--json'];
     const { code, stdout } = await cli.run(args, { stdin: 'new.example' });
     expect(code).toBe(11);
     const [added, removed] = JSON.parse(stdout).map(({ error }: { error: ErrorRecord }) => recordedError(error));

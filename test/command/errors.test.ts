@@ -257,7 +257,7 @@ describe('invalid input', () => {
     [['--chunk-size', 'big'], "--chunk-size does not accept 'big'"],
     [['--timeout', 'soon', '--wait'], "--timeout does not accept 'soon'"],
     [['--max-wait', '-1'], "--max-wait does not accept '-1'"],
-    [['--color', 'pink'], "--color does not accept 'pink'"],
+    [['--format', 'pink'], "--format does not accept 'pink'"],
     [
       ['--progress', 'loud'],
       "option '--progress <mode>' argument 'loud' is invalid. Allowed choices are auto, bar, plain, json, none.",

@@ -254,11 +254,9 @@ describe('editable fields (A08)', () => {
   it.each([
     [['--set-json', 'labels=["b","c"]'], { labels: ['b', 'c'] }],
     [['--set', 'name=New'], { name: 'New' }],
-    [['--body', '-'], { name: 'From stdin' }],
   ])('assets update %j sends the fields unchanged', async (args, body) => {
     const { cli, writeRequests } = await startProfileCli(acceptLabelsAndName);
-    const stdin = JSON.stringify({ name: 'From stdin' });
-    const { code } = await cli.run(['assets', 'update', firstUid as string, ...args], { stdin });
+    const { code } = await cli.run(['assets', 'update', firstUid as string, ...args]);
     expect([code, writeRequests()[0]?.body]).toEqual([0, body]);
   });
 
@@ -494,11 +492,17 @@ describe('error bodies (A13)', () => {
     'assets ls exits with 6 and prints the message of an error body that contains %s',
     async (_what, body, message) => {
       const { cli } = await startProfileCli(() => ({ status: 422, body }));
-      const { code, stderr } = await cli.run(['assets', 'ls', '--status', 'x']);
+      const { code, stderr } = await cli.run(['assets', 'ls', '--status', 'ready']);
       expect(code).toBe(6);
       expect(stderr).toContain(message);
     },
   );
+
+  it('assets ls exits with 6 if the service refuses another parameter than the unknown status', async () => {
+    const body = { detail: [{ loc: ['query', 'tag'], msg: 'no such tag' }] };
+    const { cli } = await startProfileCli(() => ({ status: 422, body }));
+    expect((await cli.run(['assets', 'ls', '--status', 'archived', '--tag', 'sea'])).code).toBe(6);
+  });
 
   it('folders tree exits with 5 and prints the title of the web page of a proxy', async () => {
     const { cli } = await startProfileCli(() => ({

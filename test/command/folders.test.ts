@@ -56,8 +56,7 @@ describe('folders', () => {
         return [code, stderr];
       };
       const assets = forSandboxMode({ normal: '4 assets', strict: 'an unknown number of assets' });
-      const uids = async () =>
-        (await cli.json(['ls', '--folder', '/count', '-r', '--all'])).map(({ uid }: { uid: string }) => uid);
+      const uids = async () => (await cli.json(['ls', '/count', '-r', '--all'])).map(({ uid }: { uid: string }) => uid);
       const uidsBefore = await uids();
       expect(uidsBefore).toHaveLength(4);
       const [code, refusal] = await runRm('/count', 'y\n');
@@ -183,9 +182,9 @@ describe('folders', () => {
     expect((await cli.run(['folders', 'rm', uids[0], '--yes'])).code).toBe(0);
   });
 
-  it('assets ls --folder exits with 3 and names the last existing folder if the path does not exist', async () => {
+  it('assets ls of a folder exits with 3 and names the last existing folder if the path does not exist', async () => {
     await cli.json(['folders', 'create', '/known']);
-    const { code, stderr } = await cli.run(['assets', 'ls', '--folder', '/known/no/further']);
+    const { code, stderr } = await cli.run(['assets', 'ls', '/known/no/further']);
     expect(code).toBe(3);
     expect(stderr).toContain('/known has no folder no');
   });
@@ -212,7 +211,7 @@ describe('folders', () => {
   it.skipIf(isStrict)('upload --folder puts the asset into the folder, where assets ls lists it', async () => {
     await cli.json(['folders', 'create', '-p', '/inbox']);
     await cli.json(['upload', fixturePath('still.jpg'), '--folder', '/inbox']);
-    expect(await cli.json(['assets', 'ls', '--folder', '/inbox'])).toHaveLength(1);
+    expect(await cli.json(['assets', 'ls', '/inbox'])).toHaveLength(1);
   });
 });
 
@@ -244,7 +243,7 @@ describe('upload --create-folders', () => {
         ['/mirror/day 1', 'two.txt'],
         ['/mirror/day 1/cam a', 'one.txt'],
       ] as const) {
-        const inside = await cli.json(['assets', 'ls', '--folder', folder]);
+        const inside = await cli.json(['assets', 'ls', folder]);
         expect(inside.map((asset: { name: string }) => asset.name)).toEqual([name]);
       }
     },

@@ -75,7 +75,7 @@ it('commands --json shows the options that assets ls has and videos ls lacks', a
   const [assetOptions, videoOptions] = [await optionsOf('mediactl assets ls'), await optionsOf('mediactl videos ls')];
   expect(assetOptions).toEqual(expect.arrayContaining(videoOptions));
   const assetOnlyOptions = assetOptions.filter((flags) => !videoOptions.includes(flags));
-  expect(assetOnlyOptions).toEqual(expect.arrayContaining(['--folder <folder>', '-r, --recursive']));
+  expect(assetOnlyOptions).toEqual(expect.arrayContaining(['--type <type>', '-r, --recursive']));
 });
 
 it('help assumptions lists every assumption and every field name setting in at most 80 columns', async () => {

@@ -82,13 +82,6 @@ describe('history', () => {
     expect(JSON.stringify(change) + stdout).not.toContain(setup.sandbox.key);
   });
 
-  it('MEDIACTL_HISTORY=0 keeps no history', async () => {
-    const [uid = ''] = await createAssets(1);
-    const environment = { MEDIACTL_HISTORY: '0' };
-    expect(await setup.cli.run(['update', uid, '--name', 'unrecorded'], { environment })).toMatchObject({ code: 0 });
-    expect(await history()).toEqual([]);
-  });
-
   it('a change is made with a warning if the history cannot be written', async () => {
     const [uid = ''] = await createAssets(1);
     writeFileSync(join(setup.cli.home, 'state'), 'a file in place of the folder');

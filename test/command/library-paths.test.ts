@@ -80,7 +80,7 @@ describe('ls', () => {
     await uploadFiles('harbour.txt', 'quay.txt', 'day1/harbour.txt');
     expect(await listNames(folder, 'harbour')).toEqual(['harbour.txt']);
     expect(await listNames('harbour', folder)).toEqual(['harbour.txt']);
-    expect((await cli.run(['ls', folder, '--folder', folder])).code).toBe(2);
+    expect((await cli.run(['ls', folder, '/'])).code).toBe(2);
     expect((await cli.run(['ls', folder, '/other'])).code).toBe(2);
   });
 });
@@ -304,7 +304,7 @@ describe('glob arguments', () => {
     expect(await assetPaths()).toEqual(['/A001.txt', '/A002.txt']);
   });
 
-  it('rm of more than 100 matches requires --max-delete', async () => {
+  it('rm of more than 100 matches requires --max-changes', async () => {
     const { uid: parent_folder_uid } = (await cli.json(['folders', 'ls'])).find(
       ({ path }: { path: string }) => path === folder,
     );
@@ -312,7 +312,7 @@ describe('glob arguments', () => {
       Array.from({ length: 101 }, (_, n) => createUploadOfSize(5, { asset_name: `${n}.txt`, parent_folder_uid })),
     );
     expect((await cli.run(['rm', `${folder}/*`, '--yes'])).code).toBe(2);
-    expect((await cli.run(['rm', `${folder}/*`, '--yes', '--max-delete', '101'])).code).toBe(0);
+    expect((await cli.run(['rm', `${folder}/*`, '--yes', '--max-changes', '101'])).code).toBe(0);
   });
 
   it('update, tag and mv require --yes for a glob, and wait and download accept it', async () => {
@@ -336,6 +336,117 @@ describe('glob arguments', () => {
     expect(await cli.json(['wait', '-'], { stdin })).toHaveLength(1);
     const out = join(cli.home, 'out');
     expect(await cli.json(['download', `${folder}/*.txt`, '-d', out])).toHaveLength(2);
+  });
+});
+
+describe('the fields of a list', () => {
+  beforeEach(() => uploadFiles('a.txt', 'day1/b.txt', 'day1/deep/c.txt'));
+
+  it('each heading of ls on a wide terminal is a field that --fields selects', async () => {
+    const { stdout } = await cli.run(['ls', '--limit', '3'], {
+      tty: true,
+      columns: 250,
+      environment: { NO_COLOR: '1' },
+    });
+    const headings = (stdout.split('\n')[0] ?? '').split(/ {2,}/).filter(Boolean);
+    const fields = headings.map((heading) => heading.toLowerCase().replaceAll(' ', '_'));
+    expect(fields).toEqual(expect.arrayContaining(['uid', 'name', 'size', 'created_at', 'folder']));
+    const { code, stderr } = await cli.run(['ls', '--limit', '3', '--json', '--fields', fields.join(',')]);
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('warning')]);
+  });
+
+  it('--fields folder is the path of the folder, in one request that is told, and --json has the field of the service', async () => {
+    const csv = await cli.run(['ls', `${folder}/day1/**`, '--sort', 'name', '--csv', '--fields', 'name,folder']);
+    expect(csv.stdout).toBe(`name,folder\nb.txt,${folder}/day1\nc.txt,${folder}/day1/deep\n`);
+    expect(csv.stderr).toContain('the folders were read too, in one request');
+    expect(await cli.json(['get', `${folder}/a.txt`, '--fields', 'folder'])).toEqual([{ folder }]);
+    expect((await cli.run(['get', `${folder}/a.txt`, '--fields', 'folder'])).stdout).toBe(`folder\t${folder}\n`);
+    const [record] = await cli.json(['ls', folder]);
+    expect([record.folder, record.parent]).toEqual([undefined, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  });
+
+  it('--fields folder of an asset at the top level is /', async () => {
+    const [{ asset_uid }] = await cli.json(['upload', join(createDirectory('top.txt'), 'top.txt'), '--folder', '/']);
+    expect(await cli.json(['get', asset_uid, '--fields', 'folder'])).toEqual([{ folder: '/' }]);
+  });
+
+  it('ls -r shows the paths below the folder, on a terminal, in a pipe and as the field path', async () => {
+    const expected = ['a.txt', 'day1/b.txt', 'day1/deep/c.txt'];
+    const list = ['ls', folder, '-r', '--sort', 'name'];
+    const shown = await cli.run(list, { tty: true, columns: 80, environment: { NO_COLOR: '1' } });
+    expect(shown.stdout.split('\n').map((line) => line.split(' ')[0])).toEqual(['PATH', ...expected, '']);
+    const piped = (await cli.run(list)).stdout.trimEnd().split('\n');
+    expect(piped.map((line) => line.split('\t')[1])).toEqual(expected);
+    expect(await cli.json([...list, '--fields', 'path'])).toEqual(expected.map((path) => ({ path })));
+    expect(await cli.json(['ls', `${folder}/day1`, '-r', '--sort', 'name', '--fields', 'path'])).toEqual([
+      { path: 'b.txt' },
+      { path: 'deep/c.txt' },
+    ]);
+  });
+
+  it('ls of a folder shows its folders on a terminal, and only assets to a program or with a filter', async () => {
+    const terminal = { tty: true, columns: 100, environment: { NO_COLOR: '1' } };
+    const firstWords = ({ stdout }: { stdout: string }) => stdout.split('\n').map((line) => line.split(' ')[0]);
+    expect(firstWords(await cli.run(['ls', folder], terminal))).toEqual(['NAME', 'day1/', 'a.txt', '']);
+    expect(firstWords(await cli.run(['ls', `${folder}/day1`], terminal))).toEqual(['NAME', 'deep/', 'b.txt', '']);
+    expect(firstWords(await cli.run(['ls', '/'], terminal))).toContain(`${folder.slice(1)}/`);
+    expect((await cli.run(['ls', folder, '--created-after', 'today'], terminal)).stdout).not.toContain('day1');
+    expect((await cli.run(['ls', folder])).stdout).not.toContain('day1');
+    expect((await cli.json(['ls', folder])).map(({ name }: { name: string }) => name)).toEqual(['a.txt']);
+  });
+
+  it('a word that names a folder and finds nothing is answered with the folder, by ls and by export', async () => {
+    await cli.json(['folders', 'create', `/Quarry${testCount}`]);
+    for (const verb of ['ls', 'export'])
+      expect((await cli.run([verb, `quarry${testCount}`])).stderr).toContain(`mediactl ls /Quarry${testCount}`);
+  });
+});
+
+describe('a folder that differs from the typed one in case only', () => {
+  const typed = () => `${folder}/press`;
+  const meant = () => `did you mean ${folder}/Press?`;
+  beforeEach(async () => {
+    await cli.json(['folders', 'create', '-p', `${folder}/Press/2026`]);
+    await uploadFiles('a.txt');
+  });
+
+  it.each([
+    ['mv', () => ['mv', `${folder}/a.txt`, typed()]],
+    ['upload', () => ['upload', createDirectory('b.txt'), typed()]],
+    ['upload of one file', () => ['upload', join(createDirectory('b.txt'), 'b.txt'), '--folder', typed()]],
+    ['ls', () => ['ls', typed()]],
+    ['rm', () => ['rm', typed(), '--yes']],
+    ['folders ls', () => ['folders', 'ls', typed()]],
+  ])('%s without a terminal proposes it, exits with 3 and creates nothing', async (_, args) => {
+    const { code, stderr } = await cli.run(args());
+    expect([code, stderr]).toEqual([3, expect.stringContaining(meant())]);
+    expect((await cli.run(['folders', 'ls', typed()])).code).toBe(3);
+  });
+
+  it('is proposed with the rest of the path, which may not exist', async () => {
+    expect((await cli.run(['mv', `${folder}/a.txt`, `${folder}/press/new`])).stderr).toContain(
+      `did you mean ${folder}/Press/new?`,
+    );
+    expect((await cli.run(['mv', `${folder}/a.txt`, `${folder}/Pres`])).stderr).not.toContain('did you mean');
+  });
+
+  it('is named before the question of mv and of upload on a terminal', async () => {
+    const notice = `${typed()} is a new folder, not ${folder}/Press: names are case-sensitive`;
+    for (const args of [
+      ['mv', `${folder}/a.txt`, typed()],
+      ['upload', createDirectory('b.txt'), typed()],
+    ]) {
+      const { code, stderr } = await cli.run(args, { tty: true, columns: 200, stdin: 'n\n' });
+      expect([code, stderr]).toEqual([130, expect.stringMatching(new RegExp(`${notice}[^]*Create it\\?`))]);
+    }
+  });
+
+  it('does not prevent another folder that --create-folders or folders create asks for, with a warning', async () => {
+    const moved = await cli.run(['mv', `${folder}/a.txt`, typed(), '--create-folders']);
+    expect([moved.code, moved.stderr]).toEqual([0, expect.stringContaining(`not ${folder}/Press`)]);
+    const created = await cli.run(['folders', 'create', `${folder}/PRESS`]);
+    expect([created.code, created.stderr]).toEqual([0, expect.stringContaining(`${folder}/PRESS is a new folder`)]);
+    expect((await cli.run(['mv', `${folder}/press/a.txt`, typed()])).stderr).not.toContain('case-sensitive');
   });
 });
 
@@ -443,7 +554,6 @@ describe('upload to a folder', () => {
     expect((await cli.run(['sync', directory, target])).code).toBe(0);
     expect((await cli.run(['check', directory, target])).code).toBe(0);
     expect(await assetPaths()).toEqual(['/Mirror/a.txt', '/Mirror/day1/b.txt']);
-    expect((await cli.run(['check', directory, target, '--folder', folder])).code).toBe(2);
   });
 });
 

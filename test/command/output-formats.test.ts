@@ -54,6 +54,16 @@ it('--fields selects fields in every output format and warns about a field that 
   expect((await listAssets('--fields', 'tags.0', '--json')).stdout).toContain('{"tags.0":"a"}');
 });
 
+it('--fields proposes the field that a misspelled one may mean', async () => {
+  const { stderr } = await listAssets('--fields', 'nmae,created at,tasg', '--limit', '1');
+  expect(stderr.split('\n')).toEqual([
+    'warning: no record has a field nmae; did you mean name?',
+    'warning: no record has a field created at; did you mean created_at?',
+    'warning: no record has a field tasg; did you mean tags?',
+    '',
+  ]);
+});
+
 it('--jq filters the whole list, or each record with --jsonl', async () => {
   expect((await listAssets('--jq', '.[].player.theme')).stdout).toBe('dark\nnull\nlight\n');
   expect((await listAssets('--jq', 'length')).stdout).toBe('3\n');

@@ -23,7 +23,7 @@ describe('paths in a secondary workspace', () => {
     // The same name at the top level of both workspaces.
     for (const workspace of ['Main', 'Archive'])
       expect((await cli.run(['upload', file, '--existing', 'upload', '--workspace', workspace])).code).toBe(0);
-    countAssets = async () => (await cli.json(['ls', '--search', 'same', '--all'])).length;
+    countAssets = async () => (await cli.json(['ls', 'same', '--all'])).length;
   });
 
   it.each([
@@ -65,7 +65,7 @@ describe('paths in a secondary workspace', () => {
   it('folders tree and get by uid work in a secondary workspace, and ls / works in the primary one', async () => {
     const inArchive = { environment: { MEDIACTL_WORKSPACE: 'Archive' } };
     expect((await cli.run(['folders', 'tree'], inArchive)).code).toBe(0);
-    const [{ uid }] = await cli.json(['ls', '--search', 'same']);
+    const [{ uid }] = await cli.json(['ls', 'same']);
     expect((await cli.run(['get', uid], inArchive)).code).toBe(0);
     expect((await cli.run(['ls', '/', '--workspace', 'Main'])).code).toBe(0);
   });

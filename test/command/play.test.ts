@@ -225,6 +225,22 @@ it('play resolves relative media URLs and ignores invalid ones', async () => {
   expect((await run('--stream', 'hls', '--url')).code).toBe(12);
 });
 
+it('share prints what play --url prints: the URL alone on stdout, its expiry on stderr, and both as JSON', async () => {
+  const expires_at = '2999-01-01T00:00:00Z';
+  const { url, run } = await startService({ type: 'document', url: { url: 'HERE/media/a.pdf', expires_at } });
+  const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
+  const shared = await cli.run(['share', uid], { environment });
+  expect(shared).toEqual(await run('--url'));
+  expect(shared).toMatchObject({
+    code: 0,
+    stdout: `${url}/media/a.pdf\n`,
+    stderr: expect.stringContaining(expires_at),
+  });
+  const json = await cli.run(['share', uid, '--json'], { environment });
+  expect(JSON.parse(json.stdout)).toEqual({ asset_uid: uid, url: `${url}/media/a.pdf`, expires_at });
+  expect((await run('--url', '-q')).stdout).toBe(`${url}/media/a.pdf\n`);
+});
+
 it('play exits with 4 and the code token_expired, and does not suggest auth login, if the service rejects the playback token', async () => {
   const { url } = await startRecordingServer(() => ({ status: 401, body: { error: { message: 'expired' } } }));
   const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };

@@ -90,7 +90,7 @@ describe('upload --sync --prune after a move on the service', () => {
 });
 
 describe('upload --sync --prune of an unmounted disk', () => {
-  /** Expects that --yes alone is refused, and that `--max-delete` with the first number of the reason is accepted. */
+  /** Expects that --yes alone is refused, and that `--max-changes` with the first number of the reason is accepted. */
   async function expectPruneIsRefused(reason: string) {
     const count = Number.parseInt(reason, 10);
     const before = assetNames();
@@ -98,7 +98,7 @@ describe('upload --sync --prune of an unmounted disk', () => {
       const { code, stderr } = await prune();
       expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
       expect(stderr).toContain('a disk may not be mounted');
-      expect(stderr).toContain(`--max-delete ${count}`);
+      expect(stderr).toContain(`--max-changes ${count}`);
       expect(assetNames()).toEqual(expect.arrayContaining(before));
     }
     const json = await prune(['--yes', '--json']);
@@ -106,7 +106,7 @@ describe('upload --sync --prune of an unmounted disk', () => {
     const dryRun = await prune(['-n']);
     expect([dryRun.code, dryRun.stderr]).toEqual([0, expect.stringContaining(reason)]);
     const assetCount = service.completeAssets.length;
-    expect((await prune(['--yes', '--max-delete', String(count)])).code).toBe(0);
+    expect((await prune(['--yes', '--max-changes', String(count)])).code).toBe(0);
     expect(service.completeAssets).toHaveLength(assetCount - count);
   }
 
@@ -171,7 +171,7 @@ describe('upload --sync --prune of an unmounted disk', () => {
   });
 });
 
-it('--prune --yes needs no --max-delete for a few deleted files or a small deleted directory', async () => {
+it('--prune --yes needs no --max-changes for a few deleted files or a small deleted directory', async () => {
   writeFiles('day1', { count: 30 });
   writeFiles('day2', { count: 3 });
   await prune();
@@ -187,7 +187,7 @@ it('--prune with -n announces no deletion that the run would refuse', async () =
   rmSync(directory, { recursive: true });
   writeFileAt('NOT_MOUNTED');
   const { code, stderr } = await prune(['--yes', '-n']);
-  expect([code, stderr]).toEqual([0, expect.stringContaining('--max-delete 12')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('--max-changes 12')]);
   expect(stderr).not.toContain('to the trash');
 });
 
@@ -232,7 +232,7 @@ it('--prune trashes the old assets of renamed files, if the service refuses to m
   expect(service.completeAssets).toHaveLength(3);
 });
 
-it('--prune needs no --max-delete if all missing files of a directory wait for their new assets', async () => {
+it('--prune needs no --max-changes if all missing files of a directory wait for their new assets', async () => {
   const options: LibraryOptions = { shows: ['parent'], readyAfterMs: 0 };
   service = await FakeService.start(options);
   cli = new Cli(service.environment);
@@ -248,8 +248,8 @@ it('--prune needs no --max-delete if all missing files of a directory wait for t
   expect([code, stderr]).toEqual([0, expect.stringContaining('2 old assets kept until the new ones are ready')]);
   options.readyAfterMs = 0;
   const refused = await prune();
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes --max-delete 2')]);
-  expect((await prune(['--yes', '--max-delete', '2'])).code).toBe(0);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes --max-changes 2')]);
+  expect((await prune(['--yes', '--max-changes', '2'])).code).toBe(0);
   expect(service.completeAssets).toHaveLength(2);
 });
 
@@ -337,7 +337,7 @@ describe('--prune with filters', () => {
     expect(stderr).toContain('moved 1 asset to the trash');
     expect(service.completeAssets).toHaveLength(32);
     expect(await check()).toHaveLength(30);
-    await prune(['--yes', '--max-delete', '30']);
+    await prune(['--yes', '--max-changes', '30']);
     expect(assetNames()).toEqual(['1.bin', '2.bin']);
   });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
+import { startRecordingServer } from '../support/recording-server.ts';
 import { fixturePath, forSandboxMode, isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -34,10 +35,10 @@ describe('assets ls', () => {
     const sizeCell = (text: string) => forSandboxMode({ normal: `${text.padEnd(9)}  `, strict: '' });
     const lines = stdout.split('\n').map((line) => line.trimEnd().replace(/\d+ minutes? ago$/, 'just now'));
     expect(lines).toEqual([
-      `NAME       UID       ${typeCell('TYPE')}STATUS  LENGTH  ${sizeCell('SIZE')}CREATED`,
-      `clip.mp4   ${shortUid('clip.mp4')}  ${typeCell('video')}ready   10s     ${sizeCell('421.8 KiB')}just now`,
-      `tone.mp3   ${shortUid('tone.mp3')}  ${typeCell('audio')}ready   3s      ${sizeCell('18.0 KiB')}just now`,
-      `still.jpg  ${shortUid('still.jpg')}  ${typeCell('image')}ready           ${sizeCell('5.5 KiB')}just now`,
+      `NAME       UID       ${typeCell('TYPE')}STATUS  DURATION  ${sizeCell('SIZE')}CREATED AT`,
+      `clip.mp4   ${shortUid('clip.mp4')}  ${typeCell('video')}ready   10s       ${sizeCell('421.8 KiB')}just now`,
+      `tone.mp3   ${shortUid('tone.mp3')}  ${typeCell('audio')}ready   3s        ${sizeCell('18.0 KiB')}just now`,
+      `still.jpg  ${shortUid('still.jpg')}  ${typeCell('image')}ready             ${sizeCell('5.5 KiB')}just now`,
       '',
     ]);
     expect((await cli.json(['assets', 'get', shortUid('tone.mp3')]))[0].uid).toBe(uids['tone.mp3']);
@@ -72,15 +73,42 @@ describe('assets ls', () => {
 
   it('assets ls applies filters, --limit and --offset', async () => {
     const listUids = async (...args: string[]) => (await runMediactl(['assets', 'ls', '-q', ...args])).stdout;
-    expect(await listUids('--status', 'ready', '--search', 'tone')).toBe(`${uids['tone.mp3']}\n`);
+    expect(await listUids('--status', 'ready', 'tone')).toBe(`${uids['tone.mp3']}\n`);
     expect(await listUids('--limit', '1', '--offset', '1')).toBe(`${uids['tone.mp3']}\n`);
     expect(await listUids('--created-after', 'today', '--type', 'image')).toBe(`${uids['still.jpg']}\n`);
     expect(await listUids('--created-before', '7d')).toBe('');
     // In strict mode, no workspace is known to be the primary one, so folders cannot be listed.
-    expect(await listUids('--folder', '/', '--type', 'video')).toBe(
+    expect(await listUids('/', '--type', 'video')).toBe(
       forSandboxMode({ normal: `${uids['clip.mp4']}\n`, strict: '' }),
     );
     expect((await runMediactl(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
+  });
+
+  it.each([
+    [['ls', '--status', 'redy'], "the status 'redy'", 'did you mean ready?'],
+    [['ls', '--status', 'READY'], "the status 'READY'", 'did you mean ready?'],
+    [
+      ['videos', 'ls', '--status', 'pending'],
+      "the status 'pending'",
+      'use one of uploading, queued, processing, ready',
+    ],
+    [['rm', '--status', 'filed', '--yes'], "the status 'filed'", 'did you mean failed?'],
+    [['ls', '--type', 'movie', '--count'], "the type 'movie'", 'use one of video, audio, image'],
+  ])('mediactl %j exits with 2 and proposes a value, since the service refuses that one', async (args, value, hint) => {
+    const { code, stderr } = await runMediactl([...args, '--json']);
+    const { error } = JSON.parse(stderr);
+    expect([code, error.http_status]).toEqual([2, 422]);
+    expect([error.message, error.hint]).toEqual([expect.stringContaining(value), expect.stringContaining(hint)]);
+  });
+
+  it('assets ls lists by a status that only the service knows', async () => {
+    const { url, requests } = await startRecordingServer(() => ({
+      body: { items: [{ uid: 'x', status: 'archived' }] },
+    }));
+    const { code, stdout } = await runMediactl(['ls', '--status', 'archived', '-q'], {
+      environment: { MEDIACTL_BASE_URL: url },
+    });
+    expect([code, stdout, requests[0]?.query.status]).toEqual([0, 'x\n', 'archived']);
   });
 
   it('assets ls --count prints the total, and exits with 10 if the service reports none', async () => {
@@ -95,7 +123,7 @@ describe('assets ls', () => {
   });
 
   it('assets ls of an empty list prints [] with --json, and “no assets” on stderr of a terminal', async () => {
-    const listNothing = ['assets', 'ls', '--search', 'nothing-like-it'];
+    const listNothing = ['assets', 'ls', '--tag', 'nothing-like-it'];
     expect(await runMediactl([...listNothing, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
     expect(await runMediactl(listNothing, { tty: true })).toEqual({ code: 0, stdout: '', stderr: 'no assets\n' });
   });

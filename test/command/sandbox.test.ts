@@ -278,12 +278,12 @@ it('simultaneous sandbox start commands start one process and all exit with 0', 
 it('sandbox start keeps the workspace and settings of its profile', async () => {
   await startSandbox();
   await cli.run(['workspaces', 'use', 'Archive']);
-  await cli.run(['config', 'set', 'color', 'never']);
+  await cli.run(['config', 'set', 'max_wait', '10m']);
   const workspace = await cli.json(['config', 'get', 'workspace']);
   await cli.run(['sandbox', 'stop']);
   await startSandbox();
   expect(await cli.json(['config', 'get', 'workspace'])).toBe(workspace);
-  expect(await cli.json(['config', 'get', 'color'])).toBe('never');
+  expect(await cli.json(['config', 'get', 'max_wait'])).toBe('10m');
 });
 
 it('sandbox status reports whether the sandbox is running, and its URL', async () => {

@@ -60,6 +60,7 @@ const calls: Record<string, () => Promise<Call> | Call> = {
     return { args: ['check', directory, '/'], options: { environment } };
   },
   'play --probe': async () => ({ args: ['play', await uploadedUid('clip.mp4'), '--probe'] }),
+  'play --url': async () => ({ args: ['play', await uploadedUid('clip.mp4'), '--url'] }),
   'assets ls --html': () => ({ args: ['assets', 'ls', '--html', join(cli.home, 'sheet.html')] }),
   'assets download': async () => ({
     args: ['download', await uploadedUid('tone.mp3'), unknownUid, '-d', join(cli.home, 'down')],
@@ -105,7 +106,7 @@ const calls: Record<string, () => Promise<Call> | Call> = {
     await cli.run(['embed', 'domains', 'add', 'c.example']);
     return { args: ['embed', 'domains', 'rm', 'c.example'] };
   },
-  'embed domains sync': () => ({ args: ['embed', 'domains', 'sync', '-f', '-'], options: { stdin: 'd.example\n' } }),
+  'embed domains sync': () => ({ args: ['embed', 'domains', 'sync', '-'], options: { stdin: 'd.example\n' } }),
   commands: () => ({ args: ['commands'] }),
   'commands COMMAND': () => ({ args: ['commands', 'assets'] }),
 };

@@ -193,12 +193,14 @@ describe('a service that ignores a filter', () => {
     ['tag', ['--tag', 'draft']],
     ['created_after', ['--created-after', '2026-06-01']],
     ['created_before', ['--created-before', '2020-01-01']],
-    ['parent', ['--folder', '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7ff']],
+    ['parent', ['/Campaigns']],
   ])('assets ls warns and lists the returned assets if the service ignores the filter %s', async (name, filter) => {
     const { cli } = await cliWithService((request) =>
       request.path.endsWith('/workspaces/')
         ? { body: { items: [{ uid: workspaceUid }] } }
-        : libraryWith(asset)(request),
+        : request.path.endsWith('/folders/')
+          ? { body: [{ uid: workspaceUid, name: 'Campaigns', children: [] }] }
+          : libraryWith(asset)(request),
     );
     for (const paging of [[], ['--all']]) {
       const { code, stdout, stderr } = await cli.run(['assets', 'ls', ...filter, ...paging]);

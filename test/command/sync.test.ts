@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 const assetNames = () => service.completeAssets.map(({ name }) => name).sort();
 const syncCommand = (...args: string[]) => ['upload', '--sync', directory, '--folder', '/Rushes', ...args];
-const checkCommand = (...args: string[]) => ['check', directory, '--folder', '/Rushes', ...args];
+const checkCommand = (...args: string[]) => ['check', directory, '/Rushes', ...args];
 
 /** Returns the path of a folder, such as `/Rushes/day 1/cam`. */
 function pathOf(uid: string | undefined): string {
@@ -76,7 +76,7 @@ describe('upload --sync', () => {
     const unconfirmed = await cli.run(syncCommand('--prune'));
     expect([unconfirmed.code, unconfirmed.stderr]).toEqual([2, expect.stringContaining('--yes')]);
     expect(service.completeAssets).toHaveLength(5);
-    const limitedRun = await cli.run(syncCommand('--prune', '--yes', '--max-delete', '2'));
+    const limitedRun = await cli.run(syncCommand('--prune', '--yes', '--max-changes', '2'));
     expect([limitedRun.code, limitedRun.stderr]).toEqual([2, expect.stringContaining('3 assets match')]);
     expect((await cli.run(syncCommand('--prune', '--yes'))).code).toBe(0);
     expect(assetNames()).toEqual(['b.bin', 'top.bin', 'top.bin']);
@@ -115,7 +115,7 @@ describe('upload --sync', () => {
     [['upload', '--sync', 'x', '--prune'], '--prune needs a folder'],
     [['upload', '--sync', 'x', 'y'], 'a sync needs one directory'],
     [['upload', '--sync', 'x', '--existing', 'upload'], 'cannot be used together'],
-    [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete needs --prune'],
+    [['upload', '--sync', 'x', '--max-changes', '5'], '--max-changes needs --prune'],
   ])('mediactl exits with 2 and says why it rejects the arguments %j', async (args, words) => {
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);

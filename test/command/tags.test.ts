@@ -61,7 +61,6 @@ const commandLines: Record<string, (tags: string, uid: string) => CommandLine> =
   'update --add-tag': (tags, uid) => ({ args: ['update', uid, '--add-tag', tags] }),
   'update --set': (tags, uid) => ({ args: ['update', uid, '--set', `tags=${tags}`] }),
   'update --set-json': (tags, uid) => ({ args: ['update', uid, '--set-json', `tags=${JSON.stringify([tags])}`] }),
-  'update --body': (tags, uid) => ({ args: ['update', uid, '--body', '-'], stdin: JSON.stringify({ tags }) }),
   'apply of CSV': (tags, uid) => ({ args: ['apply', '-', '--yes'], stdin: `uid,tags\n${uid},"${tags}"\n` }),
   'apply of CSV with a list': (tags, uid) => ({
     args: ['apply', '-', '--yes'],

@@ -254,7 +254,7 @@ describe('what other programs leave', () => {
     expect(await cli.json(['check', directory, '/F'])).toEqual([]);
     const { stdout } = await cli.run(['check', directory, '/F', '--all-files', '--json']);
     expect(JSON.parse(stdout).map(({ path }: { path: string }) => path)).toEqual(['/F/c.part', '/F/@eaDir/b.txt']);
-    await cli.run([...sync, '--all-files', '--max-delete', '2']);
+    await cli.run([...sync, '--all-files', '--max-changes', '2']);
     expect(service.completeAssets).toHaveLength(1);
   });
 

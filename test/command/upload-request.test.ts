@@ -87,7 +87,7 @@ it('waitForUploads returns the final status of assets, and runCleanup returns no
   expect(waitOutcome.records).toMatchObject([
     { path: setup.path, asset_status: expect.stringMatching(/ready|failed/) },
   ]);
-  const limit = parseWriteLimit('--max-delete', undefined);
+  const limit = parseWriteLimit(undefined);
   const cleanup = await withContext(async (context) => readOutcome(await runCleanup(context, { trash: true, limit })));
   expect(cleanup).toEqual({ records: [], failure: undefined });
 });

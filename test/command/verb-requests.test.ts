@@ -33,7 +33,7 @@ it('assets ls sends the given filter and limit to the service, and returns the a
 
 it('assets update sends only the changed field to the service, and returns the updated asset', () =>
   cli.withContext(async (context) => {
-    const limit = { flag: '--max-changes', count: 100, isTyped: false };
+    const limit = { count: 100, isTyped: false };
     const selection = { verb: 'update', collection: 'assets', ids: [assetUid], filters: {}, limit } as const;
     const result = await runUpdate(context, { ...selection, change: { fields: { name: 'Dusk' } } });
     expect(result).toMatchObject({ result: { record: { uid: assetUid, name: 'Dusk' } } });

@@ -181,7 +181,7 @@ describe('the guard', () => {
   it('counts the limit of a change after it left out assets of other workspaces', async () => {
     for (let n = 0; n < 3; n++) await createAsset(archive);
     for (let n = 0; n < 2; n++) await createAsset(sandbox.workspace);
-    const { code, stdout } = await cli.run(['rm', '--tag', word, '--max-delete', '2', '--yes', '-q'], inMain());
+    const { code, stdout } = await cli.run(['rm', '--tag', word, '--max-changes', '2', '--yes', '-q'], inMain());
     expect([code, stdout.trim().split('\n').length]).toEqual([0, 2]);
   });
 
@@ -333,5 +333,5 @@ it('folders rm of a folder with content in a workspace that is not primary does 
   const { code, stderr } = await cli.run(['folders', 'rm', `/${name}`, '--yes', '-w', 'Archive']);
   expect(code).not.toBe(0);
   expect(stderr).toContain(`error: the service refused to delete /${name}`);
-  expect(stderr).toContain('try:   delete what is in it first, assets by their uids: mediactl ls --search WORDS');
+  expect(stderr).toContain('try:   delete what is in it first, assets by their uids: mediactl ls WORDS');
 });

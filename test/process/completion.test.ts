@@ -127,7 +127,7 @@ describe.each(Object.keys(completers))('%s', (name) => {
       await startService();
       expect(await complete('play', 'x', '--stream', 'h')).toEqual(['hls']);
       expect(await complete('completion', 'x', '--profile', 'oth')).toEqual(['other-one']);
-      expect(await complete('assets', 'ls', '--search', '')).toEqual([]);
+      expect(await complete('assets', 'rm', '--search', '')).toEqual([]);
       expect(await complete('completion', 'po')).toEqual(['powershell']);
       expect(await complete('assets', 'ls', '--status', 're')).toEqual(['ready']);
     });

@@ -52,7 +52,7 @@ describe('queue', { tags: ['redis-server', 'undocumented-fields'] }, () => {
 
   /** Lists the uids of assets with this name. */
   const assetsNamed = async (fleet: Machines, name: string): Promise<string[]> => {
-    const found = await fleet.json(['assets', 'ls', '--search', name, '--all']);
+    const found = await fleet.json(['assets', 'ls', name, '--all']);
     return found.map(({ uid }: { uid: string }) => uid);
   };
 

@@ -63,7 +63,7 @@ const writeFiles = ({ count = 1, name = 'shot' }) =>
     writeFileSync(path, `# ${name} ${n}`);
     return path;
   });
-const listAssetsNamed = (name: string) => setup.cli.json(['assets', 'ls', '--search', name, '--all']);
+const listAssetsNamed = (name: string) => setup.cli.json(['assets', 'ls', name, '--all']);
 
 describe('queue', { tags: 'redis-server' }, () => {
   let store: RedisServer;

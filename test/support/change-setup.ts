@@ -122,7 +122,7 @@ export function setUpChanges() {
   const pathOf = (file: string) => join(setup.cli.home, file);
   /** Exports the assets with a tag, in the order in which they were created. */
   const exportTag = async (tag: string, file = 'table.csv') => {
-    const args = ['export', '--tag', tag, '--sort', 'created_at', '-o', pathOf(file)];
+    const args = ['export', '--tag', tag, '-o', pathOf(file)];
     const { code, stderr } = await run(args);
     if (code !== 0) throw new Error(`exit ${code}: ${stderr}`);
     return pathOf(file);

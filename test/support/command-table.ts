@@ -40,7 +40,7 @@ const twins = (noun: 'assets' | 'videos'): Record<string, CommandRow> => ({
     alsoSends: [
       {
         args: [
-          ...[noun, 'ls', '--search', 'two words', '--status', 'ready', '--tag', 'a-tag'],
+          ...[noun, 'ls', 'two words', '--status', 'ready', '--tag', 'a-tag'],
           ...['--created-after', '2026-01-02', '--created-before', '2026-02-03', '--sort', '-duration'],
           ...['--limit', '7', '--offset', '3'],
         ],
@@ -124,7 +124,6 @@ const ofLibrary: Record<string, CommandRow> = {
     changes: '1 asset was changed',
   },
   'assets stats': { args: ['assets', 'stats'] },
-  'assets share': { args: ['assets', 'share', assetUid] },
   history: { args: ['history'] },
   undo: { args: ['undo'], dryRun: { exit: 3 } }, // there is no change
   play: {
@@ -148,7 +147,7 @@ const ofLibrary: Record<string, CommandRow> = {
     args: ['folders', 'ls'],
     alsoSends: [
       {
-        args: ['assets', 'ls', '--type', 'image', '--folder', '/'],
+        args: ['assets', 'ls', '--type', 'image', '/'],
         sends: {
           method: 'GET',
           path: '/assets/',
@@ -156,7 +155,7 @@ const ofLibrary: Record<string, CommandRow> = {
         },
       },
       {
-        args: ['assets', 'ls', '--folder', '/Campaigns'],
+        args: ['assets', 'ls', '/Campaigns'],
         sends: { method: 'GET', path: '/assets/', query: { parent: folderUid, limit: '20', offset: '0' } },
       },
     ],
@@ -207,7 +206,7 @@ const ofLibrary: Record<string, CommandRow> = {
     changes: '1 domain was removed',
   },
   'embed domains sync': {
-    args: ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'],
+    args: ['embed', 'domains', 'sync', '-', '--prune', '--yes'],
     stdin: 'new.example\n# ours\n',
     reportsItems: true,
     changes: '1 domain was added and 1 domain was removed',
@@ -256,11 +255,11 @@ const ofThisMachine: Record<string, CommandRow> = {
   'auth switch': { args: ['auth', 'switch', 'other'] },
   'auth logout': { args: ['auth', 'logout', 'other'] },
   'auth token': { args: ['auth', 'token', '--show-token'] },
-  'config ls': { args: ['config', 'ls', '--show-origin'] },
+  'config ls': { args: ['config', 'ls'] },
   'config path': { args: ['config', 'path'] },
   'config get': { args: ['config', 'get', 'workspace'] },
-  'config set': { args: ['config', 'set', 'color', 'never'] },
-  'config unset': { args: ['config', 'unset', 'color'] },
+  'config set': { args: ['config', 'set', 'max_wait', '10m'] },
+  'config unset': { args: ['config', 'unset', 'max_wait'] },
   doctor: { args: ['doctor'], readsLibrary: true },
   api: { args: ['api', '/workspaces/'], dryRun: { args: ['api', '/assets/x/', '-X', 'DELETE'] } },
   completion: { args: ['completion', 'bash'], outputIn: 'test/process/completion.test.ts' },

@@ -15,7 +15,7 @@ const ofTable = Object.entries(commandTable)
 export const readCommands: string[][] = [
   ...ofTable,
   ...['ls --json', 'ls --count', 'ls --csv', 'ls --all --jsonl'].map((each) => `assets ${each}`.split(' ')),
-  ['assets', 'ls', '--folder', '/Campaigns'],
+  ['assets', 'ls', '/Campaigns'],
   ['assets', 'get', 'Quay'],
   ['assets', 'get', assetUid, '--json'],
   ['assets', 'tag', '--created-after', '2020-01-01', '--set', 'a', '--yes'],

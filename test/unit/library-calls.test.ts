@@ -53,6 +53,21 @@ it.each([
   await expect(upload.next()).rejects.toMatchObject({ code: 'usage' });
 });
 
+it('a list by a status that the service refuses is rejected with the code usage and names it', async () => {
+  const client = await openSandboxClient();
+  const list = client.assets.list({ status: 'redy' });
+  await expect(list.next()).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining("'redy'") });
+});
+
+it('a folder that differs in case only is named in the error for one that does not exist', async () => {
+  const client = await openSandboxClient();
+  await client.folders.ensure('/Press');
+  await expect(client.folders.rename('/press', 'News')).rejects.toMatchObject({
+    code: 'not_found',
+    message: 'folder /press does not exist; did you mean /Press?',
+  });
+});
+
 it('existing says which files upload sends', async () => {
   const folder = temporaryFolder();
   const client = await openSandboxClient();

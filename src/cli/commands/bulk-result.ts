@@ -32,9 +32,9 @@ export function bulkResult(
     return { uid, name, outcome: error ? failure : outcome, error: record };
   });
   const columns: Column<ChangeRecord>[] = [
-    { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-    { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
-    { header: 'RESULT', value: (each) => (each.error ? `${each.outcome}: ${displayText(each.error.message)}` : label) },
+    { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
+    { field: 'name', value: ({ name }) => displayText(name), isFirst: true },
+    { field: 'outcome', value: (each) => (each.error ? `${each.outcome}: ${displayText(each.error.message)}` : label) },
   ];
   const result = listBy(({ uid, error }) => (error ? '' : uid), records, columns, `no ${noun}`);
   return { result, failure: failureOf(context, outcomes, noun) };

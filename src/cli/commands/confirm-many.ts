@@ -11,19 +11,18 @@ import { askLine, confirm } from '../terminal/prompt.ts';
 import { cannotRestore, deletionLines, describeAssets, maxDeletionLines } from './deletion.ts';
 
 /** Maximum number of items to change. An entered limit is hard; above another, a terminal asks for confirmation. */
-export type WriteLimit = { flag: string; count: number; isTyped: boolean };
+export type WriteLimit = { count: number; isTyped: boolean };
 
 /** Parses the limit of a bulk change, by default 100. @throws CodedError `usage` (exit 2) if it is below 1 */
-export const parseWriteLimit = (flag: string, typed: string | undefined): WriteLimit => ({
-  flag,
-  count: typed === undefined ? 100 : parseCount(flag, typed, 1),
+export const parseWriteLimit = (typed: string | undefined): WriteLimit => ({
+  count: typed === undefined ? 100 : parseCount('--max-changes', typed, 1),
   isTyped: typed !== undefined,
 });
 
-export const limitExceeded = (noun: string, { flag, count }: WriteLimit, found?: number) =>
+export const limitExceeded = (noun: string, { count }: WriteLimit, found?: number) =>
   usageError(
-    `${found ?? `more than ${count}`} ${noun} match, and ${flag} is ${count}`,
-    `select fewer, or raise the limit with ${flag}`,
+    `${found ?? `more than ${count}`} ${noun} match, and --max-changes is ${count}`,
+    'select fewer, or raise the limit with --max-changes',
     'nothing was changed',
   );
 

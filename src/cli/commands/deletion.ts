@@ -82,22 +82,22 @@ export async function describeAssets(
 export type ListedItem = DeletedItem & { uid: string; label?: string };
 
 const nameColumn: Column<ListedItem> = {
-  header: 'NAME',
+  field: 'name',
   value: ({ label, name, uid }) => displayText(label ?? name ?? uid),
   isFirst: true,
   minWidth: 12,
 };
 
 const otherColumns: Column<DeletedItem>[] = [
-  { header: 'FOLDER', value: ({ folder }) => escapeControls(folder ?? ''), minWidth: 12 },
+  { field: 'folder', value: ({ folder }) => escapeControls(folder ?? ''), minWidth: 12 },
   {
-    header: 'SIZE',
+    field: 'size_bytes',
     value: ({ size_bytes: size }, { isTerminal }) =>
       size === null ? '' : isTerminal ? formatBytes(size) : String(size),
     noTruncate: true,
   },
   {
-    header: 'CREATED',
+    field: 'created_at',
     value: ({ created_at: time }, { isTerminal, now }) => (isTerminal ? relativeTime(time, now) : (time ?? '')),
     noTruncate: true,
   },
@@ -160,9 +160,12 @@ export function dryRunDeletion(
     return row;
   });
   const uid: Column<Row> = { header: 'UID', value: (row) => listed.get(row)?.uid ?? '', uid: 'asset' };
+  const { minWidth } = nameColumn;
   const name: Column<Row> = {
-    ...nameColumn,
+    field: 'name',
     value: (row, render) => nameColumn.value(listed.get(row) as ListedItem, render),
+    isFirst: true,
+    ...(minWidth !== undefined && { minWidth }),
   };
   const columns: Column<Row>[] = context.isHumanOutput
     ? [uid, name, ...otherColumns]

@@ -13,9 +13,9 @@ export const toDryRunRecord = ({ method, url, json, body }: ApiRequest, baseUrl:
 });
 
 export const dryRunColumns: Column<RequestRecord>[] = [
-  { header: 'METHOD', value: ({ method }) => method, noTruncate: true },
-  { header: 'URL', value: ({ url }) => escapeControls(url), noTruncate: true },
-  { header: 'BODY', value: ({ body }) => displayText(body) },
+  { field: 'method', value: ({ method }) => method, noTruncate: true },
+  { field: 'url', value: ({ url }) => escapeControls(url), noTruncate: true },
+  { field: 'body', value: ({ body }) => displayText(body) },
 ];
 
 /** Returns a list of the requests that the command would send without --dry-run. */

@@ -12,6 +12,7 @@ import {
   sortFields,
 } from '../../contract/asset-filters.ts';
 import type { Collection } from '../../contract/paths.ts';
+import { isUid } from '../../contract/uid.ts';
 import { filtersHeading, withSuggestions } from '../command.ts';
 import type { Context } from '../context.ts';
 import { resolveParentFilter } from '../library/folders.ts';
@@ -50,19 +51,27 @@ export const flagOf = ({ name, option = name }: AssetFilterRow) => `--${option.r
 
 function filterOption(row: AssetFilterRow): Option {
   const { placeholder = row.name } = optionKinds[row.kind];
-  const { suggestedValues = row.values } = row;
   const built = new Option(`${flagOf(row)} <${placeholder}>`, row.help);
-  return suggestedValues ? withSuggestions(built, suggestedValues) : built;
+  return row.values ? withSuggestions(built, row.values) : built;
 }
 
-/** Adds the filter options to a command. @param isList true for `ls`, whose help documents them in full */
+/** Filters that a command with words takes as its arguments: `ls harbour`, `ls /Campaigns`. */
+const filtersInWords: readonly AssetFilterName[] = ['search', 'parent'];
+
+/**
+ * Adds the filter options to a command.
+ *
+ * @param takes `words` if words and a folder are arguments; `list` also for `ls`, whose help documents the options in full
+ */
 export function withFilters<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
   collection: Collection,
-  isList = false,
+  takes?: 'words' | 'list',
 ) {
-  for (const row of filtersOf(collection))
-    command.addOption(isList ? filterOption(row) : filterOption(row).helpGroup(filtersHeading));
+  for (const row of filtersOf(collection)) {
+    if (takes !== undefined && filtersInWords.includes(row.name)) continue;
+    command.addOption(takes === 'list' ? filterOption(row) : filterOption(row).helpGroup(filtersHeading));
+  }
   return command as unknown as Command<Args, Options & FilterOptions>;
 }
 
@@ -81,11 +90,10 @@ export function rejectWorkspaceFlag({ settings }: Context, command: string): voi
     );
 }
 
-/** Separates a path, such as `/Campaigns`, from the words to search for. */
-export function splitPath(typed: readonly string[], folder: string | undefined) {
-  const [path, other] = typed.filter(isLibraryPath);
+/** Separates a folder or glob, such as `/Campaigns` or the uid of a folder, from the words to search for. */
+export function splitPath(typed: readonly string[]) {
+  const [path, other] = typed.filter((word) => isLibraryPath(word) || isUid(word));
   if (path === undefined) return { path: undefined, words: typed };
-  if (folder !== undefined) throw usageError(`${path} and --folder cannot be used together`, 'name one folder');
   if (other !== undefined) throw usageError(`${path} and ${other} cannot be used together`, 'name one folder');
   return { path, words: typed.filter((word) => word !== path) };
 }

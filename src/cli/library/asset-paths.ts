@@ -4,6 +4,7 @@ import { isRootPath, withoutFolderPrefix } from '../../client/library/library-pa
 import { pluralize } from '../../contract/figures.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
+import { missingFolderHint, missingFolderReason } from './folders.ts';
 import { NoAssetError } from './no-asset-error.ts';
 
 /** Maximum number of folders to list without a notice. Each folder costs a request. */
@@ -14,6 +15,8 @@ export function noticeFolderCount({ terminal }: Context, count: number): void {
   if (count > maxFoldersWithoutNotice)
     terminal.info(`listing ${pluralize(count, 'folder')}, at one request each or more`);
 }
+
+const listFolders = 'mediactl folders tree, to list the folders';
 
 /** Returns the error for an address without an asset. A folder at that path gets a hint of its own. */
 export function noAssetAt(path: string, tree: WorkspaceFolderTree | undefined): NoAssetError {
@@ -26,6 +29,7 @@ export function noAssetAt(path: string, tree: WorkspaceFolderTree | undefined): 
   return new NoAssetError(path, isGlob(path) ? `no asset matches ${path}` : `no asset or folder at ${path}`, {
     code: 'not_found',
     details: { id: path },
-    hint: 'mediactl folders tree, to list the folders',
+    reason: tree && !isGlob(path) ? missingFolderReason(tree, withoutFolderPrefix(path)) : undefined,
+    hint: tree ? missingFolderHint(tree, withoutFolderPrefix(path), listFolders) : listFolders,
   });
 }

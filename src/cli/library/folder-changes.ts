@@ -6,6 +6,7 @@ import { isRootPath, withoutFolderPrefix } from '../../client/library/library-pa
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { confirm } from '../terminal/prompt.ts';
+import { fetchFolderTree, missingFolderHint, warnOfOtherCase } from './folders.ts';
 
 /** A folder, and the workspace and tree that it is in. */
 export type PlacedFolder = { workspace: string; tree: WorkspaceFolderTree; placed: FolderNode };
@@ -27,7 +28,7 @@ export async function explainRefusalIn(context: Context, error: unknown): Promis
     (reason: unknown) => reason,
   );
   if (why === undefined) return error;
-  const hint = 'delete what is in it first, assets by their uids: mediactl ls --search WORDS, to see them';
+  const hint = 'delete what is in it first, assets by their uids: mediactl ls WORDS, to see them';
   return error.with({ hint });
 }
 
@@ -42,11 +43,13 @@ export async function ensureFolder(context: Context, typed: string, mayCreate: b
   const path = withoutFolderPrefix(typed);
   const names = parseFolderPath(path);
   const mayCreateNow = mayCreate || context.settings.yes;
+  const { tree } = await fetchFolderTree(context);
   if (!mayCreateNow && !context.terminal.isInteractive)
     throw new CodedError(`folder ${path} does not exist`, {
       code: 'not_found',
-      hint: '--create-folders creates it',
+      hint: missingFolderHint(tree, path, `--create-folders creates ${path}`),
     });
+  warnOfOtherCase(context, tree, path);
   await confirm(context.terminal, `Folder ${path} does not exist. Create it?`, { yes: mayCreateNow, instead: '' });
   return (await createFolderPath(await context.library(), names, true)).node;
 }

@@ -40,22 +40,39 @@ export async function resolveFolder(context: Context, tree: WorkspaceFolderTree,
   return tree.find(uid) as FolderNode;
 }
 
+/** Returns the next step for a path without a folder: the folder that differs in case only, before any other. */
+export function missingFolderHint(tree: WorkspaceFolderTree, path: string, otherwise: string): string {
+  const meant = tree.findOtherCase(path);
+  return meant === undefined ? otherwise : `did you mean ${meant}? ${otherwise}`;
+}
+
+/** Warns that a folder is created although another one differs in case only. */
+export function warnOfOtherCase({ terminal }: Context, tree: WorkspaceFolderTree, path: string): void {
+  const meant = tree.findOtherCase(path);
+  if (meant !== undefined)
+    terminal.warn(escapeControls(`${path} is a new folder, not ${meant}: names are case-sensitive`));
+}
+
+/** Says which folder of a path is missing. */
+export function missingFolderReason(tree: WorkspaceFolderTree, path: string): string {
+  const parts = path.split('/').filter(Boolean);
+  const known = parts.findIndex((_, n) => tree.findByPath(parts.slice(0, n + 1).join('/')).length === 0);
+  const above = parts.slice(0, known).join('/');
+  return `${above ? `/${above}` : 'the top level'} has no folder ${parts[known]}`;
+}
+
 function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   if (isRootPath(uidOrPath))
     throw usageError('the top level is not a folder', 'mediactl folders tree, to list the folders');
   const parts = uidOrPath.split('/').filter(Boolean);
   if (parts.length === 0) throw usageError('the folder is empty', `use a ${folderHelp}`);
-  const known = parts.findIndex((_, n) => tree.findByPath(parts.slice(0, n + 1).join('/')).length === 0);
-  const above = parts.slice(0, known).join('/');
   throw new CodedError(`folder ${uidOrPath} does not exist`, {
     code: 'not_found',
-    reason: isUid(uidOrPath)
-      ? 'no folder of this workspace has this uid'
-      : `${above ? `/${above}` : 'the top level'} has no folder ${parts[known]}`,
+    reason: isUid(uidOrPath) ? 'no folder of this workspace has this uid' : missingFolderReason(tree, uidOrPath),
     hint:
       uidOrPath === 'root'
         ? 'the top level is /'
-        : 'mediactl folders tree, to list the folders; names are case-sensitive',
+        : missingFolderHint(tree, uidOrPath, 'mediactl folders tree, to list the folders; names are case-sensitive'),
   });
 }
 

@@ -78,7 +78,7 @@ function notPrimary({ uid, name }: { uid: string; name?: unknown }, primary: Wor
   if (primary)
     return usageError(
       `workspace ${shown} is not the primary one, so its assets cannot be found by path or folder`,
-      `use uids there: mediactl ls --search WORDS, to see them; for paths: --workspace ${quoteForShell(displayText(primary.name) || primary.uid)}`,
+      `use uids there: mediactl ls WORDS, to see them; for paths: --workspace ${quoteForShell(displayText(primary.name) || primary.uid)}`,
       'the API filters by folder in the primary workspace only',
     );
   return usageError(

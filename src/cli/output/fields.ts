@@ -1,3 +1,4 @@
+import { closestSpellings } from '../../client/spelling.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Column, DetailRow, ListResult, PrintableResult } from './result.ts';
@@ -24,27 +25,37 @@ const pickFields = (record: Json, paths: readonly string[]): Record<string, Json
 /** Tracks which requested paths occurred in no record, to warn of misspelled field names. */
 class FieldTracker {
   readonly #missing: Set<string>;
+  readonly #known: Set<string>;
   #records = 0;
 
-  constructor(paths: readonly string[]) {
+  /** @param columns fields that the table of the records shows */
+  constructor(paths: readonly string[], columns: readonly Pick<Column<never>, 'field'>[]) {
     this.#missing = new Set(paths);
+    this.#known = new Set(columns.flatMap(({ field }) => field ?? []));
   }
 
   track(record: Json): void {
     this.#records++;
+    for (const field of Object.keys(Object(record))) this.#known.add(field);
     for (const path of this.#missing) if (valueAt(record, path) !== undefined) this.#missing.delete(path);
   }
 
-  get missing(): string[] {
-    return this.#records === 0 ? [] : [...this.#missing];
+  /** Returns a warning for each field that no record has, with the field that may be meant. */
+  get warnings(): string[] {
+    if (this.#records === 0) return [];
+    return [...this.#missing].map((field) => {
+      const similar = closestSpellings(field.toLowerCase().replaceAll(' ', '_'), [...this.#known]);
+      const meant = similar.length > 0 ? `did you mean ${similar.join(' or ')}?` : '--json shows all fields';
+      return escapeControls(`no record has a field ${field}; ${meant}`);
+    });
   }
 }
 
 export function selectFields(result: PrintableResult, fields: readonly string[], terminal: Terminal): PrintableResult {
-  const seen = new FieldTracker(fields);
+  const columns = 'columns' in result ? (result.columns ?? []) : [];
+  const seen = new FieldTracker(fields, columns);
   const warn = () => {
-    for (const field of seen.missing)
-      terminal.warn(`no record has a field ${escapeControls(field)}; --json shows all fields`);
+    for (const warning of seen.warnings) terminal.warn(warning);
   };
   const pick = (item: unknown) => {
     seen.track(item);
@@ -68,7 +79,8 @@ export function selectFields(result: PrintableResult, fields: readonly string[],
   if (result.kind !== 'list') return result;
   const { pages, id } = result;
   async function* pickedPages() {
-    for await (const page of pages) yield page.map((item) => ({ ...pick(item), [idSymbol]: id(item) }));
+    for await (const page of pages)
+      yield page.map((item) => ({ ...pick(item), [idSymbol]: id(item), [wholeSymbol]: item }));
     warn();
   }
   return {
@@ -79,10 +91,20 @@ export function selectFields(result: PrintableResult, fields: readonly string[],
   };
 }
 
-function columnOf(field: string, columns: ListResult['columns']): Column<Record<string, Json>> {
+function columnOf(field: string, columns: ListResult['columns']): Column<Picked> {
   const known = columns.find((column) => column.field === field);
-  const { value = (item: Record<string, Json>) => displayText(item[field]), noTruncate = false, uid } = known ?? {};
-  return { header: field, value, noTruncate, ...(uid && { uid }) };
+  const { noTruncate = false, uid } = known ?? {};
+  return {
+    field,
+    // Scripts get the value of the field, and a terminal what its column shows.
+    value: (item, render) =>
+      known && render.isTerminal ? known.value(item[wholeSymbol], render) : displayText(item[field]),
+    noTruncate,
+    ...(uid && { uid }),
+  };
 }
 
+type Picked = Record<string, Json> & { [idSymbol]?: string; [wholeSymbol]?: unknown };
+
 const idSymbol = Symbol('id for --quiet');
+const wholeSymbol = Symbol('record that the fields were picked from');

@@ -11,16 +11,23 @@ export type RenderContext = {
 /** Resource type of a uid. Shortened uids are unique only within one type. */
 export type UidKind = 'asset' | 'folder' | 'workspace';
 
+/**
+ * A column has the name of the field that it shows, in its heading and for --fields. Only a column that is more than one
+ * field has a heading of its own.
+ */
+type ColumnName<T> = { field: Extract<keyof T, string>; header?: undefined } | { header: string; field?: undefined };
+
+/** Returns the heading of a column, such as `CREATED AT` for the field `created_at`. */
+export const headerOf = ({ header, field = '' }: Pick<Column<never>, 'header' | 'field'>): string =>
+  header ?? field.replaceAll('_', ' ').toUpperCase();
+
 /** A table column. A pipe gets all columns that are not `terminalOnly`; a terminal gets the columns that fit. */
-export type Column<T> = {
-  header: string;
+export type Column<T> = ColumnName<T> & {
   value(record: T, render: RenderContext): string;
   /** True to show the column first on a terminal, since users recognize a record by it. */
   isFirst?: boolean;
   /** Resource type if the value is a uid, which is shortened on a terminal but complete in a pipe. */
   uid?: UidKind;
-  /** Field of the record that the column shows, so that --fields can select the column. */
-  field?: string;
   noTruncate?: boolean;
   /** Minimum width after truncation, in terminal columns. */
   minWidth?: number;

@@ -1,7 +1,7 @@
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
 import { truncateMiddle } from '../terminal/truncate.ts';
-import type { Column, RenderContext } from './result.ts';
+import { type Column, headerOf, type RenderContext } from './result.ts';
 
 const gap = 2;
 const minColumnWidth = 6;
@@ -26,10 +26,10 @@ export function renderTable(
 ): string {
   const visible = columns
     .map((column, at) => {
-      const cells = [column.header, ...rows.map((row) => row[at] ?? '')];
+      const cells = [headerOf(column), ...rows.map((row) => row[at] ?? '')];
       return { column, at, width: Math.max(...cells.map((text) => stringWidth(text))) };
     })
-    .filter(({ column, at }) => column.header === '' || rows.some((row) => row[at] !== ''));
+    .filter(({ column, at }) => headerOf(column) === '' || rows.some((row) => row[at] !== ''));
   type VisibleColumn = (typeof visible)[number];
   const excess = (widthOf: (each: VisibleColumn) => number) =>
     visible.reduce((sum, each) => sum + widthOf(each) + gap, -gap) - render.columns;
@@ -56,7 +56,7 @@ export function renderTable(
   const cliTable = new CliTable({
     chars: Object.fromEntries(borders.map((border) => [border, ''])),
     style: { 'padding-left': 0, 'padding-right': gap, head: [], border: [] },
-    head: visible.map(({ column }) => render.colors.dim(column.header)),
+    head: visible.map(({ column }) => render.colors.dim(headerOf(column))),
     colWidths: visible.map(({ width }) => width + gap),
   });
   const cellsOf = (row: readonly string[]) =>
@@ -68,4 +68,4 @@ export function renderTable(
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
 }
 
-const isNeverTruncated = ({ noTruncate, uid }: Column<unknown>) => Boolean(noTruncate ?? uid);
+const isNeverTruncated = ({ noTruncate, uid }: Pick<Column<never>, 'noTruncate' | 'uid'>) => Boolean(noTruncate ?? uid);

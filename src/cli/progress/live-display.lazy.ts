@@ -29,7 +29,7 @@ export class LiveDisplay {
     const spinner = ora({
       stream: terminal.stderr as NodeJS.WriteStream,
       isEnabled: true,
-      color: false as never, // renderStatusLines colors it, which respects NO_COLOR and --color
+      color: false as never, // renderStatusLines colors it, which respects NO_COLOR
     });
     this.#spinnerFrame = () => spinner.frame().trimEnd();
     this.#multi = new MultiBar({

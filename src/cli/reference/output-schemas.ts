@@ -12,6 +12,7 @@ export const outputSchemas: Readonly<Record<string, keyof typeof schemas | null>
   'upload --dry-run': 'upload-dry-run',
   check: 'check',
   'play --probe': 'probe',
+  'play --url': 'playback-url',
   'assets ls --html': 'contact-sheet',
   'assets download': 'downloads',
   'assets update': 'changes',

@@ -231,6 +231,11 @@ export const schemas = {
     playable: z.boolean(),
     steps: z.array(probeStep),
   }),
+  'playback-url': z.strictObject({
+    asset_uid: text,
+    url: uri,
+    expires_at: optionalText.describe('null if the service does not say'),
+  }),
   'dry-run': z.array(
     z.strictObject({
       method: text,

@@ -1,7 +1,12 @@
+import { closestSpellings } from '../../client/spelling.ts';
+
 const onSessionExpired = 'leave it out: an expired session starts again, and the run names the incomplete asset';
+
+const onColor = 'NO_COLOR=1 or FORCE_COLOR=1 in the environment';
 
 /** Command that does the job of a word, by the command that lacks the word: '' is mediactl itself. */
 const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  export: { '--sort': 'leave it out: sort the table in the spreadsheet program' },
   '': {
     du: 'mediactl stats',
     size: 'mediactl stats',
@@ -14,12 +19,15 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     worker: 'mediactl queue work',
     schema: 'mediactl commands NAME --json, which has the JSON Schema of the result',
   },
+  assets: { share: 'mediactl play ID --url, or mediactl share ID' },
+  domains: { '-f': 'mediactl embed domains sync FILE', '--file': 'mediactl embed domains sync FILE' },
   history: {
     '--pause': 'Ctrl-C where it runs, then mediactl history CHANGE --resume',
     '--cancel': 'Ctrl-C where it runs; without --resume, nothing more is written',
   },
   update: {
     '--manifest': 'mediactl apply FILE, for a table with the column uid',
+    '--body': '--set KEY=VALUE or --set-json KEY=JSON for each field',
     '--set-tags': 'mediactl tag ID --set sea,night',
     '--no-tags': "mediactl tag ID --set ''",
   },
@@ -38,7 +46,10 @@ const alternatives: Readonly<Record<string, Readonly<Record<string, string>>>> =
     watch: 'mediactl queue watch',
     retry: 'mediactl queue retry --all',
   },
-  ls: { '--queue': 'mediactl queue ls' },
+  ls: {
+    '--queue': 'mediactl queue ls',
+    '--show-origin': 'leave it out: mediactl config ls always shows it',
+  },
   forget: {
     '--queue': 'mediactl queue forget ID',
     '--finished': 'mediactl queue forget --finished, for the uploads of a queue',
@@ -50,8 +61,13 @@ const filterOptions = /^--(?:search|type|status|tag|folder|created-after|created
 /** Returns what to type instead of a word of an older version or of another program, if it is known. */
 export function findAlternative(commandPath: readonly string[], word: string): string | undefined {
   const verb = commandPath.at(-1) ?? '';
+  if (word === '--max-delete') return '--max-changes';
+  if (word === '--color') return onColor;
   if (filterOptions.test(word) && /^(?:update|wait)$/.test(verb))
     return `mediactl ls -q ${word} … | mediactl ${verb} -`;
+  if (/^(?:ls|export|browse)$/.test(verb) && word === '--search') return `mediactl ${verb} WORDS`;
+  if (/^(?:ls|export|browse|check)$/.test(verb) && word === '--folder')
+    return verb === 'check' ? 'mediactl check DIR /FOLDER' : `mediactl ${verb} /FOLDER`;
   return alternatives[verb]?.[word];
 }
 
@@ -65,32 +81,4 @@ export function findSuggestion(unknown: string, known: readonly string[]): strin
     known.filter((each) => !destructive.test(each)),
   );
   return similar.length > 0 ? `did you mean ${similar.join(' or ')}?` : undefined;
-}
-
-const maxDistance = (length: number) => (length <= 5 ? 1 : length <= 9 ? 2 : 3);
-
-function closestSpellings(unknown: string, known: readonly string[]): string[] {
-  const word = unknown.replace(/^-+/, '');
-  if (word.length === 1) return known.filter((each) => each.toLowerCase() === unknown.toLowerCase());
-  const apart = known.map((each) => ({ each, by: editDistance(word, each.replace(/^-+/, '')) }));
-  const least = Math.min(...apart.map(({ by }) => by));
-  return least <= maxDistance(word.length) ? apart.filter(({ by }) => by === least).map(({ each }) => each) : [];
-}
-
-/** Returns the edit distance, counting a swap of adjacent letters as one edit (optimal string alignment). */
-function editDistance(one: string, other: string): number {
-  const rows = [[...Array(other.length + 1).keys()]];
-  for (let i = 1; i <= one.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const [above, before] = [rows[i - 1] as number[], rows[i - 2]];
-      const isSame = one[i - 1] === other[j - 1];
-      const edits = [(above[j] as number) + 1, (row[j - 1] as number) + 1, (above[j - 1] as number) + (isSame ? 0 : 1)];
-      row[j] = Math.min(...edits);
-      if (before && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1])
-        row[j] = Math.min(row[j] as number, (before[j - 2] as number) + 1);
-    }
-    rows.push(row);
-  }
-  return (rows[one.length] as number[])[other.length] as number;
 }

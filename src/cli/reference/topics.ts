@@ -121,7 +121,7 @@ export const topics: Record<string, { summary: string; text(): string }> = {
     summary: 'environment variables and precedence',
     text: () =>
       joinParagraphs(
-        'Order of precedence: flag, environment variable, .mediactl.json, profile, default. To see where each value comes from, run mediactl config ls --show-origin.',
+        'Order of precedence: flag, environment variable, .mediactl.json, profile, default. To see where each value comes from, run mediactl config ls.',
         alignRows(environmentRows()),
         `mediactl reads .mediactl.json from the current folder or the nearest parent folder that has one. The file can set ${projectSettings.slice(0, -1).join(', ')} and ${projectSettings.at(-1)}, but never a base URL or an API key.`,
       ),

@@ -122,21 +122,6 @@ export const settingTable = {
     variable: 'MEDIACTL_NO_INPUT',
     what: '1: never prompt',
   },
-  history: {
-    kind: onOrOff,
-    variable: 'MEDIACTL_HISTORY',
-    profile: true,
-    fallback: '1',
-    what: '0: keep no history of changes, so that undo cannot take them back',
-  },
-  color: {
-    kind: oneOf(['auto', 'always', 'never']),
-    flags: [{ flags: '--color <mode>', help: 'when to use color: auto, always or never' }],
-    variable: 'MEDIACTL_COLOR',
-    profile: true,
-    fallback: 'auto',
-    what: 'when to use color: auto, always or never; NO_COLOR and FORCE_COLOR also apply',
-  },
   pager: {
     kind: text,
     flags: [{ flags: '--no-pager', help: 'do not use a pager for long output', impliedValue: 'cat' }],

@@ -50,7 +50,7 @@ export type Settings = SettingValues & {
   apiKeyBaseUrl: string | undefined;
   /** Output options, combined from `format`, `fields` and `jq`. */
   outputOptions: OutputOptions;
-  /** Resolver that returns the source of each setting, as for `config ls --show-origin`. */
+  /** Resolver that returns the source of each setting, as for `config ls`. */
   resolver: SettingResolver;
 };
 

@@ -13,7 +13,6 @@ export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?
 export type InputStream = Readable & { isTTY?: boolean };
 
 type TerminalSettings = {
-  color: 'auto' | 'always' | 'never';
   noInput: boolean;
   outputOptions: Pick<OutputOptions, 'format'>;
   suggestion: SuggestionProfile | undefined;
@@ -54,7 +53,6 @@ export class Terminal {
   readonly interruption: AbortSignal | undefined;
   readonly #environment: TerminalOptions['environment'];
   readonly #openStdin: () => InputStream;
-  #color: 'auto' | 'always' | 'never' = 'auto';
   #noInput = false;
   #isQuiet = false;
   #pagerCommand: string | undefined;
@@ -78,7 +76,6 @@ export class Terminal {
   }
 
   configure(settings: TerminalSettings): void {
-    this.#color = settings.color;
     this.#noInput = settings.noInput;
     this.#isQuiet = settings.outputOptions.format === 'uid';
     this.#pagerCommand = settings.pager;
@@ -117,13 +114,12 @@ export class Terminal {
   }
 
   /**
-   * Returns the color functions for a stream. They add colors depending on --color, NO_COLOR, FORCE_COLOR and
-   * whether the stream is a terminal.
+   * Returns the color functions for a stream. They add colors depending on NO_COLOR, FORCE_COLOR and whether the stream is
+   * a terminal.
    */
   colors(stream: OutputStream): ChalkInstance {
     const { NO_COLOR, FORCE_COLOR } = this.#environment;
-    const auto = NO_COLOR ? false : FORCE_COLOR ? FORCE_COLOR !== '0' : Boolean(stream.isTTY) && !this.#isDumb;
-    const on = this.#color === 'auto' ? auto : this.#color === 'always';
+    const on = NO_COLOR ? false : FORCE_COLOR ? FORCE_COLOR !== '0' : Boolean(stream.isTTY) && !this.#isDumb;
     return new Chalk({ level: on ? 1 : 0 });
   }
 

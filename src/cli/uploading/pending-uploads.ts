@@ -103,12 +103,12 @@ export function formatProgress(
 }
 
 export const pendingColumns: Column<PendingUpload>[] = [
-  { header: 'ID', value: ({ id }) => id, noTruncate: true },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
-  { header: 'SENT', value: ({ size_bytes, bytes_sent }, shown) => formatProgress(size_bytes, bytes_sent, shown) },
-  { header: 'STATE', value: ({ state, pid }) => (pid === null ? state : `${state} (pid ${pid})`), noTruncate: true },
-  { header: 'EXPIRES', value: ({ expires_at }, shown) => timeText(expires_at, shown), dropPriority: 1 },
-  { header: 'PROFILE', value: ({ profile }) => displayText(profile), dropPriority: 2 },
+  { field: 'id', value: ({ id }) => id, noTruncate: true },
+  { field: 'path', value: ({ path }) => escapeControls(path), isFirst: true },
+  { field: 'bytes_sent', value: ({ size_bytes, bytes_sent }, shown) => formatProgress(size_bytes, bytes_sent, shown) },
+  { field: 'state', value: ({ state, pid }) => (pid === null ? state : `${state} (pid ${pid})`), noTruncate: true },
+  { field: 'expires_at', value: ({ expires_at }, shown) => timeText(expires_at, shown), dropPriority: 1 },
+  { field: 'profile', value: ({ profile }) => displayText(profile), dropPriority: 2 },
 ];
 
 /**

@@ -95,10 +95,10 @@ export const formatResult = ({
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => displayText(asset_uid), uid: 'asset', dropPriority: 1 },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9, dropPriority: 2 },
-  { header: 'RESULT', value: formatResult, minWidth: 18 },
+  { field: 'asset_uid', value: ({ asset_uid }) => displayText(asset_uid), uid: 'asset', dropPriority: 1 },
+  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
+  { field: 'size_bytes', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9, dropPriority: 2 },
+  { field: 'outcome', value: formatResult, minWidth: 18 },
 ];
 
 export const formatLine = (record: UploadRecord) =>

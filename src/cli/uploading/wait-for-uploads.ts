@@ -54,7 +54,7 @@ export async function waitForUploads(context: Context, timeoutMs: number) {
 const nothingThere = 'nothing to wait for';
 
 const waitColumns: Column<WaitRow>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  { header: 'STATUS', value: ({ asset_status }) => asset_status, noTruncate: true },
+  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
+  { field: 'asset_status', value: ({ asset_status }) => asset_status, noTruncate: true },
 ];

@@ -1,5 +1,5 @@
 import { findParentField, parentOf, slugsOf, workspaceOf } from '../../contract/asset.ts';
-import type { AssetFilters } from '../../contract/asset-filters.ts';
+import { type AssetFilters, activeFilters } from '../../contract/asset-filters.ts';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asObject, type JsonObject } from '../../contract/json-values.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
@@ -9,6 +9,7 @@ import { CodedError, usageError } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
+import { closestSpellings } from '../spelling.ts';
 import { fetchPages, itemsOf, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
 import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
 import { findDifferences } from './write-check.ts';
@@ -28,6 +29,28 @@ export const searchesFor = (name: string): { search: string }[] =>
  */
 export type FindParentWorkspace = () => Promise<string | undefined>;
 
+/**
+ * Returns the error for a filter value that a service refuses and that is none of the assumed values; undefined for other
+ * errors. The value is sent first, since a service may have others (assumptions A11 and A12).
+ */
+function refusedFilter(thrown: unknown, filters: AssetFilters): CodedError | undefined {
+  const { status, reason, fields = [], isUnattributed } = thrown instanceof CodedError ? thrown.explanation : {};
+  if (isUnattributed || (status !== 400 && status !== 422)) return undefined;
+  const isRefused = (name: string) => fields.length === 0 || fields.includes(name);
+  const refused = activeFilters(filters).find(
+    ({ name, values, value }) => values !== undefined && !values.includes(value) && isRefused(name),
+  );
+  if (!refused) return undefined;
+  const { name, value, values = [] } = refused;
+  const similar = closestSpellings(value.toLowerCase(), values);
+  return new CodedError(`the service does not accept the ${name} '${value}'`, {
+    code: 'usage',
+    status,
+    reason,
+    hint: similar.length > 0 ? `did you mean ${similar.join(' or ')}?` : `use one of ${values.join(', ')}`,
+  });
+}
+
 /** Client of the videos and assets endpoints (§4), which are the same for both collections. */
 export class AssetsApi extends Resource {
   readonly #collection: Collection;
@@ -46,14 +69,18 @@ export class AssetsApi extends Resource {
 
   /**
    * @throws CodedError `usage` (exit 2) for several tags, since the API filters by "tag slug" (§4); `filter_ignored`
-   *   (exit 6) if a listed asset shows another workspace than that of `parent`
+   *   (exit 6) if a listed asset shows another workspace than that of `parent`; `usage` too for a value that the service
+   *   refuses and that no known service has
    */
   async page(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<AssetRecord>> {
     if (filters.tag?.includes(','))
       throw usageError(`a list cannot be filtered by several tags: ${filters.tag}`, 'give one of them');
     const workspace = filters.parent === undefined ? undefined : await this.findParentWorkspace?.();
     const query = { ...filters, limit, offset };
-    const page = parsePage<AssetRecord>(await this.read(paths.collection(this.#collection), this.#read, query));
+    const body = await this.read(paths.collection(this.#collection), this.#read, query).catch((thrown: unknown) => {
+      throw refusedFilter(thrown, filters) ?? thrown;
+    });
+    const page = parsePage<AssetRecord>(body);
     if (workspace === undefined) return page;
     const other = itemsOf<AssetRecord>(page).find((asset) => !isSameUid(workspaceOf(asset) ?? workspace, workspace));
     if (!other) return page;

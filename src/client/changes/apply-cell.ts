@@ -98,7 +98,10 @@ function toWanted(
   const [folder, ...others] = atUid ? [atUid] : (tree?.findByPath(text) ?? []);
   if (others.length > 0) return `${others.length + 1} folders are at ${text}; use the uid of one`;
   if (folder) return { folder: folder.folder.uid };
-  if (isUid(text) || !options.mayCreateFolders) return `folder ${text} does not exist`;
+  if (isUid(text) || !options.mayCreateFolders) {
+    const meant = tree?.findOtherCase(text);
+    return `folder ${text} does not exist${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  }
   try {
     parseFolderPath(text);
   } catch (error) {

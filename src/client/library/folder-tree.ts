@@ -83,6 +83,26 @@ export class WorkspaceFolderTree {
     return this.all.filter((node) => normalizeName(node.path) === normalizeName(wanted));
   }
 
+  /**
+   * Returns the path that is meant if one that does not exist differs from existing folders in case only: `/Press/new` for
+   * `/press/new`. Undefined if no folder on the way has such a name.
+   */
+  findOtherCase(path: string): string | undefined {
+    const names = path.split('/').filter(Boolean);
+    const meant: string[] = [];
+    let level = this.roots;
+    for (const name of names) {
+      const lower = normalizeName(name).toLowerCase();
+      const isExact = (node: FolderNode) => normalizeName(node.name) === normalizeName(name);
+      const node = level.find(isExact) ?? level.find((each) => normalizeName(each.name).toLowerCase() === lower);
+      if (!node) break;
+      meant.push(node.name);
+      level = node.children;
+    }
+    const isSame = meant.every((name, at) => normalizeName(name) === normalizeName(names[at] as string));
+    return isSame ? undefined : `/${[...meant, ...names.slice(meant.length)].join('/')}`;
+  }
+
   /** Field in which the records contain the folder's name (assumption A02). */
   get nameField(): string {
     const records = this.all.map(({ folder }) => folder);

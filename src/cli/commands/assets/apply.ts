@@ -157,8 +157,7 @@ async function assertOtherFile(report: string, table: string): Promise<void> {
 async function applyDeps(context: Context, source: string | null, { ports }: PathLookup): Promise<ApplyDeps> {
   const { assets } = await context.api();
   const tree = async () => (await fetchFolderTree(context)).tree;
-  const hasHistory = source !== null && context.settings.history;
-  const history = hasHistory ? await context.state.historyIfAny().catch(() => undefined) : undefined;
+  const history = source === null ? undefined : await context.state.historyIfAny().catch(() => undefined);
   const findWrites = await history?.findWrites(source ?? '');
   return {
     assets,

@@ -37,7 +37,6 @@ function verbsOf(collection: Collection): Verb[] {
     verb('export', 'write a table to edit in a spreadsheet', async () => (await import('./export.ts')).exportAssets),
     verb('apply', 'apply an edited table to the library', async () => (await import('./apply.ts')).apply),
     verb('stats', 'count assets, hours and bytes; find duplicates', async () => (await import('./stats.ts')).stats),
-    verb('share', 'print a playback URL and when it expires', async () => (await import('./share.ts')).share),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { createFolderPaths } from '../../../client/changes/sheet.ts';
 import { parentFields, parentOf, workspaceOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { formatBytes, formatDuration } from '../../../contract/figures.ts';
@@ -5,6 +6,8 @@ import { asNumber } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
+import { createFolderLookup } from '../../library/folder-lookup.ts';
+import { fetchFolderTree } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import {
   type Column,
@@ -37,42 +40,54 @@ function sizeText({ size }: AssetRecord, { isTerminal }: RenderContext): string 
 }
 
 const assetColumns: Column<AssetRecord>[] = [
-  { header: 'UID', field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-  { header: 'NAME', field: 'name', value: ({ name }) => displayText(name), minWidth: 18, isFirst: true },
-  { header: 'TYPE', field: 'type', value: ({ type }) => displayText(type), minWidth: 8, dropPriority: 2 },
-  { header: 'STATUS', field: 'status', value: status, minWidth: 6 },
-  { header: 'LENGTH', field: 'duration', value: length, noTruncate: true, dropPriority: 3 },
-  { header: 'SIZE', field: 'size', value: sizeText, noTruncate: true, dropPriority: 4, terminalOnly: true },
-  { header: 'CREATED', field: 'created_at', value: created, noTruncate: true, dropPriority: 1 },
-  { header: 'TAGS', field: 'tags', value: ({ tags }) => displayText(tags), dropPriority: 5, terminalOnly: true },
+  { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
+  { field: 'name', value: ({ name }) => displayText(name), minWidth: 18, isFirst: true },
+  { field: 'type', value: ({ type }) => displayText(type), minWidth: 8, dropPriority: 2 },
+  { field: 'status', value: status, minWidth: 6 },
+  { field: 'duration', value: length, noTruncate: true, dropPriority: 3 },
+  { field: 'size', value: sizeText, noTruncate: true, dropPriority: 4, terminalOnly: true },
+  { field: 'created_at', value: created, noTruncate: true, dropPriority: 1 },
+  { field: 'tags', value: ({ tags }) => displayText(tags), dropPriority: 5, terminalOnly: true },
 ];
 
-/** Fields that asset records usually have (§2, assumption A09). */
+/** Fields that asset records usually have (§2, assumption A09), and the path of the folder. */
 export const knownFields: readonly string[] = [
   ...assetColumns.flatMap(({ field }) => field ?? []),
-  ...[
-    'description',
-    'content_type',
-    'thumbnail_url',
-    'filename',
-    'failure_reason',
-    'updated_at',
-    'parent',
-    'workspace',
-  ],
+  ...['description', 'content_type', 'thumbnail_url', 'filename', 'failure_reason', 'updated_at'],
+  ...['parent', 'workspace', 'folder'],
 ];
 
 /** Minimum terminal width, in columns, for the FOLDER column, whose paths cost extra requests. */
 const minColumnsForFolder = 120;
 
-/** Returns assets as a table, with their folder paths if the terminal is wide enough. */
+type AssetPages = AsyncIterable<AssetRecord[]> | Iterable<AssetRecord[]>;
+
+/** Where the assets of a list are, if the request says so. */
+type ListPlace = {
+  /** Returns the path of an asset below the folder that is listed, which the table shows in place of its name. */
+  pathOf?: ((asset: AssetRecord) => string) | undefined;
+  /** True if all assets are in one folder, which the user has named. */
+  isOneFolder?: boolean;
+};
+
+/** Returns assets as a table, with their folder paths if the terminal is wide enough, or if --fields names `folder`. */
 export function assetList(
   context: Context,
-  pages: AsyncIterable<AssetRecord[]> | Iterable<AssetRecord[]>,
+  pages: AssetPages,
   empty: string,
+  { pathOf, isOneFolder = false }: ListPlace = {},
 ): ListResult {
-  if (!context.isHumanOutput || context.terminal.columns < minColumnsForFolder)
-    return list(pages, assetColumns, empty) as ListResult;
+  const { fields } = context.settings.outputOptions;
+  const path: Column<AssetRecord> | undefined = pathOf && {
+    field: 'path',
+    value: (asset) => escapeControls(pathOf(asset)),
+    minWidth: 18,
+    isFirst: true,
+  };
+  const columns = path ? assetColumns.map((column) => (column.field === 'name' ? path : column)) : assetColumns;
+  if (fields) return list(withComputedFields(context, pages, fields, pathOf), columns, empty) as ListResult;
+  const hasFolderColumn = context.isHumanOutput && context.terminal.columns >= minColumnsForFolder;
+  if (!hasFolderColumn || path || isOneFolder) return list(pages, columns, empty) as ListResult;
   const places = new LocationNames(context);
   async function* withFolderPaths() {
     for await (const page of pages) {
@@ -81,8 +96,42 @@ export function assetList(
     }
   }
   const value = (asset: AssetRecord) => folderText(asset, places);
-  const folder: Column<AssetRecord> = { header: 'FOLDER', value, dropPriority: 6, terminalOnly: true };
+  const folder: Column<AssetRecord> = { field: 'folder', value, dropPriority: 6, terminalOnly: true };
   return list(withFolderPaths(), [...assetColumns, folder], empty) as ListResult;
+}
+
+/**
+ * Adds the fields that records of the service do not have, if --fields names them: `folder`, the path of the folder (in
+ * place of the service's own field of that name), and `path` below the folder that is listed.
+ */
+async function* withComputedFields(
+  context: Context,
+  pages: AssetPages,
+  fields: readonly string[],
+  pathOf: ListPlace['pathOf'],
+): AsyncGenerator<AssetRecord[]> {
+  const folderPathOf = fields.includes('folder') ? await createFolderPathLookup(context) : undefined;
+  for await (const page of pages) {
+    const computed: AssetRecord[] = [];
+    for (const asset of page)
+      computed.push({
+        ...asset,
+        ...(pathOf && { path: pathOf(asset) }),
+        ...(folderPathOf && { folder: await folderPathOf(asset) }),
+      });
+    yield computed;
+  }
+}
+
+/** Returns a function that finds the path of an asset's folder; null if it is not known. Tells that it asks for folders. */
+async function createFolderPathLookup(context: Context): Promise<(asset: AssetRecord) => Promise<string | null>> {
+  const paths = createFolderPaths((await fetchFolderTree(context)).tree);
+  context.terminal.info('the folders were read too, in one request, for the field folder');
+  const folderOf = createFolderLookup(context);
+  return async (asset) => {
+    const folder = await folderOf(asset);
+    return folder === null ? '/' : ((folder && paths.pathOf(folder)) ?? null);
+  };
 }
 
 function folderText(asset: AssetRecord, places: LocationNames): string {
@@ -111,9 +160,9 @@ const assetRows =
       ['name', displayText(name)],
       ['type', displayText(type)],
       ['status', status(asset, render)],
-      ['length', length(asset, render)],
+      ['duration', length(asset, render)],
       ['size', sizeText(asset, render)],
-      ['created', created(asset, render)],
+      ['created at', created(asset, render)],
       ...Object.entries(rest).map(other),
     ];
   };
@@ -121,6 +170,11 @@ const assetRows =
 /** Returns one asset as a record. On a terminal, its folder and workspace are shown by name. */
 export async function assetRecord(context: Context, asset: AssetRecord): Promise<Result> {
   const places = new LocationNames(context);
+  const { fields } = context.settings.outputOptions;
+  if (fields?.includes('folder')) {
+    const shown: AssetRecord = { ...asset, folder: await (await createFolderPathLookup(context))(asset) };
+    return record(shown, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
+  }
   if (context.isHumanOutput) {
     await places.load('folders', [parentOf(asset)]);
     await places.load('workspaces', [workspaceOf(asset)]);

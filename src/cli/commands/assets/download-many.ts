@@ -153,16 +153,16 @@ export const downloadList = (records: readonly DownloadRecord[]): Result =>
   listBy(({ asset_uid }) => asset_uid, records, columns, 'no assets');
 
 const columns: Column<DownloadRecord>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => escapeControls(asset_uid), uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => displayText(path), minWidth: 18, isFirst: true },
+  { field: 'asset_uid', value: ({ asset_uid }) => escapeControls(asset_uid), uid: 'asset' },
+  { field: 'path', value: ({ path }) => displayText(path), minWidth: 18, isFirst: true },
   {
-    header: 'SIZE',
+    field: 'size_bytes',
     value: ({ size_bytes: size }, { isTerminal }) =>
       size === null ? '' : isTerminal ? formatBytes(size) : String(size),
     noTruncate: true,
   },
   {
-    header: 'RESULT',
+    field: 'outcome',
     value: ({ outcome, verified, error }, { isTerminal }) =>
       error ? `failed: ${escapeControls(error.message)}` : isTerminal && verified ? `${outcome}, verified` : outcome,
   },

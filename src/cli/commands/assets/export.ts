@@ -6,7 +6,8 @@ import {
   sheetRow,
   sheetValuesOf,
 } from '../../../client/changes/sheet.ts';
-import { usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
+import { isLibraryPath } from '../../../client/library/library-paths.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { createTableEncoder, type TableFormat, tableFormatOf } from '../../../client/table/format-table.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -17,16 +18,16 @@ import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { describeScope } from '../../library/workspaces.ts';
 import { noResult, type Result } from '../../output/result.ts';
-import { sortOption, withFilters } from '../filters.ts';
-import { findListing, type ListRequest, parseListRequest, wordsArgument } from './list.ts';
+import { withFilters } from '../filters.ts';
+import { describeSearch, findListing, type ListRequest, parseListRequest, wordsArgument } from './list.ts';
 import { writeOutput } from './output-file.ts';
 
 export function exportAssets(command: Command, run: ActionWrapper): void {
   addExamples(
     command,
-    'mediactl export -o library.csv',
-    'mediactl export /Campaigns -r -o campaigns.csv',
-    'mediactl export --tag draft --created-after 30d -o drafts.csv',
+    'mediactl export library.csv',
+    'mediactl export /Campaigns -r campaigns.csv',
+    'mediactl export --tag draft --created-after 30d -o /tmp/drafts.csv',
   );
   addExportOptions(command).action(
     run(async (context, words, flags) => runExport(context, await parseExportRequest(context, words, flags))),
@@ -36,11 +37,10 @@ export function exportAssets(command: Command, run: ActionWrapper): void {
 function addExportOptions(command: Command) {
   const described = command
     .description(
-      'Writes a table of assets, to edit in a spreadsheet program and bring back with apply. Without filters, it has all assets.',
+      'Writes a table of assets, to edit in a spreadsheet program and bring back with apply. Without filters, it has all assets. A word that ends with .csv, .tsv or .jsonl is the file to write.',
     )
     .addArgument(wordsArgument());
-  return withFilters(described, 'assets')
-    .addOption(sortOption)
+  return withFilters(described, 'assets', 'words')
     .option('-r, --recursive', 'include the folders below the folder')
     .option('-o, --output <file>', 'file to write: .csv, .tsv or .jsonl (default: CSV to stdout)');
 }
@@ -50,24 +50,43 @@ type ExportRequest = { list: ListRequest; output: string | undefined; format: Ta
 /** @throws CodedError `usage` (exit 2) if options conflict or the file has another extension */
 async function parseExportRequest(
   context: Context,
-  words: readonly string[],
-  { output, ...flags }: FlagsOf<typeof addExportOptions>,
+  typed: readonly string[],
+  { output: option, ...flags }: FlagsOf<typeof addExportOptions>,
 ): Promise<ExportRequest> {
-  const { format } = context.settings.outputOptions;
+  const { format, fields, jq } = context.settings.outputOptions;
+  if (fields !== undefined || jq !== undefined)
+    throw usageError(
+      `export does not accept ${fields === undefined ? '--jq' : '--fields'}`,
+      'mediactl ls --all --csv --fields name,size,folder, to choose the columns',
+      'apply needs all columns of the table',
+    );
+  const { words, output } = splitFile(typed, option);
   const path = output === '-' ? undefined : output;
-  if (path !== undefined && !/\.(csv|tsv|jsonl)$/i.test(path))
+  if (path !== undefined && !tableFile.test(path))
     throw usageError(`--output does not accept '${path}'`, 'use a name that ends with .csv, .tsv or .jsonl');
   if (path === undefined && format === 'json')
     throw usageError('export writes a table, not a JSON array', 'use --jsonl, or -o FILE.csv');
   const printed = format === 'tsv' || format === 'jsonl' ? format : 'csv';
   const list = await parseListRequest(context, { collection: 'assets', words }, { ...flags, all: true });
-  // New assets come last, so that the pages do not shift while they are read.
-  const ordering = list.filters.ordering ?? 'created_at';
   return {
-    list: { ...list, filters: { ...list.filters, ordering } },
+    // New assets come last, so that the pages do not shift while they are read.
+    list: { ...list, filters: { ...list.filters, ordering: 'created_at' } },
     output: path,
     format: path === undefined ? printed : tableFormatOf(path),
   };
+}
+
+const tableFile = /\.(?:csv|tsv|jsonl)$/i;
+
+/** Separates the file to write, given as a word such as `library.csv`, from the words to search for. */
+function splitFile(typed: readonly string[], option: string | undefined) {
+  const other = typed.find((word) => /\.(?:xlsx?|ods|numbers)$/i.test(word));
+  if (other) throw usageError(`export does not write ${other}`, 'use a name that ends with .csv, .tsv or .jsonl');
+  const [file, second] = typed.filter((word) => tableFile.test(word) && !isLibraryPath(word));
+  if (file === undefined) return { words: typed, output: option };
+  const others = second ?? option;
+  if (others !== undefined) throw usageError(`${file} and ${others} cannot be used together`, 'name one file to write');
+  return { words: typed.filter((word) => word !== file), output: file };
 }
 
 async function runExport(context: Context, { list, output, format }: ExportRequest): Promise<Result> {
@@ -88,6 +107,12 @@ async function runExport(context: Context, { list, output, format }: ExportReque
   return noResult;
 }
 
+/** Adds what to type to the error of an absolute path of a file, which looks like a path in the library. */
+const explainFilePath = (error: unknown, path = '') =>
+  error instanceof CodedError && error.kind === 'notFound' && tableFile.test(path)
+    ? error.with({ hint: `-o ${quoteForShell(path)}, if it is the file to write` })
+    : error;
+
 const isInFolder = ({ folder, pattern }: ListRequest) => folder !== undefined || pattern !== undefined;
 
 /** Writes the table, page by page. @returns number of assets */
@@ -101,7 +126,9 @@ async function writeRows(
   const paths = createFolderPaths((await fetchFolderTree(context)).tree);
   const folderOf = createFolderLookup(context);
   const exportedAt = context.clock.now();
-  const { pages } = await findListing(context, list);
+  const { pages } = await findListing(context, list).catch((error: unknown) => {
+    throw explainFilePath(error, list.pattern);
+  });
   const scope = new ListScope((await context.library()).workspaceInUse);
   let count = 0;
   await write(await encoder.head());
@@ -114,6 +141,7 @@ async function writeRows(
     count += page.length;
     if (rows.length > 0) await write(await encoder.rows(rows));
   }
+  if (count === 0) context.terminal.info(`no assets${await describeSearch(context, list.words)}`);
   const scopeText = isInFolder(list) ? undefined : describeScope(scope);
   if (scopeText) context.terminal.info(scopeText);
   return count;

@@ -1,10 +1,11 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
-import { usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { isGlob } from '../../../client/glob.ts';
 import { findIgnoredFilter, listFolders } from '../../../client/library/filter-checks.ts';
 import { descendantsOf, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
+import { hasFilters } from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { type AssetFilters, filterRows } from '../../../contract/asset-filters.ts';
 import { formatCount } from '../../../contract/figures.ts';
@@ -12,6 +13,7 @@ import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { isUid } from '../../../contract/uid.ts';
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
@@ -52,7 +54,7 @@ function addListOptions(command: Command, collection: Collection) {
   const described = command
     .description(`Lists ${collection}, newest first. ${dateHelp}`)
     .addArgument(wordsArgument(collection));
-  const filtered = withFilters(described, collection, true)
+  const filtered = withFilters(described, collection, 'list')
     .addOption(sortOption)
     .option('--limit <number>', 'maximum number of assets (20)')
     .option('--all', 'list all assets')
@@ -85,18 +87,19 @@ export async function parseListRequest(
   { collection, words: typed }: { collection: Collection; words: readonly string[] },
   flags: Partial<FlagsOf<typeof addListOptions>>,
 ): Promise<ListRequest> {
-  const { all, limit, count, html, search, recursive } = flags;
+  const { all, limit, count, html, recursive } = flags;
   assertNoFieldList(context, typed);
-  const { path, words } = splitPath(typed, flags.folder);
+  const { path, words } = splitPath(typed);
   if (path !== undefined && collection === 'videos')
     throw usageError('videos ls does not accept a folder', `mediactl ls ${quoteForShell(path)} --type video`);
   const isPattern = path !== undefined && (isGlob(path) || !(await isFolder(context, path)));
-  const folder = flags.folder ?? (isPattern ? undefined : path);
+  const folder = isPattern ? undefined : path;
   if (path === undefined) rejectWorkspaceFlag(context, `${collection} ls`);
+  if (words.length > 0 && words.every((word) => word.trim() === ''))
+    throw usageError('the word to search for is empty');
   const assertOne = (one: boolean, other: unknown, both: string) => {
     if (one && other !== undefined) throw usageError(`${both} cannot be used together`, 'use one of them');
   };
-  assertOne(words.length > 0, search, 'words and --search');
   assertOne(Boolean(all), limit, '--all and --limit');
   assertOne(Boolean(count), html, '--count and --html');
   const filters = await parseFilters(context, {
@@ -137,19 +140,54 @@ export async function runList(context: Context, request: ListRequest): Promise<R
     const title = titleOf(filters, folder ?? pattern, collection === 'assets' ? 'Assets' : 'Videos');
     return writeSheet(context, { path: html, title }, find);
   }
-  const { pages, footer, isEmpty } = await find();
+  const { pages: found, footer, isEmpty, pathOf } = await find();
   const inFolder = folder && !recursive ? ` in ${folder}; -r includes the folders below it` : '';
-  const empty = `no ${collection}${inFolder}${searchText(words)}`;
+  const search = isEmpty ? await describeSearch(context, words) : searchText(words);
+  const empty = `no ${collection}${inFolder}${search}`;
   // A terminal shows this text in place of the table.
   if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
   const isInWorkspace = folder !== undefined || pattern !== undefined; // the folders are those of the workspace in use
-  if (isInWorkspace || !context.isHumanOutput) return { ...assetList(context, pages, empty), more: () => footer };
+  if (isInWorkspace || !context.isHumanOutput) {
+    const below = await foldersToShow(context, request);
+    const pages = below.rows.length > 0 ? withRows(below.rows, found) : found;
+    const isOneFolder = folder !== undefined && !recursive;
+    const more = () => [footer, below.footer].filter(Boolean).join('; ') || undefined;
+    return { ...assetList(context, pages, empty, { pathOf, isOneFolder }), more };
+  }
   const scope = new ListScope((await context.library()).workspaceInUse);
   const more = () => [footer, describeScope(scope)].filter(Boolean).join('; ') || undefined;
-  return { ...assetList(context, scope.keep(pages), empty), more };
+  return { ...assetList(context, scope.keep(found), empty), more };
 }
 
 const pageSize = 20;
+
+/** Maximum number of folders to show before the assets of a folder. */
+const maxFoldersShown = 100;
+
+/**
+ * Returns the folders in the folder that a user lists on a terminal, as rows whose names end with a slash. There are none
+ * for a program, whose rows are assets, or with filters, which folders do not have.
+ */
+async function foldersToShow(
+  context: Context,
+  { folder, recursive, offset, filters, words }: ListRequest,
+): Promise<{ rows: AssetRecord[]; footer?: string }> {
+  const isFiltered = words.length > 0 || hasFilters({ ...filters, parent: undefined, ordering: undefined });
+  const isShown = context.isHumanOutput && context.settings.outputOptions.fields === undefined;
+  if (!isShown || folder === undefined || recursive || offset > 0 || isFiltered) return { rows: [] };
+  const { tree } = await fetchFolderTree(context);
+  const folders = tree.childrenOf(filters.parent ?? 'root');
+  const rows = folders.slice(0, maxFoldersShown).map(({ name, folder: { created_at } }) => {
+    return { uid: '', name: `${name}/`, type: 'folder', created_at };
+  });
+  const left = folders.length - rows.length;
+  return left > 0 ? { rows, footer: `${left} more folders: mediactl folders ls ${quoteForShell(folder)}` } : { rows };
+}
+
+async function* withRows(rows: AssetRecord[], pages: AssetListing['pages']): AsyncGenerator<AssetRecord[]> {
+  yield rows;
+  yield* pages;
+}
 
 /** Lists the assets of a request, also of several folders, and warns of an ignored filter. */
 export async function findListing(context: Context, request: ListRequest): Promise<AssetListing> {
@@ -167,12 +205,16 @@ async function fetchListing(
   if (folders || pattern !== undefined) {
     const end = count === undefined ? undefined : count + offset;
     // Fetches one extra asset to find out whether there are more.
+    const parents = new Map<string, string>();
     const found = folders
-      ? await listAssetsInFolders(assets, filters, folders, end && end + 1)
+      ? await listAssetsInFolders(assets, filters, folders, { limit: end && end + 1, parents })
       : await listMatches(context, pattern as string, filters);
     const items = found.slice(offset, end);
     const hasMore = limit === 'page' && offset + items.length < found.length;
-    return { pages: [items], footer: hasMore ? `${items.length} shown; --all for all` : undefined };
+    const listing = { pages: [items], footer: hasMore ? `${items.length} shown; --all for all` : undefined };
+    return folders
+      ? { ...listing, pathOf: await createRelativePaths(context, folders[0] as string, parents) }
+      : listing;
   }
   if (limit !== 'page') return { pages: assets.list(filters, { limit, offset }), footer: undefined };
   const page = await assets.page(filters, pageSize, offset);
@@ -205,7 +247,10 @@ async function* withIgnoredFilterWarning(
 /** Returns true if a path is a folder. The top level counts as one. */
 async function isFolder(context: Context, path: string): Promise<boolean> {
   if (isRootPath(path)) return true;
-  return (await fetchFolderTree(context)).tree.findByPath(withoutFolderPrefix(path)).length > 0;
+  const { tree } = await fetchFolderTree(context);
+  if (isUid(path) && !tree.find(path))
+    throw new CodedError(`no folder has the uid ${path}`, { code: 'not_found', hint: `mediactl get ${path}` });
+  return isUid(path) || tree.findByPath(withoutFolderPrefix(path)).length > 0;
 }
 
 /** Rejects fields after `--json`, as the GitHub CLI has them, which would be searched for and not be found. */
@@ -216,6 +261,19 @@ function assertNoFieldList({ isMachineReadable }: Context, [word = '', ...others
     throw usageError(`'${word}' is a list of fields, not words to search for`, `--fields ${word}`);
   if (/^\.(\[|[a-z_])/.test(word))
     throw usageError(`'${word}' is a jq filter, not words to search for`, `--jq ${quoteForShell(word)}`);
+}
+
+/** Describes a search that found nothing. If the word is the name of a folder at the top level, says so. */
+export async function describeSearch(context: Context, words: readonly string[]): Promise<string> {
+  const [word = '', ...others] = words;
+  if (word === '' || others.length > 0 || word.includes('/')) return searchText(words);
+  const tree = await fetchFolderTree(context, { mayPrompt: false }).then(
+    (fetched) => fetched.tree,
+    () => undefined, // only the hint needs the folders
+  );
+  const path = tree?.findByPath(word)[0]?.path ?? tree?.findOtherCase(word);
+  if (path === undefined) return searchText(words);
+  return `${searchText(words)}; in the folder: mediactl ls ${quoteForShell(path)}`;
 }
 
 /** Describes the search, and returns a hint if the only word looks like something else than a word to search for. */
@@ -241,7 +299,7 @@ async function listMatches(context: Context, pattern: string, filters: AssetFilt
   const { tree } = await fetchFolderTree(context);
   const onFolderCount = (count: number) => noticeFolderCount(context, count);
   const { found } = await findAssetsByPath((await context.api()).assets, pattern, tree, { filters, onFolderCount });
-  if (found.length === 0 && !isGlob(pattern)) throw noAssetAt(pattern, undefined);
+  if (found.length === 0 && !isGlob(pattern)) throw noAssetAt(pattern, tree);
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }
 
@@ -256,16 +314,36 @@ export async function collectFolderUids(context: Context, folder: string): Promi
   return uids;
 }
 
-/** Returns the assets of several folders, at most `maxPerFolder` of each, as one sorted list. */
+/**
+ * Returns the assets of several folders as one sorted list.
+ *
+ * @param limit maximum number of assets of each folder; `parents` receives the folder of each asset, by their uids
+ */
 async function listAssetsInFolders(
   assets: AssetsApi,
   filters: AssetFilters,
   folders: readonly string[],
-  maxPerFolder: number | undefined,
+  { limit, parents }: { limit: number | undefined; parents: Map<string, string> },
 ): Promise<AssetRecord[]> {
   const found: AssetRecord[] = [];
-  for await (const { page } of listFolders(assets, folders, { filters, limit: maxPerFolder })) found.push(...page);
+  for await (const { parent, page } of listFolders(assets, folders, { filters, limit })) {
+    found.push(...page);
+    for (const { uid } of page) parents.set(uid, parent);
+  }
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
+}
+
+/** Returns the function that finds the path of an asset below a folder, such as `day2/clip.mp4`. */
+async function createRelativePaths(
+  context: Context,
+  top: string,
+  parents: ReadonlyMap<string, string>,
+): Promise<(asset: AssetRecord) => string> {
+  const { tree } = await fetchFolderTree(context);
+  const pathOf = (uid: string) => tree.find(uid)?.path ?? '';
+  const start = pathOf(top).length;
+  const prefixes = new Map([...new Set(parents.values())].map((uid) => [uid, `${pathOf(uid)}/`.slice(start + 1)]));
+  return ({ uid, name }) => `${prefixes.get(parents.get(uid) ?? top) ?? ''}${asText(name) ?? uid}`;
 }
 
 /** Returns a function that compares assets by an ordering, `created_at`, `name` or `duration` (§4). */

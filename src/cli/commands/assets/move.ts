@@ -75,7 +75,7 @@ async function parseMoveRequest(
     collection: 'assets',
     ids: words.slice(0, -1),
     filters: await parseFilters(context, flags),
-    limit: parseWriteLimit('--max-changes', flags.maxChanges),
+    limit: parseWriteLimit(flags.maxChanges),
     newest: flags.newest,
     anyWorkspace: flags.anyWorkspace,
     to,

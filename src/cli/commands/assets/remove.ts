@@ -33,7 +33,7 @@ export function remove(command: Command, run: ActionWrapper, collection: Collect
     command,
     `mediactl ${collection} rm @last`,
     ...(collection === 'assets' ? ["mediactl rm '/Inbox/A00*' --dry-run", 'mediactl rm -r /Old --dry-run'] : []),
-    `mediactl ${collection} rm --tag rushes --created-before 90d --max-delete 500 --yes`,
+    `mediactl ${collection} rm --tag rushes --created-before 90d --max-changes 500 --yes`,
     `mediactl ${collection} rm --search test --dry-run`,
   );
   addRemoveOptions(command, collection).action(
@@ -50,7 +50,7 @@ function addRemoveOptions(command: Command, collection: Collection) {
     )
     .argument('[id...]', idsHelp);
   const filtered = withFilters(described, collection)
-    .option('--max-delete <number>', 'maximum number of assets (100)')
+    .option('--max-changes <number>', 'maximum number of assets (100)')
     .option(...newestOption)
     .option(...anyWorkspaceOption);
   const withRecursive = () =>
@@ -70,7 +70,7 @@ async function parseRemoveRequest(
   { collection, ids: typed }: Pick<TargetRequest, 'collection' | 'ids'>,
   flags: FlagsOf<typeof addRemoveOptions>,
 ): Promise<RemoveRequest> {
-  const limit = parseWriteLimit('--max-delete', flags.maxDelete);
+  const limit = parseWriteLimit(flags.maxChanges);
   const filters = await parseFilters(context, flags);
   if (typed.some(isRootPath))
     throw usageError('the top level cannot be deleted', "mediactl rm '/**', to move all assets to the trash");

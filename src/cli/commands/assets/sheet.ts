@@ -18,6 +18,8 @@ export type AssetListing = {
   pages: AsyncIterable<AssetRecord[]> | Iterable<AssetRecord[]>;
   footer: string | undefined;
   isEmpty?: boolean;
+  /** Returns the path of an asset below the folder that is listed with its subfolders. */
+  pathOf?: (asset: AssetRecord) => string;
 };
 
 /** Writes the contact sheet. @param find lists the assets; called after the output file was opened */

@@ -162,18 +162,18 @@ const maxSectionLines = 10;
 
 const [assetCount, length, size]: [Column<StatsRow>, Column<StatsRow>, Column<StatsRow>] = [
   {
-    header: 'ASSETS',
+    field: 'asset_count',
     value: ({ asset_count }, { isTerminal }) => (isTerminal ? formatCount : String)(asset_count),
     noTruncate: true,
   },
   {
-    header: 'LENGTH',
+    field: 'duration_seconds',
     value: ({ duration_seconds: seconds }, { isTerminal }) =>
       isTerminal && seconds !== null ? formatDuration(seconds) : displayText(seconds),
     noTruncate: true,
   },
   {
-    header: 'SIZE',
+    field: 'size_bytes',
     value: ({ size_bytes: bytes }, { isTerminal }) =>
       isTerminal && bytes !== null ? formatBytes(bytes) : displayText(bytes),
     noTruncate: true,
@@ -181,16 +181,16 @@ const [assetCount, length, size]: [Column<StatsRow>, Column<StatsRow>, Column<St
 ];
 
 const group: Column<StatsRow> = {
-  header: 'GROUP',
+  field: 'duplicate_group',
   value: ({ duplicate_group }) => displayText(duplicate_group),
   dropPriority: 1,
 };
 
 /** Columns in a pipe and with --fields. */
 const columns: Column<StatsRow>[] = [
-  { header: 'SECTION', value: ({ section }) => section, noTruncate: true },
+  { field: 'section', value: ({ section }) => section, noTruncate: true },
   { header: 'VALUE', value: ({ value, name }) => escapeControls(value ?? name ?? ''), minWidth: 18 },
-  { header: 'UID', value: ({ uid }) => displayText(uid), uid: 'asset', dropPriority: 2 },
+  { field: 'uid', value: ({ uid }) => displayText(uid), uid: 'asset', dropPriority: 2 },
   group,
   assetCount,
   length,
@@ -218,8 +218,8 @@ const assetSection = (name: Section, heading: string, all = '--csv'): SectionVie
   ...{ name, heading, all },
   columns: (short) => [
     ...(duplicateSections.includes(name) ? [group] : []),
-    { header: 'NAME', value: ({ name: own }: StatsRow) => displayText(own), minWidth: 18 },
-    { header: 'UID', value: ({ uid }: StatsRow) => displayText(uid && short(uid)), noTruncate: true },
+    { field: 'name', value: ({ name: own }: StatsRow) => displayText(own), minWidth: 18 },
+    { field: 'uid', value: ({ uid }: StatsRow) => displayText(uid && short(uid)), noTruncate: true },
     ...[length, size],
   ],
 });

@@ -39,7 +39,7 @@ type TagFlags = FlagsOf<typeof addTagOptions>;
 
 async function parseTagRequest(context: Context, ids: readonly string[], flags: TagFlags): Promise<UpdateRequest> {
   const tags = parseTagChange(flags);
-  const limit = parseWriteLimit('--max-changes', flags.maxChanges);
+  const limit = parseWriteLimit(flags.maxChanges);
   const filters = await parseFilters(context, flags);
   const { newest, anyWorkspace } = flags;
   return { verb: 'tag', collection: 'assets', ids, filters, limit, newest, anyWorkspace, change: { fields: {}, tags } };

@@ -5,7 +5,7 @@ import { usageError } from '../../../client/errors.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { slugsOf } from '../../../contract/asset.ts';
 import { startAge } from '../../../contract/clock.ts';
-import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
+import type { JsonObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
@@ -13,7 +13,6 @@ import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { runChange } from '../../library/run-change.ts';
 import { changeResult } from '../../output/outcome.ts';
-import { readInputText } from '../../terminal/input.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
 import { parseWriteLimit } from '../confirm-many.ts';
 import { parseTagEdit, parseTagField, tagOption } from '../tag-option.ts';
@@ -43,7 +42,6 @@ function addUpdateOptions(command: Command, collection: Collection) {
     .addOption(tagOption('--remove-tag <slug>', 'remove a tag'))
     .option('--set <key=value>', 'set any other field to a string', collect, [] as string[])
     .option('--set-json <key=json>', 'set any other field to a JSON value', collect, [] as string[])
-    .option('--body <file>', 'send this JSON object as the body; - for stdin')
     .option('--max-changes <number>', 'maximum number of assets (100)')
     .option(...newestOption)
     .option(...anyWorkspaceOption);
@@ -59,15 +57,14 @@ export async function parseUpdateRequest(
   { collection, ids }: Pick<UpdateRequest, 'collection' | 'ids'>,
   flags: UpdateFlags,
 ): Promise<UpdateRequest> {
-  const limit = parseWriteLimit('--max-changes', flags.maxChanges);
-  if (flags.body === '-' && ids.includes('-')) throw usageError('ids and body cannot both come from stdin');
+  const limit = parseWriteLimit(flags.maxChanges);
   const change = await parseChange(context, flags);
   const { newest, anyWorkspace } = flags;
   return { verb: 'update', collection, ids, filters: {}, limit, change, newest, anyWorkspace };
 }
 
 async function parseChange(context: Context, flags: UpdateFlags): Promise<WantedChange> {
-  const { name, description, body, addTag, removeTag } = flags;
+  const { name, description, addTag, removeTag } = flags;
   const hasTags = addTag.length + removeTag.length > 0;
   const tags = hasTags ? parseTagEdit(['--add-tag', '--remove-tag'], addTag, removeTag) : undefined;
   const texts = flags.set.map((each) => parsePair('--set', each));
@@ -77,16 +74,9 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<Wanted
     ...(description !== undefined && { description }),
     ...Object.fromEntries([...texts, ...typed]),
   };
-  const hasChanges = tags !== undefined || Object.keys(fields).length > 0;
-  if (hasChanges === (body !== undefined))
-    throw usageError(
-      hasChanges ? '--body and other fields cannot be used together' : 'no change was given',
-      'give --name, --description, --add-tag, --set KEY=VALUE or --body FILE',
-    );
-  if (body === undefined) return { fields: await parseTagField(context, fields), tags };
-  const whole = parseJsonOrUndefined(await readInputText(context.terminal, body));
-  if (isJsonObject(whole)) return { fields: await parseTagField(context, whole) };
-  throw usageError(`--body: ${body === '-' ? 'stdin' : body} is not a JSON object`);
+  if (tags === undefined && Object.keys(fields).length === 0)
+    throw usageError('no change was given', 'give --name, --description, --add-tag or --set KEY=VALUE');
+  return { fields: await parseTagField(context, fields), tags };
 }
 
 /** Updates assets, after a confirmation if the user did not name each one. */

@@ -22,11 +22,11 @@ export const workspaceText = (
 ) => escapeControls((isTerminal ? workspace_name : undefined) ?? workspace_uid ?? '');
 
 export const profileColumns: Column<ProfileRecord>[] = [
-  { header: '', value: ({ current }) => (current ? '*' : '') },
-  { header: 'PROFILE', value: ({ name }) => escapeControls(name), noTruncate: true },
-  { header: 'BASE URL', value: ({ base_url }) => escapeControls(base_url) },
-  { header: 'WORKSPACE', value: workspaceText },
-  { header: 'KEY STORE', value: ({ key_store }) => key_store },
+  { field: 'current', value: ({ current }) => (current ? '*' : '') },
+  { field: 'name', value: ({ name }) => escapeControls(name), noTruncate: true },
+  { field: 'base_url', value: ({ base_url }) => escapeControls(base_url) },
+  { field: 'workspace_uid', value: workspaceText },
+  { field: 'key_store', value: ({ key_store }) => key_store },
 ];
 
 const profileRows = (profile: ProfileRecord, render: RenderContext): DetailRow[] => [

@@ -47,21 +47,20 @@ export const browse: CommandDefinition = (command, run) => {
     .description(
       'Opens the library in a browser, to search, play, edit, move and upload by drag and drop. It runs until you press Ctrl-C. The page is served on this machine only and never gets the API key. The URL works once, in one browser. Press Enter for another.',
     )
-    .argument('[words...]', 'words in the name or description, or the URL of a browse page to show its view')
+    .argument('[words...]', 'words in the name or description, a folder, or the URL of a browse page to show its view')
     .option('--port <number>', 'port to listen on (any free port)')
     .option('--no-open', 'print the URL without opening it')
     .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
     .option(...anyWorkspaceOption);
-  withFilters(described, 'assets')
+  withFilters(described, 'assets', 'words')
     .addOption(sortOption)
     .action(run(async (context, words, flags) => runBrowse(context, await parseBrowseRequest(context, words, flags))));
 };
 
 async function parseBrowseRequest(context: Context, words: readonly string[], flags: BrowseFlags) {
   const { port, open, limitRate, anyWorkspace = false, ...filters } = flags;
-  const { path, words: others } = splitPath(words, filters.folder);
-  const folder = path ?? filters.folder;
-  const search = others.length > 0 ? others.join(' ') : filters.search;
+  const { path: folder, words: others } = splitPath(words);
+  const search = others.length > 0 ? others.join(' ') : undefined;
   return {
     view: queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search, folder })),
     port: port === undefined ? 0 : parseCount('--port', port),

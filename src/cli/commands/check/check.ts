@@ -51,16 +51,13 @@ export const check: CommandDefinition = (command, run) => {
     )
     .argument('<directory>', 'directory to compare')
     .argument('[folder]', `folder to compare it with: ${folderHelp}`)
-    .option('--folder <folder>', 'the same as the second argument')
     .option('--download', 'download each asset and compare it byte by byte')
     .option('--include <glob>', 'compare only matching files and directories; can be repeated', collect, [] as string[])
     .option('--exclude <glob>', 'skip matching files and directories; can be repeated', collect, [] as string[])
     .option(...allFilesOption)
     .action(
-      run((context, directory, path, { folder: flag, download = false, include, exclude, allFiles }) => {
-        if (path !== undefined && flag !== undefined)
-          throw usageError(`${path} and --folder cannot be used together`, 'name one folder');
-        const folder = path ?? flag ?? context.settings.folder ?? '/';
+      run((context, directory, path, { download = false, include, exclude, allFiles }) => {
+        const folder = path ?? context.settings.folder ?? '/';
         return runCheck(context, { directory, folder, download, include, exclude, allFiles });
       }),
     );
@@ -267,7 +264,7 @@ function hasSameContent(file: UploadFile, receipt: Receipt, own: OwnFiles): Prom
 }
 
 const columns: Column<FileDifference>[] = [
-  { header: 'DIFFERENCE', value: ({ outcome }) => outcome, noTruncate: true },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
+  { field: 'outcome', value: ({ outcome }) => outcome, noTruncate: true },
+  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 18 },
+  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
 ];

@@ -27,22 +27,19 @@ export const config: CommandDefinition = [
 ];
 
 const list: Define = (command, run) =>
-  addExamples(command, 'mediactl config ls', 'mediactl config ls --show-origin')
+  addExamples(command, 'mediactl config ls')
     .description(
-      'Lists the settings and their values. Order of precedence: flag, MEDIACTL_ variable, .mediactl.json, profile, default.',
+      'Lists the settings, their values, and the option, variable or file that sets each. Order of precedence: flag, MEDIACTL_ variable, .mediactl.json, profile, default.',
     )
-    .option('--show-origin', 'show which flag, variable or file set each value')
     .option('--all', 'include field names at their defaults, hidden on a terminal')
     .action(run(runList));
 
-type ListFlags = { showOrigin?: true | undefined; all?: true | undefined };
-
-async function runList(context: Context, { showOrigin, all }: ListFlags): Promise<Result> {
+async function runList(context: Context, { all }: { all?: true | undefined }): Promise<Result> {
   const columns: Column<ConfigRow>[] = [
-    { header: 'KEY', value: ({ key }) => key },
-    { header: 'VALUE', value: ({ value }) => displayText(value) },
+    { field: 'key', value: ({ key }) => key },
+    { field: 'value', value: ({ value }) => displayText(value) },
+    { field: 'origin', value: ({ origin }) => displayText(origin) },
   ];
-  if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => displayText(origin) });
   const every = await listSettings(context);
   const shown =
     all || !context.isHumanOutput
@@ -177,6 +174,12 @@ function parseNameKey(key: string): NameKey | undefined {
   throw usageError(`setting ${key} does not exist`, nameKeys.map((each) => `field_names.${each}`).join(', '));
 }
 
+/** What does the job of a setting of an older version. */
+const replacedSettings: Readonly<Record<string, string>> = {
+  color: 'NO_COLOR=1 or FORCE_COLOR=1 in the environment',
+  history: 'leave it out: changes are always recorded',
+};
+
 function parseProfileSetting(key: string): SettingName {
   const setting = profileSettings.find((each) => each === key);
   if (setting) return setting;
@@ -186,7 +189,8 @@ function parseProfileSetting(key: string): SettingName {
       'mediactl auth login --profile NAME --base-url URL',
       'an API key and its base URL are saved together',
     );
-  throw usageError(`a profile cannot contain setting ${key}`, keyHelp);
+  const instead = Object.hasOwn(replacedSettings, key) ? replacedSettings[key] : keyHelp;
+  throw usageError(`a profile cannot contain setting ${key}`, instead);
 }
 
 async function updateProfile(context: Context, change: ProfileChange): Promise<void> {

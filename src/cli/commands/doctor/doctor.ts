@@ -15,14 +15,14 @@ type Finding = {
 };
 
 const columns: Column<Finding>[] = [
-  { header: 'CHECK', value: ({ check }) => check.replaceAll('_', ' '), noTruncate: true },
+  { field: 'check', value: ({ check }) => check.replaceAll('_', ' '), noTruncate: true },
   {
-    header: '',
+    field: 'status',
     value: ({ status }, { colors: { dim, green, red } }) =>
       ({ passed: green, failed: red, skipped: dim })[status](status),
     noTruncate: true,
   },
-  { header: 'DETAIL', value: ({ detail, error }) => (error ? errorText(error) : displayText(detail)) },
+  { field: 'detail', value: ({ detail, error }) => (error ? errorText(error) : displayText(detail)) },
 ];
 
 const errorText = ({ message, cause, hint }: ErrorRecord) =>

@@ -135,15 +135,15 @@ const remove: Define = (command, run) =>
 const sync: Define = (command, run) =>
   addExamples(
     command,
-    'mediactl embed domains sync -f domains.txt --dry-run',
-    'mediactl embed domains sync -f domains.txt --prune --yes',
+    'mediactl embed domains sync domains.txt --dry-run',
+    'mediactl embed domains sync domains.txt --prune --yes',
   )
     .description(
       'Adds the domains in a file to the allow-list of the workspace. With --prune, also removes the domains that are not in the file. One domain per line; # starts a comment.',
     )
-    .requiredOption('-f, --file <file>', 'file with one domain per line; - for stdin')
+    .argument('<file>', 'file with one domain per line; - for stdin')
     .option('--prune', 'remove domains that are not in the file')
-    .action(run(runSync));
+    .action(run((context, file, { prune }) => runSync(context, { file, prune })));
 
 async function runSync(context: Context, { file, prune }: { file: string; prune?: true | undefined }) {
   const { terminal } = context;
@@ -232,7 +232,7 @@ function announceDomains(context: Context, records: readonly DomainRecord[]): vo
 }
 
 const domainColumn: Column<{ domain: string }> = {
-  header: 'DOMAIN',
+  field: 'domain',
   noTruncate: true,
   value: ({ domain }) => escapeControls(domain),
 };
@@ -241,7 +241,7 @@ const columns: Column<DomainRecord>[] = [
   { header: ' ', value: ({ outcome }) => ({ added: '+', removed: '-', failed: '!' })[outcome] },
   domainColumn,
   {
-    header: 'RESULT',
+    field: 'outcome',
     value: ({ outcome, error }) => (error ? `failed: ${escapeControls(error.message)}` : outcome),
   },
 ];

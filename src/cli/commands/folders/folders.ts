@@ -14,7 +14,7 @@ import {
 } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import type { PlacedFolder } from '../../library/folder-changes.ts';
-import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';
+import { fetchFolderTree, folderHelp, resolveFolder, warnOfOtherCase } from '../../library/folders.ts';
 import { announce, withoutRecords } from '../../output/outcome.ts';
 import { list as listPages, type RenderContext, type Result, record } from '../../output/result.ts';
 import { dryRunPlan } from '../dry-run.ts';
@@ -100,6 +100,9 @@ export async function runCreate(
   context: Context,
   { names, parents = false }: CreateFolderRequest,
 ): Promise<CommandOutcome> {
+  const { tree } = await fetchFolderTree(context);
+  const wanted = `/${names.join('/')}`;
+  if (tree.findByPath(wanted).length === 0) warnOfOtherCase(context, tree, wanted);
   if (context.settings.dryRun)
     return dryRunPlan(
       context,

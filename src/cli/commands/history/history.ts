@@ -165,21 +165,21 @@ const toHistoryRecord = (change: CountedChange): HistoryRecord => ({
 });
 
 const changeColumns: Column<HistoryRecord>[] = [
-  { header: 'ID', value: ({ change_id }) => change_id, noTruncate: true },
+  { field: 'change_id', value: ({ change_id }) => change_id, noTruncate: true },
   {
-    header: 'STARTED',
+    field: 'started_at',
     value: ({ started_at }, { isTerminal, now }) => (isTerminal ? relativeTime(started_at, now) : started_at),
     noTruncate: true,
   },
-  { header: 'COMMAND', value: ({ command }) => command, noTruncate: true },
-  { header: 'CHANGE', value: ({ summary }) => escapeControls(summary), minWidth: 12 },
-  { header: 'DONE', value: ({ done_count, item_count }) => `${done_count} of ${item_count}`, noTruncate: true },
+  { field: 'command', value: ({ command }) => command, noTruncate: true },
+  { field: 'summary', value: ({ summary }) => escapeControls(summary), minWidth: 12 },
+  { field: 'done_count', value: ({ done_count, item_count }) => `${done_count} of ${item_count}`, noTruncate: true },
   {
-    header: 'STATE',
+    field: 'state',
     value: ({ state, undone_by }, { isTerminal }) => (isTerminal && undone_by ? 'undone' : state),
     noTruncate: true,
   },
-  { header: 'PROFILE', value: ({ profile }) => displayText(profile), dropPriority: 1 },
+  { field: 'profile', value: ({ profile }) => displayText(profile), dropPriority: 1 },
 ];
 
 const itemList = ({ folderPaths }: CountedChange, items: readonly StoredItem[]): Result =>
@@ -196,11 +196,11 @@ const toItemRecord = ({ uid, kind, name, before, after, tags, localPath = null }
 });
 
 const itemColumns = (folderPaths: CountedChange['folderPaths']): Column<ItemRecord>[] => [
-  { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-  { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true, minWidth: 12 },
+  { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
+  { field: 'name', value: ({ name }) => displayText(name), isFirst: true, minWidth: 12 },
   { header: 'CHANGE', value: (item) => describeItem(item, folderPaths), minWidth: 12 },
   {
-    header: 'RESULT',
+    field: 'outcome',
     value: ({ outcome, reason }, { isTerminal }) =>
       isTerminal && reason ? `${outcome}: ${escapeControls(reason)}` : outcome,
   },

@@ -61,7 +61,7 @@ async function findLast(context: Context): Promise<CountedChange> {
   const { origin } = (await context.account()).baseUrl;
   const last = await (await context.state.historyIfAny())?.findLast(origin);
   if (last) return last;
-  const hint = context.settings.history ? 'mediactl history, to list all changes' : 'the setting history is off';
+  const hint = 'mediactl history, to list all changes';
   throw new CodedError('there is no change to undo', { code: 'not_found', hint });
 }
 

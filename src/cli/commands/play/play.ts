@@ -13,7 +13,8 @@ import {
 } from '../../../client/library/playback.ts';
 import { failureReason } from '../../../client/library/wait-for-assets.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
-import { asText } from '../../../contract/json-values.ts';
+import { asText, parseTimestamp } from '../../../contract/json-values.ts';
+import { relativeTime } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { renderWatchPage } from '../../../web/watch/server/page.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
@@ -21,7 +22,8 @@ import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import { fetchPlayback, fetchPlaybackByToken } from '../../library/playback.ts';
-import { noResult, record, text } from '../../output/result.ts';
+import { noResult, type Result, record, text } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import { openWithDefault } from '../open-program.ts';
 import { playbackRows, probeRows } from './playback-rows.ts';
 import { probePlayback } from './probe.ts';
@@ -44,16 +46,17 @@ export const play: CommandDefinition = (command, run) => {
     command,
     'mediactl play @last',
     'mediactl play @last --url',
+    'mediactl share /Campaigns/2026/intro --json',
     'mediactl play @last --probe',
     'mpv "$(mediactl play @last --url)"',
     'mediactl play UID --token-file token.txt --url',
   );
   command
     .description(
-      'Prints the signed playback URLs of an asset. For a video, HLS comes first, then the source file. Exits with 12 if the asset cannot be played.',
+      'Prints the signed playback URLs of an asset. For a video, HLS comes first, then the source file. Anyone who has a URL can play the asset until it expires, usually after 4 hours; the API cannot make it last longer. Exits with 12 if the asset cannot be played.',
     )
     .argument('[id]', idHelp)
-    .option('--url', 'print only the URL')
+    .option('--url', 'print only the best URL; stderr says when it expires')
     .option('--probe', 'fetch the first bytes of the media and report what is broken')
     .option('--web', 'open a page that plays it in the browser')
     .addOption(new Option('--stream <kind>', 'rendition of a video to play').choices(['hls', 'file'] as const))
@@ -79,11 +82,24 @@ async function runPlay(context: Context, request: PlayRequest) {
   await assertNotBlocked(api, uid, playback);
   const found = await choosePlayables(context, api, request, { uid, ...playback });
   const [best] = found;
-  if (mode === 'url') return text(best.url.href);
+  if (mode === 'url') return urlResult(context, uid, best);
   if (mode === 'probe') return probeResult(context, uid, best);
   if (mode === undefined) return record(playback.info, uid, (shown, render) => playbackRows(shown, found, render));
   if (context.isDryRun(`open a page that plays ${best.url.origin}${best.url.pathname}`)) return noResult;
   return text(await openAsPage(context, uid, playback));
+}
+
+/** Prints a URL, and on stderr when it expires. */
+function urlResult({ clock, terminal }: Context, uid: string, { url, expiresAt }: PlayableUrl): Result {
+  const expires_at = asText(expiresAt) ?? null;
+  const expiry = parseTimestamp(expires_at);
+  const when = `${relativeTime(expires_at, clock.now())} (${expires_at})`;
+  const until = 'Until then, anyone who has it can play the asset. The API cannot make it last longer.';
+  if (expiry === undefined) terminal.info(`the service does not say when this link expires. ${until}`);
+  else if (expiry > clock.now()) terminal.info(`this link expires ${when}. ${until}`);
+  else terminal.warn(`this link expired ${when}, by the clock of this machine: mediactl doctor, to compare the clocks`);
+  const shown: OutputRecord<'playback-url'> = { asset_uid: uid, url: url.href, expires_at };
+  return record(shown, url.href, () => `${url.href}\n`);
 }
 
 /** Returns the URLs that fit the request, the best first. @throws CodedError `nothing_to_play` without any */

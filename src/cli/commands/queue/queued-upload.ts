@@ -98,16 +98,16 @@ const formatState = ({ state, error, verified, crashes }: QueuedUpload) => {
 
 export const queuedColumns: Column<QueuedUpload>[] = [
   {
-    header: 'ID',
+    field: 'id',
     value: ({ id }, { isTerminal }) => escapeControls(isTerminal ? shortTaskId(id) : id),
     noTruncate: true,
   },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true, minWidth: 18 },
+  { field: 'path', value: ({ path }) => escapeControls(path), isFirst: true, minWidth: 18 },
   {
-    header: 'DONE',
+    field: 'offset_bytes',
     value: ({ size_bytes, offset_bytes }, shown) => formatProgress(size_bytes, offset_bytes, shown),
     dropPriority: 1,
   },
-  { header: 'WORKER', value: ({ worker }) => escapeControls(worker ?? ''), dropPriority: 2 },
-  { header: 'STATE', value: formatState, minWidth: 18 },
+  { field: 'worker', value: ({ worker }) => escapeControls(worker ?? ''), dropPriority: 2 },
+  { field: 'state', value: formatState, minWidth: 18 },
 ];

@@ -242,31 +242,31 @@ async function decideFinally(
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
   {
-    header: 'PATH',
+    field: 'path',
     value: ({ path, moved_from: old }) => escapeControls(old === null ? path : `${old} -> ${path}`),
     minWidth: 18,
   },
-  { header: 'OUTCOME', value: ({ outcome }) => outcome, noTruncate: true },
-  { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9 },
+  { field: 'outcome', value: ({ outcome }) => outcome, noTruncate: true },
+  { field: 'size_bytes', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9 },
   {
-    header: 'REMAINING',
+    field: 'remaining_bytes',
     value: ({ outcome, remaining_bytes }, shown) => (outcome === 'resumed' ? sizeText(remaining_bytes, shown) : ''),
     minWidth: 9,
     terminalOnly: true,
   },
   { header: 'FOLDER', value: ({ folder_uid }) => places.displayName(folder_uid ?? undefined), minWidth: 12 },
   {
-    header: 'CHANGES',
+    field: 'changes',
     value: ({ changes }) => Object.keys(changes ?? {}).join(', '),
     minWidth: 12,
     terminalOnly: true,
   },
-  { header: 'DUPLICATE OF', value: ({ duplicate_of }) => displayText(duplicate_of), minWidth: 12, terminalOnly: true },
+  { field: 'duplicate_of', value: ({ duplicate_of }) => displayText(duplicate_of), minWidth: 12, terminalOnly: true },
   {
-    header: 'ERROR',
+    field: 'error',
     value: ({ error }) => displayText(error?.cause ?? error?.message),
     minWidth: 18,
     terminalOnly: true,
   },
-  { header: 'CONTENT TYPE', value: ({ content_type }) => displayText(content_type), minWidth: 12 },
+  { field: 'content_type', value: ({ content_type }) => displayText(content_type), minWidth: 12 },
 ];

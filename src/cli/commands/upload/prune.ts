@@ -240,7 +240,7 @@ async function findSafetyError(
   const more = highest.length > 1 ? `, and files of ${highest.length - 1} more directories` : '';
   return usageError(
     `${missing} of ${known} files that were uploaded from ${displayPath(path)} ${missing === 1 ? 'is' : 'are'} missing${more}`,
-    `if you deleted them, run the command again with --yes --max-delete ${count}`,
+    `if you deleted them, run the command again with --yes --max-changes ${count}`,
     'a disk may not be mounted; nothing was moved to the trash',
   );
 }
@@ -276,7 +276,7 @@ export function reportLeftOut({ terminal }: Context, { leftOut }: PrunePlan): vo
     terminal.info(`--prune keeps ${pluralize(leftOut, 'asset')} whose missing or replaced files the filters leave out`);
 }
 
-/** Returns an error if --yes is not enough. Without a mounted disk, --max-delete must be the exact number. */
+/** Returns an error if --yes is not enough. Without a mounted disk, --max-changes must be the exact number. */
 export const pruneRefusal = ({ limit }: PruneOptions, { candidates, safetyError }: PrunePlan) =>
   (limit.isTyped && limit.count !== candidates.length ? safetyError : undefined) ??
   findLimitError({ count: candidates.length, noun: 'assets', limit, doubt: safetyError });

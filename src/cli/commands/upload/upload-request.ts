@@ -64,7 +64,7 @@ const addRunOptions = <Args extends unknown[], Options extends OptionValues>(com
     .optionsGroup('What is uploaded already')
     .option('--sync', 'upload new and changed files of a directory, and mirror its subdirectories')
     .option('--prune', 'with --sync, move the assets of deleted files to the trash')
-    .option('--max-delete <number>', 'with --prune, maximum number of assets (100)')
+    .option('--max-changes <number>', 'with --prune, maximum number of assets (100)')
     .addOption(
       new Option(
         '--existing <what>',
@@ -156,7 +156,7 @@ export async function parseUploadRequest(
     sync,
     preview,
     queue: queue && { address: queue.address, roots: flags.root },
-    pruneLimit: flags.prune ? parseWriteLimit('--max-delete', flags.maxDelete) : undefined,
+    pruneLimit: flags.prune ? parseWriteLimit(flags.maxChanges) : undefined,
     options: {
       ...options,
       about: { name: isTemplate ? undefined : name, description, contentType },
@@ -236,7 +236,7 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
       'omit one of them',
       'the asset of a renamed file could be moved to the trash although the file was skipped',
     );
-  if (flags.maxDelete !== undefined && !flags.prune) throw usageError('--max-delete needs --prune');
+  if (flags.maxChanges !== undefined && !flags.prune) throw usageError('--max-changes needs --prune');
   if (!flags.sync) return;
   if (inputs.length !== 1 || flags.filesFrom !== undefined || flags.manifest !== undefined)
     throw usageError('a sync needs one directory', 'mediactl sync ./rushes /Rushes');

@@ -1,7 +1,8 @@
 import { basename, resolve } from 'node:path';
 import { createdFoldersOf } from '../../../client/changes/folder-creation.ts';
 import { CodedError } from '../../../client/errors.ts';
-import { isLibraryPath, isRootPath } from '../../../client/library/library-paths.ts';
+import type { WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
+import { isLibraryPath, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import { targetPathOf } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
@@ -9,7 +10,7 @@ import { quoteForShell } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
+import { fetchFolderTree, missingFolderHint, resolveFolder, warnOfOtherCase } from '../../library/folders.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { findReceipts, openReceipts } from '../../uploading/receipts.ts';
@@ -142,10 +143,12 @@ async function resolveTargetFolders(
     async (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
   );
   const pathByUid = existing && (existing.path ?? byPath.pathOf(existing.uid));
-  if (existing && pathByUid === undefined) throw noSuchFolder(typed);
+  const { tree } = await fetchFolderTree(context);
+  if (existing && pathByUid === undefined) throw noSuchFolder(typed, tree);
   const top = pathByUid ?? typed;
   const missing = new Set<string>();
   let isConfirmed = createFolders;
+  let isWarned = false;
   const targetOf = (file: UploadFile) => {
     const path = targetPathOf(file, top, isTree);
     const [first = ''] = path.split('/');
@@ -155,7 +158,7 @@ async function resolveTargetFolders(
     find: (file) => {
       const { path, uid } = targetOf(file);
       const found = uid ?? byPath.find(path);
-      if (found === null && !canCreate) throw noSuchFolder(path);
+      if (found === null && !canCreate) throw noSuchFolder(path, tree);
       if (found === null) for (const each of missingPrefixes(path, byPath.find)) missing.add(each);
       return found;
     },
@@ -166,6 +169,9 @@ async function resolveTargetFolders(
     pathOf: (file) => targetOf(file).path,
     refresh: byPath.refresh,
     confirmFolders: async () => {
+      const otherCase = [...missing].find((path) => tree.findOtherCase(path) !== undefined);
+      if (otherCase !== undefined && !isWarned) warnOfOtherCase(context, tree, otherCase);
+      isWarned ||= otherCase !== undefined; // a queue run asks several times
       // A sync into an existing folder creates subfolders without asking.
       if (missing.size === 0 || isConfirmed || (sync && byPath.find(top) !== null)) return;
       if (!(await confirmMissing(context, [...missing].sort(), preview))) return;
@@ -202,18 +208,22 @@ function missingPrefixes(path: string, find: (path: string) => string | undefine
 
 const createHint = '--create-folders creates it; mediactl folders tree, to list the folders';
 
-const noSuchFolder = (path: string) =>
-  new CodedError(`folder ${path} does not exist`, { code: 'not_found', hint: createHint });
+const noSuchFolder = (path: string, tree: WorkspaceFolderTree) =>
+  new CodedError(`folder ${path} does not exist`, {
+    code: 'not_found',
+    hint: missingFolderHint(tree, path, createHint),
+  });
 
 /** Returns the folder's uid, and its path unless it was given by uid. Null if it does not exist and can be created. */
 async function findFolder(context: Context, typed: string, canCreate: boolean) {
   if (isUid(typed)) return { uid: typed.toLowerCase(), path: undefined };
+  const { tree } = await fetchFolderTree(context);
   try {
-    const { folder, path } = await resolveFolder(context, (await fetchFolderTree(context)).tree, typed);
+    const { folder, path } = await resolveFolder(context, tree, typed);
     return { uid: folder.uid, path };
   } catch (error) {
     if (!(error instanceof CodedError) || error.kind !== 'notFound') throw error;
     if (canCreate) return null;
-    throw error.with({ hint: createHint });
+    throw error.with({ hint: missingFolderHint(tree, withoutFolderPrefix(typed), createHint) });
   }
 }

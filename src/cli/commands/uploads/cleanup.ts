@@ -40,10 +40,10 @@ export function cleanup(command: Command, run: ActionWrapper): void {
       'Lists incomplete assets left behind by interrupted uploads from this machine. Complete assets are never listed. With --trash, moves them to the trash. An asset that was matched only by name could belong to another user, so it is kept for 24 hours, until its upload session has expired.',
     )
     .option('--trash', 'move the assets to the trash')
-    .option('--max-delete <number>', 'with --trash, maximum number of assets to move (100)')
+    .option('--max-changes <number>', 'with --trash, maximum number of assets to move (100)')
     .action(
-      run((context, { trash = false, maxDelete }) =>
-        runCleanup(context, { trash, limit: parseWriteLimit('--max-delete', maxDelete) }),
+      run((context, { trash = false, maxChanges }) =>
+        runCleanup(context, { trash, limit: parseWriteLimit(maxChanges) }),
       ),
     );
 }
@@ -121,10 +121,10 @@ function ignoreRefusal(error: unknown): undefined {
 }
 
 const columns: Column<OrphanRow>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'NAME', value: ({ asset_name }) => escapeControls(asset_name), minWidth: 12, isFirst: true },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 12, dropPriority: 2 },
-  { header: 'CREATED', value: ({ created_at }, shown) => timeText(created_at, shown), dropPriority: 1 },
+  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { field: 'asset_name', value: ({ asset_name }) => escapeControls(asset_name), minWidth: 12, isFirst: true },
+  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 12, dropPriority: 2 },
+  { field: 'created_at', value: ({ created_at }, shown) => timeText(created_at, shown), dropPriority: 1 },
   {
     header: 'STATUS',
     value: ({ deleted: isGone, protected_until: until }, { isTerminal, now }) => {

@@ -52,14 +52,14 @@ const toFinishedUpload = (receipt: Receipt): FinishedUpload => ({
 });
 
 const doneColumns: Column<FinishedUpload>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  { header: 'SIZE', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9, dropPriority: 2 },
+  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
+  { field: 'size_bytes', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9, dropPriority: 2 },
   {
-    header: 'STATE',
+    field: 'asset_state',
     // Only `wait` and --wait update the state of an asset.
     value: ({ asset_state }) => asset_state,
     noTruncate: true,
   },
-  { header: 'FINISHED', value: ({ finished_at }, shown) => timeText(finished_at, shown), dropPriority: 1 },
+  { field: 'finished_at', value: ({ finished_at }, shown) => timeText(finished_at, shown), dropPriority: 1 },
 ];

@@ -48,9 +48,9 @@ async function runUse(context: Context, uidOrName: string | undefined): Promise<
 }
 
 const workspaceColumns: Column<WorkspaceRecord>[] = [
-  { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'workspace', field: 'uid' },
-  { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
-  { header: 'PRIMARY', value: ({ is_primary }) => (is_primary ? 'yes' : '') },
+  { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'workspace' },
+  { field: 'name', value: ({ name }) => displayText(name), isFirst: true },
+  { field: 'is_primary', value: ({ is_primary }) => (is_primary ? 'yes' : '') },
 ];
 
 const workspaceRecord = (workspace: WorkspaceRecord): Result =>

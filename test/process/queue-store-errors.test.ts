@@ -143,7 +143,7 @@ describe('queue', { tags: 'redis-server' }, () => {
     expect(worker.stderr).toContain(hint);
     const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(worker.stderr) ?? [];
     const health = await (await fetch(`${origin}/healthz`)).json();
-    expect(health).toMatchObject({ status: 'disconnected', code: 'queue_read_only', hint });
+    expect(health).toMatchObject({ status: 'disconnected', code: 'queue_unreachable', hint });
     const { code, stderr } = await runCli(queue, 'queue', 'ls');
     redisCli(store, 'REPLICAOF', 'NO', 'ONE');
     expect([code, stderr]).toEqual([0, expect.stringMatching(/warning: .* does not accept writes \(READONLY/)]);

@@ -17,9 +17,9 @@ export type UidKind = 'asset' | 'folder' | 'workspace';
  */
 type ColumnName<T> = { field: Extract<keyof T, string>; header?: undefined } | { header: string; field?: undefined };
 
-/** Returns the heading of a column, such as `CREATED AT` for the field `created_at`. */
+/** Returns the heading of a column: `CREATED AT` for the field `created_at`, and `SIZE` for `size_bytes`, which has a unit. */
 export const headerOf = ({ header, field = '' }: Pick<Column<never>, 'header' | 'field'>): string =>
-  header ?? field.replaceAll('_', ' ').toUpperCase();
+  header ?? field.replace(/_bytes$/, '').replaceAll('_', ' ').toUpperCase();
 
 /** A table column. A pipe gets all columns that are not `terminalOnly`; a terminal gets the columns that fit. */
 export type Column<T> = ColumnName<T> & {

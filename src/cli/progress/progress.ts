@@ -61,6 +61,8 @@ async function createLiveRenderer({ terminal, stats }: RendererDeps): Promise<Re
   const { LiveDisplay } = await import('./live-display.lazy.ts');
   let display: InstanceType<typeof LiveDisplay> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  /** Line of a file that is uploaded, if its asset is waited for. Otherwise the line of the outcome follows at once. */
+  let uploadedLine: string | undefined;
   const open = () => {
     timer = undefined;
     if (stats.statusLines().length > 0) display ??= new LiveDisplay(terminal, () => stats.statusLines());
@@ -77,8 +79,9 @@ async function createLiveRenderer({ terminal, stats }: RendererDeps): Promise<Re
       if (event.event === 'warning') return terminal.warn(formatNotice(event, stats));
       if (event.event === 'planned') return event.files_total > 0 ? open() : undefined;
       if (stats.isBatch) return;
-      const eventLine = formatEvent(event);
-      if (eventLine) terminal.emit(eventLine);
+      const eventLine = event.event === 'status' ? uploadedLine : formatEvent(event);
+      uploadedLine = event.event === 'uploaded' ? eventLine : undefined;
+      if (eventLine && !uploadedLine) terminal.emit(eventLine);
       if (event.event === 'finished' || (event.event === 'status' && event.status === 'ready')) return close();
       if (event.event === 'waiting') return open();
       if (!eventLine) timer ??= setTimeout(open, showDelayMs);

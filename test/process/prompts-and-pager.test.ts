@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { assetUid, createLibrary } from '../support/fake-library.ts';
 import { shellQuote } from '../support/pty.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
+import { onPath } from '../support/requirements.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
 import { mediactl, mediactlCommand } from '../support/spawn.ts';
@@ -154,7 +154,9 @@ describe('pager', { tags: 'script' }, () => {
     expect(screen.lines.join('\n')).not.toContain('paged:');
   });
 
-  it('less shows long output without a PAGER, and quitting it early exits with 0 and prints no error', async () => {
+  it('less shows long output without a PAGER, and quitting it early exits with 0 and prints no error', {
+    tags: 'less',
+  }, async () => {
     const screen = runWithPager(['ls', '--all'], { PAGER: undefined });
     await screen.waitForText(/^:$/m); // its prompt
     screen.type('q');
@@ -163,7 +165,7 @@ describe('pager', { tags: 'script' }, () => {
     expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBeLessThan(assetCount);
   });
 
-  it('less exits at once if the output fits the terminal', async () => {
+  it('less exits at once if the output fits the terminal', { tags: 'less' }, async () => {
     const screen = runWithPager(['ls', '--limit', '15'], { PAGER: undefined });
     expect(await screen.exited).toBe(0);
     expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(15);
@@ -172,7 +174,7 @@ describe('pager', { tags: 'script' }, () => {
   it('without a PAGER and without less, the output is printed without a pager and without a warning', async () => {
     const folder = temporaryFolder();
     for (const program of ['bash', 'sh', 'node', 'stty', 'tty'])
-      symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(folder, program));
+      for (const path of onPath(program).slice(0, 1)) symlinkSync(path, join(folder, program));
     const line = `PATH=${folder} ${shellQuote(commandLine('ls', '--all'))}`;
     const screen = new Screen(line, signedIn({ NO_PAGER: undefined, PAGER: undefined }), { columns: 100, rows: 40 });
     expect(await screen.exited).toBe(0);

@@ -14,7 +14,8 @@ const { LD_PRELOAD: _preloaded, ...environment } = process.env;
 const succeeds = (command: string, ...args: string[]) =>
   spawnSync(command, args, { stdio: 'ignore', env: environment, timeout: hangMs }).status === 0;
 
-const onPath = (name: string) =>
+/** Returns the paths of a program in the folders of PATH, in their order. */
+export const onPath = (name: string): string[] =>
   (process.env.PATH ?? '').split(':').flatMap((folder) => (existsSync(join(folder, name)) ? join(folder, name) : []));
 
 /** Paths of programs; empty if not installed. */
@@ -42,6 +43,7 @@ const requirements = {
   fish: () => succeeds('fish', '--version'),
   'gnome-keyring': () => succeeds('dbus-run-session', '--version') && succeeds('gnome-keyring-daemon', '--version'),
   jq: () => succeeds('jq', '--version'),
+  less: () => succeeds('less', '--version'),
   'media-samples': () => existsSync(mediaSamples),
   openssl: () => succeeds('openssl', 'version'),
   pdftoppm: () => succeeds('pdftoppm', '-v'),

@@ -71,6 +71,8 @@ async function main(): Promise<void> {
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
   });
+  // If all output is written, nothing is left to wait for but idle connections.
+  if (stdout.writableLength === 0 && stderr.writableLength === 0) return exit();
   // Exit even if a library keeps a socket open.
   setTimeout(() => exit(), exitGraceMs).unref();
 }

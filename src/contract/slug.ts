@@ -26,7 +26,10 @@ export function toSlug(text: string): string | undefined {
   const latin = text
     .toLowerCase()
     .normalize('NFKD')
-    .replace(/[ßæœøłđðþı]/g, (letter) => transliterations[letter] as string)
+    .replace(
+      /[\u00df\u00e6\u0153\u00f8\u0142\u0111\u00f0\u00fe\u0131]/g,
+      (letter) => transliterations[letter] as string,
+    )
     .replace(/\p{M}/gu, '');
   if (/(?![a-z0-9])[\p{L}\p{N}]/u.test(latin)) return undefined;
   return latin.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || undefined;

@@ -19,7 +19,11 @@ type ColumnName<T> = { field: Extract<keyof T, string>; header?: undefined } | {
 
 /** Returns the heading of a column: `CREATED AT` for the field `created_at`, and `SIZE` for `size_bytes`, which has a unit. */
 export const headerOf = ({ header, field = '' }: Pick<Column<never>, 'header' | 'field'>): string =>
-  header ?? field.replace(/_bytes$/, '').replaceAll('_', ' ').toUpperCase();
+  header ??
+  field
+    .replace(/_bytes$/, '')
+    .replaceAll('_', ' ')
+    .toUpperCase();
 
 /** A table column. A pipe gets all columns that are not `terminalOnly`; a terminal gets the columns that fit. */
 export type Column<T> = ColumnName<T> & {

@@ -1,6 +1,7 @@
 import stringWidth from 'string-width';
 
-const graphemes = new Intl.Segmenter();
+/** Created when a text is too long, since that takes 10 ms. */
+let graphemes: Intl.Segmenter | undefined;
 
 /** Returns the leading graphemes that fit into `columns` terminal columns. */
 function leadingGraphemes(parts: readonly string[], columns: number): string[] {
@@ -15,6 +16,7 @@ function leadingGraphemes(parts: readonly string[], columns: number): string[] {
 /** Truncates text to `columns`. Keeps `before` columns at its start, and the rest at its end. */
 export function truncate(text: string, columns: number, before: number): string {
   if (stringWidth(text) <= columns) return text;
+  graphemes ??= new Intl.Segmenter();
   const parts = [...graphemes.segment(text)].map(({ segment }) => segment);
   const start = leadingGraphemes(parts, before);
   const end = leadingGraphemes(parts.reverse(), columns - 1 - before).reverse();

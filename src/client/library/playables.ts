@@ -55,7 +55,7 @@ function parseSize(variant: JsonObject): PixelSize | undefined {
     const w = asNumber(width) ?? 0;
     if (w > 0) return { width: w, height: asNumber(height) ?? 0 };
   }
-  const [, w, h] = /^(\d+)\s*[x×]\s*(\d+)$/.exec(asText(size) ?? '') ?? [];
+  const [, w, h] = /^(\d+)\s*[x\u00d7]\s*(\d+)$/.exec(asText(size) ?? '') ?? [];
   return w === undefined ? undefined : { width: Number(w), height: Number(h) };
 }
 

@@ -4,7 +4,7 @@ const month = '(?:jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|d
 const misread = new RegExp(
   [
     String.raw`^['=+\-@\t\r]`,
-    String.raw`^[\d.,:/()\s€$%-]*\d[\d.,:/()\s€$%-]*$`,
+    String.raw`^[\d.,:/()\s\u20ac$%-]*\d[\d.,:/()\s\u20ac$%-]*$`,
     String.raw`^[\d.,]+e[+-]?\d+$`,
     '^(true|false|wahr|falsch)$',
     String.raw`^\d{1,4}[. /-]*${month}[. /-]*\d*$`,
@@ -21,7 +21,7 @@ const isPath = (text: string) => /^\/(?!\d)/.test(text);
  * semicolons, as Excel does in most of Europe, splits a cell there, since it does not see quotes within a row. The
  * pattern also matches what NFC makes of these characters.
  */
-const [separator, formula] = ['[;\u037E\\r\\n]', String.raw`(?=(?:'|(?![\r\n])[\s\p{Cc}])*[=≠+\-@])`];
+const [separator, formula] = ['[;\u037E\\r\\n]', String.raw`(?=(?:'|(?![\r\n])[\s\p{Cc}])*[=\u2260+\-@])`];
 const unguarded = new RegExp(`${separator}${formula}`, 'gu');
 const guarded = new RegExp(`(${separator})'${formula}`, 'gu');
 

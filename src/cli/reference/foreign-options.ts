@@ -134,6 +134,11 @@ const assetOptions: readonly ForeignWord[] = [
     use: "mediactl {verb} '/FOLDER/*.mp4'; --status, --type and --tag are filters, too",
   },
   {
+    after: ['assets rm', 'assets mv', 'assets tag', 'assets download'],
+    words: '--filter --pattern --glob --match',
+    use: "mediactl {verb} '/FOLDER/*.mp4'",
+  },
+  {
     after: ['ls'],
     words: '-l -la -al -lh -lah -ltr --long --details -v --verbose',
     use: '--json, which has every field',
@@ -156,7 +161,7 @@ const assetOptions: readonly ForeignWord[] = [
     after: [...lists, 'rm', 'download', 'mv', 'tag'],
     words: '--min-size --max-size --larger-than --smaller-than --size',
     cannot: 'the API cannot filter by size',
-    use: "mediactl ls --all --jsonl --jq 'select(.size > 1000000000) | .uid'",
+    use: "mediactl ls --all --jsonl --jq 'select(.size > 1000000000) | .uid', if the service shows sizes",
   },
   {
     after: [...lists, 'rm', 'download', 'mv', 'tag'],
@@ -367,12 +372,12 @@ const anyOptions: readonly ForeignWord[] = [
   { words: '--reverse --descending --ascending --asc --desc', use: '--sort -FIELD, which reverses the order' },
   { words: '--per-page --page-size --max --max-items --max-results --top --first -L', use: '--limit NUMBER' },
   { words: '--page --cursor --starting-token --skip', use: '--offset NUMBER, or --all' },
-  { words: '-a --no-limit --unlimited --paginate', use: '--all' },
+  { after: ['ls'], words: '-a --no-limit --unlimited --paginate', use: '--all' },
   { words: '--recurse --depth --max-depth', use: '--recursive, for all folders below' },
   { words: '--state', use: '--status STATUS' },
   { words: '--mime --mime-type --mimetype --media-type', use: '--content-type TYPE' },
   { words: '--mime --mime-type --mimetype --media-type --kind', use: '--type TYPE' },
-  { words: '--text --grep --contains --find --filter', use: '--search TEXT' },
+  { words: '--text --grep --contains --find', use: '--search TEXT' },
 ];
 
 /** Options of other programs. If several rows have a word, the first one that applies decides. */

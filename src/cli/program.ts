@@ -75,12 +75,13 @@ function buildProgram(host: Host, invocation: Invocation, onCall: (command: Comm
   });
   addNouns(program, version);
   const run = runner(host, invocation);
-  for (const command of [program, ...program.commands].map(untyped))
+  const follow = (command: Command) =>
     command.hook('preSubcommand', async (_parent, child) => {
       onCall(untyped(child));
       await loadCommand(untyped(child), run);
+      follow(untyped(child));
     });
-  return program;
+  return follow(program);
 }
 
 /** Builds the complete command tree, with every command loaded, for documentation. Its commands cannot be run. */
@@ -250,7 +251,7 @@ async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<
 const hasOwnHelpWord = (noun: string) =>
   noun === 'sync' || (nouns.some(({ name }) => name === noun) && !['play', 'browse', 'api'].includes(noun));
 
-/** Converts a Commander error to a usage error. For an unknown command or option, suggests a similar name. */
+/** Converts a Commander error to a usage error. For an unknown command or option, suggests what does the same. */
 async function toUsageError(error: CommanderError, command: Command): Promise<CodedError> {
   const [problem = ''] = error.message
     .replace(/^error: /, '')
@@ -268,7 +269,8 @@ async function toUsageError(error: CommanderError, command: Command): Promise<Co
     : [...command.commands.map((each) => each.name()), ...(path.length === 1 ? Object.keys(shortcuts) : [])];
   const [word = unknown] = unknown.split('=');
   const names = known.filter((each) => each !== undefined);
-  return usageError(problem, findAlternative(path.slice(1), word) ?? findSuggestion(word, names) ?? help);
+  const answer = findAlternative(path.slice(1), word, names);
+  return usageError(problem, answer?.hint ?? findSuggestion(word, names) ?? help, answer?.reason);
 }
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;

@@ -1,4 +1,5 @@
-const maxDistance = (length: number) => (length <= 5 ? 1 : length <= 9 ? 2 : 3);
+/** Most errors of spelling in a word. With two in six letters, `import` would be a spelling of `export`. */
+const maxDistance = (length: number) => (length <= 7 ? 1 : length <= 10 ? 2 : 3);
 
 /** Returns the known words whose spelling is closest to an unknown one; none if no word is close. */
 export function closestSpellings(unknown: string, known: readonly string[]): string[] {

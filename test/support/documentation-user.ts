@@ -157,6 +157,10 @@ export class DocumentationUser {
       'in.mov': clip,
       'a.mp4': clip,
       'b.mp4': clip,
+      // Files of a clone.
+      ...Object.fromEntries(
+        ['clip.mp4', 'still.jpg', 'tone.mp3'].map((name) => [`test/fixtures/${name}`, readFileSync(fixturePath(name))]),
+      ),
       'rushes/still.jpg': readFileSync(fixturePath('still.jpg')),
       'rushes/clip.mov': clip,
       'rushes/day1/B001.mp4': clipWith('rushes'),

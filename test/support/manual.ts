@@ -8,7 +8,7 @@ export const repository = fileURLToPath(new URL('../..', import.meta.url));
 export const readPage = (page: string) => readFileSync(`${repository}${page}`, 'utf8');
 
 /** Pages for contributors, and pages that are generated. */
-const otherPages = ['architecture.md', 'assumptions.md', 'commands.md', 'errors.md'];
+const otherPages = ['architecture.md', 'assumptions.md', 'commands.md', 'errors.md', 'releasing.md'];
 
 export const docsPages = readdirSync(`${repository}docs`).filter((name) => name.endsWith('.md'));
 

@@ -57,3 +57,14 @@ function runsOf(row: readonly ScreenCell[]) {
   }
   return runs.filter(({ text }) => text.trim() !== '');
 }
+
+/** Returns the lines of a screen that `renderSvg` has rendered, without the spaces between its parts. */
+export function textOfSvg(svg: string): string[] {
+  const lines: string[] = [];
+  for (const [, y = '', text = ''] of svg.matchAll(/<text [^>]*\by="([\d.]+)"[^>]*>([^<]*)</g)) {
+    const line = Math.floor((Number(y) - margin) / lineHeight);
+    const plain = text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(code)).replaceAll('\u00a0', ' ');
+    lines[line] = (lines[line] ?? '') + plain;
+  }
+  return Array.from(lines, (line) => line ?? '');
+}

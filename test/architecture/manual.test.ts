@@ -28,6 +28,12 @@ it('docs/README.md links to every page of the manual', () => {
   expect(docsPages.filter((name) => name !== 'README.md' && !links.includes(name))).toEqual([]);
 });
 
+it('README.md has at most 120 lines, and names the number of assumptions', () => {
+  const readme = readPage('README.md');
+  expect(readme.split('\n').length - 1).toBeLessThanOrEqual(120);
+  expect(readme).toContain(`[${readPage('docs/assumptions.md').match(/^\| A\d\d /gm)?.length} assumptions]`);
+});
+
 it('docs/scripting.md lists every exit code', () => {
   const documentedCodes = [...readPage('docs/scripting.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
   expect(documentedCodes).toEqual(Object.values(exitCodes));

@@ -52,6 +52,16 @@ it('the sandbox keeps its assets after sandbox stop and sandbox start', async ()
   expect((await cli.json(['play', '@last', '--probe'])).playable).toBe(true);
 });
 
+it('each command that sandbox start suggests runs as it is printed, with the path of a file for FILE', async () => {
+  const { stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
+  const suggested = [...stderr.matchAll(/^ {2}mediactl (.*)$/gm)].map(([, words = '']) => words);
+  expect(suggested).toEqual(['upload FILE --wait', 'ls', 'play @last --probe', 'sandbox open @last', 'browse']);
+  for (const words of suggested.slice(0, 3)) {
+    const args = words.split(' ').map((word) => (word === 'FILE' ? fixturePath('clip.mp4') : word));
+    expect([words, (await cli.run(args)).code]).toEqual([words, 0]);
+  }
+});
+
 it('the sandbox keeps its assets after kill -9', async () => {
   const running = await startSandbox();
   await cli.json(['upload', fixturePath('still.jpg')]);

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
@@ -159,11 +159,17 @@ describe('worker examples', () => {
     expect(worker).toEqual(expect.arrayContaining(['queue', 'work', '--log-format', '--metrics']));
   });
 
-  /** Runs the step of the example image that installs the package. @returns the exit code, and if it is installed */
-  const runImageStep = (env: { MEDIACTL_PACKAGE?: string; MEDIACTL_SHA256?: string }) => {
+  /**
+   * Runs the step of the example image that installs the package.
+   * @param env the arguments of the build
+   * @param context package files beside the Dockerfile
+   * @returns the exit code, and if it is installed
+   */
+  const runImageStep = (env: { MEDIACTL_PACKAGE?: string; MEDIACTL_SHA256?: string }, context: string[] = []) => {
     const [, step = ''] = /^RUN (package=(?:.*\\\n)*.*)/m.exec(readExample('Dockerfile')) ?? [];
     const folder = temporaryFolder();
     const installed = join(folder, 'opt');
+    for (const path of context) copyFileSync(path, join(folder, basename(path)));
     const { status, stderr } = spawnSync('sh', ['-c', step.replaceAll('/opt/mediactl', installed)], {
       cwd: folder,
       env: { ...inherited, ...offlineNpm(join(folder, 'npm')), ...env },
@@ -176,6 +182,13 @@ describe('worker examples', () => {
     const packed = packWithDependencies();
     const env = { MEDIACTL_PACKAGE: packed, MEDIACTL_SHA256: sha256Of(packed) };
     expect(runImageStep(env)).toMatchObject({ status: 0, isInstalled: true });
+  });
+
+  it('the build of the example image installs a package file that is beside the Dockerfile', () => {
+    const packed = packWithDependencies();
+    const env = { MEDIACTL_PACKAGE: `./${basename(packed)}`, MEDIACTL_SHA256: sha256Of(packed) };
+    expect(runImageStep(env, [packed])).toMatchObject({ status: 0, isInstalled: true });
+    expect(readExample('Dockerfile')).toMatch(/^COPY .*\*\.tgz \.\/$/m);
   });
 
   it('the build of the example image fails for a package file with another SHA-256, or without one', () => {

@@ -97,7 +97,7 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
   for (const note of running.notes) context.terminal.warn(escapeControls(note));
   const isFirstRun = isWithoutProfiles(await context.profiles.read()) && context.terminal.isInteractive;
   const use = (await saveProfiles(context, location, running, profiles)) ? '' : ` --profile ${profile}`;
-  const tries = ['upload ./clip.mp4 --wait', 'ls', 'play @last --probe', 'sandbox open @last', 'browse'];
+  const tries = ['upload FILE --wait', 'ls', 'play @last --probe', 'sandbox open @last', 'browse'];
   context.terminal.info(
     ['the sandbox is running; try:', ...tries.map((words) => `  mediactl ${words}${use}`)].join('\n'),
   );

@@ -71,9 +71,13 @@ async function main(): Promise<void> {
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
   });
-  // If all output is written, nothing is left to wait for but idle connections.
+  exitWhenWritten(exit);
+}
+
+/** Exits if all output is written, as nothing is left then but idle connections; otherwise after a grace time at the latest. */
+function exitWhenWritten(exit: () => void): void {
+  const { stdout, stderr } = process;
   if (stdout.writableLength === 0 && stderr.writableLength === 0) return exit();
-  // Exit even if a library keeps a socket open.
   setTimeout(() => exit(), exitGraceMs).unref();
 }
 

@@ -169,7 +169,7 @@ it.each([
   ['du', 'mediactl stats'],
   ['size', 'mediactl stats'],
   ['dupes', 'mediactl stats --duplicates'],
-  ['tags', 'mediactl stats --tags'],
+  ['tags', 'mediactl stats --tags; mediactl tag ID --add TAG'],
 ])('the unknown command %s leads to %s', async (word, hint) => {
   const { code, stderr } = await new Cli().run([word]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(`try:   ${hint}\n`)]);

@@ -77,8 +77,8 @@ async function main(): Promise<void> {
 /** Exits if all output is written, as nothing is left then but idle connections; otherwise after a grace time at the latest. */
 function exitWhenWritten(exit: () => void): void {
   const { stdout, stderr } = process;
-  if (stdout.writableLength === 0 && stderr.writableLength === 0) return exit();
-  setTimeout(() => exit(), exitGraceMs).unref();
+  if (stdout.writableLength === 0 && stderr.writableLength === 0) exit();
+  else setTimeout(() => exit(), exitGraceMs).unref();
 }
 
 /**

@@ -95,7 +95,16 @@ describe('npm package', () => {
     expect(manifest).toMatchObject({ name: 'mediactl', private: true });
     const userconfig = join(temporaryFolder(), 'npmrc');
     writeFileSync(userconfig, '//127.0.0.1:9/:_authToken=none\n'); // nothing listens there
-    const options = ['--registry', 'http://127.0.0.1:9/', '--userconfig', userconfig, '--fetch-retries', '0', '--loglevel', 'error'];
+    const options = [
+      '--registry',
+      'http://127.0.0.1:9/',
+      '--userconfig',
+      userconfig,
+      '--fetch-retries',
+      '0',
+      '--loglevel',
+      'error',
+    ];
     for (const what of [path, root]) {
       const publish = spawnSync('npm', ['publish', what, '--ignore-scripts', ...options], { encoding: 'utf8' });
       expect([publish.status, publish.stderr]).toEqual([1, expect.stringContaining('EPRIVATE')]);

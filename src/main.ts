@@ -71,14 +71,8 @@ async function main(): Promise<void> {
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
   });
-  exitWhenWritten(exit);
-}
-
-/** Exits if all output is written, as nothing is left then but idle connections; otherwise after a grace time at the latest. */
-function exitWhenWritten(exit: () => void): void {
-  const { stdout, stderr } = process;
-  if (stdout.writableLength === 0 && stderr.writableLength === 0) exit();
-  else setTimeout(() => exit(), exitGraceMs).unref();
+  // Exit even if a library keeps a socket open.
+  setTimeout(() => exit(), exitGraceMs).unref();
 }
 
 /**

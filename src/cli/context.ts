@@ -211,7 +211,7 @@ export class Context {
     return openApi({ baseUrl, apiKey: undefined }, this.#transportOptions());
   }
 
-  /** Returns true in a dry run, after printing what the command would do. Every command that writes calls it. */
+  /** Returns true in a dry run, after printing in a sentence what the command would do. */
   isDryRun(what: string): boolean {
     if (this.settings.dryRun) this.terminal.info(`dry run: would ${what}`);
     return this.settings.dryRun;

@@ -338,7 +338,9 @@ describe('export and apply', () => {
     expect(await apply(pathOf('library.csv'))).toMatchObject({ code: 0, outcomes: [] });
   });
 
-  it('export says what it has searched for if nothing is found, and proposes -o for an absolute path', async () => {
+  it('export says what it has searched for if nothing is found, and proposes -o for an absolute path', {
+    tags: 'undocumented-fields',
+  }, async () => {
     const searched = await setup.cli.run(['export', 'no-such-word']);
     expect(searched).toMatchObject({ code: 0, stderr: expect.stringContaining('no assets with "no-such-word" in') });
     const path = pathOf('library.csv');

@@ -182,7 +182,9 @@ describe('folders', () => {
     expect((await cli.run(['folders', 'rm', uids[0], '--yes'])).code).toBe(0);
   });
 
-  it('assets ls of a folder exits with 3 and names the last existing folder if the path does not exist', async () => {
+  it('assets ls of a folder exits with 3 and names the last existing folder if the path does not exist', {
+    tags: 'undocumented-fields',
+  }, async () => {
     await cli.json(['folders', 'create', '/known']);
     const { code, stderr } = await cli.run(['assets', 'ls', '/known/no/further']);
     expect(code).toBe(3);

@@ -113,7 +113,9 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(await findSchemaErrors(setup.cli, 'queue ls', finishedJobs)).toEqual([]);
   });
 
-  it('upload --queue of the same file returns the same job, and skips the file once it is uploaded', async () => {
+  it('upload --queue of the same file returns the same job, and skips the file once it is uploaded', {
+    tags: 'undocumented-fields',
+  }, async () => {
     const path = createFile('once.md');
     const queued = await runJson(['upload', path, '--queue']);
     expect(await runJson(['upload', path, '--queue'])).toEqual(queued);
@@ -133,7 +135,9 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect(otherUpload).toMatchObject({ outcome: 'same_name_and_size', asset_uid: expect.any(String) });
   });
 
-  it('sync --queue follows a file that is renamed, and then renamed back', async () => {
+  it('sync --queue follows a file that is renamed, and then renamed back', {
+    tags: 'undocumented-fields',
+  }, async () => {
     const [path, renamed] = [createFile('take.md'), join(media, 'opening.md')];
     createFile('other.md');
     startWorker();
@@ -152,7 +156,9 @@ describe('upload --queue', { tags: 'redis-server' }, () => {
     expect((await sync()).names).toEqual(['other.md', 'take.md']);
   });
 
-  it('sync --prune keeps the asset of a file that was renamed, renamed back and found in a queue', async () => {
+  it('sync --prune keeps the asset of a file that was renamed, renamed back and found in a queue', {
+    tags: 'undocumented-fields',
+  }, async () => {
     const [path, renamed] = [createFile('take.md'), join(media, 'opening.md')];
     createFile('other.md');
     startWorker();

@@ -40,7 +40,11 @@ const jobOptions = {
   backoff: { type: 'exponential', delay: initialBackoffMs, jitter: 0.5 },
 };
 
-/** @property path path or URL shown to the user @property key key of this machine's receipt, if there is one @property given metadata that the user gave */
+/**
+ * @property path path or URL shown to the user
+ * @property key key of this machine's receipt, if there is one
+ * @property given metadata that the user gave
+ */
 type QueuedTask = {
   id: string;
   task: UploadTask;

@@ -54,9 +54,9 @@ export type TaskResult = {
 };
 
 /** Returns the metadata that a job gives to its asset. */
-export const aboutOf = ({ name, description, contentType, tags }: UploadTask): GivenMetadata => ({
-  ...{ name, description, contentType, tags },
-});
+export const aboutOf = ({ name, description, contentType, tags }: UploadTask): GivenMetadata => {
+  return { name, description, contentType, tags };
+};
 
 /** Progress of a job, and its last error. */
 export type TaskProgress = {

@@ -29,13 +29,20 @@ export function parseFolderPath(path: string): string[] {
  * Creates the missing folders of a path. The service allows duplicate names, so a mutex prevents other processes on
  * this machine from creating the same folder at the same time.
  *
+ * @param onRead called with the folders before the first is created
  * @throws the same errors as `findMissingFolders`
  */
-export const createFolderPath = (library: Library, names: readonly string[], withParents: boolean) =>
-  library.withLock(async (): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> => {
-    const { api } = library;
-    const workspace = await library.workspace();
+export async function createFolderPath(
+  library: Library,
+  names: readonly string[],
+  withParents: boolean,
+  onRead: (tree: WorkspaceFolderTree) => void = () => {},
+): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> {
+  const { api } = library;
+  const workspace = await library.workspace(); // may ask the user, so no lock is held yet
+  return library.withLock(async () => {
     let tree = await fetchFolderTree(api, workspace);
+    onRead(tree);
     const { missing, above } = findMissingFolders(tree, names, withParents);
     let at = above;
     for (const name of missing) {
@@ -46,6 +53,7 @@ export const createFolderPath = (library: Library, names: readonly string[], wit
     if (missing.length > 0) await library.foldersChanged(missing.length);
     return { node: at as FolderNode, tree };
   });
+}
 
 /**
  * Returns the deepest existing folder of a path and the missing names below it. Without `withParents`, the parent

@@ -18,7 +18,7 @@ export type LibraryPorts = {
   workspaceChoice(): Promise<WorkspaceChoice>;
   /** Drops what is cached of the folders outside of this process. @param createdCount number of folders created */
   onFoldersChanged?(createdCount: number): Promise<void>;
-  /** Called with the results of each change of the library. */
+  /** Called with the outcome of each change of the library. */
   onChange?(outcome: ChangeOutcome): void;
   /** Returns a function that finds the folders of assets whose records do not show them, as they are from now on. */
   createFolderLookup?(): Promise<FolderLookup>;

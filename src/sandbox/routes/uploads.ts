@@ -109,9 +109,7 @@ function parseNewAsset(c: Context, service: Service): NewAsset {
 }
 
 /** The metadata keys of §4. */
-const metadataKeys = [
-  ...['filename', 'workspace_uid', 'asset_name', 'description', 'parent_folder_uid', 'content_type'],
-];
+const metadataKeys = ['filename', 'workspace_uid', 'asset_name', 'description', 'parent_folder_uid', 'content_type'];
 
 /**
  * Rejects what the specification does not name: other metadata keys, and tus extensions, since "only create mode is

@@ -1,6 +1,6 @@
 import { Argument } from '@commander-js/extra-typings';
 import { createFolderPath, createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
-import type { FolderNode } from '../../../client/library/folder-tree.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
@@ -100,15 +100,16 @@ export async function runCreate(
   context: Context,
   { names, parents = false }: CreateFolderRequest,
 ): Promise<CommandOutcome> {
-  const { tree } = await fetchFolderTree(context);
   const wanted = `/${names.join('/')}`;
-  if (tree.findByPath(wanted).length === 0) warnOfOtherCase(context, tree, wanted);
-  if (context.settings.dryRun)
-    return dryRunPlan(
-      context,
-      createFolderRequests((await context.api()).folders, await fetchFolderTree(context), names, parents),
-    );
-  const { node } = await createFolderPath(await context.library(), names, parents);
+  const warnIfNew = (tree: WorkspaceFolderTree) => {
+    if (tree.findByPath(wanted).length === 0) warnOfOtherCase(context, tree, wanted);
+  };
+  if (context.settings.dryRun) {
+    const fetched = await fetchFolderTree(context);
+    warnIfNew(fetched.tree);
+    return dryRunPlan(context, createFolderRequests((await context.api()).folders, fetched, names, parents));
+  }
+  const { node } = await createFolderPath(await context.library(), names, parents, warnIfNew);
   const count = context.changesMade.count('folder', 'created');
   const path = displayText(node.path);
   const above = count > 1 ? ` and ${pluralize(count - 1, 'folder')} above it` : '';
@@ -154,7 +155,7 @@ const remove: Define = (command, run) =>
     .action(
       run(async (context, folder) => {
         const { placed } = await findFolder(context, folder);
-        const limit = { flag: '', count: 1, isTyped: false };
+        const limit = { count: 1, isTyped: false };
         return removeFolders(context, { folders: [placed], assets: [], isRecursive: false, limit });
       }),
     );

@@ -202,16 +202,8 @@ class FolderComparison {
     return {
       ...{ ...this.#placeOf(folder), realPath, sizeBytes, mtimeNs },
       ctimeNs: ctimeNs ?? null,
-      ...{
-        blake3,
-        verified,
-        assetUid,
-        sessionUid: '',
-        name,
-        state: isReady ? 'ready' : 'unchecked',
-        reason: null,
-        about: null,
-      },
+      ...{ blake3, verified, assetUid, sessionUid: '', name },
+      ...{ state: isReady ? 'ready' : 'unchecked', reason: null, about: null },
       at: new Date(this.#clock.now()).toISOString(),
     };
   }

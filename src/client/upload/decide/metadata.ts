@@ -9,6 +9,8 @@ import { type FollowingChange, type KeepDecision, type SendDecision, sendNew } f
 /** Words for metadata in messages. */
 const words = { name: 'name', description: 'description', contentType: 'content type', tags: 'tags' } as const;
 
+type Field = keyof typeof words;
+
 /**
  * Returns the given metadata that this machine has not given to the asset yet, so that a repeated command costs no
  * request, and does not revert what somebody edited meanwhile.
@@ -45,25 +47,26 @@ export async function withMetadata(
   if (!record || record === 'refused') return { ...decision, unwritten: wanted };
   const { fields: changed, addedTags, unwritten } = compare(api, record, wanted);
   if (!isOwn) {
-    const isMissing = (field: string) =>
-      field in changed || (field === 'tags' && addedTags.length > 0) || unwritten.includes(field as keyof typeof words);
-    return { ...decision, unwritten: Object.fromEntries(Object.entries(wanted).filter(([field]) => isMissing(field))) };
+    const isMissing = (field: Field) =>
+      field in changed || (field === 'tags' && addedTags.length > 0) || unwritten.includes(field);
+    return { ...decision, unwritten: pick(wanted, isMissing) };
   }
   const { movesFolder = false, fields: moved = {} } = decision.change ?? {};
   const change = { fields: { ...moved, ...changed }, addedTags, movesFolder };
   const hasChange = movesFolder || Object.keys(change.fields).length + addedTags.length > 0;
-  const isWritten = ([field]: [string, unknown]) => !unwritten.includes(field as keyof typeof words);
-  const about: GivenMetadata = Object.fromEntries(Object.entries(wanted).filter(isWritten));
-  const left: GivenMetadata = Object.fromEntries(Object.entries(wanted).filter((each) => !isWritten(each)));
+  const about = pick(wanted, (field) => !unwritten.includes(field));
   return {
     ...decision,
     record,
     outcome: outcome === 'skipped' && hasChange ? 'updated' : outcome,
     records: [...decision.records, { record: 'about', assetUid, about }],
     change: hasChange ? change : undefined,
-    unwritten: left,
+    unwritten: pick(wanted, (field) => unwritten.includes(field)),
   };
 }
+
+const pick = (given: GivenMetadata, isPicked: (field: Field) => boolean): GivenMetadata =>
+  Object.fromEntries(Object.entries(given).filter(([field]) => isPicked(field as Field)));
 
 /** Returns the decision for a renamed file whose asset does not get its name, since the user gave another one. */
 function withoutFileName({ change, ...decision }: KeepDecision): KeepDecision {
@@ -88,7 +91,7 @@ function compare(
   { assets }: Api,
   record: AssetRecord,
   { name, description, contentType, tags = [] }: GivenMetadata,
-): Pick<FollowingChange, 'fields' | 'addedTags'> & { unwritten: (keyof typeof words)[] } {
+): Pick<FollowingChange, 'fields' | 'addedTags'> & { unwritten: Field[] } {
   const shownTags = assets.tagsOf(record);
   const addedTags = shownTags ? tags.filter((tag) => !shownTags.includes(tag)) : [];
   const isNamed = name === undefined || normalizeName(asText(record.name) ?? '') === normalizeName(name);
@@ -110,7 +113,7 @@ export function unwrittenError(
   assetUid: string,
   unwritten: GivenMetadata,
 ): CodedError | undefined {
-  const names = (Object.keys(unwritten) as (keyof typeof words)[]).map((field) => words[field]);
+  const names = (Object.keys(unwritten) as Field[]).map((field) => words[field]);
   if (names.length === 0) return undefined;
   return new CodedError(`asset ${assetUid} did not get the given ${names.join(', ')}`, {
     code: 'skipped',

@@ -79,30 +79,28 @@ export class FolderPlan {
 
   /** Returns the changes that take an asset along; `left_behind` if it is no longer in a folder that is changed. */
   movesOf({ assetUid, oldDir }: Pick<MovedFile, 'assetUid' | 'oldDir'>): readonly FolderMove[] | 'left_behind' {
-    let at = oldDir;
-    const found: FolderMove[] = [];
-    for (const { from, to, change } of this.#moves) {
-      const inside = pathWithin(at, from);
-      if (inside === undefined) continue;
-      at = posix.join(to, inside);
-      found.push(change);
-    }
-    return found.length === 0 || this.#inMovedFolders.has(normalizeUid(assetUid)) ? found : 'left_behind';
+    const { changes } = this.#follow(oldDir);
+    return changes.length === 0 || this.#inMovedFolders.has(normalizeUid(assetUid)) ? changes : 'left_behind';
   }
 
-  /** Returns where the folder of an old directory is after the changes so far. */
-  #placeOf(oldDir: string): string {
-    return this.#moves.reduce((at, { from, to }) => {
-      const inside = pathWithin(at, from);
-      return inside === undefined ? at : posix.join(to, inside);
-    }, oldDir);
+  /** Returns where the folder of an old directory is after the changes so far, and the changes that move it. */
+  #follow(oldDir: string): { place: string; changes: FolderMove[] } {
+    let place = oldDir;
+    const changes: FolderMove[] = [];
+    for (const { from, to, change } of this.#moves) {
+      const inside = pathWithin(place, from);
+      if (inside === undefined) continue;
+      place = posix.join(to, inside);
+      changes.push(change);
+    }
+    return { place, changes };
   }
 
   /** Plans the change of one folder if its directory was renamed as a whole. */
   async #tryMove({ from: oldDir, to }: DirectoryPair): Promise<boolean> {
     const uid = this.#deps.folders.find(fileAt('', oldDir));
     const node = typeof uid === 'string' ? this.#tree?.find(uid) : undefined;
-    const from = this.#placeOf(oldDir);
+    const { place: from } = this.#follow(oldDir);
     const isMoved = ({ change }: PlannedMove) => isSameUid(change.uid, uid ?? '');
     if (!node || this.#filter.isRefused || this.#moves.some(isMoved)) return false;
     if (pathWithin(to, from) !== undefined || this.uidAt(to) !== null || this.#isCreated(to)) return false;

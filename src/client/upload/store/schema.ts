@@ -14,7 +14,8 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  * `seq` is renewed when an upload is done, so that receipts are numbered in the order in which they were written.
  * `entry` is JSON (`UploadEntry`). `process` and `pid` name the process that locks the row, and
  * `sent` is the offset up to which it has sent bytes, updated about once a second. `processing` is the state of
- * the asset, as last seen. `about` is JSON, the metadata that this machine gave to the asset last. `imported` marks receipts of assets that this machine did not upload.
+ * the asset, as last seen. `about` is JSON, the metadata that this machine gave to the asset last. `imported` marks
+ * receipts of assets that this machine did not upload.
  *
  * `listed_assets` caches the assets of target folders, so that a later comparison of local files with a folder lists
  * only the assets created `since` the last one (`listings`). `blake3` is that of a download (`check --download`).

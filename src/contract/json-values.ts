@@ -23,6 +23,12 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 /** Returns an object unchanged, and an empty object for any other value. */
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
+/** Returns the fields of an object that have a value. */
+export const withoutUndefined = <T extends object>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [Field in keyof T]?: Exclude<T[Field], undefined>;
+  };
+
 /** Parses an ISO 8601 timestamp or Unix seconds. Returns milliseconds since the epoch, or undefined if invalid. */
 export function parseTimestamp(value: unknown): number | undefined {
   const seconds = asNumber(value);

@@ -8,6 +8,9 @@ const id = encodeURIComponent;
 /** Collections that have the same list, detail, update, delete and player endpoints (§4 Videos, Assets). */
 export type Collection = 'assets' | 'videos';
 
+/** Names of one item of each collection. */
+export const itemNouns = { assets: 'asset', videos: 'video' } as const satisfies Record<Collection, string>;
+
 export const paths = {
   collection: (collection: Collection) => apiPath(`/${collection}/`),
   item: (collection: Collection, uid: string) => apiPath(`/${collection}/${id(uid)}/`),

@@ -4,13 +4,14 @@ import type { ApiRequest } from '../../client/http/api-request.ts';
 import { byUid, type SelectedAsset } from '../../client/library/select-assets.ts';
 import { runEach } from '../../client/run-each.ts';
 import { parentOf } from '../../contract/asset.ts';
-import { formatBytes, formatCount, pluralize } from '../../contract/figures.ts';
+import { formatCount, pluralize } from '../../contract/figures.ts';
 import { asNumber, asText } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
-import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { LocationNames } from '../library/name-cache.ts';
 import { runChange } from '../library/run-change.ts';
+import { sizeText, timeText } from '../output/cells.ts';
 import { type Column, listBy, type Result } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 import { toOutcomes, type WriteOutcome } from './bulk-result.ts';
@@ -66,7 +67,7 @@ export async function describeAssets(
   const items: ListedItem[] = [];
   for (const { uid, record } of targets) {
     const parent = record && parentOf(record);
-    const shown = parent === undefined ? undefined : (await places.pathOf(parent ?? undefined, '')).slice(0, -1) || '/';
+    const shown = parent === undefined ? undefined : await places.folderPath(parent);
     items.push({
       uid,
       name: asText(record?.name) ?? null,
@@ -81,24 +82,23 @@ export async function describeAssets(
 /** An item with its uid, empty for a folder, and its name as it is shown, if that is another. */
 export type ListedItem = DeletedItem & { uid: string; label?: string };
 
-const nameColumn: Column<ListedItem> = {
+const nameColumn = {
   field: 'name',
-  value: ({ label, name, uid }) => displayText(label ?? name ?? uid),
+  value: ({ label, name, uid }: ListedItem) => displayText(label ?? name ?? uid),
   isFirst: true,
   minWidth: 12,
-};
+} as const satisfies Column<ListedItem>;
 
 const otherColumns: Column<DeletedItem>[] = [
   { field: 'folder', value: ({ folder }) => escapeControls(folder ?? ''), minWidth: 12 },
   {
     field: 'size_bytes',
-    value: ({ size_bytes: size }, { isTerminal }) =>
-      size === null ? '' : isTerminal ? formatBytes(size) : String(size),
+    value: ({ size_bytes }, shown) => sizeText(size_bytes, shown),
     noTruncate: true,
   },
   {
     field: 'created_at',
-    value: ({ created_at: time }, { isTerminal, now }) => (isTerminal ? relativeTime(time, now) : (time ?? '')),
+    value: ({ created_at }, shown) => timeText(created_at, shown),
     noTruncate: true,
   },
 ];
@@ -160,13 +160,7 @@ export function dryRunDeletion(
     return row;
   });
   const uid: Column<Row> = { header: 'UID', value: (row) => listed.get(row)?.uid ?? '', uid: 'asset' };
-  const { minWidth } = nameColumn;
-  const name: Column<Row> = {
-    field: 'name',
-    value: (row, render) => nameColumn.value(listed.get(row) as ListedItem, render),
-    isFirst: true,
-    ...(minWidth !== undefined && { minWidth }),
-  };
+  const name: Column<Row> = { ...nameColumn, value: (row) => nameColumn.value(listed.get(row) as ListedItem) };
   const columns: Column<Row>[] = context.isHumanOutput
     ? [uid, name, ...otherColumns]
     : [...dryRunColumns, name, ...otherColumns];

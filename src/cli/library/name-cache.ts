@@ -93,6 +93,11 @@ export class LocationNames {
     return `${this.#names.get(normalizeUid(folder)) ?? folder}/${name}`;
   }
 
+  /** Returns the path of a folder, such as `/Campaigns`, or `/` for the top level. */
+  async folderPath(folder: string | null | undefined): Promise<string> {
+    return (await this.pathOf(folder ?? undefined, '')).slice(0, -1) || '/';
+  }
+
   /** Returns the loaded name of a uid, escaped for display; otherwise the uid, or '' if there is none. */
   displayName(uid: string | null | undefined): string {
     if (!uid) return '';

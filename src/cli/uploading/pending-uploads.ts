@@ -6,9 +6,9 @@ import { formatBytes } from '../../contract/figures.ts';
 import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import { isSameUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
+import { timeText } from '../output/cells.ts';
 import type { Column } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
-import { timeText } from './upload-record.ts';
 
 /** Unfinished upload of this machine, as `uploads ls` prints it. Contains neither API key nor hash. */
 export type PendingUpload = {

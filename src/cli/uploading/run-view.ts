@@ -131,7 +131,11 @@ class RunPresenter {
     for (const outcome of outcomes) {
       const record = toUploadRecord(this.#context, outcome);
       const { how, folder, name } = outcome.uploaded ?? {};
-      records.push(how === 'duplicate' ? { ...record, duplicate_of: await this.#pathOf(folder, name ?? '') } : record);
+      records.push(
+        how === 'duplicate'
+          ? { ...record, duplicate_of: await (await this.#locations()).pathOf(folder, name ?? '') }
+          : record,
+      );
     }
     await this.#results?.write(records);
     return records;
@@ -228,10 +232,10 @@ class RunPresenter {
     else if (!this.#view.progress.hidesSummary) terminal.info(text);
   }
 
-  async #pathOf(folder: string | undefined, name: string): Promise<string> {
+  async #locations(): Promise<LocationNames> {
     const { LocationNames: Opened } = await import('../library/name-cache.ts');
     this.#places ??= new Opened(this.#context);
-    return this.#places.pathOf(folder, name);
+    return this.#places;
   }
 
   /** Describes the only file, which was uploaded: its folder, asset, size and result. */
@@ -239,7 +243,7 @@ class RunPresenter {
     const record = toUploadRecord(this.#context, only);
     const uid = record.asset_uid ?? '';
     const short = await (await this.#context.shortUids())?.shorten('asset', [uid]);
-    const folder = (await this.#pathOf(only.file.target?.folder, '')).slice(0, -1) || '/';
+    const folder = await (await this.#locations()).folderPath(only.file.target?.folder);
     const parts = [`asset ${short?.(uid) ?? uid}`, formatBytes(record.size_bytes ?? 0), formatResult(record)];
     return `uploaded ${escapeControls(shownPathOf(only.file))} to ${escapeControls(folder)}: ${parts.filter(Boolean).join(', ')}`;
   }
@@ -248,7 +252,7 @@ class RunPresenter {
   async #skippedReason({ uploaded, file }: FileOutcome): Promise<string | undefined> {
     if (!uploaded || uploaded.how === 'uploaded') return undefined;
     const { assetUid, folder, name, how } = uploaded;
-    const place = how === 'duplicate' ? await this.#pathOf(folder, name) : '';
+    const place = how === 'duplicate' ? await (await this.#locations()).pathOf(folder, name) : '';
     return `${shownPathOf(file)}: ${keptReasons[how](assetUid, place)}`;
   }
 }

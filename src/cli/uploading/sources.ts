@@ -14,6 +14,7 @@ import {
   type UploadFile,
   type UserMetadata,
 } from '../../client/upload/sources/upload-file.ts';
+import { withoutUndefined } from '../../contract/json-values.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { readInput } from '../terminal/input.ts';
@@ -187,7 +188,7 @@ function createMetadataAdder(
     if (about.name !== undefined && named.has(typedPath))
       throw usageError(`the manifest gives one name to several files: ${typedPath}`);
     named.add(typedPath);
-    const given = Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
+    const given = withoutUndefined(about);
     if (about.tags) given.tags = [...new Set([...tags, ...about.tags])];
     return { ...file, about: { ...file.about, ...given } };
   };

@@ -7,11 +7,12 @@ import {
   outcomeOf,
 } from '../../client/upload/session/file-outcome.ts';
 import { formatBytes } from '../../contract/figures.ts';
-import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import { type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 import { lastUploadFile } from '../library/asset-ids.ts';
-import type { Column, RenderContext } from '../output/result.ts';
+import { sizeText } from '../output/cells.ts';
+import type { Column } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 
 export type UploadRecord = OutputRecord<'upload'>;
@@ -57,16 +58,6 @@ export const uploadFields = [
     'duplicate_of',
   ],
 ] as const satisfies readonly (keyof UploadRecord)[];
-
-type Shown = Pick<RenderContext, 'isTerminal' | 'now'>;
-
-/** Formats a file size with units on a terminal, and in bytes otherwise. */
-export const sizeText = (size: number | null, { isTerminal }: Shown) =>
-  size === null ? '' : isTerminal ? formatBytes(size) : String(size);
-
-/** Formats a time (ISO 8601) relative to now on a terminal, and unchanged otherwise. */
-export const timeText = (time: string | null, { isTerminal, now }: Shown) =>
-  isTerminal ? relativeTime(time, now) : displayText(time);
 
 /** Formats how a file's upload ended, such as `uploaded, verified`. */
 export const formatResult = ({

@@ -1,5 +1,5 @@
 import { startAge } from '../../contract/clock.ts';
-import type { JsonObject } from '../../contract/json-values.ts';
+import { type JsonObject, withoutUndefined } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isSameUid, isUid, normalizeUid } from '../../contract/uid.ts';
@@ -208,8 +208,8 @@ export class LibraryWriter {
   async changeFolder(node: FolderNode, change: FolderChange, label: ChangeLabel): Promise<FolderNode> {
     const { workspace, tree } = await this.#deps.library.folders();
     assertFolderChange(tree, node, change);
-    const after = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-    const { folder = node } = await this.#changeOne({ ...label, workspace, items: [folderItem(node, after)] });
+    const items = [folderItem(node, withoutUndefined(change))];
+    const { folder = node } = await this.#changeOne({ ...label, workspace, items });
     return folder;
   }
 
@@ -227,8 +227,7 @@ export class LibraryWriter {
     const { workspace, tree } = await this.#deps.library.folders();
     const items = changes.map(({ uid, ...change }) => {
       const node = tree.find(uid);
-      const after = Object.entries(change).filter(([, value]) => value !== undefined);
-      return node && folderItem(node, Object.fromEntries(after));
+      return node && folderItem(node, withoutUndefined(change));
     });
     const found = items.filter((item) => item !== undefined);
     const { results } = found.length > 0 ? await this.change({ ...options, workspace, items: found }) : { results: [] };
@@ -238,9 +237,9 @@ export class LibraryWriter {
   }
 
   /** Deletes a folder of the workspace in use. The service decides whether it may have content. */
-  async deleteFolder(node: FolderNode, label: ChangeLabel, hooks?: ChangeHooks): Promise<void> {
+  async deleteFolder(node: FolderNode, label: ChangeLabel): Promise<void> {
     const { workspace } = await this.#deps.library.folders();
-    await this.#changeOne({ ...label, workspace, items: [folderItem(node, null)] }, hooks);
+    await this.#changeOne({ ...label, workspace, items: [folderItem(node, null)] });
   }
 
   /** Returns access to the folders of a change, by default those of the workspace in use. */
@@ -253,8 +252,8 @@ export class LibraryWriter {
     };
     const workspace = async () => change?.workspace ?? library.workspace();
     let latest: { tree: WorkspaceFolderTree; ageMs: () => number } | undefined;
-    const isFresh = () => latest && latest.ageMs() <= maxAgeMs;
-    const fetchTree = async () => (latest && isFresh() ? latest.tree : fetchFolderTree(library.api, await workspace()));
+    const fetchTree = async () =>
+      latest && latest.ageMs() <= maxAgeMs ? latest.tree : fetchFolderTree(library.api, await workspace());
     const isOther = async () => change?.workspace && !isSameUid(change.workspace, await library.workspace());
     const latestTree = async () => {
       if (latest) return latest.tree;
@@ -268,8 +267,8 @@ export class LibraryWriter {
     return { workspace, fetchTree, latestTree, remember, remembered, findFolder };
   }
 
-  async #changeOne(change: LibraryChange, hooks?: ChangeHooks): Promise<Written> {
-    const [result] = (await this.change(change, hooks)).results;
+  async #changeOne(change: LibraryChange): Promise<Written> {
+    const [result] = (await this.change(change)).results;
     if (result?.error) throw result.error;
     return result?.value ?? {};
   }

@@ -7,6 +7,7 @@ import type { ItemResult } from '../../../client/run-each.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import type { Collection } from '../../../contract/paths.ts';
+import { itemNouns } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, select } from '../../library/asset-ids.ts';
@@ -101,7 +102,7 @@ export async function confirmBulk(
     count,
     noun: collection,
     limit,
-    what: action(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`),
+    what: action(`${count} ${count === 1 ? itemNouns[collection] : collection}`),
     lines: async () => [...(await describeTargets(context, collection, targets)), ...notes],
   });
 }

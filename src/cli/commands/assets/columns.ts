@@ -1,14 +1,13 @@
 import { createFolderPaths } from '../../../client/changes/sheet.ts';
 import { parentFields, parentOf, workspaceOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
-import { formatBytes, formatDuration } from '../../../contract/figures.ts';
-import { asNumber } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
+import { durationText, sizeText, timeText } from '../../output/cells.ts';
 import {
   type Column,
   type DetailRow,
@@ -25,28 +24,30 @@ const status = ({ status: value }: AssetRecord, { colors }: RenderContext) => {
   return color[classifyStatus(value)](displayText(value));
 };
 
-const created = ({ created_at }: AssetRecord, { isTerminal, now }: RenderContext) =>
-  isTerminal ? relativeTime(created_at, now) : displayText(created_at);
-
-/** Formats a duration as minutes and seconds on a terminal. A pipe gets the service's value. */
-function length({ duration: value }: AssetRecord, { isTerminal }: RenderContext): string {
-  const seconds = asNumber(value);
-  return seconds === undefined || !isTerminal ? displayText(value) : formatDuration(seconds);
-}
-
-function sizeText({ size }: AssetRecord, { isTerminal }: RenderContext): string {
-  const count = asNumber(size);
-  return count === undefined || !isTerminal ? displayText(size) : formatBytes(count);
-}
-
 const assetColumns: Column<AssetRecord>[] = [
   { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
   { field: 'name', value: ({ name }) => displayText(name), minWidth: 18, isFirst: true },
   { field: 'type', value: ({ type }) => displayText(type), minWidth: 8, dropPriority: 2 },
   { field: 'status', value: status, minWidth: 6 },
-  { field: 'duration', value: length, noTruncate: true, dropPriority: 3 },
-  { field: 'size', value: sizeText, noTruncate: true, dropPriority: 4, terminalOnly: true },
-  { field: 'created_at', value: created, noTruncate: true, dropPriority: 1 },
+  {
+    field: 'duration',
+    value: ({ duration }, shown) => durationText(duration, shown),
+    noTruncate: true,
+    dropPriority: 3,
+  },
+  {
+    field: 'size',
+    value: ({ size }, shown) => sizeText(size, shown),
+    noTruncate: true,
+    dropPriority: 4,
+    terminalOnly: true,
+  },
+  {
+    field: 'created_at',
+    value: ({ created_at }, shown) => timeText(created_at, shown),
+    noTruncate: true,
+    dropPriority: 1,
+  },
   { field: 'tags', value: ({ tags }) => displayText(tags), dropPriority: 5, terminalOnly: true },
 ];
 
@@ -145,7 +146,7 @@ const workspaceFields = ['workspace', 'workspace_uid'];
 const assetRows =
   (places: LocationNames) =>
   (asset: AssetRecord, render: RenderContext): DetailRow[] => {
-    const { uid, name, type, status: _, duration: __, size: ___, created_at: ____, ...rest } = asset;
+    const { uid, name, type, status: _, duration, size, created_at, ...rest } = asset;
     const { isTerminal } = render;
     const folder = folderText(asset, places);
     const other = ([field, value]: [string, unknown]): DetailRow => {
@@ -160,9 +161,9 @@ const assetRows =
       ['name', displayText(name)],
       ['type', displayText(type)],
       ['status', status(asset, render)],
-      ['duration', length(asset, render)],
-      ['size', sizeText(asset, render)],
-      ['created at', created(asset, render)],
+      ['duration', durationText(duration, render)],
+      ['size', sizeText(size, render)],
+      ['created at', timeText(created_at, render)],
       ...Object.entries(rest).map(other),
     ];
   };

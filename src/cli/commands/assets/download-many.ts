@@ -13,6 +13,7 @@ import type { AssetRecord } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import type { ErrorRecord } from '../../error-hints.ts';
 import { findDownload } from '../../library/media-download.ts';
+import { sizeText } from '../../output/cells.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -157,8 +158,7 @@ const columns: Column<DownloadRecord>[] = [
   { field: 'path', value: ({ path }) => displayText(path), minWidth: 18, isFirst: true },
   {
     field: 'size_bytes',
-    value: ({ size_bytes: size }, { isTerminal }) =>
-      size === null ? '' : isTerminal ? formatBytes(size) : String(size),
+    value: ({ size_bytes }, shown) => sizeText(size_bytes, shown),
     noTruncate: true,
   },
   {

@@ -66,7 +66,7 @@ async function parseDownloadOptions(context: Context, flags: DownloadFlags): Pro
 
 async function runDownload(context: Context, request: DownloadRequest) {
   const { collection, ids, filters, newest, output, directory } = request;
-  const noLimit = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
+  const noLimit = { count: Number.POSITIVE_INFINITY, isTyped: false };
   const selection = { verb: 'download', collection, ids, filters, limit: noLimit, newest } as const;
   const { targets, byFilter } = await resolveTargets(context, selection).catch((error) => suggestOutput(error, ids));
   if (output !== undefined && (byFilter || targets.length > 1))

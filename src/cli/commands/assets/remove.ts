@@ -7,6 +7,7 @@ import { findAssets, hasFilters, type SelectedAsset } from '../../../client/libr
 import { startAge } from '../../../contract/clock.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import type { Collection } from '../../../contract/paths.ts';
+import { itemNouns } from '../../../contract/paths.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
@@ -119,7 +120,7 @@ async function runRemove(context: Context, request: RemoveRequest): Promise<Comm
   const { targets } = isOnlyFolders ? { targets: [] } : await resolveTargets(context, request);
   if (folders.length > 0) return removeFolders(context, { folders, assets: targets, isRecursive, limit, anyWorkspace });
   const count = targets.length;
-  const what = `move ${pluralize(count, collection.replace(/s$/, ''))} to the trash`;
+  const what = `move ${pluralize(count, itemNouns[collection])} to the trash`;
   if (context.settings.dryRun) return dryRun(context, collection, targets, what);
   // One asset is read, so that it can be named.
   let known = context.isHumanOutput && count === 1 ? await readUnknown(context, collection, targets) : targets;
@@ -137,7 +138,7 @@ async function runRemove(context: Context, request: RemoveRequest): Promise<Comm
   return changeResult(
     context,
     outcomes,
-    { verb: 'moved', noun: collection.replace(/s$/, ''), place: 'to the trash', next: cannotRestore(done) },
+    { verb: 'moved', noun: itemNouns[collection], place: 'to the trash', next: cannotRestore(done) },
     bulkResult(context, outcomes, records),
   );
 }

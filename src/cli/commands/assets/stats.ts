@@ -3,12 +3,13 @@ import { maxPageSize } from '../../../client/api/pagination.ts';
 import { AssetStats, type AssetTotals, type CountedAsset } from '../../../client/library/asset-stats.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
-import { formatBytes, formatCount, formatDuration, pluralize } from '../../../contract/figures.ts';
+import { formatCount, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { describeScope } from '../../library/workspaces.ts';
+import { durationText, sizeText } from '../../output/cells.ts';
 import { type Column, listBy, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
@@ -168,14 +169,12 @@ const [assetCount, length, size]: [Column<StatsRow>, Column<StatsRow>, Column<St
   },
   {
     field: 'duration_seconds',
-    value: ({ duration_seconds: seconds }, { isTerminal }) =>
-      isTerminal && seconds !== null ? formatDuration(seconds) : displayText(seconds),
+    value: ({ duration_seconds }, shown) => durationText(duration_seconds, shown),
     noTruncate: true,
   },
   {
     field: 'size_bytes',
-    value: ({ size_bytes: bytes }, { isTerminal }) =>
-      isTerminal && bytes !== null ? formatBytes(bytes) : displayText(bytes),
+    value: ({ size_bytes }, shown) => sizeText(size_bytes, shown),
     noTruncate: true,
   },
 ];

@@ -7,6 +7,7 @@ import { slugsOf } from '../../../contract/asset.ts';
 import { startAge } from '../../../contract/clock.ts';
 import type { JsonObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
+import { itemNouns } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -97,7 +98,7 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const records = singleTarget(context, { targets, byFilter })
     ? { result: await singleRecord(context, results) }
     : bulkResult(context, outcomes, { outcome: 'updated', label: 'updated', noun: collection });
-  const noun = collection.replace(/s$/, '');
+  const noun = itemNouns[collection];
   return changeResult(
     context,
     outcomes,

@@ -28,6 +28,7 @@ import { plannedOutcomes } from '../../../contract/upload-outcomes.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
 import { LocationNames } from '../../library/name-cache.ts';
+import { sizeText } from '../../output/cells.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { reportDecideNotice } from '../../uploading/decide-notices.ts';
@@ -40,7 +41,6 @@ import {
   warnOfUnusedFilters,
 } from '../../uploading/run-uploads.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
-import { sizeText } from '../../uploading/upload-record.ts';
 import {
   type PrunableAsset,
   type PruneOptions,
@@ -53,8 +53,10 @@ import {
 
 type PlannedFile = OutputRecord<'upload-dry-run'>;
 
-/** @property store unfinished uploads that the run would resume; undefined if there are none */
-/** @property isQueued whether workers upload the files, which do not know this machine's records */
+/**
+ * @property store unfinished uploads that the run would resume; undefined if there are none
+ * @property isQueued true if workers upload the files, which do not know this machine's records
+ */
 type PreviewRequest = RunRequest & { store: ListableUploadStore | undefined; isQueued: boolean };
 
 /** Prints what the run would do with each file, and its totals (`--dry-run`). */

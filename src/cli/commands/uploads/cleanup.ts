@@ -10,8 +10,8 @@ import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { timeText } from '../../output/cells.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { timeText } from '../../uploading/upload-record.ts';
 import { parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
 
 type OrphanRow = {

@@ -1,9 +1,9 @@
 import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
+import { sizeText, timeText } from '../../output/cells.ts';
 import type { Column, ListResult } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import { sizeText, timeText } from '../../uploading/upload-record.ts';
 
 type FinishedUpload = OutputRecord<'finished-upload'>;
 

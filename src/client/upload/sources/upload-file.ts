@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { withoutUndefined } from '../../../contract/json-values.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import { CodedError, usageError } from '../../errors.ts';
@@ -83,12 +84,8 @@ export function givenMetadataOf(
   defaults: Pick<UserMetadata, 'name' | 'description' | 'contentType'>,
 ): GivenMetadata {
   const { folder: _folder, ...own } = about ?? {};
-  const given = Object.entries({ ...defaults, ...withoutUndefined(own) });
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+  return withoutUndefined({ ...defaults, ...withoutUndefined(own) });
 }
-
-const withoutUndefined = <T extends object>(values: T): Partial<T> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 const placeholders = ['stem', 'date', 'parent'] as const;
 

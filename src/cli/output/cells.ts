@@ -1,0 +1,24 @@
+import { formatBytes, formatDuration } from '../../contract/figures.ts';
+import { asNumber } from '../../contract/json-values.ts';
+import { displayText, relativeTime } from '../../contract/sanitize.ts';
+import type { RenderContext } from './result.ts';
+
+type Shown = Pick<RenderContext, 'isTerminal' | 'now'>;
+
+/* Formats of table cells: readable on a terminal, and the value itself in a pipe. Empty for null and undefined. */
+
+/** Formats a size in bytes, with units on a terminal. */
+export const sizeText = (bytes: unknown, shown: Pick<Shown, 'isTerminal'>) => figureText(bytes, shown, formatBytes);
+
+/** Formats a duration in seconds, as minutes and seconds on a terminal. */
+export const durationText = (seconds: unknown, shown: Pick<Shown, 'isTerminal'>) =>
+  figureText(seconds, shown, formatDuration);
+
+function figureText(value: unknown, { isTerminal }: Pick<Shown, 'isTerminal'>, format: (figure: number) => string) {
+  const figure = asNumber(value);
+  return figure === undefined || !isTerminal ? displayText(value) : format(figure);
+}
+
+/** Formats a time in ISO 8601, relative to now on a terminal. */
+export const timeText = (time: unknown, { isTerminal, now }: Shown) =>
+  isTerminal ? relativeTime(time, now) : displayText(time);

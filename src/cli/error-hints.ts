@@ -3,6 +3,7 @@ import type { CodedError, Explanation, Remedies, Remedy } from '../client/errors
 import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../contract/json-values.ts';
 import { quoteForShell } from '../contract/sanitize.ts';
+import { nameProfile } from './profile-in-commands.ts';
 import type { SuggestionProfile } from './settings/settings.ts';
 
 /** Process exit code of each kind of error, a public interface that scripts depend on. */
@@ -244,32 +245,6 @@ export function withHint<Event extends UploadEvent>(event: Event, profile?: Sugg
   const next = remedy && nameProfile(wordRemedy(remedy) ?? '', profile);
   return (next ? { ...warning, message: `${event.message}; ${next}` } : warning) as Event;
 }
-
-/** Words that follow the name of the program in a sentence, such as "another mediactl process". */
-const sentence = /^(?:process|has)\b/;
-
-/** Commands that act on profiles themselves, or on none. */
-const withoutProfile = /^(?:auth (?:ls|switch|logout)|logout|commands|completion|help)\b/;
-/** Commands that do not act on the current profile unless they name it. */
-const withoutCurrent = /^(?:auth )?login\b/;
-
-/**
- * Adds `--profile NAME` to the commands in a text, so that a user who pastes one acts on the account that the text is
- * about. Leaves out those that name a profile, that depend on none, and text in quotes.
- */
-export function nameProfile(text: string, profile: SuggestionProfile | undefined): string {
-  if (profile === undefined) return text;
-  const command = /'[^'\n]*'|\bmediactl ((?=[a-z])(?:'[^'\n]*'|(?!\bmediactl [a-z])[^\n])*)/g;
-  return text.replace(command, (whole, rest?: string) => {
-    if (rest === undefined || sentence.test(rest) || withoutProfile.test(rest) || /--(?:profile|help)\b/.test(rest))
-      return whole;
-    return `${programFor(profile, withoutCurrent.test(rest))} ${rest}`;
-  });
-}
-
-/** Returns the first words of a command for the account of a profile. @param always true to name the current one, too */
-export const programFor = (profile: SuggestionProfile | undefined, always = false) =>
-  profile && (always || !profile.isCurrent) ? `mediactl --profile ${quoteForShell(profile.profile)}` : 'mediactl';
 
 export const exitCodeOf = ({ kind }: CodedError): ExitCode => exitCodes[kind];
 

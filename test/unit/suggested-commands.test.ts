@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { hintOf, nameProfile, programFor } from '../../src/cli/error-hints.ts';
+import { hintOf } from '../../src/cli/error-hints.ts';
+import { nameProfile, programFor } from '../../src/cli/profile-in-commands.ts';
 import { CodedError } from '../../src/client/errors.ts';
 
 const other = { profile: 'er', isCurrent: false };

@@ -1,6 +1,7 @@
 import type { CodedError } from '../../client/errors.ts';
 import { mask, SecretRedactor } from '../../client/redactor.ts';
-import { type ErrorRecord, errorRecord, hintOf, nameProfile } from '../error-hints.ts';
+import { type ErrorRecord, errorRecord, hintOf } from '../error-hints.ts';
+import { nameProfile } from '../profile-in-commands.ts';
 import type { SuggestionProfile } from '../settings/settings.ts';
 
 /**

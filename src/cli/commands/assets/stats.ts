@@ -13,7 +13,7 @@ import { durationText, sizeText } from '../../output/cells.ts';
 import { type Column, listBy, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
-import { collectFolderUids } from './list.ts';
+import { collectFolderUids } from './assets-in-folders.ts';
 
 type StatsRow = OutputRecord<'stats'>;
 type Section = StatsRow['section'];

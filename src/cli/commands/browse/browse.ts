@@ -12,9 +12,9 @@ import { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.t
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { programFor } from '../../error-hints.ts';
 import { anyWorkspaceOption, type IdOptions } from '../../library/asset-ids.ts';
 import { noResult, type Result } from '../../output/result.ts';
+import { programFor } from '../../profile-in-commands.ts';
 import { parseCount } from '../../settings/units.ts';
 import { parseLimitRate } from '../../uploading/upload-options.ts';
 import { type FilterOptions, parseFilters, sortOption, splitPath, withFilters } from '../filters.ts';

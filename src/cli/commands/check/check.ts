@@ -1,23 +1,21 @@
 import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../../client/api/assets.ts';
-import { asCodedError, CodedError, endsTheRun, ignoreNotFound, usageError } from '../../../client/errors.ts';
+import { CodedError, ignoreNotFound, usageError } from '../../../client/errors.ts';
 import { listFolders } from '../../../client/library/filter-checks.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
 import { processingFailed } from '../../../client/library/wait-for-assets.ts';
 import { findOwnReceipt, hasContentOf } from '../../../client/upload/decide/by-receipt.ts';
-import { saveRecords } from '../../../client/upload/decide/decision.ts';
 import { digestAndClose } from '../../../client/upload/sources/checksum.ts';
 import { FileWalker, type WalkOptions } from '../../../client/upload/sources/file-walker.ts';
 import type { OwnFiles } from '../../../client/upload/sources/own-files.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
-import type { ReceiptKey, UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
-import { toListedAsset } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
-import { asNumber, asText, normalizeName } from '../../../contract/json-values.ts';
+import { asText, normalizeName } from '../../../contract/json-values.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
@@ -25,11 +23,11 @@ import { normalizeUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome, collect } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';
-import { digestOfDownload } from '../../library/media-download.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
+import { createProgress } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { allFilesOption, filterNames, warnOfSkipped } from '../../uploading/sources.ts';
+import { type ByteComparison, createByteComparison } from './compare-bytes.ts';
 
 /**
  * Difference between a local file and the assets in the folder. `moved`: the asset is in another folder. `unverified`:
@@ -211,50 +209,6 @@ type Comparison = {
   /** Compares a file with its asset by a download; undefined without --download. */
   hasSameBytes: ByteComparison | undefined;
 };
-
-/**
- * Returns true if an asset has the bytes of a file, and undefined if its original cannot be downloaded. If a key is given, saves
- * a receipt of equal files, so that they count as uploaded and verified, and the checksum of a different asset instead of
- * a receipt that was not compared, so that the next upload does not take it for the file.
- */
-type ByteComparison = (file: UploadFile, asset: AssetRecord, key?: ReceiptKey) => Promise<boolean | undefined>;
-
-function createByteComparison(context: Context, progress: ProgressDisplay): ByteComparison {
-  return async (file, asset, key) => {
-    const { path, sizeBytes = 0, mtimeNs = '', ctimeNs = null } = file;
-    let downloaded: Awaited<ReturnType<typeof digestOfDownload>>;
-    const notCompared = (reason: string) => {
-      context.terminal.warn(`${escapeControls(path)} was not compared: ${reason}`);
-      return undefined;
-    };
-    try {
-      downloaded = await digestOfDownload(context, asset, progress);
-    } catch (thrown) {
-      const error = asCodedError(thrown);
-      if (endsTheRun(error)) throw error;
-      return notCompared(error.message);
-    }
-    const blake3 = await digestAndClose(FileSource.open(path, context.ownFiles));
-    if (blake3 !== downloaded.blake3) {
-      const { isOriginal } = downloaded;
-      const isOfSize = [undefined, sizeBytes].includes(asNumber(asset.size));
-      if (!isOriginal && isOfSize) return notCompared(`the service returned a rendition of asset ${asset.uid}`);
-      if (!key) return false;
-      const receipts = await context.state.receipts();
-      if (isOriginal) await receipts.saveDigest(key, toListedAsset(asset), downloaded.blake3);
-      await saveRecords({ receipts }, [{ record: 'different', key }]);
-      return false;
-    }
-    const content = { sizeBytes, mtimeNs, ctimeNs, blake3, verified: true };
-    const at = new Date(context.clock.now()).toISOString();
-    const { uid, name } = toListedAsset(asset);
-    if (key)
-      await (await context.state.receipts()).adopt([
-        { ...key, ...content, assetUid: uid, sessionUid: '', name, state: 'ready', reason: null, about: null, at },
-      ]);
-    return true;
-  };
-}
 
 /** Compares size and mtime first, and the checksum if only the mtime differs. */
 function hasSameContent(file: UploadFile, receipt: Receipt, own: OwnFiles): Promise<boolean> {

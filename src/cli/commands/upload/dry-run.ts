@@ -1,36 +1,17 @@
-import { realpath } from 'node:fs/promises';
-import { join, relative } from 'node:path';
-import type { CodedError } from '../../../client/errors.ts';
-import {
-  addToPlan,
-  decideFiles,
-  emptyPlan,
-  keptResult,
-  markIdOf,
-  plannedKindOf,
-} from '../../../client/upload/batch/plan.ts';
+import { addToPlan, decideFiles, emptyPlan, markIdOf } from '../../../client/upload/batch/plan.ts';
 import { Decider } from '../../../client/upload/decide/decide.ts';
-import {
-  type Decision,
-  type FollowingChange,
-  hasChange,
-  type LocalRecord,
-} from '../../../client/upload/decide/decision.ts';
-import { isBelow } from '../../../client/upload/decide/missing-files.ts';
+import type { Decision, LocalRecord } from '../../../client/upload/decide/decision.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { MovedReceipt } from '../../../client/upload/store/receipt-moves.ts';
-import { acknowledged, assetOf } from '../../../client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../../client/upload/store/upload-store.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import { plannedOutcomes } from '../../../contract/upload-outcomes.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { sizeText } from '../../output/cells.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import type { OutputRecord } from '../../reference/schemas.ts';
 import { reportDecideNotice } from '../../uploading/decide-notices.ts';
 import { addEmptySources } from '../../uploading/empty-sources.ts';
 import { exceedsSessionLifetime, formatPlan } from '../../uploading/plan-view.ts';
@@ -41,6 +22,7 @@ import {
   warnOfUnusedFilters,
 } from '../../uploading/run-uploads.ts';
 import { warnOfSkipped } from '../../uploading/sources.ts';
+import { createRows, type PlannedFile } from './dry-run-rows.ts';
 import {
   type PrunableAsset,
   type PruneOptions,
@@ -50,8 +32,6 @@ import {
   reportLeftOut,
   splitByLocation,
 } from './prune.ts';
-
-type PlannedFile = OutputRecord<'upload-dry-run'>;
 
 /**
  * @property store unfinished uploads that the run would resume; undefined if there are none
@@ -107,67 +87,6 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
     result: listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload'),
     failure: addEmptySources(undefined, emptySources?.() ?? []),
   };
-}
-
-/** Creates a function that returns the record of a decided file. */
-async function createRows(context: Context, { folders, options, mirror }: RunRequest) {
-  const { workspace, about: defaults } = options;
-  const { baseUrl } = await context.account();
-  const { default: mime } = await import('mime/lite');
-  const requestOf = (decision: Decision) => {
-    if (decision.action === 'send') return { method: 'POST', url: new URL(paths.upload(), baseUrl).href };
-    if (decision.action === 'resume' && decision.entry.state === 'open')
-      return { method: 'PATCH', url: decision.entry.session.url };
-    if (!hasChange(decision)) return null;
-    const [folder] = decision.change ? [] : (decision.folderMoves ?? []);
-    const path = folder ? paths.folder(workspace, folder.uid) : paths.item('assets', decision.receipt.assetUid);
-    return { method: 'PATCH', url: new URL(path, baseUrl).href };
-  };
-  const real = mirror && (await realpath(mirror.directory));
-  /** Returns the path that a renamed file had, as the user would give it. */
-  const oldPathOf = (decision: Decision) => {
-    if (decision.action !== 'keep' || decision.outcome !== 'moved') return null;
-    const { realPath } = decision.receipt;
-    return mirror && real && isBelow(realPath, real) ? join(mirror.directory, relative(real, realPath)) : realPath;
-  };
-  return (file: UploadFile, decision: Decision): PlannedFile => {
-    const kind = plannedKindOf(decision);
-    const outcome = kind === 'toCompare' ? 'new' : kind;
-    const sizeBytes = file.sizeBytes ?? null;
-    const entry = decision.action === 'resume' || decision.action === 'refuse' ? decision.entry : undefined;
-    const { isSent } = plannedOutcomes[outcome];
-    return {
-      path: file.path,
-      moved_from: oldPathOf(decision),
-      outcome,
-      asset_uid: (decision.action === 'keep' ? decision.receipt.assetUid : entry && assetOf(entry)) ?? null,
-      size_bytes: sizeBytes,
-      remaining_bytes: isSent ? sizeBytes && sizeBytes - (entry ? acknowledged(entry) : 0) : 0,
-      folder_uid: folders.find(file) ?? null,
-      workspace_uid: workspace,
-      content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
-      changes: changesOf(decision, folders.pathOf?.(file)),
-      request: requestOf(decision),
-      duplicate_of: null,
-      error: context.terminal.redactor.errorRecord(errorOf(decision, options)),
-    };
-  };
-}
-
-/** Returns what the asset of a kept file would get. @param folder path of the folder of the file, if it can be another one */
-function changesOf(decision: Decision, folder: string | undefined): PlannedFile['changes'] {
-  if (!hasChange(decision)) return null;
-  const { change, folderMoves = [] } = decision;
-  const movesFolder = folder !== undefined && (change?.movesFolder || folderMoves.length > 0);
-  return { ...change?.fields, ...(movesFolder && { folder }), ...(change && tagsOf(change)) };
-}
-
-const tagsOf = ({ addedTags }: FollowingChange) => (addedTags.length > 0 ? { added_tags: [...addedTags] } : {});
-
-/** Returns the error that the run would report of a file that it does not send. */
-function errorOf(decision: Decision, options: RunRequest['options']): CodedError | undefined {
-  if (decision.action === 'refuse') return decision.error;
-  return decision.action === 'keep' ? keptResult(decision, options).error : undefined;
 }
 
 /** Returns the assets that the run would move to the trash. Warns if the run would refuse to. */

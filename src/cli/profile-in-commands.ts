@@ -1,0 +1,28 @@
+import { quoteForShell } from '../contract/sanitize.ts';
+import type { SuggestionProfile } from './settings/settings.ts';
+
+/** Words that follow the name of the program in a sentence, such as "another mediactl process". */
+const sentence = /^(?:process|has)\b/;
+
+/** Commands that act on profiles themselves, or on none. */
+const withoutProfile = /^(?:auth (?:ls|switch|logout)|logout|commands|completion|help)\b/;
+/** Commands that do not act on the current profile unless they name it. */
+const withoutCurrent = /^(?:auth )?login\b/;
+
+/**
+ * Adds `--profile NAME` to the commands in a text, so that a user who pastes one acts on the account that the text is
+ * about. Leaves out those that name a profile, that depend on none, and text in quotes.
+ */
+export function nameProfile(text: string, profile: SuggestionProfile | undefined): string {
+  if (profile === undefined) return text;
+  const command = /'[^'\n]*'|\bmediactl ((?=[a-z])(?:'[^'\n]*'|(?!\bmediactl [a-z])[^\n])*)/g;
+  return text.replace(command, (whole, rest?: string) => {
+    if (rest === undefined || sentence.test(rest) || withoutProfile.test(rest) || /--(?:profile|help)\b/.test(rest))
+      return whole;
+    return `${programFor(profile, withoutCurrent.test(rest))} ${rest}`;
+  });
+}
+
+/** Returns the first words of a command for the account of a profile. @param always true to name the current one, too */
+export const programFor = (profile: SuggestionProfile | undefined, always = false) =>
+  profile && (always || !profile.isCurrent) ? `mediactl --profile ${quoteForShell(profile.profile)}` : 'mediactl';

@@ -4,7 +4,7 @@ import { Cli, type CliOptions } from '../support/cli.ts';
 import { createLibrary, type LibraryOptions, numberedUid, testKey, workspaceUid } from '../support/fake-library.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 
-/* What a user sees of a deletion before it happens, since the API cannot restore what is in the trash. */
+/* Previews and prompts of deletions, since the API cannot restore what is in the trash. */
 
 const assetOf = (n: number, fields: object = {}) => ({
   ...{ uid: numberedUid(n), name: `take ${n}.mp4`, type: 'video', status: 'ready', size: 2048 },

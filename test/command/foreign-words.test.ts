@@ -7,7 +7,7 @@ import { findAlternative, findSuggestion } from '../../src/cli/reference/suggest
 import { shortcuts } from '../../src/cli/shortcuts.ts';
 import { Cli } from '../support/cli.ts';
 
-/* What a person who comes from another program types first, and the answer that shows the way. */
+/* Answers to commands and options of other programs, which newcomers type first. */
 
 const foreignWords = [...foreignCommands, ...foreignOptions];
 

@@ -8,7 +8,7 @@ import { respondWith } from '../support/fault-proxy.ts';
 import { writeRandomFile } from '../support/files.ts';
 import { setUpUploader } from '../support/upload-setup.ts';
 
-/* What the user gives for a file that is uploaded already reaches its asset, or the command says that it does not. */
+/* Metadata given for a file that was uploaded before reaches its asset, or the command says that it does not. */
 
 const setup = setUpUploader();
 

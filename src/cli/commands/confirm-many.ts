@@ -33,7 +33,7 @@ export type BulkConfirmation = {
   /** Action as text, such as "move 3 assets to the trash". */
   what: string;
   limit: WriteLimit;
-  /** What to know before it happens, such as "the API cannot restore them". */
+  /** Warning to show with the question, such as "the API cannot restore them". */
   warning?: string;
   /** Reason why the selection might be wrong. The user must then type the number, however small. */
   doubt?: CodedError | undefined;

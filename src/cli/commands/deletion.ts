@@ -17,7 +17,7 @@ import type { OutputRecord } from '../reference/schemas.ts';
 import { toOutcomes, type WriteOutcome } from './bulk-result.ts';
 import { dryRunColumns, toDryRunRecord } from './dry-run.ts';
 
-/** What a deletion removes, as the question before it and --dry-run show it. Null: not known. */
+/** An item to delete, as the confirmation prompt and --dry-run show it. Unknown values are null. */
 type DeletedItem = Required<Pick<OutputRecord<'dry-run'>, 'name' | 'folder' | 'size_bytes' | 'created_at'>>;
 
 /** Maximum number of items that the question before a deletion lists. */

@@ -4,7 +4,7 @@ import type { CommandOutcome } from '../command.ts';
 import type { Context } from '../context.ts';
 import { noResult } from './result.ts';
 
-/** What became of an asset, folder or other item. */
+/** Result of a change of one asset, folder or other item. */
 type ItemOutcome = { uid: string; name: string | null; error?: unknown };
 
 /**

@@ -10,8 +10,8 @@ export type ForeignWord = {
   /** Why there is nothing that does the same, as a sentence. */
   cannot?: string;
   /**
-   * What to type here, with `{verb}` for the command and `{word}` for the word. If it begins with an option, the row applies
-   * only to commands that have that option.
+   * The replacement: a template in which `{verb}` is the command and `{word}` the word. If it begins with an option, the
+   * row applies only to commands that have that option.
    */
   use: string;
 };

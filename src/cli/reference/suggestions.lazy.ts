@@ -2,11 +2,11 @@ import { closestSpellings } from '../../client/spelling.ts';
 import { type ForeignWord, foreignCommands } from './foreign-commands.ts';
 import { foreignOptions } from './foreign-options.ts';
 
-/** What to type instead of a word, and why there is nothing that does the same. */
+/** Suggested replacement for a word, and the reason if there is no equivalent. */
 type WordAnswer = { hint: string; reason?: string | undefined };
 
 /**
- * Returns what to type instead of a word of another program or of an older version, if the table has it.
+ * Returns the replacement for a word of another program or of an older version, if the table has one.
  *
  * @param path command that was typed before the word, without `mediactl`, such as `assets`, `ls`
  * @param word unknown command, or unknown option with its hyphens and without a value

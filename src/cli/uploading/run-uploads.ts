@@ -30,7 +30,7 @@ export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
     receipts: Receipts | undefined;
     /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
     identity: readonly string[];
-    /** What the history says of changed assets. */
+    /** How the history describes changes of assets. */
     label: Omit<FollowPorts, 'writer'>;
     progress: ProgressMode;
     /** Maximum upload rate in bytes per second. */

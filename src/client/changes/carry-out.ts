@@ -128,7 +128,7 @@ export async function carryOut(
   }
 }
 
-/** What the items of a change share while they are carried out. */
+/** State shared by the items of a change. */
 type ItemRun = {
   deps: CarryOutDeps;
   store: ChangeLog;
@@ -166,7 +166,7 @@ async function carryOutItem(run: ItemRun, item: StoredItem): Promise<Written> {
     const failure = asCodedError(thrown);
     const error = hooks.toError?.(failure, item) ?? failure;
     const state = stateAfter(failure, attempt, item);
-    // What a run leaves for a resume has no error of its own.
+    // An error that ends the run is not the error of this item, which a resume retries.
     if (!endsTheRun(error)) await record(item, state, error);
     else if (state !== 'unknown') await record(item, 'pending');
     throw error;

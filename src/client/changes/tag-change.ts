@@ -1,4 +1,4 @@
-/* What a change does to the tags of an asset, for every way in. Those of a new upload are part of the upload. */
+/* Tag changes of existing assets. The tags of a new upload are part of the upload. */
 
 import type { JsonObject } from '../../contract/json-values.ts';
 import type { SlugEdit } from '../../contract/slug.ts';

@@ -72,8 +72,8 @@ export type WriterDeps = Omit<CarryOutDeps, 'folders'> & {
 };
 
 /**
- * Changes assets and folders: the only way for every way in, with everything that belongs to a change. In this order it
- * reads what the change depends on, saves it in the history, compares what was read long ago, writes, verifies, updates
+ * Changes assets and folders. Every entry point uses it. In this order it reads what the change depends on, saves it in
+ * the history, compares what was read long ago, writes, verifies, updates
  * the receipts of deleted and moved assets, records the outcome, and drops cached folders (`carry-out.ts`). Creations of
  * folders (`folder-creation.ts`) and embed settings (`embed-changes.ts`) are not in the history.
  */

@@ -39,7 +39,7 @@ export type LibraryOptions = Omit<TransportOptions, 'baseUrl' | 'apiKey'> & {
 /** Observer of the requests of one call. */
 type CallObserver = Parameters<Api['withObserver']>[0] & Partial<Pick<LibraryPorts, 'onChangeNotice'>>;
 
-/** One account of a service: what every way in works with. */
+/** One account of a service, as opened by an entry point. */
 export type OpenedLibrary = {
   api: Api;
   library: Library;

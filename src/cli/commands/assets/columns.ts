@@ -63,7 +63,7 @@ const minColumnsForFolder = 120;
 
 type AssetPages = AsyncIterable<AssetRecord[]> | Iterable<AssetRecord[]>;
 
-/** Where the assets of a list are, if the request says so. */
+/** Describes where listed assets are. */
 type ListPlace = {
   /** Returns the path of an asset below the folder that is listed, which the table shows in place of its name. */
   pathOf?: ((asset: AssetRecord) => string) | undefined;

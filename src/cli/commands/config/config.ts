@@ -174,7 +174,7 @@ function parseNameKey(key: string): NameKey | undefined {
   throw usageError(`setting ${key} does not exist`, nameKeys.map((each) => `field_names.${each}`).join(', '));
 }
 
-/** What does the job of a setting of an older version. */
+/** Maps settings that were removed to their replacements. */
 const replacedSettings: Readonly<Record<string, string>> = {
   color: 'NO_COLOR=1 or FORCE_COLOR=1 in the environment',
   history: 'leave it out: changes are always recorded',

@@ -12,7 +12,7 @@ import type { RunDeps } from '../session/upload-deps.ts';
 import { type FolderResolver, fileAt, shownPathOf, type UploadFile } from '../sources/upload-file.ts';
 import { type FollowedFile, keptResult, type PlanSettings } from './plan.ts';
 
-/** How a run changes the assets that follow their files, and what the history says of that. */
+/** The writer of a run that changes assets of renamed files, and how the history describes that change. */
 export type FollowPorts = Pick<LibraryChange, 'command' | 'summary' | 'source'> & { writer(): Promise<LibraryWriter> };
 
 type FollowDeps = { api: Api; folders: FolderResolver; follow: FollowPorts } & Pick<RunDeps, 'onEvent'> &

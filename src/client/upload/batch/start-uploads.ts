@@ -4,7 +4,7 @@ import type { FileOutcome } from '../session/file-outcome.ts';
 import { type BatchDeps, type BatchRun, BatchUploader, type RunOptions, type RunResult } from './batch-uploader.ts';
 import { markIdOf } from './plan.ts';
 
-/** What a way in adds to an upload run: its files and folders, its questions, and its words. */
+/** Inputs and callbacks that each entry point supplies for an upload run. */
 export type UploadRunRequest = Omit<BatchDeps, 'api' | 'mark' | 'comparison'> & {
   library: Pick<Library, 'api' | 'folders'>;
   options: RunOptions;

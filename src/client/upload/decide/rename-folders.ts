@@ -35,7 +35,7 @@ export class FolderPlan {
   readonly #listed = new Map<string, Promise<readonly string[] | undefined>>();
   readonly #inMovedFolders = new Set<string>();
   #tree: WorkspaceFolderTree | undefined;
-  /** What is known of the filter by which folders are listed. */
+  /** Findings about the folder filter of the service. */
   #filter = { isRefused: false, isApplied: false, isFlat: false };
 
   constructor(

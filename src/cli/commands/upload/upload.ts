@@ -105,14 +105,14 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   return { run, target };
 }
 
-/** Returns what the history says of assets that follow their files, and the command that decides about them again. */
+/** Returns how the history describes a change of assets to match their files, and the command that decides it again. */
 function labelOf({ sync, sources }: UploadRequest, top: string, paths: readonly string[]): RunRequest['label'] {
   const command = sync ? 'sync' : 'upload';
   const [path, ...others] = sources.manifest === undefined ? paths : ['--manifest', sources.manifest];
   const name = others.length === 0 && path !== undefined ? basename(path) : (sources.manifest ?? 'several sources');
   const isCommand = path !== undefined && path !== '-' && (others.length === 0 || sources.manifest !== undefined);
   const words = [command, path ?? '', ...others, top].map(quoteForShell).join(' ');
-  return { command, summary: `as the files of ${name}`, source: isCommand ? `mediactl ${words}` : undefined };
+  return { command, summary: `update assets to match ${name}`, source: isCommand ? `mediactl ${words}` : undefined };
 }
 
 /**

@@ -47,7 +47,7 @@ async function main(): Promise<void> {
     // While a pager is running, Ctrl-C is meant for the pager.
     if (!terminal.isPaging) stop('interrupted', 'SIGINT');
   });
-  process.on('SIGTERM', () => stop('terminated', 'SIGTERM'));
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop('terminated', signal));
   const { findUserFolders, runProgram } = await import('./cli/program.ts'); // which reads HOME
   process.exitCode = exitCodes.unclassified; // if nothing is left to wait for before the program has ended
   process.exitCode = await runProgram(process.argv.slice(2), {

@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { isWindows } from '../contract/platform.ts';
 
@@ -30,3 +30,10 @@ export const pathExists = (path: string) => lstat(path).then(() => true, mayExis
 export const fileExists = (path: string) => lstat(path).then((found) => !found.isDirectory(), mayExist);
 
 const mayExist = ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR';
+
+/** Returns true for a directory or a link to one, and false if that cannot be determined. */
+export const isDirectory = (path: string) =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );

@@ -1,9 +1,10 @@
-import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWindows } from '../contract/platform.ts';
 import { causeOf } from './error-table.ts';
 import { CodedError } from './errors.ts';
+import { isDirectory } from './local-path.ts';
 
 /**
  * Creates a folder with mode 0700 and any missing parents. Does nothing if the folder exists. Tries each level only
@@ -66,6 +67,39 @@ export async function replaceFile(from: string, to: string): Promise<void> {
     }
 }
 
+/**
+ * Renames a file, but never over another. Two steps, since no call of Node.js does both: the file has two names for a
+ * moment, and a call after a kill in between removes the old one.
+ *
+ * @throws Error from the system, with the code EEXIST if there is another file at the new path
+ */
+export async function renameWithoutReplacing(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' ? !(await areTwoNamesOfOne(from, to)) : code === 'EXDEV') throw error;
+    // Any other error means that the file system has no hard links.
+    if (code !== 'EEXIST') return renameIfFree(from, to);
+  }
+  await rm(from);
+}
+
+async function areTwoNamesOfOne(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([one, other].map((path) => lstat(path, { bigint: true })));
+  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino && a.nlink >= 2n;
+}
+
+async function renameIfFree(from: string, to: string): Promise<void> {
+  const isTaken = await lstat(to).then(
+    () => true,
+    () => false,
+  );
+  if (isTaken)
+    throw Object.assign(new Error(`EEXIST: file already exists, rename '${from}' -> '${to}'`), { code: 'EEXIST' });
+  await rename(from, to);
+}
+
 const maxReplaceTries = 20;
 const replacePauseMs = 100;
 
@@ -75,16 +109,10 @@ async function createRecursively(path: string, isLastTry = false): Promise<void>
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    if (await isFolder(path)) return;
+    if (await isDirectory(path)) return;
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isLastTry) throw error;
     const above = dirname(path);
-    if (!(await isFolder(above))) await createRecursively(above); // otherwise another process created it
+    if (!(await isDirectory(above))) await createRecursively(above); // otherwise another process created it
     await createRecursively(path, true);
   }
 }
-
-const isFolder = (path: string) =>
-  stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );

@@ -30,6 +30,8 @@ beforeEach(() => {
     pruneLimit: undefined,
     queue: undefined,
     preview: false,
+    watch: undefined,
+    moveTo: undefined,
     rateLimit: undefined,
     reserveRequests: undefined,
     stopAt: undefined,

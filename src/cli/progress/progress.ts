@@ -22,8 +22,10 @@ export type ProgressDisplay = {
 type ProgressOptions = {
   /** Returns the requests remaining in the rate limit window. Absent for downloads, which need few requests. */
   budget?: () => RateLimitBudget | undefined;
-  /** True for a worker, which shows many files from the start and does not warn of waits. */
-  isWorker?: boolean;
+  /** True for a run without an end, which shows many files from the start and does not warn of waits. */
+  isEndless?: boolean;
+  /** Returns what a run without an end does while it sends nothing, for the first line of a live display. */
+  standing?: () => string;
 };
 
 /**
@@ -33,12 +35,12 @@ type ProgressOptions = {
 export async function createProgress(
   { terminal, clock, settings }: Pick<Context, 'terminal' | 'clock' | 'settings'>,
   requested: ProgressMode = 'auto',
-  { budget, isWorker = false }: ProgressOptions = {},
+  { budget, isEndless = false, standing }: ProgressOptions = {},
 ): Promise<ProgressDisplay> {
   const auto = settings.outputOptions.format === 'uid' ? 'none' : terminal.canAnimate ? 'bar' : 'plain';
   const mode = requested === 'auto' ? auto : requested;
-  const stats = new RunStats(clock, budget, isWorker);
-  const { show, close } = await renderers[mode]({ terminal, clock, stats, isWorker });
+  const stats = new RunStats(clock, { budget, isBatch: isEndless, standing });
+  const { show, close } = await renderers[mode]({ terminal, clock, stats, isEndless });
   return {
     hidesSummary: mode === 'json' || mode === 'none',
     show: (event) => {
@@ -49,7 +51,7 @@ export async function createProgress(
   };
 }
 
-type RendererDeps = { terminal: Terminal; clock: Clock; stats: RunStats; isWorker: boolean };
+type RendererDeps = { terminal: Terminal; clock: Clock; stats: RunStats; isEndless: boolean };
 /** Prints events of a mode. A `planned` event comes only in a run of several files. */
 type Renderer = { show(event: FileEvent | (RunEvent & { event: 'planned' })): void; close(): void };
 
@@ -57,7 +59,7 @@ type Renderer = { show(event: FileEvent | (RunEvent & { event: 'planned' })): vo
 const showDelayMs = 250;
 
 /** Creates a live display of one file, or of the totals and the files in flight. Notices scroll above it. */
-async function createLiveRenderer({ terminal, stats }: RendererDeps): Promise<Renderer> {
+async function createLiveRenderer({ terminal, stats, isEndless }: RendererDeps): Promise<Renderer> {
   const { LiveDisplay } = await import('./live-display.lazy.ts');
   let display: InstanceType<typeof LiveDisplay> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -77,7 +79,7 @@ async function createLiveRenderer({ terminal, stats }: RendererDeps): Promise<Re
     close,
     show: (event) => {
       if (event.event === 'warning') return terminal.warn(formatNotice(event, stats));
-      if (event.event === 'planned') return event.files_total > 0 ? open() : undefined;
+      if (event.event === 'planned') return event.files_total > 0 || isEndless ? open() : undefined;
       if (stats.isBatch) return;
       const eventLine = event.event === 'status' ? uploadedLine : formatEvent(event);
       uploadedLine = event.event === 'uploaded' ? eventLine : undefined;
@@ -134,13 +136,13 @@ function createJsonRenderer({ terminal, clock, stats }: RendererDeps): Renderer 
 }
 
 /** Prints warnings only: notices, waits, and a single file that is unverified. */
-function createQuietRenderer({ terminal, clock, stats, isWorker }: RendererDeps): Renderer {
+function createQuietRenderer({ terminal, clock, stats, isEndless }: RendererDeps): Renderer {
   const warnOfWait = createWaitWarner(terminal, clock);
   return {
     close: () => {},
     show: (event) => {
       if (event.event === 'planned') return;
-      if (!isWorker) warnOfWait(event);
+      if (!isEndless) warnOfWait(event);
       if (event.event === 'warning') terminal.warn(formatNotice(event, stats));
       if (event.event === 'uploaded' && event.verified === null && !stats.isBatch)
         terminal.warn(`${escapeControls(event.path)}: ${unverified}`);

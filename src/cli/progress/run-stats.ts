@@ -20,6 +20,7 @@ export class RunStats {
   readonly #inFlight = new Map<string, InFlight>();
   /** Uids of uploaded assets that the service is still processing. */
   readonly #processing = new Set<string>();
+  readonly #standing: () => string;
   #isBatch: boolean;
   #files = 0;
   #bytes = 0;
@@ -30,11 +31,26 @@ export class RunStats {
   #wait = { reason: '', until: 0 };
   #status: { text: string; since: number } | undefined;
 
-  /** @param isBatch true for a run of many files, before a `planned` event says so */
-  constructor(clock: Clock, budget: () => RateLimitBudget | undefined = () => undefined, isBatch = false) {
+  /**
+   * @param isBatch true for a run of many files, before a `planned` event says so
+   * @param standing returns the first part of the totals
+   */
+  constructor(
+    clock: Clock,
+    {
+      budget = () => undefined,
+      isBatch = false,
+      standing = () => '',
+    }: {
+      budget?: (() => RateLimitBudget | undefined) | undefined;
+      isBatch?: boolean;
+      standing?: (() => string) | undefined;
+    } = {},
+  ) {
     this.#clock = clock;
     this.#budget = budget;
     this.#isBatch = isBatch;
+    this.#standing = standing;
   }
 
   /** True for a run of several files, which shows totals and the files in flight. */
@@ -169,6 +185,7 @@ export class RunStats {
     const budget = this.#budget();
     const isSending = this.#done < this.#files;
     return [
+      this.#standing(),
       `${formatCount(this.#done)} of ${formatCount(this.#files)} files`,
       this.#failed > 0 ? `${formatCount(this.#failed)} failed` : '',
       isSending ? amountOf(this.#bytesSoFar(), this.#bytes) : '',

@@ -49,6 +49,7 @@ const uploadRecord = z.strictObject({
   asset_status: optionalText.describe('with --wait'),
   error: errorOrNull,
   duplicate_of: optionalText.describe('folder and name of the asset with the same content, if outcome is duplicate'),
+  moved_to: optionalText.describe('path of the file now, with --move-to'),
 });
 
 const probeStep = z.strictObject({

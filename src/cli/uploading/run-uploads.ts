@@ -22,7 +22,7 @@ import type { UploadSources } from './sources.ts';
 import { saveLastUpload } from './upload-record.ts';
 
 export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
-  Pick<UploadRunRequest, 'mirror' | 'createRun'> & {
+  Pick<UploadRunRequest, 'mirror' | 'mover' | 'createRun'> & {
     sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
       Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty' | 'unusedFilters' | 'emptySources'>>;
     folders: FolderResolver;
@@ -41,6 +41,8 @@ export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
     stopAt?: { time: number; typed: string } | undefined;
     /** True if all files go to one folder, regardless of their directories. */
     isFlat?: boolean;
+    /** True for a run that has no end, of which no plan is printed, and which asks nothing. */
+    isEndless?: boolean;
     /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
     confirmFolders?: (() => Promise<void>) | undefined;
     /** Name of a used option that accepts only one file, to report if there are more. */
@@ -62,15 +64,8 @@ export async function runUploads(context: Context, request: RunRequest) {
   const { sources, onComplete, progress: mode, verbose, resultsFile } = request;
   const { timeoutMs } = request.options;
   const { transport } = await context.api();
-  transport.connection.rateLimiter.reserve = request.reserveRequests;
   const progress = await createProgress(context, mode, { budget: () => transport.connection.rateLimiter.budget });
-  const finished = new AbortController();
-  const lastUpload = createLastUploadSaver(context);
-  const run = await startUploads({
-    ...(await createPorts(context, request, progress)),
-    signal: runSignal(context, request.stopAt, finished.signal),
-    onUploaded: lastUpload.onUploaded,
-  });
+  const { run, close } = await startRun(context, request, progress);
   return presentRun(context, run, {
     progress,
     verbose,
@@ -82,11 +77,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     },
     emptySources: () => sources.emptySources?.() ?? [],
     nextStep: (isOne) => (timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined),
-    close: async () => {
-      finished.abort();
-      await sources.close();
-      await lastUpload.save();
-    },
+    close,
     onEnd: async (isWhole, isIncomplete) => {
       try {
         if (isWhole && !isIncomplete) await onComplete?.(run.startMark);
@@ -100,6 +91,25 @@ export async function runUploads(context: Context, request: RunRequest) {
       if (isWhole) await run.forget();
     },
   });
+}
+
+/** Starts a run. Its result is shown by the caller, who calls `close` after the last outcome. */
+export async function startRun(context: Context, request: RunRequest, progress: ProgressDisplay) {
+  const { transport } = await context.api();
+  transport.connection.rateLimiter.reserve = request.reserveRequests;
+  const finished = new AbortController();
+  const lastUpload = createLastUploadSaver(context);
+  const run = await startUploads({
+    ...(await createPorts(context, request, progress)),
+    signal: runSignal(context, request.stopAt, finished.signal),
+    onUploaded: lastUpload.onUploaded,
+  });
+  const close = async () => {
+    finished.abort();
+    await request.sources.close();
+    await lastUpload.save();
+  };
+  return { run, close };
 }
 
 /** Names the filters without effect: with --prune, once the missing files are known, too. */
@@ -119,13 +129,13 @@ async function createPorts(
   progress: ProgressDisplay,
 ): Promise<Omit<UploadRunRequest, 'signal' | 'onUploaded'>> {
   const { terminal, stateDir, clock } = context;
-  const { receipts, rateLimit, sources, folders, mirror, createRun, options } = request;
+  const { receipts, rateLimit, sources, folders, mirror, mover, createRun, options } = request;
   return {
     library: await context.library(),
     ...{ options, identity: request.identity, files: sources.files(), createRun },
     store: await context.state.uploads(),
     follow: { ...request.label, writer: () => context.writer() },
-    ...{ receipts, folders, mirror },
+    ...{ receipts, folders, mirror, mover },
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     stdin: {
@@ -139,10 +149,12 @@ async function createPorts(
     profile: (await context.account()).profile,
     onEvent: (event) => progress.show(withHint(event, context.terminal.redactor.profile)),
     openSource: sources.open,
-    onPlan: (plan, isComplete) => printPlan(context, request, plan, { progress, isComplete }),
+    onPlan: async (plan, isComplete) => {
+      if (!request.isEndless) await printPlan(context, request, plan, { progress, isComplete });
+    },
     confirmNewAsset: async (refusal, assetUids) => {
       if (context.settings.yes) return;
-      if (!terminal.isInteractive) throw refusal;
+      if (!terminal.isInteractive || request.isEndless) throw refusal;
       const { reason } = refusal.explanation;
       progress.close();
       if (reason) terminal.emit(reason);

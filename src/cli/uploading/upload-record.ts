@@ -41,6 +41,7 @@ export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): Upl
     asset_status: status ?? null,
     error: terminal.redactor.errorRecord(error),
     duplicate_of: null,
+    moved_to: outcome.movedTo ?? null,
   };
 }
 
@@ -56,6 +57,7 @@ export const uploadFields = [
     'asset_status',
     'error',
     'duplicate_of',
+    'moved_to',
   ],
 ] as const satisfies readonly (keyof UploadRecord)[];
 
@@ -68,6 +70,7 @@ export const formatResult = ({
   job_id,
   asset_name,
   duplicate_of,
+  moved_to,
 }: UploadRecord) => {
   if (error && outcome === 'uploaded' && isInterruptionCode(error.code))
     return `${uploadOutcomes.uploaded.summary}, ${verified ? 'verified' : 'unverified'}, still processing`;
@@ -82,7 +85,8 @@ export const formatResult = ({
   };
   const check = isCompared && (verified ? 'verified' : 'unverified');
   const text = [result, complements[outcome]].filter(Boolean).join(' ');
-  return [text, status, check].filter(Boolean).join(', ');
+  const move = moved_to && `moved to ${escapeControls(moved_to)}`;
+  return [text, status, check, move].filter(Boolean).join(', ');
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type FileHandle, link, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { NamedLocks } from '../../../client/lock.ts';
-import { replaceFile, syncFolder } from '../../../client/state-files.ts';
+import { renameWithoutReplacing, replaceFile, syncFolder } from '../../../client/state-files.ts';
 import { orAborted } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -92,7 +92,7 @@ async function writeAtomically<T>(
       await handle.close();
     }
     if (mayReplace) await replaceFile(part, target).catch(throwCannotReplace(output));
-    else await renameWithoutReplacing(part, target, output);
+    else await renameWithoutReplacing(part, target).catch(throwCreatedMeanwhile(target, output));
     await syncFolder(folder);
     return written;
   } catch (error) {
@@ -104,17 +104,11 @@ async function writeAtomically<T>(
   }
 }
 
-async function renameWithoutReplacing(part: string, target: string, output: OutputFile): Promise<void> {
-  try {
-    await link(part, target);
-  } catch (error) {
-    // Any other error means that the file system has no hard links.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return rename(part, target);
-    const hint = `use another path with ${output.option}, or --yes to replace it`;
-    throw usageError(`${target} already exists`, hint, 'it was created during the download');
-  }
-  await rm(part);
-}
+const throwCreatedMeanwhile = (target: string, output: OutputFile) => (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EEXIST') throw error;
+  const hint = `use another path with ${output.option}, or --yes to replace it`;
+  throw usageError(`${target} already exists`, hint, 'it was created during the download');
+};
 
 /**
  * Locks the target and returns the path of its temporary file, without what a crashed run left of it. Continues

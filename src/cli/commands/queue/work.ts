@@ -1,9 +1,7 @@
 import { hostname } from 'node:os';
-import { Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { type CodedError, usageError } from '../../../client/errors.ts';
 import type { UploadEvent } from '../../../client/upload/session/events.ts';
-import type { FileOutcome } from '../../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -18,12 +16,12 @@ import { hintOf, withHint } from '../../error-hints.ts';
 import { type ListResult, noResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
-import { RunSummary } from '../../uploading/run-summary.ts';
+import { displayEndless } from '../../uploading/endless-run.ts';
+import { type LogFormat, logFormatOption, RunLog } from '../../uploading/run-log.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
-import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from '../../uploading/upload-record.ts';
+import type { UploadRecord } from '../../uploading/upload-record.ts';
 import { openQueue, queueCommand, queueOption, resolveQueue } from '../queue-access.ts';
 import { warnOfStore } from './store-warnings.ts';
-import { type LogFormat, logFormats, WorkerLog } from './worker-log.ts';
 import {
   createMetrics,
   type MetricsAddress,
@@ -52,7 +50,7 @@ export const work: Define = (command, run) =>
     .option('--reserve-requests <n>', 'requests per hour to leave for other uses (10, or 5 %)')
     .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
     .option('--name <name>', 'name of this worker (host name and process id)')
-    .addOption(new Option('--log-format <format>', 'write a log to stderr, one line per event').choices(logFormats))
+    .addOption(logFormatOption())
     .option('--metrics <address>', 'serve /metrics and /healthz, such as 127.0.0.1:9464')
     .action(run((context, flags) => runWorker(context, parseWorkerRequest(context, flags))));
 
@@ -106,7 +104,7 @@ export const parseWorkerRequest = (context: Context, flags: WorkerFlags): Worker
 export async function runWorker(context: Context, request: WorkerRequest) {
   const { terminal, signal } = context;
   const { address, options } = request;
-  const log = request.logFormat && new WorkerLog(context, options.name, request.logFormat);
+  const log = request.logFormat && new RunLog(context, options.name, request.logFormat);
   const roots = await Roots.open(request.roots, context.host.cwd, options.name);
   const { baseUrl } = await context.account();
   if (context.isDryRun(`upload the files queued in ${address.label} to ${baseUrl.origin}`)) return noResult;
@@ -130,16 +128,19 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   terminal.info(
     `${log ? '' : `${options.name} `}uploads from ${address.label} (${client.serverInfo.server}) to ${baseUrl.origin}; it reads files below ${roots.label}`,
   );
-  const close = async () => {
-    view.close();
-    await server?.close();
-  };
-  const onOutcome = (outcome: FileOutcome, record: UploadRecord) => {
-    metrics?.onOutcome(outcome);
-    log?.outcome(record);
-  };
-  const printsRecords = !context.isHumanOutput && (!log || context.isMachineReadable);
-  return { result: displayRun(context, run, { onOutcome, close, printsRecords }), failure: () => run.failure };
+  const display = displayEndless(context, run.outcomes(), {
+    log,
+    onOutcome: (outcome) => metrics?.onOutcome(outcome),
+    close: async () => {
+      view.close();
+      await server?.close();
+    },
+    atEnd: () => {
+      const requeued = run.requeuedFiles;
+      if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} returned to the queue`);
+    },
+  });
+  return { result: display, failure: () => run.failure };
 }
 
 /** Warns if the queue is paused, another connected worker has the same name, or its store has a problem. */
@@ -153,11 +154,11 @@ async function warnAtStart(context: Context, client: QueueClient, name: string):
 }
 
 /** Shows the events of files: in the log, on a terminal as a live display, elsewhere as warnings. */
-async function createView(context: Context, api: Api, log: WorkerLog | undefined): Promise<WorkerView> {
+async function createView(context: Context, api: Api, log: RunLog | undefined): Promise<WorkerView> {
   if (log) return { show: (event) => 'path' in event && log.event(event), close: () => {} };
   const { rateLimiter } = api.transport.connection;
   const mode = context.terminal.canAnimate ? 'bar' : 'none';
-  return createProgress(context, mode, { budget: () => rateLimiter.budget, isWorker: true });
+  return createProgress(context, mode, { budget: () => rateLimiter.budget, isEndless: true });
 }
 
 type WorkerView = { show(event: UploadEvent): void; close(): void };
@@ -196,46 +197,6 @@ async function createWorkerRun(context: Context, { client, roots, request, view,
     redact: (record) => terminal.redactor.redactRecord(record),
     openAddress: (url, mayFollow) => RangeSource.open(url, media, { signal, mayFollow }),
   });
-}
-
-type RunDisplay = {
-  onOutcome(outcome: FileOutcome, record: UploadRecord): void;
-  close(): Promise<void>;
-  printsRecords: boolean;
-};
-
-/** Prints the outcome of each file as it happens, and a summary at the end. */
-function displayRun(context: Context, work: WorkerRun, { onOutcome, close, printsRecords }: RunDisplay): ListResult {
-  const { clock, terminal } = context;
-  const summary = new RunSummary(clock.now(), terminal.redactor);
-  const pages = async function* (): AsyncGenerator<UploadRecord[]> {
-    try {
-      for await (const some of work.outcomes()) {
-        const records = some.map((outcome) => {
-          const record = toUploadRecord(context, outcome);
-          summary.count(outcome);
-          onOutcome(outcome, record);
-          return record;
-        });
-        if (printsRecords) yield records;
-        // No table on a terminal: it would appear only after the worker has stopped.
-        else if (!terminal.log) for (const record of records) terminal.info(formatLine(record));
-      }
-    } finally {
-      await close();
-    }
-    const requeued = work.requeuedFiles;
-    if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} returned to the queue`);
-    terminal.info(summary.format(clock.now(), 0, false, 'nothing was uploaded'));
-  };
-  return {
-    kind: 'list',
-    pages: pages(),
-    columns: uploadColumns,
-    empty: '',
-    isLive: true,
-    id: ({ asset_uid }: UploadRecord) => asset_uid ?? '',
-  };
 }
 
 /** Checks the API key before the first job. @throws CodedError (exit 4) if it is rejected */

@@ -1,19 +1,21 @@
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { Argument, type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
+import { isDirectory } from '../../../client/local-path.ts';
 import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
 import { existingChoices } from '../../../client/upload/decide/matcher.ts';
 import { placeholdersIn } from '../../../client/upload/sources/upload-file.ts';
+import { quoteForShell } from '../../../contract/sanitize.ts';
 import { maxChunkSize } from '../../../contract/tus.ts';
 import type { QueueAddress } from '../../../queue/queue-address.ts';
 import { collect, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { progressModes } from '../../progress/progress.ts';
 import { parseDuration, parseMoment } from '../../settings/units.ts';
+import { type LogFormat, logFormatOption } from '../../uploading/run-log.ts';
 import type { RunRequest } from '../../uploading/run-uploads.ts';
-import { allFilesOption, isRclone, type SourceOptions } from '../../uploading/sources.ts';
+import { allFilesOption, isRclone, isRemote, type SourceOptions } from '../../uploading/sources.ts';
 import {
   defaultTransfers,
   parseLimitRate,
@@ -46,7 +48,7 @@ const addFileOptions = (command: Command) =>
     .option('--include <glob>', 'only matching files and directories; can be repeated', collect, [] as string[])
     .option('--exclude <glob>', 'skip matching files and directories; can be repeated', collect, [] as string[])
     .option(...allFilesOption)
-    .option('--min-age <duration>', 'skip files that changed less than this long ago (2m)')
+    .option('--min-age <duration>', 'skip files that changed less than this long ago (2m; with --watch 10s)')
     .option('--files-from <file>', 'read paths from a file, one per line; - for stdin')
     .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
     .option(...encodingOption)
@@ -63,6 +65,8 @@ const addRunOptions = <Args extends unknown[], Options extends OptionValues>(com
   command
     .optionsGroup('What is uploaded already')
     .option('--sync', 'upload new and changed files of a directory, and mirror its subdirectories')
+    .option('--watch', 'with --sync, go on until you stop it: upload each file once it stands still')
+    .option('--move-to <dir>', 'move each file there once it is uploaded and verified; with --wait, once it is ready')
     .option('--prune', 'with --sync, move the assets of deleted files to the trash')
     .option('--max-changes <number>', 'with --prune, maximum number of assets (100)')
     .addOption(
@@ -97,7 +101,8 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
     .option('--timeout <duration>', 'maximum time to wait, after the last upload', '30m')
     .option('--results <file>', 'also write the result of each file to a file: .csv, .tsv or .jsonl')
     .option('-v, --verbose', 'list every file, not only those that failed')
-    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const));
+    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
+    .addOption(logFormatOption());
 
 export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | 'stopAt' | 'progress' | 'verbose'> & {
   /** Paths, globs and URLs as the user entered them. */
@@ -118,6 +123,10 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | '
   pruneLimit: WriteLimit | undefined;
   /** Queue whose workers upload the files, and its named directories; undefined to upload from here. */
   queue: { address: QueueAddress; roots: readonly string[] } | undefined;
+  /** How to follow the directory; undefined for one run. */
+  watch: { minAgeMs: number; logFormat: LogFormat | undefined } | undefined;
+  /** Directory to move uploaded files to; undefined to leave them. */
+  moveTo: string | undefined;
   /** True to show what the run would do with each file, and to upload nothing. */
   preview: boolean;
 };
@@ -135,6 +144,8 @@ export async function parseUploadRequest(
   const { paths: inputs, folder } = await splitFolder(context, queue?.given ?? args, typedFlags, isListed);
   const flags = { ...typedFlags, folder: folder ?? typedFlags.folder };
   assertSyncOptions(inputs, flags);
+  assertWatchOptions(flags);
+  assertMoveOptions(inputs, flags);
   if (queue) {
     assertQueueOptions(flags);
     assertQueueable(inputs);
@@ -157,6 +168,10 @@ export async function parseUploadRequest(
     preview,
     queue: queue && { address: queue.address, roots: flags.root },
     pruneLimit: flags.prune ? parseWriteLimit(flags.maxChanges) : undefined,
+    watch: flags.watch
+      ? { minAgeMs: parseDuration('--min-age', flags.minAge ?? defaultWatchAge), logFormat: flags.logFormat }
+      : undefined,
+    moveTo: flags.moveTo,
     options: {
       ...options,
       about: { name: isTemplate ? undefined : name, description, contentType },
@@ -183,7 +198,8 @@ const parseSourceOptions = ({ clock }: Context, flags: UploadFlags): Omit<Source
   include: flags.include,
   exclude: flags.exclude,
   allFiles: flags.allFiles,
-  recent: parseMinAge(clock.now(), flags.minAge),
+  // A watch looks at each file twice instead.
+  recent: flags.watch ? undefined : parseMinAge(clock.now(), flags.minAge),
   filesFrom: flags.filesFrom,
   manifest: flags.manifest,
   encoding: flags.encoding,
@@ -200,13 +216,6 @@ function assertCanConfirm({ settings, terminal }: Context): void {
     'run the same command with --yes',
   );
 }
-
-/** Returns true for a local directory. A path that cannot be read is reported when it is opened. */
-const isDirectory = (path: string) =>
-  stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
 
 /** @param isListed true if a list names the files, so that a single argument can be the folder */
 async function splitFolder(context: Context, args: readonly string[], flags: UploadFlags, isListed: boolean) {
@@ -238,9 +247,59 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
     );
   if (flags.maxChanges !== undefined && !flags.prune) throw usageError('--max-changes needs --prune');
   if (!flags.sync) return;
+  const [first = '', second] = inputs;
+  if (inputs.length === 2 && isLibraryPath(first) && !existsSync(first))
+    throw usageError(
+      'a sync uploads a directory to a folder, not the other way round',
+      `mediactl download ${quoteForShell(first)} -d ${quoteForShell(second ?? '')}`,
+    );
   if (inputs.length !== 1 || flags.filesFrom !== undefined || flags.manifest !== undefined)
     throw usageError('a sync needs one directory', 'mediactl sync ./rushes /Rushes');
   if (flags.existing === 'upload') throw usageError('--sync and --existing upload cannot be used together');
+}
+
+/** Time for which a file must stand still before a watch uploads it. */
+const defaultWatchAge = '10s';
+
+/** @throws CodedError `usage` (exit 2) */
+function assertWatchOptions(flags: UploadFlags): void {
+  if (flags.logFormat !== undefined && !flags.watch) throw usageError('--log-format needs --watch');
+  if (!flags.watch) return;
+  if (!flags.sync) throw usageError('--watch needs a sync', 'mediactl sync DIR /FOLDER --watch');
+  if (flags.prune)
+    throw usageError(
+      '--watch and --prune cannot be used together',
+      'run mediactl sync DIR /FOLDER --prune now and then',
+      'nobody is there to confirm what goes to the trash',
+    );
+  for (const [option, value] of [
+    ['--queue', flags.queue],
+    ['--results', flags.results],
+    ['--checksum', flags.checksum],
+  ] as const)
+    if (value !== undefined)
+      throw usageError(
+        `--watch and ${option} cannot be used together`,
+        option === '--results' ? '--jsonl > FILE writes each result as it comes' : 'omit one of them',
+      );
+}
+
+/** @throws CodedError `usage` (exit 2) */
+function assertMoveOptions(inputs: readonly string[], flags: UploadFlags): void {
+  if (flags.moveTo === undefined) return;
+  const remote = inputs.find((path) => path === '-' || isRemote(path));
+  if (remote !== undefined)
+    throw usageError(`--move-to moves local files only, not ${remote === '-' ? 'stdin' : remote}`);
+  for (const [option, value] of [
+    ['--queue', flags.queue],
+    ['--force', flags.force],
+  ] as const)
+    if (value !== undefined)
+      throw usageError(
+        `--move-to and ${option} cannot be used together`,
+        'omit one of them',
+        'a file is moved only once its receipt is on this disk',
+      );
 }
 
 /**

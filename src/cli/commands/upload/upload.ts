@@ -3,6 +3,8 @@ import { createdFoldersOf } from '../../../client/changes/folder-creation.ts';
 import { CodedError } from '../../../client/errors.ts';
 import type { WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import { isLibraryPath, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
+import { isDirectory } from '../../../client/local-path.ts';
+import { FileMover } from '../../../client/upload/batch/file-mover.ts';
 import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import { targetPathOf } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
@@ -26,6 +28,7 @@ export const upload: CommandDefinition = (command, run) => {
     'mediactl upload ./rushes /Campaigns/2026',
     'mediactl upload ./a.mp4 ./b.mp4 /Inbox --create-folders',
     'mediactl sync ./rushes /Campaigns/2026 --stop-at 06:00',
+    'mediactl sync ./exports /Inbox --watch --move-to ./uploaded',
     "mediactl upload './rushes/*.mov' -n",
     'mediactl upload --manifest shots.csv --results outcome.jsonl',
     'mediactl upload ./rushes --queue redis://queue.lan --wait',
@@ -56,6 +59,14 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
   if (queue) {
     const { enqueue } = await import('./enqueue.ts');
     return enqueue(context, queue.address, queue.roots, run);
+  }
+  if (request.watch) {
+    const { watchDirectory } = await import('./watch.ts');
+    return watchDirectory(
+      context,
+      { ...request.watch, openSources: () => openSources(context, request.inputs, request.sources) },
+      run,
+    );
   }
   if (!pruning) return runUploads(context, run);
   return runUploads(context, {
@@ -102,6 +113,12 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
   };
   if (sync) run.mirror = { directory: target.directory };
+  if (request.moveTo !== undefined && receipts && !preview) {
+    const service = (await context.account()).baseUrl.origin;
+    const isSource = await Promise.all(inputs.map(isDirectory));
+    const directories = inputs.filter((_, at) => isSource[at]);
+    run.mover = await FileMover.open(request.moveTo, directories, { service, workspace, folders, receipts });
+  }
   return { run, target };
 }
 

@@ -22,6 +22,7 @@ import {
   uploadIdOf,
 } from '../sources/upload-file.ts';
 import { Channel } from './channel.ts';
+import type { FileMover } from './file-mover.ts';
 import type { FollowPorts } from './follow-files.ts';
 import { countFiles, decideFiles, emptyPlan, type FollowedFile, keptResult, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
@@ -41,6 +42,12 @@ export type BatchDeps = RunDeps & {
   folders: FolderResolver;
   /** Called when the run has ended, even if its outcomes are not read to the end. */
   onEnd?: (() => void) | undefined;
+  /** Called once a file that was to be sent needs no lane any more: it was sent, or has failed. */
+  onSent?: (() => void) | undefined;
+  /** Moves each file that is uploaded and verified; undefined to leave the files where they are. */
+  mover?: FileMover | undefined;
+  /** True to name the earlier asset of a changed file in a run of several files, too. */
+  namesEarlierAssets?: boolean | undefined;
   follow: FollowPorts;
   /** Called with the plan before the first byte is sent. A run that queues files calls it for each batch, and at the end. */
   onPlan?(plan: Plan, isComplete: boolean): Promise<void>;
@@ -78,6 +85,7 @@ export class BatchUploader implements BatchRun {
   #isBatch = false;
   #stopReason: CodedError | undefined;
   readonly #persisting = new Set<Promise<void>>();
+  readonly #moving = new Set<Promise<void>>();
   /** Files that another process was uploading when this run came to them. */
   readonly #busy: FileOutcome[] = [];
   /** Kept files whose asset is to be changed, as was found when they were opened. */
@@ -117,14 +125,16 @@ export class BatchUploader implements BatchRun {
     const { timeoutMs } = this.#options;
     if (timeoutMs === undefined) {
       await send();
-      return this.#reportFailedBefore();
+      await this.#reportFailedBefore();
+    } else {
+      const { ReadyWatch } = await import('./ready-watch.ts');
+      this.#watch = new ReadyWatch(this.#deps, timeoutMs, {
+        onResult: (outcome) => this.#report(outcome),
+        onFailed: (error) => this.#stopIfFatal(error),
+      });
+      await this.#watch.runWhile(send);
     }
-    const { ReadyWatch } = await import('./ready-watch.ts');
-    this.#watch = new ReadyWatch(this.#deps, timeoutMs, {
-      onResult: (outcome) => this.#outcomes.push(outcome),
-      onFailed: (error) => this.#stopIfFatal(error),
-    });
-    await this.#watch.runWhile(send);
+    await Promise.all(this.#moving);
   }
 
   async #planAndUpload(candidates: Candidates): Promise<void> {
@@ -231,6 +241,7 @@ export class BatchUploader implements BatchRun {
       outcome.error = asCodedError(thrown);
     }
     outcome.durationMs = clock.now() - startedAt;
+    this.#deps.onSent?.();
     await this.#finish(outcome, persisted);
   }
 
@@ -294,7 +305,10 @@ export class BatchUploader implements BatchRun {
     const folder = file.target ? file.target.folder : await folders.findOrCreate(file);
     const path = shownPathOf(file);
     const service = this.#deps.api.transport.baseUrl.origin;
-    const key = isBatch ? undefined : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
+    const key =
+      isBatch && !this.#deps.namesEarlierAssets
+        ? undefined
+        : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
     const previousReceipt = key && (await findOwnReceipt(receipts, key, file)); // also if the file had other content at that time
     const notice = (message: string) => this.#deps.onEvent({ path, event: 'warning', message });
     const api = this.#deps.api.withObserver({
@@ -359,14 +373,32 @@ export class BatchUploader implements BatchRun {
     const { uploaded, error } = outcome;
     if (this.#watch && uploaded && !error) this.#watch.add(outcome);
     else if (uploaded?.state === 'failed' && !error) this.#failedBefore.push(outcome);
-    else this.#outcomes.push(outcome);
+    else this.#report(outcome);
+  }
+
+  /** Reports an outcome; with a mover, once its file was moved. */
+  #report(outcome: FileOutcome): void {
+    const { mover } = this.#deps;
+    if (!mover || outcome.error || !outcome.uploaded) return this.#outcomes.push(outcome);
+    const moving = mover
+      .move(outcome)
+      .then(
+        (movedTo) => Object.assign(outcome, { movedTo }),
+        (error) => {
+          outcome.error = asCodedError(error);
+          this.#stopIfFatal(outcome.error);
+        },
+      )
+      .then(() => this.#outcomes.push(outcome))
+      .finally(() => this.#moving.delete(moving));
+    this.#moving.add(moving);
   }
 
   async #reportFailedBefore(): Promise<void> {
     if (this.#failedBefore.length === 0) return;
     const { reportFailedBefore } = await import('./ready-watch.ts');
     await reportFailedBefore(this.#deps, this.#failedBefore, {
-      onResult: (outcome) => this.#outcomes.push(outcome),
+      onResult: (outcome) => this.#report(outcome),
       onFailed: (error) => this.#stopIfFatal(error),
     });
   }

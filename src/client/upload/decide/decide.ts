@@ -102,7 +102,7 @@ export class Decider {
   async *decideAll(files: Candidates): AsyncGenerator<[UploadFile, Decision]> {
     const open = new Map<UploadFile, Decision>();
     for await (const file of files) {
-      const decision = await this.#match(byRecords, await this.#subjectOf(file), sendNew, this.#deps);
+      const decision = await this.#matchRecords(file);
       if (decision.action === 'send' || this.#hasNewMetadata(file, decision)) open.set(file, decision);
       else yield [file, decision];
     }
@@ -111,6 +111,16 @@ export class Decider {
       open.delete(file); // the consumer keeps what it needs
       yield [file, await this.#withDoubt(file, decision)];
     }
+  }
+
+  /** Returns true if this machine's records show that a file is uploaded as it is, with its metadata. Takes no request. */
+  async isUploaded(file: UploadFile): Promise<boolean> {
+    const decision = await this.#matchRecords(file);
+    return decision.action === 'keep' && !this.#hasNewMetadata(file, decision);
+  }
+
+  async #matchRecords(file: UploadFile): Promise<Decision> {
+    return this.#match(byRecords, await this.#subjectOf(file), sendNew, this.#deps);
   }
 
   async #matchTogether(match: BatchMatcher, open: Map<UploadFile, Decision>): Promise<void> {

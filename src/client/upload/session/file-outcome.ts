@@ -42,6 +42,8 @@ export type FileOutcome = {
   /** Bytes that this process has sent of the file, also if it was not completed. */
   bytesSent?: number;
   durationMs: number;
+  /** Path to which the file was moved after its upload. */
+  movedTo?: string | undefined;
   /** Processing status of the asset, if the run waited for it. */
   status?: string | undefined;
   error?: CodedError;

@@ -108,7 +108,8 @@ export class Receipts {
 
   /** Updates path and times of a receipt, after the file was touched. */
   async updatePath(key: ReceiptKey, to: Pick<Receipt, 'realPath' | 'mtimeNs' | 'ctimeNs'>): Promise<void> {
-    const sql = `UPDATE OR IGNORE uploads SET path = ?, source_version = ?, ctime_ns = ? WHERE ${byKey} AND ${isDone}`;
+    const sql = `UPDATE OR IGNORE uploads SET path = ?, source_version = ?, ctime_ns = ?, moved_to = NULL
+      WHERE ${byKey} AND ${isDone}`;
     await this.#database.execute(sql, to.realPath, to.mtimeNs, to.ctimeNs, ...keyOf(key));
   }
 
@@ -203,6 +204,21 @@ export class Receipts {
     await this.#database.execute(sql, folder, assetUid);
   }
 
+  /**
+   * Records, durably, where the file of a receipt is about to be moved to, so that it does not count as deleted or
+   * renamed; null if it was not moved.
+   *
+   * @returns false if there is no such receipt
+   */
+  saveMovedTo(
+    { assetUid, ...key }: Pick<Receipt, keyof ReceiptKey | 'assetUid'>,
+    target: string | null,
+  ): Promise<boolean> {
+    const sql = `UPDATE uploads SET moved_to = ? WHERE ${byKey} AND asset = ? AND ${isDone}`;
+    const save = () => this.#database.run(sql, target, ...keyOf(key), assetUid) > 0;
+    return this.#database.change(save, true);
+  }
+
   /** Adds to the metadata that this machine gave to an asset. Tags are added to the earlier ones. */
   async saveAbout(assetUid: string, about: GivenMetadata): Promise<void> {
     const select = `SELECT about FROM uploads WHERE asset = ? AND ${isDone} LIMIT 1`;
@@ -243,8 +259,8 @@ export class Receipts {
   }
 
   /**
-   * Yields the receipts of files under a directory that this machine uploaded itself. An empty directory means all
-   * local files. Ids increase with time (see `startMark`).
+   * Yields the receipts of files under a directory that this machine uploaded itself, but for those that it moved away
+   * (`saveMovedTo`). An empty directory means all local files. Ids increase with time (see `startMark`).
    *
    * @param state `replaced` for those whose path has a newer one. Default: `done`.
    */
@@ -254,7 +270,7 @@ export class Receipts {
     directory: string,
     state: 'done' | 'replaced' = 'done',
   ): AsyncGenerator<Receipt & { id: number }> {
-    const condition = `+service = ? AND +workspace = ? AND path >= ? AND path < ? AND imported = 0 AND state = '${state}'`;
+    const condition = `+service = ? AND +workspace = ? AND path >= ? AND path < ? AND imported = 0 AND moved_to IS NULL AND state = '${state}'`;
     return this.#each(condition, service, workspace, ...rangeBelow(directory));
   }
 
@@ -272,7 +288,8 @@ export class Receipts {
 
   listReplacedBelow(service: string, workspace: string, directory: string): Promise<ReplacedAsset[]> {
     const sql = `SELECT folder, path AS realPath, asset AS assetUid FROM uploads
-      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND state = 'replaced' ORDER BY path`;
+      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND state = 'replaced'
+        AND moved_to IS NULL ORDER BY path`;
     return this.#database.select(sql, service, workspace, ...rangeBelow(directory));
   }
 
@@ -284,6 +301,12 @@ export class Receipts {
   async startMark(id: string): Promise<number> {
     await this.#database.execute('INSERT OR IGNORE INTO marks SELECT ?, coalesce(max(seq), 0) FROM uploads', id);
     return (await this.findMark(id)) ?? 0;
+  }
+
+  /** Returns the id of the newest receipt. */
+  async newestId(): Promise<number> {
+    const sql = 'SELECT coalesce(max(seq), 0) AS id FROM uploads';
+    return (await this.#database.selectFirst<{ id: number }>(sql))?.id ?? 0;
   }
 
   /** Returns the mark of a run that has started and not finished; undefined for any other run. */

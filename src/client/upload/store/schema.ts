@@ -1,4 +1,4 @@
-export const schemaVersion = 6;
+export const schemaVersion = 7;
 
 /** SQL condition for unfinished uploads, spelled as in the index, so that SQLite uses it. */
 export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
@@ -15,10 +15,14 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  * `entry` is JSON (`UploadEntry`). `process` and `pid` name the process that locks the row, and
  * `sent` is the offset up to which it has sent bytes, updated about once a second. `processing` is the state of
  * the asset, as last seen. `about` is JSON, the metadata that this machine gave to the asset last. `imported` marks
- * receipts of assets that this machine did not upload.
+ * receipts of assets that this machine did not upload. `moved_to` is the path to which `--move-to` has moved the file, or
+ * was about to move it.
  *
  * `listed_assets` caches the assets of target folders, so that a later comparison of local files with a folder lists
  * only the assets created `since` the last one (`listings`). `blake3` is that of a download (`check --download`).
+ *
+ * `downloads` has a row for each file that was downloaded to a path (`done`), and for each download that was not finished
+ * (`partial`), of which `size` bytes are on disk. `source` is the folder or glob that was asked for.
  *
  * `changes` and `change_items` are the history of changes to the library (`changes/change-history.ts`).
  */
@@ -28,7 +32,7 @@ export const tables = {
     blake3 TEXT, verified INTEGER, asset TEXT, session TEXT, name TEXT, processing TEXT, reason TEXT, about TEXT,
     at TEXT,
     imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, process TEXT, pid INTEGER, sent INTEGER,
-    entry TEXT`,
+    entry TEXT, moved_to TEXT`,
   marks: 'id TEXT PRIMARY KEY, since INTEGER NOT NULL',
   folders: `id INTEGER PRIMARY KEY AUTOINCREMENT,
     service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL`,
@@ -36,12 +40,21 @@ export const tables = {
     PRIMARY KEY (service, workspace, folder)`,
   listed_assets: `service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, asset TEXT NOT NULL,
     name TEXT NOT NULL, size INTEGER, blake3 TEXT, PRIMARY KEY (service, workspace, folder, asset)`,
+  downloads: `path TEXT NOT NULL, state TEXT NOT NULL, service TEXT NOT NULL, asset TEXT NOT NULL, source TEXT, name TEXT,
+    size INTEGER, mtime_ns TEXT, ctime_ns TEXT, blake3 TEXT, verified INTEGER, validator TEXT, at TEXT NOT NULL,
+    PRIMARY KEY (path, state)`,
   changes: `seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, summary TEXT NOT NULL,
     service TEXT NOT NULL, workspace TEXT, profile TEXT, request_count INTEGER NOT NULL, started_at TEXT NOT NULL,
     state TEXT NOT NULL, undo_of TEXT, source TEXT, folder_paths TEXT NOT NULL`,
   change_items: `change_id TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, uid TEXT NOT NULL, name TEXT,
     old_values TEXT, new_values TEXT, tags TEXT, sent TEXT, local_path TEXT,
     planned_at TEXT NOT NULL, state TEXT NOT NULL, error TEXT, PRIMARY KEY (change_id, seq)`,
+};
+
+/** SQL that brings a database of the version before to the present one, and that version. */
+export const upgrade = {
+  from: 6,
+  sql: `ALTER TABLE uploads ADD COLUMN moved_to TEXT; CREATE TABLE downloads (${tables.downloads});`,
 };
 
 const createIndexes = `

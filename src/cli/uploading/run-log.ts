@@ -1,21 +1,29 @@
-import type { FileEvent } from '../../../client/upload/session/events.ts';
-import { formatBytes } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
-import type { Context } from '../../context.ts';
-import { describeWait } from '../../progress/run-stats.ts';
-import type { LogEntry } from '../../terminal/terminal.ts';
-import { formatResult, type UploadRecord } from '../../uploading/upload-record.ts';
+import { Option } from '@commander-js/extra-typings';
+import type { FileEvent } from '../../client/upload/session/events.ts';
+import { formatBytes } from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
+import type { Context } from '../context.ts';
+import { describeWait } from '../progress/run-stats.ts';
+import type { LogEntry } from '../terminal/terminal.ts';
+import { formatResult, type UploadRecord } from './upload-record.ts';
 
-export const logFormats = ['text', 'json'] as const;
+const logFormats = ['text', 'json'] as const;
 export type LogFormat = (typeof logFormats)[number];
 
-/** Log of a worker that runs as a service: one line on stderr per event, with time, level, worker and file. */
-export class WorkerLog {
+export const logFormatOption = () =>
+  new Option('--log-format <format>', 'write a log to stderr, one line per event').choices(logFormats);
+
+/** Log of a worker or a watch that runs as a service: one line on stderr per event, with time, level, worker and file. */
+export class RunLog {
   readonly #context: Pick<Context, 'terminal' | 'clock'>;
   readonly #format: (time: string, entry: LogEntry) => string;
 
-  /** Starts the log, to which all notices, warnings and errors of the program go from now on. */
-  constructor(context: Pick<Context, 'terminal' | 'clock'>, worker: string, format: LogFormat) {
+  /**
+   * Starts the log, to which all notices, warnings and errors of the program go from now on.
+   *
+   * @param worker name of the worker; null for a watch
+   */
+  constructor(context: Pick<Context, 'terminal' | 'clock'>, worker: string | null, format: LogFormat) {
     this.#context = context;
     this.#format = (time, entry) => formatters[format](time, worker, entry);
     context.terminal.log = (entry) => this.write(entry);
@@ -34,10 +42,10 @@ export class WorkerLog {
   }
 
   outcome(record: UploadRecord): void {
-    const { path, asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, error } = record;
-    const figures = { asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms };
+    const { path, outcome, asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, moved_to, error } = record;
+    const figures = { asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, ...(moved_to && { moved_to }) };
     const level = error ? 'error' : 'info';
-    const message = error ? formatResult(record) : `uploaded, ${formatResult(record)}`;
+    const message = error || outcome !== 'uploaded' ? formatResult(record) : `uploaded, ${formatResult(record)}`;
     this.write({ level, path, message, ...figures, ...(error && { error }) });
   }
 }
@@ -60,14 +68,14 @@ function stepOf(event: FileEvent, now: number): LogEntry | undefined {
   }
 }
 
-const formatters: Record<LogFormat, (time: string, worker: string, entry: LogEntry) => string> = {
+const formatters: Record<LogFormat, (time: string, worker: string | null, entry: LogEntry) => string> = {
   json: (time, worker, { level, path, message, ...fields }) =>
     JSON.stringify({ time, level, worker, path: path || null, message, ...fields }),
   text: (time, worker, { level, path, message, asset_uid, error }) => {
     const { cause, hint } = (error ?? {}) as { cause?: string | null; hint?: string | null };
     const parts = [message, asset_uid, cause && `cause: ${cause}`, hint && `try: ${hint}`];
     const subject = path ? `${path}: ` : '';
-    const text = `${worker} ${subject}${parts.filter(Boolean).join('; ')}`;
+    const text = `${worker === null ? '' : `${worker} `}${subject}${parts.filter(Boolean).join('; ')}`;
     return `${time} ${level} ${escapeControls(text)}`;
   },
 };

@@ -1,0 +1,237 @@
+import { startAge } from '../../../contract/clock.ts';
+import { type BackoffPolicy, backoff } from '../../../contract/retry.ts';
+import { asCodedError, type CodedError } from '../../errors.ts';
+import { Decider } from '../decide/decide.ts';
+import { type FileOutcome, isInterruption } from '../session/file-outcome.ts';
+import type { UploadFile } from '../sources/upload-file.ts';
+import { type BatchDeps, type BatchRun, BatchUploader, type RunOptions, type RunResult } from './batch-uploader.ts';
+import { Channel } from './channel.ts';
+import { emptyPlan } from './plan.ts';
+
+export type DirectoryWatchOptions = {
+  /** Time in milliseconds for which a file must stand still before it is uploaded. */
+  minAgeMs: number;
+  /** Yields the files that are in the directory now. @throws CodedError if it cannot be read */
+  listFiles(): AsyncIterable<UploadFile>;
+  /** Called before files are uploaded, and after each scan. */
+  onState(state: WatchState): void;
+  /** Called with the error of a scan or of a run that is tried again later, once for each message. */
+  onProblem(error: CodedError): void;
+};
+
+/** @property settling number of files that are still written, or have changed less than the minimum age ago */
+export type WatchState = { files: number; bytes: number; settling: number };
+
+/** Shortest pause between two scans. */
+const minPauseMs = 1_000;
+/** Number of times that a pause is longer than the scan before it, so that scans take 5 % of a processor at most. */
+const pausePerScan = 20;
+/** Pauses before files that failed are tried again, and before the service is. */
+const retryDelays = { minMs: 10_000, maxMs: 3_600_000 };
+const outageDelays = { minMs: 5_000, maxMs: 300_000 };
+/** Time after which the folders of the library are read again before a run. */
+const maxTreeAgeMs = 60_000;
+
+/** What two sightings of a file must have in common for it to have stood still: all that a write or a rename changes. */
+const appearanceOf = ({ sizeBytes, mtimeNs, ctimeNs }: UploadFile) => `${sizeBytes} ${mtimeNs} ${ctimeNs}`;
+
+type Sighting = { appearance: string; ageMs: () => number };
+
+/** A pause before the next attempt. @property appearance that of the file that failed */
+type Pause = { appearance: string; attempts: number; isOver: () => boolean };
+
+/**
+ * Follows a directory without an end: scans it again and again, and uploads what is new or changed. A scan asks this
+ * machine's records and takes no request.
+ *
+ * A file is taken when its size and times were the same in all scans for the minimum age. That needs no clock of a file
+ * system, and no notification: a network file system has neither. Empty files are left until something is written to them.
+ */
+export class DirectoryWatch implements BatchRun {
+  readonly #options: RunOptions;
+  readonly #deps: BatchDeps;
+  readonly #watch: DirectoryWatchOptions;
+  readonly #outcomes = new Channel<FileOutcome>();
+  readonly #running = new Set<Promise<void>>();
+  /** Files of the present runs, by real path. */
+  readonly #inFlight = new Set<string>();
+  readonly #pauses = new Map<string, Pause>();
+  readonly #state: WatchState = { files: 0, bytes: 0, settling: 0 };
+  #sightings = new Map<string, Sighting>();
+  #freeLanes: number;
+  #treeAgeMs: () => number;
+  /** Pause of all uploads, since the service cannot be used. */
+  #outage: Pause | undefined;
+  #stopReason: CodedError | undefined;
+  /** Messages of problems that were reported and have not ended. */
+  #problems = new Set<string>();
+
+  constructor(options: RunOptions, deps: BatchDeps, watch: DirectoryWatchOptions) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#watch = watch;
+    this.#freeLanes = options.transfers;
+    this.#treeAgeMs = this.#startAge();
+  }
+
+  get result(): RunResult {
+    return { plan: emptyPlan(), stopReason: this.#stopReason, remaining: 0 };
+  }
+
+  outcomes(): AsyncGenerator<FileOutcome[]> {
+    return this.#outcomes.streamWhile(() => this.#run().finally(() => this.#deps.onEnd?.()));
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#deps;
+    const { clock } = this.#deps.api.transport;
+    while (!this.#isOver) {
+      const scanAgeMs = this.#startAge();
+      // While all lanes are taken, a scan could start nothing.
+      if (this.#freeLanes > 0 && this.#outage?.isOver() !== false) await this.#scan();
+      const pauseMs = Math.max(minPauseMs, pausePerScan * scanAgeMs());
+      if (!this.#isOver) await clock.sleep(pauseMs, signal).catch(() => {});
+    }
+    await Promise.all(this.#running);
+  }
+
+  async #scan(): Promise<void> {
+    try {
+      const files = await this.#findFilesToUpload();
+      this.#watch.onState(this.#state);
+      this.#problems.clear();
+      if (files.length > 0) await this.#start(files);
+    } catch (thrown) {
+      this.#onRunError(asCodedError(thrown));
+    }
+  }
+
+  /** Returns the files that are not uploaded as they are, and have stood still. */
+  async #findFilesToUpload(): Promise<UploadFile[]> {
+    const decider = new Decider(this.#options, this.#deps);
+    const sightings = new Map<string, Sighting>();
+    const present = new Set<string>();
+    const found: UploadFile[] = [];
+    for await (const file of this.#watch.listFiles()) {
+      if (this.#isOver) return [];
+      const path = pathOf(file);
+      if (this.#pauses.has(path)) present.add(path);
+      if (this.#inFlight.has(path) || file.sizeBytes === 0) continue;
+      if (!this.#deps.mover && (await decider.isUploaded(file))) continue;
+      const sighting = this.#sightingOf(file);
+      sightings.set(path, sighting);
+      if (sighting.ageMs() >= this.#watch.minAgeMs && this.#mayTry(file)) found.push(file);
+    }
+    this.#sightings = sightings;
+    for (const path of this.#pauses.keys()) if (!present.has(path)) this.#pauses.delete(path);
+    this.#state.settling = [...sightings.values()].filter(({ ageMs }) => ageMs() < this.#watch.minAgeMs).length;
+    return found;
+  }
+
+  /** Returns the first sighting of a file as it is now. */
+  #sightingOf(file: UploadFile): Sighting {
+    const appearance = appearanceOf(file);
+    const earlier = this.#sightings.get(pathOf(file));
+    return earlier?.appearance === appearance ? earlier : { appearance, ageMs: this.#startAge() };
+  }
+
+  /** Returns false for a file that has failed and not changed since, until it is time to try it again. */
+  #mayTry(file: UploadFile): boolean {
+    const pause = this.#pauses.get(pathOf(file));
+    return pause?.appearance !== appearanceOf(file) || pause.isOver();
+  }
+
+  /** Starts to upload files, and returns as soon as another run may start. */
+  async #start(files: readonly UploadFile[]): Promise<void> {
+    const { receipts, folders, comparison, signal } = this.#deps;
+    if (this.#treeAgeMs() > maxTreeAgeMs && folders.refresh) {
+      await comparison?.library.folders({ isFresh: true });
+      await folders.refresh();
+      this.#treeAgeMs = this.#startAge();
+    }
+    const lanes = Math.min(this.#freeLanes, files.length);
+    let [unsent, held] = [files.length, lanes];
+    this.#freeLanes -= lanes;
+    const release = (left: number) => {
+      unsent = left;
+      this.#freeLanes += Math.max(0, held - left);
+      held = Math.min(held, left);
+    };
+    this.#state.files += files.length;
+    this.#state.bytes += files.reduce((sum, { sizeBytes = 0 }) => sum + sizeBytes, 0);
+    this.#watch.onState(this.#state);
+    for (const file of files) this.#inFlight.add(pathOf(file));
+    const options = { ...this.#options, transfers: lanes };
+    const run = new BatchUploader(options, {
+      ...this.#deps,
+      mark: (await receipts?.newestId()) ?? 0,
+      namesEarlierAssets: true,
+      onSent: () => release(unsent - 1),
+      onEnd: undefined,
+    });
+    const running = this.#follow(run, files).finally(() => {
+      release(0);
+      for (const file of files) this.#inFlight.delete(pathOf(file));
+      this.#running.delete(running);
+    });
+    this.#running.add(running);
+    if (signal?.aborted) await running;
+  }
+
+  async #follow(run: BatchUploader, files: readonly UploadFile[]): Promise<void> {
+    let error: CodedError | undefined;
+    try {
+      for await (const outcomes of run.outcomes(files))
+        for (const outcome of outcomes) {
+          this.#onOutcome(outcome);
+          this.#outcomes.push(outcome);
+        }
+      error = run.result.stopReason;
+    } catch (thrown) {
+      error = asCodedError(thrown);
+    }
+    if (error) this.#onRunError(error);
+    else this.#outage = undefined;
+  }
+
+  #onOutcome({ file, error }: FileOutcome): void {
+    const path = pathOf(file);
+    // A file that is uploaded is not found again.
+    if (error) this.#pauses.set(path, this.#pauseAfter(this.#pauses.get(path), retryDelays, appearanceOf(file)));
+    else this.#pauses.delete(path);
+  }
+
+  /** Ends the watch, or waits before the next scan if the error may end by itself, as an outage does. */
+  #onRunError(error: CodedError): void {
+    if (isInterruption(error)) return;
+    if (isLasting(error)) {
+      this.#stopReason ??= error;
+      return;
+    }
+    this.#outage = this.#pauseAfter(this.#outage, outageDelays);
+    if (!this.#problems.has(error.message)) this.#watch.onProblem(error);
+    this.#problems.add(error.message);
+  }
+
+  /** Starts a pause, which is longer after each failure of the same. */
+  #pauseAfter(earlier: Pause | undefined, policy: BackoffPolicy, appearance = ''): Pause {
+    const attempts = earlier?.appearance === appearance ? earlier.attempts + 1 : 1;
+    const delayMs = backoff(attempts - 1, policy, this.#deps.api.transport.clock);
+    const ageMs = this.#startAge();
+    return { appearance, attempts, isOver: () => ageMs() >= delayMs };
+  }
+
+  get #isOver(): boolean {
+    return this.#stopReason !== undefined || this.#deps.signal?.aborted === true;
+  }
+
+  #startAge(): () => number {
+    return startAge(this.#deps.api.transport.clock);
+  }
+}
+
+const pathOf = ({ realPath, path }: UploadFile) => realPath ?? path;
+
+/** Returns true for an error after which each later scan would fail, too: a person has to act. */
+const isLasting = ({ kind, explanation: { code, subcode } }: CodedError) =>
+  ['unauthenticated', 'forbidden', 'state'].includes(kind) || code === 'origin_mismatch' || subcode === 'tls_failed';

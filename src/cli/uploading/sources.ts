@@ -20,7 +20,7 @@ import type { Context } from '../context.ts';
 import { readInput } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
 
-export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'allFiles' | 'recent'> & {
+export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'allFiles' | 'recent' | 'mayBeEmpty'> & {
   filesFrom?: string | undefined;
   manifest?: string | undefined;
   /** Name of the encoding of `filesFrom` or `manifest`; undefined for UTF-8 or UTF-16. */
@@ -44,7 +44,7 @@ export type UploadSources = {
   /** True if any input is a directory, whose files can be in several folders. */
   hasDirectories: boolean;
   files(): AsyncIterable<UploadFile>;
-  /** True if it is no mistake that there are no files, as with --min-age. */
+  /** True if it is no mistake that there are no files, as with --min-age and --move-to. */
   mayBeEmpty: boolean;
   /** Number of files in other shards. Complete after `files()` has ended. */
   readonly otherShardFiles: number;
@@ -91,7 +91,7 @@ export async function openSources(
   let otherShardFiles = 0;
   return {
     inputs,
-    mayBeEmpty: options.recent !== undefined,
+    mayBeEmpty: options.recent !== undefined || options.mayBeEmpty === true,
     hasDirectories: walk.hasDirectories || (remotes?.files ?? []).some(({ relativeDir }) => relativeDir !== ''),
     hasFolders: [...metadata.values()].some(({ folder }) => folder !== undefined),
     async *files() {

@@ -13,13 +13,12 @@ import { WorkerRun, type WorkerRunOptions } from '../../../queue/worker-run.ts';
 import { addExamples, collect, type Define } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { hintOf, withHint } from '../../error-hints.ts';
-import { type ListResult, noResult } from '../../output/result.ts';
+import { noResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
 import { displayEndless } from '../../uploading/endless-run.ts';
 import { type LogFormat, logFormatOption, RunLog } from '../../uploading/run-log.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
-import type { UploadRecord } from '../../uploading/upload-record.ts';
 import { openQueue, queueCommand, queueOption, resolveQueue } from '../queue-access.ts';
 import { warnOfStore } from './store-warnings.ts';
 import {

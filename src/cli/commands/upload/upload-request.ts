@@ -200,6 +200,7 @@ const parseSourceOptions = ({ clock }: Context, flags: UploadFlags): Omit<Source
   allFiles: flags.allFiles,
   // A watch looks at each file twice instead.
   recent: flags.watch ? undefined : parseMinAge(clock.now(), flags.minAge),
+  mayBeEmpty: flags.moveTo !== undefined,
   filesFrom: flags.filesFrom,
   manifest: flags.manifest,
   encoding: flags.encoding,

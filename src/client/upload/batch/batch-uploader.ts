@@ -379,7 +379,10 @@ export class BatchUploader implements BatchRun {
   /** Reports an outcome; with a mover, once its file was moved. */
   #report(outcome: FileOutcome): void {
     const { mover } = this.#deps;
-    if (!mover || outcome.error || !outcome.uploaded) return this.#outcomes.push(outcome);
+    if (!mover || outcome.error || !outcome.uploaded) {
+      this.#outcomes.push(outcome);
+      return;
+    }
     const moving = mover
       .move(outcome)
       .then(

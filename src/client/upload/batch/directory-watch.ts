@@ -161,7 +161,7 @@ export class DirectoryWatch implements BatchRun {
     this.#state.bytes += files.reduce((sum, { sizeBytes = 0 }) => sum + sizeBytes, 0);
     this.#watch.onState(this.#state);
     for (const file of files) this.#inFlight.add(pathOf(file));
-    const options = { ...this.#options, transfers: lanes };
+    const options = { ...this.#options, transfers: lanes, replacesChanged: true };
     const run = new BatchUploader(options, {
       ...this.#deps,
       mark: (await receipts?.newestId()) ?? 0,

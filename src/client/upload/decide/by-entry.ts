@@ -7,11 +7,11 @@ import { shownPathOf } from '../sources/upload-file.ts';
 import type { CompleteEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
 import type { Decision, SendDecision } from './decision.ts';
-import type { FileMatcher, KnownEntry, Subject } from './matcher.ts';
+import type { DecidePolicy, FileMatcher, KnownEntry, Subject } from './matcher.ts';
 
 /** Matches a file that has an unfinished upload of its own. Reads its entry, and no byte. */
 export const unfinished: FileMatcher = (subject, before, { store, policy }) =>
-  decideByEntry(subject, before, store, policy.existing === 'upload');
+  decideByEntry(subject, before, store, policy);
 
 /** Like `unfinished`, for a file of a run. Reads nothing unless it was unfinished when the run began. */
 export const knownUnfinished: FileMatcher = async (subject, before, deps) => {
@@ -25,15 +25,17 @@ export async function decideByEntry(
   { id, identity, file }: Pick<Subject, 'id' | 'identity' | 'file'>,
   before: SendDecision,
   store: Pick<UploadStore, 'read'> | undefined,
-  isReplaced = false,
+  { existing, replacesChanged = false }: Partial<DecidePolicy> = {},
 ): Promise<Decision | undefined> {
   const entry = id === undefined ? undefined : await store?.read(id);
   if (!entry) return undefined;
   const { state } = entry;
-  if (isReplaced || state === 'planned' || state === 'intended') return { ...before, mayBeDuplicate: false, entry };
+  if (existing === 'upload' || state === 'planned' || state === 'intended')
+    return { ...before, mayBeDuplicate: false, entry };
+  // The content is compared later, by hashing the part that is uploaded.
   if (state === 'whole' || !identity || identity.sizeBytes === entry.file.sizeBytes)
     return { action: 'resume', entry, isMoved: false };
-  // The content is compared later, by hashing the part that is uploaded.
+  if (replacesChanged) return { ...before, mayBeDuplicate: false, entry };
   const change = `${entry.offset} bytes of it are already uploaded, but ${sizeChange(entry.file, identity)}`;
   return { action: 'refuse', entry, error: fileChanged(shownPathOf(file), change) };
 }

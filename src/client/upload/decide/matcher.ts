@@ -25,6 +25,11 @@ export type DecidePolicy = {
   existing: Existing;
   /** True to hash each file that has a receipt, instead of comparing size and times. Default: false. */
   checksum?: boolean | undefined;
+  /**
+   * True to start over with a file that has changed since its unfinished upload began, as in a watch, where nobody is
+   * there to decide. Default: that is an error.
+   */
+  replacesChanged?: boolean | undefined;
 };
 
 /** A file, as the matchers see it. What needs its bytes is read on demand. */

@@ -10,7 +10,7 @@ import type { OnUploadEvent } from './events.ts';
 import type { FirstCreation } from './first-creation.ts';
 import type { Throttle } from './throttle.ts';
 
-export type SessionSettings = {
+export type SessionSettings = Pick<DecidePolicy, 'replacesChanged'> & {
   chunkBytes: number;
   idleTimeoutMs: number;
   requireChecksum: boolean;

@@ -269,10 +269,14 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
   try {
     return await send(run, entry);
   } catch (error) {
-    if (!(error instanceof SessionGoneError)) throw error;
-    return recoverFromGoneSession(run, entry, error);
+    if (error instanceof SessionGoneError) return recoverFromGoneSession(run, entry, error);
+    if (!run.options.replacesChanged || run.resumedFrom === null || !isFileChanged(error)) throw error;
+    await run.source.assertUnchanged(); // a file that changes now is left until it stands still
+    return replaceAsset(run, entry);
   }
 }
+
+const isFileChanged = (error: unknown) => error instanceof CodedError && error.explanation.code === 'file_changed';
 
 /**
  * Recovers from a session that the service no longer knows, or never knew. Ignores the expiry time because clocks might

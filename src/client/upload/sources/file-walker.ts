@@ -20,6 +20,8 @@ export type WalkOptions = PathFilterOptions & {
    * clock is wrong.
    */
   recent?: { since: number; until: number } | undefined;
+  /** True if it is no mistake that a source has no file, as each is moved away. */
+  mayBeEmpty?: boolean | undefined;
   /** Files of mediactl itself, which are never uploaded. */
   own: OwnFiles;
   /** Real path of a file to skip, such as an output file that is being written. */
@@ -99,9 +101,9 @@ export class FileWalker {
     return this.#rules.describeUnused(this.#options.names);
   }
 
-  /** Paths as typed that gave no file. With a minimum age that is no mistake. Complete after `files` has ended. */
+  /** Paths as typed that gave no file, unless that is no mistake. Complete after `files` has ended. */
   get emptySources(): string[] {
-    if (this.#options.recent) return [];
+    if (this.#options.recent || this.#options.mayBeEmpty) return [];
     return [...new Set(this.#roots.map(({ typedPath }) => typedPath))].filter((path) => !this.#fruitful.has(path));
   }
 

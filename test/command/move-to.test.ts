@@ -1,0 +1,189 @@
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { CodedError } from '../../src/client/errors.ts';
+import { Cli } from '../support/cli.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { errorOf } from '../support/errors.ts';
+import { FakeService, respondWithError } from '../support/fake-service.ts';
+import { changeState } from '../support/state-database.ts';
+
+let service: FakeService;
+let cli: Cli;
+let source: string;
+let target: string;
+beforeEach(async () => {
+  service = await FakeService.start();
+  cli = new Cli(service.environment);
+  source = join(cli.home, 'exports');
+  target = join(cli.home, 'uploaded');
+  mkdirSync(source);
+});
+
+function write(path: string, text: string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+}
+
+/** Returns the paths of the files in a directory, sorted. */
+const filesIn = (directory: string) =>
+  existsSync(directory)
+    ? readdirSync(directory, { recursive: true, withFileTypes: true })
+        .filter((entry) => !entry.isDirectory())
+        .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
+        .sort()
+    : [];
+
+const sync = (...args: string[]) => ['sync', source, '/F', '--move-to', target, ...args];
+
+describe('--move-to', () => {
+  it('--move-to moves each uploaded file with its subdirectory, and its record says where it is', async () => {
+    write(join(source, 'a.mov'), 'a');
+    write(join(source, 'day 1/b.mov'), 'b');
+    const records: { outcome: string; moved_to: string }[] = await cli.json(sync());
+    expect(records.map(({ outcome, moved_to }) => [outcome, moved_to]).sort()).toEqual([
+      ['uploaded', join(target, 'a.mov')],
+      ['uploaded', join(target, 'day 1/b.mov')],
+    ]);
+    expect([filesIn(source), filesIn(target)]).toEqual([[], ['a.mov', 'day 1/b.mov']]);
+    expect(readFileSync(join(target, 'a.mov'), 'utf8')).toBe('a');
+  });
+
+  it('--move-to moves a file that an earlier run has uploaded and not moved', async () => {
+    write(join(source, 'a.mov'), 'a');
+    await cli.json(['sync', source, '/F']);
+    expect((await cli.json(sync())).map(({ outcome, moved_to }: never) => [outcome, moved_to])).toEqual([
+      ['skipped', join(target, 'a.mov')],
+    ]);
+  });
+
+  it('--move-to with --wait moves a file only once its asset is ready', async () => {
+    const path = write(join(source, 'a.mov'), 'a');
+    let reads = 0;
+    service.fault = ({ method, path: requested }) => {
+      if (method === 'GET' && requested.startsWith('/assets/')) reads++;
+      expect(existsSync(path)).toBe(true);
+      return undefined;
+    };
+    await cli.json(sync('--wait'), { clock: acceleratedClock() });
+    expect(reads).toBeGreaterThan(0);
+    expect(filesIn(target)).toEqual(['a.mov']);
+  });
+
+  it('--move-to leaves a file whose asset failed, with the error of the processing', async () => {
+    write(join(source, 'a.mov'), 'a');
+    service.fault = ({ method, path }) =>
+      method === 'GET' && path.startsWith('/assets/') ? respondWithError(404, 'not_found') : undefined;
+    expect((await cli.run(sync('--wait', '--json'), { clock: acceleratedClock() })).code).not.toBe(0);
+    expect([filesIn(source), filesIn(target)]).toEqual([['a.mov'], []]);
+  });
+
+  it('--move-to never replaces a file: the upload is kept, and the error names both files', async () => {
+    write(join(source, 'a.mov'), 'new');
+    write(join(target, 'a.mov'), 'old');
+    const run = await cli.run(sync('--json'));
+    expect([run.code, errorOf(run).code]).toEqual([6, 'already_exists']);
+    expect(run.stderr).toContain(join(target, 'a.mov'));
+    expect([readFileSync(join(source, 'a.mov'), 'utf8'), readFileSync(join(target, 'a.mov'), 'utf8')]).toEqual([
+      'new',
+      'old',
+    ]);
+    expect(service.paths).toEqual(['/F/a.mov']);
+  });
+
+  it('--move-to leaves a file whose upload no checksum verifies, and names it', async () => {
+    write(join(source, 'a.mov'), 'a');
+    await cli.json(['sync', source, '/F']);
+    changeState(join(cli.home, 'state'), 'UPDATE uploads SET verified = NULL');
+    const run = await cli.run(sync('--json'));
+    expect([run.code, errorOf(run).code]).toEqual([13, 'unverified']);
+    expect([filesIn(source), filesIn(target)]).toEqual([['a.mov'], []]);
+  });
+
+  it('--move-to leaves a link where it is', async () => {
+    const original = write(join(cli.home, 'original.mov'), 'a');
+    symlinkSync(original, join(source, 'link.mov'));
+    expect((await cli.run(sync('--json'))).code).toBe(1);
+    expect([filesIn(source), filesIn(target)]).toEqual([['link.mov'], []]);
+  });
+
+  it('a file that was moved counts neither as deleted for --prune nor as renamed', async () => {
+    for (const name of ['a.mov', 'b.mov', 'c.mov']) write(join(source, name), `content of ${name}`);
+    await cli.json(sync());
+    const uids = service.completeAssets.map(({ uid }) => uid).sort();
+    // The same bytes under another name are another file.
+    write(join(source, 'again.mov'), 'content of a.mov');
+    await cli.json(['sync', source, '/F', '--prune', '--yes']);
+    expect(service.completeAssets.map(({ uid }) => uid)).toEqual(expect.arrayContaining(uids));
+    expect(service.paths).toEqual(['/F/a.mov', '/F/again.mov', '/F/b.mov', '/F/c.mov']);
+  });
+
+  it('a later file with the name of a moved one is uploaded, and --prune keeps the asset of the first', async () => {
+    write(join(source, 'a.mov'), 'monday');
+    await cli.json(sync());
+    rmSync(join(target, 'a.mov'));
+    write(join(source, 'a.mov'), 'tuesday');
+    await cli.json(['sync', source, '/F']);
+    await cli.json(['sync', source, '/F', '--prune', '--yes']);
+    expect(service.paths).toEqual(['/F/a.mov', '/F/a.mov']);
+  });
+
+  it('a move that was killed between its two steps is finished by the next run, and the one after that does nothing', async () => {
+    write(join(source, 'a.mov'), 'a');
+    await cli.json(['sync', source, '/F']);
+    mkdirSync(target);
+    changeState(join(cli.home, 'state'), 'UPDATE uploads SET moved_to = ?', join(target, 'a.mov'));
+    linkSync(join(source, 'a.mov'), join(target, 'a.mov'));
+    const requests = () => service.counts['POST /upload/'];
+    const before = requests();
+    expect((await cli.run(sync())).code).toBe(0);
+    expect([filesIn(source), filesIn(target), requests()]).toEqual([[], ['a.mov'], before]);
+    expect((await cli.run(sync())).code).toBe(0);
+    expect([filesIn(target), requests()]).toEqual([['a.mov'], before]);
+  });
+
+  it('sync --watch --move-to moves each file, and names one that cannot be moved once until it is tried again', async () => {
+    write(join(source, 'a.mov'), 'a');
+    write(join(source, 'b.mov'), 'b');
+    write(join(target, 'b.mov'), 'another');
+    const controller = new AbortController();
+    let log = '';
+    const ended = cli.run(sync('--watch', '--log-format', 'json'), {
+      clock: acceleratedClock({ speed: 50 }),
+      signal: controller.signal,
+      onStderr: (text) => {
+        log = text;
+      },
+    });
+    await vi.waitFor(() => expect(filesIn(source)).toEqual(['b.mov']), { timeout: 20_000 });
+    await vi.waitFor(() => expect(log).toContain('stays where it is'), { timeout: 20_000 });
+    controller.abort(new CodedError('terminated', { code: 'terminated' }));
+    expect((await ended).code).toBe(0);
+    expect(service.paths).toEqual(['/F/a.mov', '/F/b.mov']);
+    expect(readFileSync(join(target, 'b.mov'), 'utf8')).toBe('another');
+  });
+
+  it.each([
+    ['a directory inside of the source', (at: string) => ['sync', at, '/F', '--move-to', join(at, 'done')]],
+    ['the source itself', (at: string) => ['sync', at, '/F', '--move-to', at]],
+    ['the directory above the source', (at: string) => ['sync', at, '/F', '--move-to', dirname(at)]],
+    ['stdin', (at: string) => ['upload', '-', '--name', 'x', '--move-to', join(at, '../done')]],
+    ['a URL', (at: string) => ['upload', 'https://example.com/a.mov', '--move-to', join(at, '../done')]],
+    ['a queue', (at: string) => ['sync', at, '/F', '--queue', 'redis://127.0.0.1', '--move-to', join(at, '../done')]],
+    ['--force', (at: string) => ['sync', at, '/F', '--force', '--move-to', join(at, '../done')]],
+  ])('--move-to with %s is refused with exit code 2, and nothing is uploaded', async (_, command) => {
+    write(join(source, 'a.mov'), 'a');
+    expect((await cli.run(command(source))).code).toBe(2);
+    expect([service.assets.size, filesIn(source)]).toEqual([0, ['a.mov']]);
+  });
+});

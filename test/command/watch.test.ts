@@ -1,0 +1,224 @@
+import { appendFileSync, mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { CodedError } from '../../src/client/errors.ts';
+import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
+import { acceleratedClock } from '../support/clock.ts';
+import { FakeService, respondWithError } from '../support/fake-service.ts';
+
+const patience = { timeout: 30_000, interval: 20 };
+
+let service: FakeService;
+let cli: Cli;
+let directory: string;
+let watches: { stop(): Promise<CliResult> }[];
+beforeEach(async () => {
+  service = await FakeService.start();
+  cli = new Cli(service.environment);
+  directory = join(cli.home, 'drop');
+  mkdirSync(directory);
+  watches = [];
+});
+afterEach(async () => {
+  for (const watch of watches) await watch.stop();
+});
+
+/** Starts a watch with a clock that runs fast; a stop is what SIGTERM does. */
+function startWatch(args: readonly string[] = [], options: CliOptions & { speed?: number } = {}) {
+  const controller = new AbortController();
+  const clock = acceleratedClock({ speed: options.speed ?? 50 });
+  const output = { stderr: '' };
+  const ended = cli.run(['sync', directory, '/Drop', '--watch', '--log-format', 'json', ...args], {
+    clock,
+    signal: controller.signal,
+    onStderr: (text) => {
+      output.stderr = text;
+    },
+    ...options,
+  });
+  const watch = {
+    clock,
+    ended,
+    /** Entries of the log so far. */
+    log: () =>
+      output.stderr
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line)),
+    stop: () => {
+      controller.abort(new CodedError('terminated', { code: 'terminated' }));
+      return ended;
+    },
+  };
+  watches.push(watch);
+  return watch;
+}
+
+function write(path: string, text: string): string {
+  const full = join(directory, path);
+  mkdirSync(dirname(full), { recursive: true });
+  writeFileSync(full, text);
+  return full;
+}
+
+const waitForPaths = (...paths: string[]) => vi.waitFor(() => expect(service.paths).toEqual(paths), patience);
+
+describe('sync --watch', () => {
+  it('sync --watch uploads files that are there and files that come later, in their subfolders, until it is stopped', async () => {
+    write('first.mov', 'first');
+    const watch = startWatch();
+    await waitForPaths('/Drop/first.mov');
+    write('day 1/second.mov', 'second');
+    await waitForPaths('/Drop/day 1/second.mov', '/Drop/first.mov');
+
+    const { code } = await watch.stop();
+
+    expect(code).toBe(0);
+    expect(watch.log().at(-1)).toMatchObject({ level: 'info', message: expect.stringMatching(/^2 uploaded; /) });
+    expect((await cli.json(['sync', directory, '/Drop'])).map(({ outcome }: never) => outcome)).toEqual([
+      'skipped',
+      'skipped',
+    ]);
+  });
+
+  it('sync --watch takes a file once its size and change time stood still, though cp -p gave it an old modification time', async () => {
+    const copied = write('copied.mov', 'part 1,');
+    utimesSync(copied, 1_000_000_000, 1_000_000_000);
+    const watch = startWatch(['--min-age', '50s']);
+    await vi.waitFor(() => expect(watch.clock.sleptMs.length).toBeGreaterThan(10), patience);
+    expect(service.assets.size).toBe(0);
+    appendFileSync(copied, 'part 2');
+    utimesSync(copied, 1_000_000_000, 1_000_000_000);
+    await waitForPaths('/Drop/copied.mov');
+    expect(service.completeAssets.map(({ size }) => size)).toEqual(['part 1,part 2'.length]);
+  });
+
+  it('sync --watch uploads a file again when its writer goes on after a long pause, and the log names both assets', async () => {
+    const path = write('long.mov', 'a');
+    const watch = startWatch();
+    await waitForPaths('/Drop/long.mov');
+    const [first] = service.completeAssets;
+    appendFileSync(path, 'b');
+    await waitForPaths('/Drop/long.mov', '/Drop/long.mov');
+    const second = service.completeAssets.find(({ uid }) => uid !== first?.uid);
+    await watch.stop();
+    const entries = watch.log().filter((entry) => entry.path === path);
+    expect(entries.map(({ message }) => message)).toContain(
+      `previously uploaded as asset ${first?.uid}, which is kept`,
+    );
+    expect(entries.at(-1)).toMatchObject({ message: 'uploaded, verified', asset_uid: second?.uid });
+  });
+
+  it.each(['longer than before', 'changed, of equal size'])(
+    'sync --watch uploads a file anew that changed while its upload was interrupted: %s',
+    async (how) => {
+      const path = write('a.mov', 'the first content');
+      service.fault = ({ method }) => (method === 'PATCH' ? respondWithError(400, 'bad_request') : undefined);
+      await cli.run(['sync', directory, '/Drop']);
+      expect([service.assets.size, service.completeAssets]).toEqual([1, []]);
+      service.fault = () => undefined;
+      writeFileSync(path, how === 'longer than before' ? 'another content, longer' : 'the other content');
+      startWatch();
+      await waitForPaths('/Drop/a.mov');
+      expect(service.assets.size).toBeLessThanOrEqual(2);
+    },
+  );
+
+  it('sync --watch leaves out unfinished names and empty files, and takes a file that is renamed into place', async () => {
+    const part = write('clip.mov.part', 'clip');
+    const empty = write('empty.mov', '');
+    const watch = startWatch();
+    await vi.waitFor(() => expect(watch.clock.sleptMs.length).toBeGreaterThan(30), patience);
+    expect(service.assets.size).toBe(0);
+    renameSync(part, join(directory, 'clip.mov'));
+    await waitForPaths('/Drop/clip.mov');
+    writeFileSync(empty, 'no longer');
+    await waitForPaths('/Drop/clip.mov', '/Drop/empty.mov');
+  });
+
+  it('sync --watch moves the asset of a file that is renamed or moved to another directory', async () => {
+    const path = write('a.mov', 'a');
+    startWatch();
+    await waitForPaths('/Drop/a.mov');
+    const [uploaded] = service.completeAssets;
+    mkdirSync(join(directory, 'day 1'));
+    renameSync(path, join(directory, 'day 1/b.mov'));
+    await waitForPaths('/Drop/day 1/b.mov');
+    expect(service.completeAssets.map(({ uid }) => uid)).toEqual([uploaded?.uid]);
+  });
+
+  it('sync --watch sends no request in an hour in which nothing changes', async () => {
+    write('a.mov', 'a');
+    const watch = startWatch([], { speed: 2_000 });
+    await waitForPaths('/Drop/a.mov');
+    const [requests, startedAt] = [service.requestCount, watch.clock.now()];
+    await vi.waitFor(() => expect(watch.clock.now() - startedAt).toBeGreaterThan(3_600_000), patience);
+    expect(service.requestCount - requests).toBe(0);
+  });
+
+  it('sync --watch goes on after an outage, and tries a file that was refused again, less and less often', async () => {
+    write('a.mov', 'a');
+    let refusals = 0;
+    service.fault = ({ method, path }) => {
+      if (method !== 'POST' || path !== '/upload/' || refusals === 3) return undefined;
+      refusals++;
+      return respondWithError(400, 'bad_request');
+    };
+    const watch = startWatch([], { speed: 200 });
+    await waitForPaths('/Drop/a.mov');
+    const failed = watch.log().filter(({ level }) => level === 'error');
+    expect(failed).toHaveLength(3);
+    const [first, second, third] = failed.map(({ time }) => Date.parse(time)) as [number, number, number];
+    expect(third - second).toBeGreaterThan(second - first);
+  });
+
+  it('sync --watch ends with exit code 4 when the service rejects its key', async () => {
+    const watch = startWatch();
+    service.fault = () => respondWithError(401, 'unauthorized');
+    write('a.mov', 'a');
+    expect((await watch.ended).code).toBe(4);
+  });
+
+  it('sync --watch reports a directory that cannot be read once, and goes on when it is there again', async () => {
+    const watch = startWatch();
+    await vi.waitFor(() => expect(watch.clock.sleptMs.length).toBeGreaterThan(2), patience);
+    const away = join(cli.home, 'away');
+    renameSync(directory, away);
+    const problems = () => watch.log().filter(({ level }) => level === 'warn');
+    await vi.waitFor(() => expect(problems()).toHaveLength(1), patience);
+    renameSync(away, directory);
+    write('a.mov', 'a');
+    await waitForPaths('/Drop/a.mov');
+    expect(problems()).toHaveLength(1);
+  });
+
+  it('sync --watch --dry-run shows what the first run would do, and ends', async () => {
+    write('a.mov', 'a');
+    const { code, stdout } = await cli.run(['sync', directory, '/Drop', '--watch', '--dry-run', '--jsonl']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'new' });
+    expect(service.assets.size).toBe(0);
+  });
+
+  it.each([
+    ['sync', ['--prune', '--folder', '/Drop', '--yes'], /--watch and --prune cannot be used together/],
+    ['sync', ['--queue', 'redis://127.0.0.1'], /--watch and --queue cannot be used together/],
+    ['sync', ['--results', 'out.csv'], /--watch and --results cannot be used together/],
+    ['sync', ['--checksum'], /--watch and --checksum cannot be used together/],
+    ['upload', [], /--watch needs a sync/],
+  ])('%s --watch %j is refused with exit code 2', async (command, args, message) => {
+    const { code, stderr } = await cli.run([command, directory, '--watch', ...args]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+    expect(service.assets.size).toBe(0);
+  });
+
+  it('--log-format without --watch is refused', async () => {
+    const { code, stderr } = await cli.run(['sync', directory, '/Drop', '--log-format', 'json']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--log-format needs --watch')]);
+  });
+});
+
+it('sync of a folder to a directory is refused, and names the download that does that', async () => {
+  const { code, stderr } = await cli.run(['sync', '/Rushes', directory]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`mediactl download /Rushes -d ${directory}`)]);
+});

@@ -87,7 +87,7 @@ describe('download of several assets', () => {
     writeFileSync(path, 'long');
     const [{ asset_uid }] = await setup.cli.json(['upload', path, '--wait']);
     const [saved] = await setup.cli.json(['download', asset_uid, '-d', directory]);
-    expect(basename(saved.path)).toMatch(/^漢+\.txt$/);
+    expect(basename(saved.path)).toBe(basename(path));
     expect(readFileSync(saved.path, 'utf8')).toBe('long');
   });
 

@@ -334,7 +334,9 @@ it.each(resumeCases)(
     expect(stderr).not.toContain('unclassified');
     if (exit === 0) expect(readFileSync(path).equals(firstVersion)).toBe(true);
     const savedFiles = readdirSync(cli.home).filter((name) => name.startsWith(basename(path)));
-    expect(savedFiles).toEqual(exit === 0 ? ['film.mp4'] : []);
+    // After a lost connection, what was received is kept for the next run.
+    const left = exit === 10 ? [expect.stringMatching(/\.part$/)] : [];
+    expect(savedFiles).toEqual(exit === 0 ? ['film.mp4'] : left);
     expect(requestedRanges.length).toBeLessThanOrEqual(Math.max(replies.length, 5)); // no endless retries
   },
 );
@@ -371,3 +373,45 @@ it('download restarts at offset 0 if the file changes while the connection is do
   expect(readFileSync(path).equals(secondVersion)).toBe(true);
   expect(mediaServer.ranges).toEqual(['', expect.stringMatching(/^\d+-$/)]);
 });
+
+it.each([
+  ['the same file', firstVersion, restOfFile],
+  [
+    'another file',
+    secondVersion,
+    { ...fullReply, headers: { ...fullReply.headers, etag: '"two"' }, body: secondVersion },
+  ],
+] as [string, Buffer, Script][])(
+  'download goes on where an earlier process lost its connection, if the service still has %s',
+  async (_what, content, reply) => {
+    const requestedRanges: (string | undefined)[] = [];
+    let script: Script[] = [
+      cutReply,
+      ...Array(9).fill((from: number) => ({ ...restOfFile(from), body: Buffer.alloc(0) })),
+    ];
+    const media = { type: 'video', content_type: 'video/mp4', source_url: { url: 'HERE/media/film.mp4' } };
+    const service = await serveAsset(media, (response) => {
+      const asked = response.req.headers.range;
+      requestedRanges.push(asked);
+      const next = script.shift() as Script;
+      const found = typeof next === 'function' ? next(Number(/\d+/.exec(asked ?? '0')?.[0])) : next;
+      sendReply(response, found.body?.length === 0 ? { ...found, dropsConnection: true } : found);
+    });
+    const path = join(cli.home, 'film.mp4');
+    const download = () =>
+      cli.run(['download', assetUid, '-o', path], {
+        environment: { MEDIACTL_BASE_URL: service },
+        clock: acceleratedClock(),
+      });
+    expect((await download()).code).toBe(10);
+    const partFiles = () => readdirSync(cli.home).filter((name) => name.endsWith('.part'));
+    expect(partFiles()).toHaveLength(1);
+    script = [reply];
+    requestedRanges.splice(0);
+    const second = await download();
+    expect(second.code, second.stderr).toBe(0);
+    expect(requestedRanges).toEqual([expect.stringMatching(/^bytes=[1-9]\d*-$/)]);
+    expect(readFileSync(path).equals(content)).toBe(true);
+    expect(partFiles()).toEqual([]);
+  },
+);

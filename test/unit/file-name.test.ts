@@ -21,17 +21,17 @@ it('files in one folder get unique names even if assets share a name or imitate 
 it('files in different folders keep the same name, and no folder name escapes the target directory', async () => {
   const asset = assetNamed('1', 'a.mp4');
   const assetsInFolders = ['day 1/cam a', 'day 2', '../..', '/etc'].map((folder) => ({ asset, folder }));
-  const paths = ['day 1/cam a/a.mp4', 'day 2/a.mp4', 'a.mp4', 'etc/a.mp4'].map((path) => join(path));
+  const paths = ['day 1/cam a/a.mp4', 'day 2/a.mp4', '__/__/a.mp4', 'etc/a.mp4'].map((path) => join(path));
   expect(await uniqueFilePaths(assetsInFolders)).toEqual(paths);
 });
 
-it('long file names are truncated to fit the file system limit with their uid and a partial-file suffix', async () => {
+it('long file names are truncated to fit the file system limit with their uid', async () => {
   const longNames = await uniqueFileNames([
-    assetNamed('1', `${'漢'.repeat(66)}.m`),
-    assetNamed('2', `${'漢'.repeat(66)}.m`),
+    assetNamed('1', `${'漢'.repeat(84)}.m`),
+    assetNamed('2', `${'漢'.repeat(84)}.m`),
   ]);
   expect(new Set(longNames).size).toBe(2);
-  for (const name of longNames) expect(Buffer.byteLength(name)).toBeLessThan(255 - 22); // less the suffix
+  for (const name of longNames) expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
 });
 
 it('an asset name without an extension gets the extension of the original file', async () => {
@@ -40,7 +40,7 @@ it('an asset name without an extension gets the extension of the original file',
 });
 
 it('a long name is cut in its stem and keeps its extension, also with a uid', async () => {
-  const names = ['漢'.repeat(70), '漢'.repeat(85), 'x'.repeat(250)].map((stem) => `${stem}.webm`);
+  const names = ['漢'.repeat(84), '漢'.repeat(85), 'x'.repeat(252)].map((stem) => `${stem}.webm`);
   for (const name of names) {
     const [only = ''] = await uniqueFileNames([assetNamed('1', name)]);
     const [first = '', second = ''] = await uniqueFileNames([assetNamed('1', name), assetNamed('2', name)]);
@@ -50,7 +50,7 @@ it('a long name is cut in its stem and keeps its extension, also with a uid', as
       expect.stringMatching(`-${uidOfDigit('2')}.webm$`),
     ]);
     for (const each of [only, first, second]) {
-      expect(Buffer.byteLength(each)).toBeLessThan(255 - 22);
+      expect(Buffer.byteLength(each)).toBeLessThanOrEqual(255);
       expect(name).toContain(each.replace(/(-1111.*|-2222.*)?\.webm$/, ''));
     }
   }
@@ -58,15 +58,15 @@ it('a long name is cut in its stem and keeps its extension, also with a uid', as
   expect(title).toMatch(/^é+\.mp4$/);
 });
 
-it('a name whose stem, extension and suffix of a partial file fit into 255 bytes is not cut', async () => {
-  const name = `${'漢'.repeat(70)}.txt`;
+it('a name that fits into 255 bytes is not cut', async () => {
+  const name = `${'漢'.repeat(83)}ab.txt`;
   expect(await uniqueFileNames([assetNamed('1', name)])).toEqual([name]);
 });
 
 it('a long name is not cut within an emoji that consists of several characters', async () => {
   const family = '👨‍👩‍👧‍👦';
   const [name = ''] = await uniqueFileNames([assetNamed('1', `${family.repeat(20)}.mp4`)]);
-  expect(name).toBe(`${family.repeat(9)}.mp4`);
+  expect(name).toBe(`${family.repeat(10)}.mp4`);
 });
 
 it('what follows the dot in a title is not an extension, so that the one of the record is appended', async () => {
@@ -103,7 +103,7 @@ it('the name of a thumbnail has its extension in place of that of the asset, and
   const namesOf = (...titles: string[]) =>
     Promise.all(titles.map((name) => imageFileName(assetNamed('1', name), 'jpg')));
   expect(await namesOf('clip.mp4', 'Cut v1.2', 'Cut v1.3', 'photo.jpg', '漢'.repeat(100), '')).toEqual([
-    ...['clip.jpg', 'Cut v1.2.jpg', 'Cut v1.3.jpg', 'photo.jpg', `${'漢'.repeat(76)}.jpg`, `${uidOfDigit('1')}.jpg`],
+    ...['clip.jpg', 'Cut v1.2.jpg', 'Cut v1.3.jpg', 'photo.jpg', `${'漢'.repeat(83)}.jpg`, `${uidOfDigit('1')}.jpg`],
   ]);
 });
 
@@ -111,4 +111,33 @@ it('a file name that equals a Windows device name gets an underscore prefix', as
   const names = ['CON.mp4', 'aux', 'NUL', 'com1.mov', 'console.mp4'];
   const assets = names.map((name, at) => assetNamed(String(at), name));
   expect(await uniqueFileNames(assets)).toEqual(['_CON.mp4', '_aux', '_NUL', '_com1.mov', 'console.mp4']);
+});
+
+it('a name is kept as it is if this disk takes it: with a leading dot or dash, and quotes', async () => {
+  const names = ['.hidden.mp4', '-dash.mp4', "it's.mp4", ' space.mp4', '100%.mp4', 'a,b.mp4', '#1.mp4', 'no-extension'];
+  expect(await uniqueFileNames(names.map((name, at) => assetNamed(String(at), name, { filename: name })))).toEqual(
+    names,
+  );
+});
+
+it('dots that mean a directory, a missing name and separators are mapped', async () => {
+  const names = ['.', '..', '', 'a/b.mp4', 'c\\d.mp4', 'e\u0000f.mp4'];
+  expect(await uniqueFileNames(names.map((name, at) => assetNamed(String(at + 1), name)))).toEqual([
+    ...['_', '__', uidOfDigit('3'), 'a_b.mp4', 'c_d.mp4', 'e_f.mp4'],
+  ]);
+});
+
+it('two folders whose names differ in case or in composition only get two directories', async () => {
+  const asset = assetNamed('1', 'a.mp4');
+  const folders = ['Day', 'day', 'ü'.normalize('NFC'), 'ü'.normalize('NFD')];
+  const paths = await uniqueFilePaths(folders.map((folder) => ({ asset, folder })));
+  expect(new Set(paths.map((path) => path.normalize('NFC').toLowerCase())).size).toBe(4);
+});
+
+it('an asset that was saved before keeps its path, and one of the same name gets its uid appended', async () => {
+  const files = [
+    { asset: assetNamed('1', 'a.mp4'), folder: '', path: 'a.mp4' },
+    { asset: assetNamed('2', 'a.mp4'), folder: '' },
+  ];
+  expect(await uniqueFilePaths(files)).toEqual(['a.mp4', `a-${uidOfDigit('2')}.mp4`]);
 });

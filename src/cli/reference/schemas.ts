@@ -213,7 +213,9 @@ export const schemas = {
       path: optionalText,
       size_bytes: optionalInteger,
       verified: z.boolean().nullable(),
-      outcome: z.enum(['downloaded', 'skipped', 'failed']),
+      outcome: z
+        .enum(['downloaded', 'skipped', 'failed', 'not_in_library'])
+        .describe('not_in_library: downloaded before, and kept although the folder or glob no longer has its asset'),
       error: errorOrNull,
     }),
   ),

@@ -10,6 +10,8 @@ export type DownloadSink = {
   write(part: Uint8Array): Promise<void>;
   /** Discards what was written, because the download restarts. Undefined if the sink cannot restart. */
   restart?: (() => Promise<void>) | undefined;
+  /** Called when a file can be resumed by a later process, with what that needs. */
+  onStart?: (start: Omit<DownloadStart, 'received'>) => void;
   /** Called with the number of bytes received so far, and the total if it is known. */
   onProgress?: (received: number, total: number | undefined) => void;
 };
@@ -35,6 +37,16 @@ export type DownloadOutcome = {
   isRendition: boolean;
 };
 
+/** What an earlier process has received of a file. */
+export type DownloadStart = {
+  /** Number of bytes on disk. */
+  received: number;
+  /** Validator of the response that they are of, which proves that a later one is of the same file. */
+  validator: Validator;
+  total: number;
+  contentType?: string | undefined;
+};
+
 const maxAttemptsWithoutProgress = 4;
 
 /**
@@ -43,12 +55,19 @@ const maxAttemptsWithoutProgress = 4;
  * that they are of the same file, and otherwise restarts. Ends when the length announced by the first response is
  * received.
  *
+ * @param start what the sink has of the file already, from an earlier process
  * @throws CodedError for an error status or network failure, or `download_changed` or `download_incomplete`
  *   (exit 13) if the received data is not the complete file
  */
-export async function download(transport: Transport, url: URL, sink: DownloadSink, expected: ExpectedFile = {}) {
-  const transfer = new ResumableDownload(url, sink, expected);
-  let maxReceived = 0;
+export async function download(
+  transport: Transport,
+  url: URL,
+  sink: DownloadSink,
+  expected: ExpectedFile = {},
+  start?: DownloadStart,
+) {
+  const transfer = new ResumableDownload(url, sink, expected, start);
+  let maxReceived = transfer.received;
   for (let failures = 0; ; failures++) {
     let failure: CodedError | undefined;
     try {
@@ -82,8 +101,13 @@ class ResumableDownload {
   #overlap = 0;
   #isHeadAccepted = false;
 
-  constructor(url: URL, sink: DownloadSink, expected: ExpectedFile) {
+  constructor(url: URL, sink: DownloadSink, expected: ExpectedFile, start: DownloadStart | undefined) {
     this.#file = { url, sink, expected };
+    if (!start) return;
+    this.received = start.received;
+    this.#validator = start.validator;
+    this.#total = start.total;
+    this.#contentType = start.contentType;
   }
 
   /**
@@ -151,6 +175,8 @@ class ResumableDownload {
     this.#validator = validatorOf(headers);
     this.#contentType = headers['content-type'];
     this.#total = parseCount(headers['content-length']);
+    if (this.#validator && this.#total !== undefined)
+      this.#file.sink.onStart?.({ validator: this.#validator, total: this.#total, contentType: this.#contentType });
   }
 
   /** Rejects a web page or text in place of media, because it is an error message of the service or of a proxy. */

@@ -5,7 +5,13 @@ import { CodedError } from '../errors.ts';
 import { isGenericType, isTextType } from '../http/content-types.ts';
 import type { Transport } from '../http/transport.ts';
 import { openChecksum } from '../upload/sources/checksum.ts';
-import { type DownloadOutcome, type DownloadSink, download, type ExpectedFile } from './download.ts';
+import {
+  type DownloadOutcome,
+  type DownloadSink,
+  type DownloadStart,
+  download,
+  type ExpectedFile,
+} from './download.ts';
 import { type PlayableUrl, parsePlayables, sizesUnknownError } from './playables.ts';
 import { assertNotBlocked, explainUnplayable, nothingToPlayError, type ResolvedPlayback } from './playback.ts';
 
@@ -16,6 +22,8 @@ export type MediaDownload = {
   expected: ExpectedFile;
   /** True if the file can be the one that was uploaded, unlike a variant of an image. */
   isOriginal: boolean;
+  /** True if a rendition may be saved in place of the original file. */
+  acceptsRendition?: boolean;
   /** BLAKE3 of the file that this machine uploaded, in hex; undefined if it has not. */
   blake3?: string | undefined;
   /** Creation time in milliseconds since the Unix epoch, used as the file's modification time. */
@@ -47,7 +55,8 @@ export async function resolveDownload(
   const expected = expectedOf(asset, source, info.type);
   if (acceptsRendition) expected.mayBeRendition = true;
   const isOriginal = source.kind !== 'image';
-  return { assetUid: uid, url: source.url, expected, isOriginal, createdAt: parseTimestamp(asset.created_at) };
+  const createdAt = parseTimestamp(asset.created_at);
+  return { assetUid: uid, url: source.url, expected, isOriginal, acceptsRendition, createdAt };
 }
 
 /**
@@ -65,25 +74,33 @@ function expectedOf({ size, content_type }: AssetRecord, { kind }: PlayableUrl, 
   };
 }
 
-/** A sink that can keep what was written although the download fails. @returns where it is kept */
-type MediaSink = DownloadSink & { setAside?: () => string };
+/** A sink that can keep what was written although the download fails, and that may have the start of the file. */
+export type MediaSink = DownloadSink & {
+  /** Keeps what was written. @returns its path */
+  setAside?: () => string;
+  /** What an earlier process has written, and its bytes. */
+  resumed?: { start: DownloadStart; read(): AsyncIterable<Uint8Array> } | undefined;
+};
 
 /**
  * Downloads a media file, and compares it by BLAKE3 with what this machine uploaded, if it is known.
  *
- * @returns `verified`: true if it is that file, null if that is not known
+ * @returns `verified`: true if it is that file, null if that is not known; `blake3` of what was downloaded, in hex
  * @throws CodedError `download_changed` if the checksum differs and a rendition is not acceptable
  */
 export async function downloadMedia(
   transport: Transport,
-  { url, expected, blake3, assetUid }: MediaDownload,
-  { write, restart, onProgress, setAside }: MediaSink,
-): Promise<DownloadOutcome & { verified: boolean | null }> {
+  { url, expected, blake3, assetUid, acceptsRendition = false }: MediaDownload,
+  { write, restart, onStart, onProgress, setAside, resumed }: MediaSink,
+): Promise<DownloadOutcome & { verified: boolean | null; blake3: string }> {
+  const { sink, digest } = await hashingSink({ write, restart }, resumed?.read());
+  const notices = { ...(onStart && { onStart }), ...(onProgress && { onProgress }) };
+  const saved = await download(transport, url, { ...sink, ...notices }, expected, resumed?.start);
+  const found = digest();
+  // A rendition of the same size and type is hardly one.
+  const mayBeRendition = expected.mayBeRendition && (saved.isRendition || expected.sizeBytes === undefined);
   // Only a file that this machine uploaded has a checksum to compare with.
-  const hashed = blake3 === undefined ? undefined : await hashingSink({ write, restart });
-  const saved = await download(transport, url, { ...(hashed?.sink ?? { write, restart }), onProgress }, expected);
-  const found = hashed?.digest();
-  if (found !== blake3 && !expected.mayBeRendition) {
+  if (blake3 !== undefined && found !== blake3 && !acceptsRendition && !mayBeRendition) {
     const kept = setAside?.();
     throw new CodedError(`the file of asset ${assetUid} is not the one that was uploaded`, {
       code: 'download_changed',
@@ -91,12 +108,13 @@ export async function downloadMedia(
       remedy: ['accept_rendition'],
     });
   }
-  return { ...saved, verified: found !== undefined && found === blake3 ? true : null };
+  return { ...saved, blake3: found, verified: found === blake3 ? true : null };
 }
 
-/** Wraps a sink to compute the BLAKE3 checksum of what is written to it. */
-export async function hashingSink({ write, restart }: DownloadSink) {
+/** Wraps a sink to compute the BLAKE3 checksum of what is written to it. @param written what it has already */
+export async function hashingSink({ write, restart }: DownloadSink, written: AsyncIterable<Uint8Array> | [] = []) {
   let checksum = await openChecksum();
+  for await (const part of written) checksum.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength));
   const sink: DownloadSink = {
     write: async (part) => {
       checksum.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength));

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../../contract/clock.ts';
 import { orAborted } from '../../contract/retry.ts';
 import type { ChangeHistory } from '../changes/change-history.ts';
+import type { DownloadReceipts } from '../library/download-receipts.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { DatabaseUse, StateDatabase } from '../upload/store/state-database.ts';
 import type { LocalUploadStore } from '../upload/store/upload-store.ts';
@@ -79,6 +80,17 @@ export class LocalState {
    */
   async receiptsIfAny(use?: DatabaseUse): Promise<Receipts | undefined> {
     return (await this.#isUsed()) ? this.receipts(use) : undefined;
+  }
+
+  /** Returns the records of downloads. @throws CodedError `state_…` (exit 14) if they cannot be opened */
+  async downloads(): Promise<DownloadReceipts> {
+    const { DownloadReceipts: Opened } = await import('../library/download-receipts.ts');
+    return new Opened(await this.database());
+  }
+
+  /** Returns the records of downloads, or undefined if there has never been a database. */
+  async downloadsIfAny(): Promise<DownloadReceipts | undefined> {
+    return (await this.#isUsed()) ? this.downloads() : undefined;
   }
 
   /** Returns the history of changes. @throws CodedError `state_…` (exit 14) if it cannot be opened */

@@ -1,15 +1,18 @@
-import { lstat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { usageError } from '../../../client/errors.ts';
+import { lstat, realpath } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import { CodedError, usageError } from '../../../client/errors.ts';
+import type { DownloadReceipts } from '../../../client/library/download-receipts.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
+import { fileExists } from '../../../client/local-path.ts';
 import { runEach } from '../../../client/run-each.ts';
 import { makeFolder } from '../../../client/state-files.ts';
+import { isBelow } from '../../../client/upload/decide/missing-files.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
-import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
+import { asNumber, asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import type { AssetRecord } from '../../../contract/types.ts';
+import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import type { ErrorRecord } from '../../error-hints.ts';
 import { findDownload } from '../../library/media-download.ts';
@@ -18,8 +21,8 @@ import { type Column, listBy, noResult, type Result } from '../../output/result.
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { failureOf } from '../bulk-result.ts';
-import { readFileRecord, uniqueFilePaths } from './file-name.ts';
-import { isUnchangedDownload, save } from './save.ts';
+import { type PlannedDownload, planDownloads } from './download-plan.ts';
+import { openDownloads, type SavedFile, save } from './save.ts';
 
 export type DownloadManyOptions = {
   filters: AssetFilters;
@@ -28,6 +31,8 @@ export type DownloadManyOptions = {
   output: string | undefined;
   /** Directory for the files; empty for the current one. */
   directory: string;
+  /** True to leave out the folders of a glob. */
+  isFlat: boolean;
   /** Number of concurrent downloads. */
   lanes: number;
   progress: ProgressMode;
@@ -40,113 +45,160 @@ export type DownloadRequest = DownloadManyOptions & { collection: Collection; id
 /** Result for one file. `path` is null if the asset could not be read, because its file name is then unknown. */
 export type DownloadRecord = OutputRecord<'downloads'>;
 
+/** Assets to download together. @property source the folder or glob that they were found by; null for others */
+export type DownloadPart = { source: string | null; targets: readonly SelectedAsset[] };
+
 /**
- * Downloads assets into a directory. Skips files that are unchanged since an earlier download, and overwrites other
- * files only with --yes.
+ * Downloads assets into a directory, with the folders of a glob. Leaves files that are unchanged since an earlier
+ * download, replaces such a file if the library has another asset in its place, and others only with --yes.
  */
-export async function downloadMany(
-  context: Context,
-  { collection, directory, lanes, progress: progressMode, acceptsRendition }: DownloadRequest,
-  targets: readonly SelectedAsset[],
-) {
-  if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`)) return noResult;
-  const { [collection]: assets } = await context.api();
-  const assetsByUid = new Map<string, AssetRecord>();
-  const lookUp = async (target: SelectedAsset) => {
-    const found = await readFileRecord(assets, target);
-    assetsByUid.set(target.uid, found);
-    return found;
+export async function downloadMany(context: Context, request: DownloadRequest, parts: readonly DownloadPart[]) {
+  const { directory, lanes, progress: progressMode, acceptsRendition } = request;
+  const receipts = await openDownloads(context);
+  const plan = await planDownloads(context, request, { parts, receipts });
+  const { files, lookups, root } = plan;
+  const toFetch = [...files.values()].filter(({ isPresent }) => !isPresent);
+  const place = escapeControls(directory || '.');
+  const there = files.size > toFetch.length ? `; ${pluralize(files.size - toFetch.length, 'file')} already there` : '';
+  reportChangedNames(context, [...files.values()]);
+  if (context.isDryRun(`download ${pluralize(toFetch.length, 'file')} to ${place}${there}`)) return noResult;
+  const progress = await createProgress(context, progressMode);
+  progress.show({
+    event: 'planned',
+    files_total: toFetch.length,
+    bytes_total: totalBytes(toFetch),
+    files_skipped: files.size - toFetch.length,
+  });
+  const saved = new Map<string, SavedFile | undefined>();
+  const downloadFile = async (file: PlannedDownload) => {
+    const finish = (outcome: DownloadRecord['outcome'] & ('downloaded' | 'failed')) =>
+      progress.show({ path: file.path, event: 'finished', asset_uid: file.uid, outcome });
+    try {
+      saved.set(file.uid, await fetchFile(context, file, { root, progress, acceptsRendition }));
+      finish('downloaded');
+    } catch (error) {
+      finish('failed');
+      throw error;
+    }
   };
   const options = { signal: context.signal, lanes };
-  const lookups = await runEach(targets, lookUp, options);
-  const files = await assignPaths(assetsByUid, targets, directory);
-  const progress = await createProgress(context, progressMode);
-  progress.show({ event: 'planned', files_total: files.size, bytes_total: totalBytes(assetsByUid), files_skipped: 0 });
-  const resultsByUid = new Map<string, DownloadResult>();
-  const downloadFile = async ({ uid }: { uid: string }) => {
-    const file = files.get(uid) as DownloadTarget;
-    const reportFinished = (outcome: DownloadRecord['outcome']) =>
-      progress.show({ path: file.path, event: 'finished', asset_uid: uid, outcome });
-    const result = await downloadUnlessPresent(context, file, progress, acceptsRendition).catch((error) => {
-      reportFinished('failed');
-      throw error;
-    });
-    resultsByUid.set(uid, result);
-    reportFinished(result.outcome);
-    return file.asset;
-  };
-  const found = [...files.keys()].map((uid) => ({ uid }));
-  const downloads = await runEach(found, downloadFile, options).finally(() => progress.close());
-  const errors = new Map([...lookups, ...downloads].map(({ item, error }) => [item.uid, error]));
+  const downloads = await runEach(toFetch, downloadFile, options).finally(() => progress.close());
+  const errors = new Map<string, CodedError | undefined>([
+    ...lookups.map(({ item, error }) => [item.uid, error] as const),
+    ...downloads.map(({ item, error }) => [item.uid, error] as const),
+  ]);
   const { redactor } = context.terminal;
+  const targets = parts.flatMap((part) => part.targets);
   const records = targets.map(({ uid }) =>
-    recordOf(uid, files.get(uid), resultsByUid.get(uid), redactor.errorRecord(errors.get(uid))),
+    recordOf(uid, files.get(uid), saved.get(uid), redactor.errorRecord(errors.get(uid))),
   );
-  if (records.length > 0) context.terminal.info(summaryOf(records));
+  const gone = await findGone(parts, { receipts, root, service: (await context.account()).baseUrl.origin });
+  if (records.length + gone.length > 0) context.terminal.info(summaryOf(records, gone));
   const outcomes = targets.map(({ uid, record }) => ({
     uid,
     name: asText(record?.name) ?? null,
     error: errors.get(uid),
   }));
-  return { result: downloadList(records), failure: failureOf(context, outcomes, collection) };
+  return { result: downloadList([...records, ...gone]), failure: failureOf(context, outcomes, request.collection) };
 }
 
-type DownloadTarget = { asset: AssetRecord; path: string };
-type DownloadResult = Pick<DownloadRecord, 'size_bytes' | 'verified'> & { outcome: 'downloaded' | 'skipped' };
+type FetchOptions = { root: string; progress: ProgressDisplay; acceptsRendition: boolean };
 
-/** Maps each asset's uid to the asset and to a unique path in the directory, with the folders that a glob has matched. */
-async function assignPaths(
-  assets: ReadonlyMap<string, AssetRecord>,
-  targets: readonly SelectedAsset[],
-  directory: string,
-): Promise<Map<string, DownloadTarget>> {
-  const folders = new Map(targets.map(({ uid, relativeDir }) => [uid, relativeDir]));
-  const paths = await uniqueFilePaths([...assets].map(([uid, asset]) => ({ asset, folder: folders.get(uid) ?? '' })));
-  return new Map([...assets].map(([uid, asset], at) => [uid, { asset, path: join(directory, paths[at] ?? uid) }]));
+async function fetchFile(
+  context: Context,
+  file: PlannedDownload,
+  { root, progress, acceptsRendition }: FetchOptions,
+): Promise<SavedFile | undefined> {
+  const { path, isOwn, asset } = file;
+  const existing = context.settings.yes || isOwn ? undefined : await lstat(path).catch(() => undefined);
+  if (existing) throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
+  await makeFolderInside(root, dirname(file.relativePath));
+  const media = await findDownload(context, asset, acceptsRendition);
+  return save(context, media, { path, progress, mayReplace: isOwn, isNewName: true, record: file.record });
 }
+
+/**
+ * Creates a directory below another, one by one, since a link on the way may lead out of it.
+ *
+ * @throws CodedError `invalid_folder` (exit 2) if it leads to a directory outside
+ */
+async function makeFolderInside(root: string, relativePath: string): Promise<void> {
+  let at = root;
+  for (const name of relativePath === '.' ? [] : relativePath.split(sep)) {
+    at = join(at, name);
+    await makeFolder(at, '-d DIRECTORY');
+    const real = await realpath(at);
+    if (!isBelow(real, root))
+      throw new CodedError(`${at} leads out of ${root}`, {
+        code: 'invalid_folder',
+        reason: `it is a link to ${real}`,
+        hint: 'remove the link, or use another directory with -d',
+      });
+  }
+}
+
+/** Says which names of the library are other names on this disk. */
+function reportChangedNames({ terminal }: Context, files: readonly PlannedDownload[]): void {
+  const changed = files.filter(({ isNameKept }) => !isNameKept);
+  if (changed.length === 0) return;
+  const examples = changed.slice(0, maxNamesShown).map(({ libraryPath, path }) => `${libraryPath} is saved as ${path}`);
+  const more = changed.length > maxNamesShown ? `, and ${changed.length - maxNamesShown} more` : '';
+  terminal.warn(`${escapeControls(examples.join(', '))}${more}`);
+}
+
+const maxNamesShown = 3;
 
 /** Returns the sum of all sizes in bytes, or 0 if any size is unknown. */
-function totalBytes(assets: ReadonlyMap<string, AssetRecord>): number {
-  const sizes = [...assets.values()].map(({ size }) => asNumber(size) ?? Number.NaN);
+function totalBytes(files: readonly PlannedDownload[]): number {
+  const sizes = files.map(({ asset }) => asNumber(asset.size) ?? Number.NaN);
   return sizes.reduce((sum, size) => sum + size, 0) || 0;
 }
 
-async function downloadUnlessPresent(
-  context: Context,
-  { asset, path }: DownloadTarget,
-  progress: ProgressDisplay,
-  acceptsRendition: boolean,
-): Promise<DownloadResult> {
-  const existing = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
-  const createdAt = parseTimestamp(asset.created_at);
-  if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
-    return { outcome: 'skipped', size_bytes: existing.size, verified: null };
-  if (existing) throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
-  await makeFolder(dirname(path), '-d DIRECTORY');
-  const saved = await save(context, await findDownload(context, asset, acceptsRendition), path, progress);
-  return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null, verified: saved?.verified ?? null };
+type GoneSearch = { receipts: DownloadReceipts | undefined; root: string; service: string };
+
+/** Returns the files of earlier downloads of the same folders and globs whose assets are not there any more. */
+async function findGone(parts: readonly DownloadPart[], { receipts, root, service }: GoneSearch) {
+  const gone: DownloadRecord[] = [];
+  for (const { source, targets } of parts) {
+    if (source === null || !receipts) continue;
+    const found = new Set(targets.map(({ uid }) => normalizeUid(uid)));
+    for (const { assetUid, path, sizeBytes, verified } of await receipts.listBelow(root, service, source))
+      if (!found.has(normalizeUid(assetUid)) && (await fileExists(path)))
+        gone.push({
+          asset_uid: assetUid,
+          path,
+          size_bytes: sizeBytes,
+          verified,
+          outcome: 'not_in_library',
+          error: null,
+        });
+  }
+  return gone;
 }
 
 const recordOf = (
   uid: string,
-  file: DownloadTarget | undefined,
-  fetched: DownloadResult | undefined,
+  file: PlannedDownload | undefined,
+  saved: SavedFile | undefined,
   error: ErrorRecord | null,
 ): DownloadRecord => ({
   asset_uid: uid,
   path: file?.path ?? null,
-  size_bytes: fetched?.size_bytes ?? null,
-  verified: fetched?.verified ?? null,
-  outcome: fetched?.outcome ?? 'failed',
+  size_bytes: saved?.size_bytes ?? file?.isPresent?.sizeBytes ?? null,
+  verified: saved?.verified ?? file?.isPresent?.verified ?? null,
+  outcome: saved ? 'downloaded' : file?.isPresent && !error ? 'skipped' : 'failed',
   error,
 });
 
-function summaryOf(records: readonly DownloadRecord[]): string {
+function summaryOf(records: readonly DownloadRecord[], gone: readonly DownloadRecord[]): string {
   const downloaded = records.filter(({ outcome }) => outcome === 'downloaded');
   const size = downloaded.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
   const skippedCount = records.filter(({ outcome }) => outcome === 'skipped').length;
-  const summary = `${pluralize(downloaded.length, 'file')} downloaded, ${formatBytes(size)}`;
-  return skippedCount > 0 ? `${summary}; ${skippedCount} already downloaded` : summary;
+  return [
+    `${pluralize(downloaded.length, 'file')} downloaded, ${formatBytes(size)}`,
+    ...(skippedCount > 0 ? [`${skippedCount} already downloaded`] : []),
+    ...(gone.length > 0 ? [`${gone.length} kept that the library no longer has`] : []),
+  ].join('; ');
 }
 
 /** Returns the result for downloaded files. */
@@ -164,6 +216,12 @@ const columns: Column<DownloadRecord>[] = [
   {
     field: 'outcome',
     value: ({ outcome, verified, error }, { isTerminal }) =>
-      error ? `failed: ${escapeControls(error.message)}` : isTerminal && verified ? `${outcome}, verified` : outcome,
+      error
+        ? `failed: ${escapeControls(error.message)}`
+        : outcome === 'not_in_library'
+          ? 'no longer in the library'
+          : isTerminal && verified
+            ? `${outcome}, verified`
+            : outcome,
   },
 ];

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -9,6 +10,7 @@ import { orAborted } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { OutputFailed } from '../../terminal/terminal.ts';
+import { maxNameBytes } from './file-name.ts';
 
 /** Output file of a command, and the option that names it. */
 export type OutputFile = {
@@ -16,6 +18,27 @@ export type OutputFile = {
   option: '-o' | '--html' | '--report';
   /** True to replace an existing file without asking. */
   mayReplace?: boolean;
+  /** True to go on with the temporary file of an earlier process, instead of removing it. */
+  keepsPart?: boolean;
+  /** True to never write through a link, pipe or device, since the service has given the name. */
+  isNewName?: boolean;
+};
+
+/** What an earlier process has written of an output file. */
+export type WrittenPart = {
+  /** Path of the output file, without links in its folder. */
+  target: string;
+  sizeBytes: number;
+  /** Reads the first bytes. */
+  read(length: number): AsyncIterable<Uint8Array>;
+  /** Keeps the first bytes only, after which the next are written. */
+  keep(length: number): Promise<void>;
+  /** Writes what was written so far to the disk. */
+  sync(): Promise<void>;
+  /** Leaves the temporary file if writing fails, as it does next. */
+  leave(): void;
+  /** Returns the modification time in ns since the epoch. */
+  times(): Promise<{ mtimeNs: string }>;
 };
 
 /** Handle for an output file that is being written. */
@@ -27,6 +50,8 @@ export type OutputHandle = {
   setAside?: () => string;
   /** Sets the modification time, in seconds since the Unix epoch. */
   setTime(seconds: number): Promise<void>;
+  /** What is there of the file; undefined for pipes, and if nothing is kept. */
+  part?: WrittenPart;
 };
 
 /**
@@ -41,7 +66,7 @@ export async function writeOutput<T>(
   context.ownFiles.assertForeign(output.path);
   const existing = await confirmOverwrite(context, output);
   // Only a regular file can be replaced by a rename, so a device or pipe is written in place.
-  return existing !== undefined && !existing.isFile()
+  return existing !== undefined && !existing.isFile() && !output.isNewName
     ? writeThrough(context, output, write)
     : writeAtomically(context, output, write);
 }
@@ -72,16 +97,23 @@ async function writeAtomically<T>(
   // All processes lock the same path, without symlinks in its folder.
   const folder = await realpath(dirname(resolve(output.path))).catch(throwCannotOpen(output));
   const target = join(folder, basename(output.path));
-  const { part, release } = await lockTarget(context, target, output);
+  const { part, release, keepsPart } = await lockTarget(context, target, output);
   let aside: string | undefined;
+  let isLeft = false;
+  const leave = () => {
+    isLeft = true;
+  };
   try {
-    const handle = await open(part, 'wx', 0o600).catch(throwCannotOpen(output));
+    const flags = keepsPart ? constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW : 'wx';
+    const handle = await open(part, flags, 0o600).catch(throwCannotOpen(output));
     let written: T;
     try {
+      const writer = restartableWriter(handle, output);
       written = await write({
-        ...restartableWriter(handle, output),
+        ...writer,
+        ...(keepsPart && { part: { ...(await openPart(handle, target, writer)), leave } }),
         setAside: () => {
-          aside = `${target}.different`;
+          aside = besideTarget(target, '.different');
           return aside;
         },
         // Best effort: some file systems do not support timestamps.
@@ -97,7 +129,7 @@ async function writeAtomically<T>(
     return written;
   } catch (error) {
     if (aside !== undefined) await replaceFile(part, aside);
-    else await rm(part, { force: true });
+    else if (!isLeft) await rm(part, { force: true });
     throw error;
   } finally {
     await release();
@@ -111,20 +143,21 @@ const throwCreatedMeanwhile = (target: string, output: OutputFile) => (error: No
 };
 
 /**
- * Locks the target and returns the path of its temporary file, without what a crashed run left of it. Continues
- * without a lock if the state folder cannot be written, with a temporary file of its own.
+ * Locks the target and returns the path of its temporary file, without what a crashed run left of it unless that is kept.
+ * Continues without a lock if the state folder cannot be written, with a temporary file of its own.
  *
  * @throws CodedError `locked` (exit 6) if another process is writing the target
  */
 async function lockTarget(context: Context, target: string, output: OutputFile) {
   const locks = new NamedLocks(join(context.stateDir, 'downloads'), (message) => context.terminal.warn(message));
   // Processes with another state folder do not share our locks, so their temporary files have other names.
-  const part = `${target}.${shortHash(`${hostname()} ${context.stateDir}`).slice(0, 8)}`;
+  const mark = shortHash(`${hostname()} ${context.stateDir}`).slice(0, 8);
   let release: (() => Promise<void>) | undefined;
   try {
     release = await locks.acquire(shortHash(target));
   } catch {
-    return { part: `${part}${randomBytes(4).toString('hex')}.part`, release: async () => {} };
+    const part = besideTarget(target, `.${mark}${randomBytes(4).toString('hex')}.part`);
+    return { part, release: async () => {}, keepsPart: false };
   }
   if (!release)
     throw new CodedError(`another process is writing ${target}`, {
@@ -133,8 +166,27 @@ async function lockTarget(context: Context, target: string, output: OutputFile) 
       hint: `wait for it to finish, or use another path with ${output.option}`,
       retryable: true,
     });
-  await rm(`${part}.part`, { force: true });
-  return { part: `${part}.part`, release };
+  const part = besideTarget(target, `.${mark}.part`);
+  const { keepsPart = false } = output;
+  if (!keepsPart) await rm(part, { force: true });
+  return { part, release, keepsPart };
+}
+
+/** Returns the path of a file beside another, with its name and a suffix, or a hash if that would be too long. */
+function besideTarget(target: string, suffix: string): string {
+  const isShort = Buffer.byteLength(basename(target) + suffix) <= maxNameBytes;
+  return isShort ? `${target}${suffix}` : join(dirname(target), `${shortHash(target)}${suffix}`);
+}
+
+async function openPart(handle: FileHandle, target: string, writer: PartWriter): Promise<Omit<WrittenPart, 'leave'>> {
+  return {
+    target,
+    sizeBytes: (await handle.stat()).size,
+    read: (length) => handle.createReadStream({ start: 0, end: length - 1, autoClose: false }),
+    keep: writer.keep,
+    sync: () => handle.sync(),
+    times: async () => ({ mtimeNs: String((await handle.stat({ bigint: true })).mtimeNs) }),
+  };
 }
 
 const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
@@ -142,9 +194,15 @@ const shortHash = (text: string) => createHash('sha256').update(text).digest('he
 const writerTo = (handle: FileHandle, output: OutputFile) => (chunk: Uint8Array) =>
   handle.appendFile(chunk).catch(throwCannotWrite(output));
 
+type PartWriter = Required<Pick<OutputHandle, 'write' | 'restart'>> & Pick<WrittenPart, 'keep'>;
+
 /** Writes at offsets, because the position does not follow a truncation, and Windows cannot truncate in append mode. */
-function restartableWriter(handle: FileHandle, output: OutputFile): Pick<OutputHandle, 'write' | 'restart'> {
+function restartableWriter(handle: FileHandle, output: OutputFile): PartWriter {
   let offset = 0;
+  const keep = async (length: number) => {
+    await handle.truncate(length);
+    offset = length;
+  };
   return {
     write: async (chunk) => {
       for (let done = 0; done < chunk.length; ) {
@@ -154,16 +212,14 @@ function restartableWriter(handle: FileHandle, output: OutputFile): Pick<OutputH
         offset += bytesWritten;
       }
     },
-    restart: async () => {
-      await handle.truncate(0);
-      offset = 0;
-    },
+    restart: () => keep(0),
+    keep,
   };
 }
 
 /** Asks before it replaces an existing file. Returns the file's stats, or undefined if missing. */
-async function confirmOverwrite({ terminal, settings }: Context, { path, option, mayReplace }: OutputFile) {
-  const existing = await stat(path).catch(() => undefined);
+async function confirmOverwrite({ terminal, settings }: Context, { path, option, mayReplace, isNewName }: OutputFile) {
+  const existing = await (isNewName ? lstat : stat)(path).catch(() => undefined);
   if (existing?.isDirectory()) throw usageError(`${path} is a directory`, `name a file with ${option}`);
   const instead = `use another path with ${option}, or --yes to replace it`;
   if (existing?.isFile())

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { usageError } from '../../../client/errors.ts';
-import type { DownloadOutcome, DownloadSink, ExpectedFile } from '../../../client/library/download.ts';
-import { downloadMedia, type MediaDownload } from '../../../client/library/media-download.ts';
+import { lstat } from 'node:fs/promises';
+import { asCodedError, usageError } from '../../../client/errors.ts';
+import type { DownloadOutcome, DownloadStart, ExpectedFile } from '../../../client/library/download.ts';
+import type { DownloadReceipt, DownloadReceipts } from '../../../client/library/download-receipts.ts';
+import { downloadMedia, type MediaDownload, type MediaSink } from '../../../client/library/media-download.ts';
 import { toWaitingEvent } from '../../../client/upload/session/events.ts';
 import { formatBytes } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -11,7 +13,7 @@ import type { Context } from '../../context.ts';
 import { progressOf } from '../../library/media-download.ts';
 import { type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { ProgressDisplay } from '../../progress/progress.ts';
-import { writeOutput } from './output-file.ts';
+import { type OutputFile, type OutputHandle, type WrittenPart, writeOutput } from './output-file.ts';
 
 export type SavedFile = {
   asset_uid: string;
@@ -42,27 +44,124 @@ export function isUnchangedDownload(file: Stats, media: Pick<MediaDownload, 'ass
   return file.isFile() && seconds !== undefined && Math.abs(file.mtimeMs - seconds * 1000) < 0.01;
 }
 
+/** Where to save a file, and what is recorded of it. */
+export type SaveRequest = {
+  /** `-` for stdout. */
+  path: string;
+  progress: ProgressDisplay;
+  /** Asks before it replaces a file. True if the path is that of an unchanged earlier download. */
+  mayReplace?: boolean;
+  /** True if the name comes from the service, so that the file is never written through a link, pipe or device. */
+  isNewName?: boolean;
+  /** Facts for the receipt of the download; undefined to keep none. */
+  record?: Pick<DownloadReceipt, 'source' | 'folder' | 'name' | 'recordSize'> | undefined;
+};
+
 /**
- * Downloads a media file and saves it atomically, or writes it to stdout if the path is `-`. Asks before it
- * replaces a file.
+ * Downloads a media file and saves it atomically, or writes it to stdout if the path is `-`. Goes on with what an earlier
+ * process has received. Asks before it replaces a file.
  *
  * @returns undefined if the file was written to stdout
  */
 export async function save(
   context: Context,
   media: MediaDownload,
-  path: string,
-  progress: ProgressDisplay,
+  request: SaveRequest,
 ): Promise<SavedFile | undefined> {
+  const { path, progress, mayReplace = false, isNewName = false, record: recorded } = request;
   if (path === '-') return toStdout(context, media, progress);
+  const receipts = await openDownloads(context);
+  const service = (await context.api()).transport.baseUrl.origin;
   const seconds = mtimeFor(media);
-  const saved = await writeOutput(context, { path, option: '-o' }, async (file) => {
-    const result = await downloadTo(context, media, { path, progress }, file);
+  let receipt: Omit<DownloadReceipt, 'ctimeNs'> | undefined;
+  const output: OutputFile = { path, option: '-o', mayReplace, isNewName, keepsPart: receipts !== undefined };
+  const saved = await writeOutput(context, output, async (file) => {
+    const sink: MediaSink & { leave?(): Promise<void> } =
+      receipts && file.part ? await resumableSink(file, file.part, { receipts, service, media }) : file;
+    const result = await downloadTo(context, media, { path, progress }, sink).catch(async (error) => {
+      // What is of another file is of no use to a later process.
+      if (asCodedError(error).kind !== 'integrity') await sink.leave?.();
+      throw error;
+    });
     if (seconds !== undefined) await file.setTime(seconds);
+    if (recorded && receipts && file.part) {
+      const { target: at, times } = file.part;
+      const about = { path: at, service, assetUid: media.assetUid, ...recorded };
+      receipt = {
+        ...about,
+        sizeBytes: result.bytes,
+        ...(await times()),
+        blake3: result.blake3,
+        verified: result.verified,
+      };
+      await receipts.saveWhole(receipt);
+    }
     return result;
   });
+  if (receipt && receipts) {
+    const { ctimeNs } = await lstat(receipt.path, { bigint: true });
+    await receipts.save({ ...receipt, ctimeNs: String(ctimeNs) });
+  }
   const { bytes: size_bytes, contentType = null, verified } = saved;
   return { asset_uid: media.assetUid, path, size_bytes, content_type: contentType, verified };
+}
+
+/** Opens the records of downloads. A download needs none, so that a state directory that cannot be used does not stop it. */
+export async function openDownloads({ state, terminal, settings }: Context): Promise<DownloadReceipts | undefined> {
+  try {
+    return await (settings.dryRun ? state.downloadsIfAny() : state.downloads());
+  } catch (error) {
+    const failure = asCodedError(error);
+    if (failure.kind !== 'state') throw error;
+    terminal.warn(`${failure.message}: downloads are neither recorded nor resumed`);
+    return undefined;
+  }
+}
+
+/** Bytes after which a download is written to the disk, so that a later process can go on from there. */
+const checkpointBytes = 16 * 1024 * 1024;
+
+type ResumeDeps = { receipts: DownloadReceipts; service: string; media: MediaDownload };
+
+/** Returns a sink that goes on with what an earlier process has written, and records how far it is. */
+async function resumableSink(file: OutputHandle, part: WrittenPart, { receipts, service, media }: ResumeDeps) {
+  const { assetUid } = media;
+  const { target: path } = part;
+  const known = await receipts.findPartial(path, service, assetUid);
+  // One byte less than all, since the service refuses a range that is empty.
+  const received = known ? Math.min(known.received, part.sizeBytes, known.total - 1) : 0;
+  const start = known && received > 0 ? { ...known, received } : undefined;
+  await part.keep(received);
+  let about = start;
+  let [written, saved] = [received, received];
+  const checkpoint = async () => {
+    if (!about || written === saved) return;
+    await part.sync();
+    saved = written;
+    await receipts.savePartial({ path, service, assetUid, start: { ...about, received: saved } });
+  };
+  return {
+    write: async (chunk: Uint8Array) => {
+      await file.write(chunk);
+      written += chunk.length;
+      if (written - saved >= checkpointBytes) await checkpoint();
+    },
+    restart: async () => {
+      await part.keep(0);
+      about = undefined;
+      [written, saved] = [0, 0];
+    },
+    onStart: (found: Omit<DownloadStart, 'received'>) => {
+      about = { ...found, received: 0 };
+    },
+    leave: async () => {
+      if (!about) return;
+      await checkpoint();
+      part.leave();
+    },
+    ...(file.setAside && { setAside: file.setAside }),
+    resumed: start && { start, read: () => part.read(received) },
+  };
 }
 
 export const savedRecord = (saved: SavedFile): Result => record(saved, saved.asset_uid, savedRows);
@@ -89,8 +188,8 @@ async function downloadTo(
   context: Context,
   media: MediaDownload,
   { path, progress }: { path: string; progress: ProgressDisplay },
-  sink: DownloadSink & { setAside?: () => string },
-): Promise<DownloadOutcome & { verified: boolean | null }> {
+  sink: MediaSink,
+): ReturnType<typeof downloadMedia> {
   const { terminal } = context;
   const { transport } = (await context.mediaApi()).withObserver({
     onNotice: (notice) => progress.show({ path, ...toWaitingEvent(notice) }),

@@ -46,6 +46,6 @@ async function runThumb(context: Context, { collection, id, output, newest }: Th
   if (context.isDryRun(`save ${from} as ${path}`)) return noResult;
   const progress = await createProgress(context);
   const media = { assetUid: uid, url, expected: { isPublic: true }, isOriginal: false };
-  const saved = await save(context, media, path, progress).finally(() => progress.close());
+  const saved = await save(context, media, { path, progress }).finally(() => progress.close());
   return saved ? savedRecord({ ...saved, verified: undefined }) : noResult;
 }

@@ -21,8 +21,9 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  * `listed_assets` caches the assets of target folders, so that a later comparison of local files with a folder lists
  * only the assets created `since` the last one (`listings`). `blake3` is that of a download (`check --download`).
  *
- * `downloads` has a row for each file that was downloaded to a path (`done`), and for each download that was not finished
- * (`partial`), of which `size` bytes are on disk. `source` is the folder or glob that was asked for.
+ * `downloads` has a row for each file that was downloaded to a path (`done`), for each that is about to get its name
+ * (`whole`), and for each download that was not finished (`partial`), whose `resume` is JSON (`DownloadStart`). `source` is
+ * the folder or glob that was asked for.
  *
  * `changes` and `change_items` are the history of changes to the library (`changes/change-history.ts`).
  */
@@ -40,8 +41,8 @@ export const tables = {
     PRIMARY KEY (service, workspace, folder)`,
   listed_assets: `service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, asset TEXT NOT NULL,
     name TEXT NOT NULL, size INTEGER, blake3 TEXT, PRIMARY KEY (service, workspace, folder, asset)`,
-  downloads: `path TEXT NOT NULL, state TEXT NOT NULL, service TEXT NOT NULL, asset TEXT NOT NULL, source TEXT, name TEXT,
-    size INTEGER, mtime_ns TEXT, ctime_ns TEXT, blake3 TEXT, verified INTEGER, validator TEXT, at TEXT NOT NULL,
+  downloads: `path TEXT NOT NULL, state TEXT NOT NULL, service TEXT NOT NULL, asset TEXT NOT NULL, source TEXT,
+    folder TEXT, name TEXT, record_size INTEGER, size INTEGER, mtime_ns TEXT, ctime_ns TEXT, blake3 TEXT, verified INTEGER, resume TEXT,
     PRIMARY KEY (path, state)`,
   changes: `seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, summary TEXT NOT NULL,
     service TEXT NOT NULL, workspace TEXT, profile TEXT, request_count INTEGER NOT NULL, started_at TEXT NOT NULL,

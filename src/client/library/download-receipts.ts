@@ -1,0 +1,107 @@
+import { lstat } from 'node:fs/promises';
+import { rangeBelow } from '../local-path.ts';
+import type { SqlValue } from '../sqlite-database.ts';
+import type { StateDatabase } from '../upload/store/state-database.ts';
+import type { DownloadStart } from './download.ts';
+
+/** A file that this machine has downloaded. */
+export type DownloadReceipt = {
+  /** Real path of the file. */
+  path: string;
+  /** Origin of the service. */
+  service: string;
+  assetUid: string;
+  /** Folder or glob that was asked for, such as `/Campaigns/**`; null for single assets. */
+  source: string | null;
+  /** Folders between the fixed part of `source` and the asset, such as `day 1/cam a`. */
+  folder: string;
+  /** Name and size of the asset in its record, by which a change of the library is seen. */
+  name: string | null;
+  recordSize: number | null;
+  sizeBytes: number;
+  mtimeNs: string;
+  /** Null as long as the file has not got its name. */
+  ctimeNs: string | null;
+  /** BLAKE3 of the file, in hex. */
+  blake3: string;
+  /** True if the file is the one that this machine uploaded; null if that is not known. */
+  verified: boolean | null;
+};
+
+/** A download that was not finished. @property sizeBytes number of bytes that are on disk for certain */
+export type PartialDownload = { path: string; service: string; assetUid: string; start: DownloadStart };
+
+type Row = Omit<DownloadReceipt, 'verified'> & { verified: number | null };
+
+const columns = `path, service, asset AS assetUid, source, folder, name, record_size AS recordSize, size AS sizeBytes,
+  mtime_ns AS mtimeNs, ctime_ns AS ctimeNs, blake3, verified`;
+
+/** Records of downloads in the database of the state directory: finished ones, and those to resume. */
+export class DownloadReceipts {
+  readonly #database: StateDatabase;
+
+  constructor(database: StateDatabase) {
+    this.#database = database;
+  }
+
+  /**
+   * Returns the receipt of the file at a path, if it was not changed since its download. Also that of a download that was
+   * killed when the file had its name, and no receipt yet.
+   */
+  async findUnchanged(path: string, service: string): Promise<DownloadReceipt | undefined> {
+    const found = await lstat(path, { bigint: true }).catch(() => undefined);
+    if (!found?.isFile()) return undefined;
+    const sql = `SELECT ${columns} FROM downloads
+      WHERE path = ? AND service = ? AND state IN ('done', 'whole') AND size = ? AND mtime_ns = ?`;
+    const rows = await this.#select(sql, path, service, Number(found.size), String(found.mtimeNs));
+    return rows.find(({ ctimeNs }) => ctimeNs === null || ctimeNs === String(found.ctimeNs));
+  }
+
+  /** Returns the receipts of files below a directory that were downloaded as a part of a folder or glob. */
+  async listBelow(directory: string, service: string, source: string): Promise<DownloadReceipt[]> {
+    const sql = `SELECT ${columns} FROM downloads
+      WHERE path >= ? AND path < ? AND service = ? AND source = ? AND state = 'done' ORDER BY path`;
+    return this.#select(sql, ...rangeBelow(directory), service, source);
+  }
+
+  async #select(sql: string, ...values: SqlValue[]): Promise<DownloadReceipt[]> {
+    const rows = await this.#database.select<Row>(sql, ...values);
+    return rows.map((row) => ({ ...row, verified: row.verified === null ? null : row.verified === 1 }));
+  }
+
+  /** Records, durably, what a file is before it gets its name, so that it is recognized after a kill. */
+  async saveWhole(receipt: Omit<DownloadReceipt, 'ctimeNs'>): Promise<void> {
+    await this.#database.change(() => this.#save('whole', { ...receipt, ctimeNs: null }), true);
+  }
+
+  /** Records a file that has its name now, and forgets what was needed to resume its download. */
+  async save(receipt: DownloadReceipt): Promise<void> {
+    const { path } = receipt;
+    await this.#database.change(() => {
+      this.#database.run("DELETE FROM downloads WHERE path = ? AND state <> 'done'", path);
+      this.#save('done', receipt);
+    });
+  }
+
+  #save(state: 'done' | 'whole', receipt: DownloadReceipt): void {
+    const { path, service, assetUid, source, folder, name, recordSize, blake3, verified, ...file } = receipt;
+    const sql = `INSERT OR REPLACE INTO downloads
+      (path, state, service, asset, source, folder, name, record_size, size, mtime_ns, ctime_ns, blake3, verified)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const check = verified === null ? null : Number(verified);
+    const about = [path, state, service, assetUid, source, folder, name, recordSize];
+    this.#database.run(sql, ...about, file.sizeBytes, file.mtimeNs, file.ctimeNs, blake3, check);
+  }
+
+  /** Returns where to resume the download of an asset to a path. */
+  async findPartial(path: string, service: string, assetUid: string): Promise<DownloadStart | undefined> {
+    const sql = `SELECT resume FROM downloads WHERE path = ? AND service = ? AND asset = ? AND state = 'partial'`;
+    const row = await this.#database.selectFirst<{ resume: string }>(sql, path, service, assetUid);
+    return row && (JSON.parse(row.resume) as DownloadStart);
+  }
+
+  async savePartial({ path, service, assetUid, start }: PartialDownload): Promise<void> {
+    const sql = `INSERT OR REPLACE INTO downloads (path, state, service, asset, resume) VALUES (?, 'partial', ?, ?, ?)`;
+    await this.#database.execute(sql, path, service, assetUid, JSON.stringify(start));
+  }
+}

@@ -36,7 +36,11 @@ it('outside of client/api, only these files send requests of their own', () => {
 });
 
 it('only start-uploads.ts assembles an upload run, which the command line, the page and the package start', () => {
-  expect(filesWith(/\bnew BatchUploader\(/)).toEqual(['client/upload/batch/start-uploads.ts']);
+  // A watch runs one for each batch of files, of what start-uploads.ts has assembled.
+  expect(filesWith(/\bnew BatchUploader\(/)).toEqual([
+    'client/upload/batch/directory-watch.ts',
+    'client/upload/batch/start-uploads.ts',
+  ]);
   expect(filesWith(/\bnew QueueRun\(/)).toEqual(['cli/commands/upload/enqueue.ts']); // as `createRun` of the same
   expect(filesWith(/\bstartUploads\(/).sort()).toEqual([
     'cli/commands/browse/drop-uploader.ts',

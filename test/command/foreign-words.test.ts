@@ -123,7 +123,7 @@ const firstGuesses: [typed: string, answer: string][] = [
   ['upload rushes --recursive', 'leave it out'],
   ['upload rushes --dry', '--dry-run'],
   ['upload rushes --exclude-from skip.txt', '--exclude GLOB'],
-  ['sync ./exports /Exports --watch', 'cause: mediactl does not watch a directory'],
+  ['sync ./exports /Exports --follow', 'mediactl sync DIR /FOLDER --watch'],
   ['sync ./exports /Exports --delete', '--prune'],
   ['ls --since today', '--created-after DATE'],
   ['ls --min-duration 1m', 'select(.duration > 60)'],

@@ -339,8 +339,12 @@ describe('queue', { tags: 'redis-server' }, () => {
   });
 });
 
-it('systemd-analyze accepts the example systemd unit', { tags: 'systemd-analyze' }, () => {
-  const path = fileURLToPath(new URL('../../examples/worker/mediactl-worker.service', import.meta.url));
-  const { status, stderr } = spawnSync('systemd-analyze', ['verify', path]);
-  expect([status, stderr.toString()]).toEqual([0, '']);
-});
+it.each(['worker/mediactl-worker', 'watch/mediactl-watch'])(
+  'systemd-analyze accepts the example systemd unit %s',
+  { tags: 'systemd-analyze' },
+  (name) => {
+    const path = fileURLToPath(new URL(`../../examples/${name}.service`, import.meta.url));
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', path]);
+    expect([status, stderr.toString()]).toEqual([0, '']);
+  },
+);

@@ -258,7 +258,7 @@ function argumentsOf(line: string): string[] | undefined {
 }
 
 /** Commands that run until they are interrupted, and a text that they print when ready. */
-const endless = { browse: 'http:', 'queue work': 'it reads files below' };
+const endless = { browse: 'http:', 'queue work': 'it reads files below', 'sync ./exports': 'a file is uploaded once' };
 
 /** Returns a script for a line: it interrupts a command that is endless, and runs a worker for one that waits for it. */
 function scriptOf(line: string): string {

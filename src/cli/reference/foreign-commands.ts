@@ -51,9 +51,9 @@ const files: readonly ForeignWord[] = [
   { words: 'pull save mget wget dl', use: 'mediactl download ID' },
   {
     words: 'backup dump',
-    use: "mediactl download '/FOLDER/**' -d DIR; mediactl export library.csv, for names and tags",
+    use: 'mediactl download /FOLDER -d DIR; mediactl export library.csv, for names and tags',
   },
-  { words: 'zip tar', cannot: 'the API cannot pack files', use: "mediactl download '/FOLDER/**' -d DIR" },
+  { words: 'zip tar', cannot: 'the API cannot pack files', use: 'mediactl download /FOLDER -d DIR' },
   { words: 'spreadsheet excel xlsx xls csv table', use: 'mediactl export library.csv' },
   { words: 'bisync mirror rsync', use: 'mediactl sync DIR /FOLDER, which goes one way' },
   {
@@ -125,7 +125,7 @@ const playing: readonly ForeignWord[] = [
   { words: 'mpv ffplay vlc', use: 'mpv "$(mediactl play ID --url)"' },
   {
     words: 'watch',
-    use: 'mediactl open ID, to play; mediactl wait ID; mediactl sync DIR /FOLDER --min-age 2m, from cron, for a directory',
+    use: 'mediactl open ID, to play; mediactl wait ID; mediactl sync DIR /FOLDER --watch, for a directory',
   },
   {
     words: 'thumb thumbnail thumbnails poster frame screenshot cover image',
@@ -227,7 +227,7 @@ const verbs: readonly ForeignWord[] = [
   { after: ['folders'], words: 'show get view info', use: 'mediactl ls /FOLDER' },
   { after: ['folders'], words: 'move', use: 'mediactl folders mv /FOLDER /PARENT' },
   { after: ['folders'], words: 'upload', use: 'mediactl upload PATH /FOLDER' },
-  { after: ['folders'], words: 'download', use: "mediactl download '/FOLDER/**' -d DIR" },
+  { after: ['folders'], words: 'download', use: 'mediactl download /FOLDER -d DIR' },
   { after: ['folders'], words: 'stats size du', use: 'mediactl stats /FOLDER' },
   {
     after: ['folders'],

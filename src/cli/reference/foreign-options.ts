@@ -69,9 +69,8 @@ const uploadOptions: readonly ForeignWord[] = [
   },
   {
     after: ['upload'],
-    words: '--watch --poll --continuous --daemon',
-    cannot: 'mediactl does not watch a directory',
-    use: 'mediactl sync DIR /FOLDER --min-age 2m --yes, from cron or a timer',
+    words: '--poll --continuous --daemon --follow',
+    use: 'mediactl sync DIR /FOLDER --watch',
   },
   {
     after: ['upload'],
@@ -240,7 +239,7 @@ const assetOptions: readonly ForeignWord[] = [
   { after: ['play'], words: '--resolution --rendition --quality', use: '--stream KIND' },
   { after: ['play'], words: '--player --app --with', use: 'mpv "$(mediactl play ID --url)"' },
   { after: ['get'], words: '--web --browser --open', use: 'mediactl open ID' },
-  { after: ['download'], words: '-r -R --recursive', use: "mediactl download '/FOLDER/**' -d DIR" },
+  { after: ['download'], words: '-r -R --recursive', use: 'mediactl download /FOLDER -d DIR' },
   {
     after: ['download'],
     words: '--overwrite --clobber --force',

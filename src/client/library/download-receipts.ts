@@ -31,7 +31,7 @@ export type DownloadReceipt = {
 /** A download that was not finished. @property sizeBytes number of bytes that are on disk for certain */
 export type PartialDownload = { path: string; service: string; assetUid: string; start: DownloadStart };
 
-type Row = Omit<DownloadReceipt, 'verified'> & { verified: number | null };
+type DownloadRow = Omit<DownloadReceipt, 'verified'> & { verified: number | null };
 
 const columns = `path, service, asset AS assetUid, source, folder, name, record_size AS recordSize, size AS sizeBytes,
   mtime_ns AS mtimeNs, ctime_ns AS ctimeNs, blake3, verified`;
@@ -65,7 +65,7 @@ export class DownloadReceipts {
   }
 
   async #select(sql: string, ...values: SqlValue[]): Promise<DownloadReceipt[]> {
-    const rows = await this.#database.select<Row>(sql, ...values);
+    const rows = await this.#database.select<DownloadRow>(sql, ...values);
     return rows.map((row) => ({ ...row, verified: row.verified === null ? null : row.verified === 1 }));
   }
 

@@ -2,15 +2,12 @@ import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import type { DownloadReceipts } from '../../../client/library/download-receipts.ts';
-import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { fileExists } from '../../../client/local-path.ts';
 import { runEach } from '../../../client/run-each.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import { isBelow } from '../../../client/upload/decide/missing-files.ts';
-import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asNumber, asText } from '../../../contract/json-values.ts';
-import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
@@ -18,35 +15,14 @@ import type { ErrorRecord } from '../../error-hints.ts';
 import { findDownload } from '../../library/media-download.ts';
 import { sizeText } from '../../output/cells.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
-import { createProgress, type ProgressDisplay, type ProgressMode } from '../../progress/progress.ts';
+import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { failureOf } from '../bulk-result.ts';
-import { type PlannedDownload, planDownloads } from './download-plan.ts';
+import { type DownloadPart, type DownloadRequest, type PlannedDownload, planDownloads } from './download-plan.ts';
 import { openDownloads, type SavedFile, save } from './save.ts';
-
-export type DownloadManyOptions = {
-  filters: AssetFilters;
-  newest: boolean | undefined;
-  /** Path for a single asset; `-` for stdout. */
-  output: string | undefined;
-  /** Directory for the files; empty for the current one. */
-  directory: string;
-  /** True to leave out the folders of a glob. */
-  isFlat: boolean;
-  /** Number of concurrent downloads. */
-  lanes: number;
-  progress: ProgressMode;
-  acceptsRendition: boolean;
-};
-
-/** Assets to download: those with the given ids, or all that match the filters. */
-export type DownloadRequest = DownloadManyOptions & { collection: Collection; ids: readonly string[] };
 
 /** Result for one file. `path` is null if the asset could not be read, because its file name is then unknown. */
 export type DownloadRecord = OutputRecord<'downloads'>;
-
-/** Assets to download together. @property source the folder or glob that they were found by; null for others */
-export type DownloadPart = { source: string | null; targets: readonly SelectedAsset[] };
 
 /**
  * Downloads assets into a directory, with the folders of a glob. Leaves files that are unchanged since an earlier

@@ -3,13 +3,36 @@ import { join, relative, resolve } from 'node:path';
 import type { DownloadReceipt, DownloadReceipts } from '../../../client/library/download-receipts.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { type ItemResult, runEach } from '../../../client/run-each.ts';
+import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
+import type { Collection } from '../../../contract/paths.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import type { DownloadPart, DownloadRequest } from './download-many.ts';
+import type { ProgressMode } from '../../progress/progress.ts';
 import { inDirectory, isNameKept, readFileRecord, uniqueFilePaths } from './file-name.ts';
 import { isUnchangedDownload } from './save.ts';
+
+export type DownloadManyOptions = {
+  filters: AssetFilters;
+  newest: boolean | undefined;
+  /** Path for a single asset; `-` for stdout. */
+  output: string | undefined;
+  /** Directory for the files; empty for the current one. */
+  directory: string;
+  /** True to leave out the folders of a glob. */
+  isFlat: boolean;
+  /** Number of concurrent downloads. */
+  lanes: number;
+  progress: ProgressMode;
+  acceptsRendition: boolean;
+};
+
+/** Assets to download: those with the given ids, or all that match the filters. */
+export type DownloadRequest = DownloadManyOptions & { collection: Collection; ids: readonly string[] };
+
+/** Assets to download together. @property source the folder or glob that they were found by; null for others */
+export type DownloadPart = { source: string | null; targets: readonly SelectedAsset[] };
 
 /** A file to be downloaded, or that is there already. */
 export type PlannedDownload = {

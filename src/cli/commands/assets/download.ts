@@ -18,13 +18,8 @@ import { createProgress, type ProgressMode, progressModes } from '../../progress
 import { parseCount } from '../../settings/units.ts';
 import { type FilterOptions, parseFilters, withFilters } from '../filters.ts';
 import { resolveTargets } from './bulk.ts';
-import {
-  type DownloadManyOptions,
-  type DownloadPart,
-  type DownloadRequest,
-  downloadList,
-  downloadMany,
-} from './download-many.ts';
+import { downloadList, downloadMany } from './download-many.ts';
+import type { DownloadManyOptions, DownloadPart, DownloadRequest } from './download-plan.ts';
 import { assetFileName, inDirectory, readFileRecord } from './file-name.ts';
 import { save, savedRecord } from './save.ts';
 
@@ -34,17 +29,16 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
     `mediactl ${collection} download @last -o master.mp4`,
     ...(collection === 'assets' ? ['mediactl download /Campaigns/2026 -d ./campaign'] : []),
     `mediactl ${collection} download --tag dailies --created-after 1d -d ./dailies`,
-    `mediactl ${collection} ls --status ready -q | mediactl ${collection} download - -d ./all`,
   );
   const described = command
     .description(
-      'Downloads the file of a video, audio or document, or the largest variant of an image. Compares it by BLAKE3 with what this machine uploaded; otherwise it may be a rendition. A folder, or a glob with **, keeps its subfolders. Run it again to fetch what is new or changed, and to go on after an interruption. Nothing local is deleted; files that you changed are replaced only with --yes.',
+      'Downloads files, and verifies by BLAKE3 what this machine uploaded; other files may be renditions. A folder keeps its tree. Run it again to go on, and for what is new or changed. Files that you changed are replaced only with --yes.',
     )
     .argument('[id...]', idsHelp)
-    .option('-o, --output <file>', 'file to write; - for stdout (default: the name of the asset)')
+    .option('-o, --output <file>', 'file to write; - for stdout (the name of the asset)')
     .option('--accept-rendition', 'save a file that is not the original')
-    .option('-d, --directory <dir>', 'directory to write files to; created if it does not exist (.)')
-    .option('--flatten', 'put all files of a folder into one directory, without its subfolders')
+    .option('-d, --directory <dir>', 'directory for the files, which it creates (.)')
+    .option('--flatten', 'without the subfolders of a folder')
     .option('--transfers <number>', 'number of concurrent downloads', '4');
   withFilters(described, collection)
     .option(...newestOption)

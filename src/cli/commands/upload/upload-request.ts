@@ -168,9 +168,7 @@ export async function parseUploadRequest(
     preview,
     queue: queue && { address: queue.address, roots: flags.root },
     pruneLimit: flags.prune ? parseWriteLimit(flags.maxChanges) : undefined,
-    watch: flags.watch
-      ? { minAgeMs: parseDuration('--min-age', flags.minAge ?? defaultWatchAge), logFormat: flags.logFormat }
-      : undefined,
+    watch: parseWatch(flags),
     moveTo: flags.moveTo,
     options: {
       ...options,
@@ -262,6 +260,9 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
 /** Time for which a file must stand still before a watch uploads it. */
 const defaultWatchAge = '10s';
 
+const parseWatch = ({ watch, minAge = defaultWatchAge, logFormat }: UploadFlags): UploadRequest['watch'] =>
+  watch ? { minAgeMs: parseDuration('--min-age', minAge), logFormat } : undefined;
+
 /** @throws CodedError `usage` (exit 2) */
 function assertWatchOptions(flags: UploadFlags): void {
   if (flags.logFormat !== undefined && !flags.watch) throw usageError('--log-format needs --watch');
@@ -270,7 +271,7 @@ function assertWatchOptions(flags: UploadFlags): void {
   if (flags.prune)
     throw usageError(
       '--watch and --prune cannot be used together',
-      'run mediactl sync DIR /FOLDER --prune now and then',
+      'mediactl sync DIR /FOLDER --prune',
       'nobody is there to confirm what goes to the trash',
     );
   for (const [option, value] of [

@@ -11,7 +11,7 @@ import { type LogFormat, RunLog } from '../../uploading/run-log.ts';
 import { type RunRequest, startRun } from '../../uploading/run-uploads.ts';
 import type { UploadSources } from '../../uploading/sources.ts';
 
-type WatchRequest = {
+type DirectoryWatchRequest = {
   /** Time in milliseconds for which a file must stand still. */
   minAgeMs: number;
   logFormat: LogFormat | undefined;
@@ -20,7 +20,7 @@ type WatchRequest = {
 };
 
 /** Uploads the new and changed files of a directory until it is stopped, each once it stands still. */
-export async function watchDirectory(context: Context, watch: WatchRequest, request: RunRequest) {
+export async function watchDirectory(context: Context, watch: DirectoryWatchRequest, request: RunRequest) {
   const { terminal } = context;
   const { minAgeMs, logFormat } = watch;
   await confirmTopFolder(request);
@@ -88,7 +88,7 @@ class Failures {
     this.#context = context;
   }
 
-  async *listFiles({ openSources }: Pick<WatchRequest, 'openSources'>): AsyncGenerator<UploadFile> {
+  async *listFiles({ openSources }: Pick<DirectoryWatchRequest, 'openSources'>): AsyncGenerator<UploadFile> {
     const sources = await openSources();
     yield* sources.files();
     const found = sources.failures.map(({ path, error }) => `${escapeControls(path)}: ${asCodedError(error).message}`);

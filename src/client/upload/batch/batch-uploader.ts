@@ -1,5 +1,5 @@
 import { startAge } from '../../../contract/clock.ts';
-import { asCodedError, type CodedError, endsTheRun, usageError } from '../../errors.ts';
+import { asCodedError, type CodedError, endsTheRun } from '../../errors.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { findOwnReceipt } from '../decide/by-receipt.ts';
 import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
@@ -7,6 +7,7 @@ import { type Decision, hasChange, type KeepDecision, saveRecords, sendNew } fro
 import { toWaitingEvent } from '../session/events.ts';
 import { createOutcome, type FileOutcome, isPlannedStop, outcomeOf } from '../session/file-outcome.ts';
 import { FirstCreation } from '../session/first-creation.ts';
+import { spoolStream } from '../session/spool-stream.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
 import type { RunDeps, UploadDeps, UploadSettings } from '../session/upload-deps.ts';
 import {
@@ -19,7 +20,6 @@ import {
   targetFile,
   type UploadFile,
   type UserMetadata,
-  uploadIdOf,
 } from '../sources/upload-file.ts';
 import { Channel } from './channel.ts';
 import type { FileMover } from './file-mover.ts';
@@ -154,7 +154,10 @@ export class BatchUploader implements BatchRun {
     const refused = await this.#follow(this.#lateFollowed);
     await this.#uploadAll(new Map(refused.map((file) => [file, sendNew])));
     await Promise.all(this.#persisting);
-    await this.#nameEmptyAssets();
+    if (this.#deps.receipts) {
+      const { nameEmptyAssets } = await import('../session/lost-creations.ts');
+      await nameEmptyAssets(this.#deps, this.#options.workspace, () => this.#isOver);
+    }
   }
 
   /** Changes the assets of files. @returns files to be sent, since the service refuses to move their assets */
@@ -180,29 +183,6 @@ export class BatchUploader implements BatchRun {
 
   #stopIfFatal(error: CodedError | undefined): void {
     if (error && endsTheRun(error)) this.#stopReason ??= error;
-  }
-
-  /** Finds the empty assets of creations whose response was lost, in this run or in a killed one, and warns of each. */
-  async #nameEmptyAssets(): Promise<void> {
-    const { api, store, receipts, onEvent } = this.#deps;
-    if (!receipts) return;
-    const { findEmptyAssets, listLostCreations } = await import('../session/lost-creations.ts');
-    const workspaces = [this.#options.workspace];
-    const listLost = () => listLostCreations(receipts, api.transport.baseUrl.origin, workspaces);
-    if ((await listLost()).length === 0) return;
-    const notice = (path: string, message: string) =>
-      onEvent({ path, event: 'warning', message, remedy: ['list_orphans'] });
-    if (!this.#isOver) {
-      const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts }, workspaces);
-      const found = await search.catch((error) => {
-        if (asCodedError(error).kind === 'state') throw error;
-        return []; // the files themselves are uploaded; `uploads cleanup` searches again, and reports the error
-      });
-      for (const { path, assetUid } of found)
-        notice(path, `asset ${assetUid} may be empty, because the response to its creation was lost`);
-    }
-    for (const { path } of await listLost())
-      notice(path, 'the response to a creation was lost, and may have left an empty asset');
   }
 
   async #uploadAll(decided: ReadonlyMap<UploadFile, Decision>): Promise<void> {
@@ -410,21 +390,3 @@ export class BatchUploader implements BatchRun {
 /** Returns true for a file with an unfinished upload. */
 const hasEntry = (decision: Decision | undefined) =>
   decision !== undefined && 'entry' in decision && decision.entry !== undefined;
-
-/** Spools a stream to disk. It is then identified by checksum and size, since it has no stable path. */
-async function spoolStream(file: TargetedFile, { stdin, signal, api, store }: RunDeps): Promise<TargetedFile> {
-  if (!stdin) throw usageError('stdin cannot be uploaded here');
-  const { blake3, sizeBytes, saveAs } = await stdin.spool.write(
-    stdin.open(),
-    (id, part) => store.lock(id, part),
-    signal,
-  );
-  const identity = `${blake3} ${sizeBytes}`;
-  const named = { ...file, filename: file.filename ?? file.about?.name ?? 'stdin' };
-  // Name the spool file by the upload id, since the entry of an earlier attempt with the same bytes refers to it.
-  return {
-    ...named,
-    sizeBytes,
-    stream: { spoolPath: await saveAs(uploadIdOf(named, identity, api.transport.baseUrl)), identity },
-  };
-}

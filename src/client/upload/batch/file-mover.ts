@@ -33,16 +33,16 @@ export class FileMover {
    * @throws CodedError `usage` (exit 2) if the directory and a source contain one another, or are on two file systems
    */
   static async open(typed: string, sources: readonly string[], deps: MoverDeps): Promise<FileMover> {
-    await makeFolder(typed, '--move-to DIRECTORY');
+    await makeFolder(typed, 'use another directory');
     const directory = await realpath(typed);
     const { dev } = await stat(directory);
     for (const source of sources) {
       const real = await realpath(source);
       if (real === directory || isBelow(directory, real) || isBelow(real, directory))
-        throw usageError('--move-to needs a directory outside of the one that is uploaded', '--move-to ../uploaded');
+        throw usageError('uploaded files cannot be moved within the directory that is uploaded', 'use one beside it');
       if ((await stat(real)).dev !== dev)
         throw usageError(
-          `--move-to: ${typed} is on another file system than ${source}`,
+          `uploaded files cannot be moved to ${typed}: it is on another file system than ${source}`,
           'use a directory on the same disk',
           'a move between file systems is a copy, which could be incomplete',
         );
@@ -63,7 +63,7 @@ export class FileMover {
       throw staysWhereItIs(file, 'unverified', 'no checksum shows that the service has this file');
     await assertUnchanged(file, receipt);
     const target = join(this.#directory, file.relativeDir, basename(file.path));
-    await makeFolder(dirname(target), '--move-to DIRECTORY');
+    await makeFolder(dirname(target), 'use another directory');
     await this.#moveTo(target, file, receipt);
     await syncFolder(dirname(target));
     await this.#assertSameContent(target, file, receipt);

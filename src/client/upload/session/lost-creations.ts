@@ -3,9 +3,11 @@ import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contra
 import { possibleNames } from '../../../contract/tus.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
+import { asCodedError } from '../../errors.ts';
 import type { Receipts } from '../store/receipts.ts';
 import { assetOf, type Orphan } from '../store/upload-entry.ts';
 import type { ListableUploadStore } from '../store/upload-store.ts';
+import type { RunDeps } from './upload-deps.ts';
 
 /** Tolerated difference between the clocks of this machine and the service. */
 const clockSkewMs = 5 * 60_000;
@@ -54,6 +56,35 @@ export async function findEmptyAssets(
   for (const creation of creations)
     if (sentAfter(creation) >= scannedBackTo) await receipts.forgetOrphan(service, creation);
   return found;
+}
+
+/**
+ * Finds the empty assets of creations whose response was lost, in this run or in a killed one, and warns of each.
+ *
+ * @param isOver returns true if the run has ended early, so that nothing is requested any more
+ */
+export async function nameEmptyAssets(
+  { api, store, receipts, onEvent }: Pick<RunDeps, 'api' | 'store' | 'receipts' | 'onEvent'>,
+  workspace: string,
+  isOver: () => boolean,
+): Promise<void> {
+  if (!receipts) return;
+  const workspaces = [workspace];
+  const listLost = () => listLostCreations(receipts, api.transport.baseUrl.origin, workspaces);
+  if ((await listLost()).length === 0) return;
+  const notice = (path: string, message: string) =>
+    onEvent({ path, event: 'warning', message, remedy: ['list_orphans'] });
+  if (!isOver()) {
+    const search = findEmptyAssets({ api: api.withObserver({ lane: 'bulk' }), store, receipts }, workspaces);
+    const found = await search.catch((error) => {
+      if (asCodedError(error).kind === 'state') throw error;
+      return []; // the files themselves are uploaded; `uploads cleanup` searches again, and reports the error
+    });
+    for (const { path, assetUid } of found)
+      notice(path, `asset ${assetUid} may be empty, because the response to its creation was lost`);
+  }
+  for (const { path } of await listLost())
+    notice(path, 'the response to a creation was lost, and may have left an empty asset');
 }
 
 /** Returns true if a creation might have made an asset: they have the same name, and the asset has no bytes yet. */

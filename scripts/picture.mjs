@@ -157,10 +157,10 @@ async function drawGallery(page, address) {
   await page.setViewportSize({ width: 1200, height: 640 });
   await page.goto(address);
   await page.locator('.card img').nth(10).waitFor();
-  await page.locator('a.thing', { hasText: title }).hover();
+  await page.locator('.thing', { hasText: title }).hover();
   await page.locator('svg.frame').waitFor();
   await page.screenshot({ path: `${images}/browse.png` });
-  await page.locator('a.thing', { hasText: 'Interview' }).click();
+  await page.locator('.thing', { hasText: 'Interview' }).click();
   const player = page.frameLocator('dialog iframe');
   const timeline = player.getByRole('slider', { name: 'Seek' });
   await timeline.locator('canvas').waitFor();

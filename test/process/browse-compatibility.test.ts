@@ -76,10 +76,10 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
     );
     const service = await startHostileService(elsewhere);
     const { page, complaints } = await openBrowsePage(await startBrowse(service));
-    expect(await page.locator('a.thing .name').first().innerText()).toBe(markup);
-    await page.locator('a.thing').first().hover();
+    expect(await page.locator('.thing .name').first().innerText()).toBe(markup);
+    await page.locator('.thing').first().hover();
     await page.waitForTimeout(600);
-    await page.locator('a.thing').first().click();
+    await page.locator('.thing').first().click();
     await player(page).locator('main').waitFor();
     expect(await dialog(page).getByRole('heading').innerText()).toBe(markup);
     expect(await page.getByLabel('Description').inputValue()).toBe(markup);
@@ -123,7 +123,7 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
       ])`);
       expect(outcomes).toEqual(['refused', 'refused', 'refused', 'refused', 'refused']);
       const framed = sitePage.frames().find((frame) => frame !== sitePage.mainFrame());
-      expect(await framed?.locator('a.thing').count()).toBe(0);
+      expect(await framed?.locator('.thing').count()).toBe(0);
       await sitePage.locator('form').evaluate((form: { submit(): void }) => form.submit());
       await sitePage.waitForLoadState();
       expect(await sitePage.locator('h1').innerText()).toBe('This page is locked');
@@ -139,12 +139,12 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     try {
       const { page, complaints } = await openBrowsePage(await startBrowse(strictSandbox));
       expect(await statusText(page)).toBe('number of assets unknown');
-      await page.locator('a.thing').first().focus();
+      await page.locator('.thing').first().focus();
       await pollUntil(async () => {
         await page.keyboard.press('End');
         return statusText(page);
       }).toBe('250 assets');
-      expect(await page.locator('a.thing').last().getAttribute('data-at')).toBe('249');
+      expect(await page.locator('.thing').last().getAttribute('data-at')).toBe('249');
       expect(complaints.filter(isUnexpected)).toEqual([]);
     } finally {
       await strictSandbox.end();
@@ -180,7 +180,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
 
   it('the browse page lists all assets of a service whose total counts only one page', async () => {
     const { page } = await openWithTotal({ total: (pageLength) => pageLength });
-    await page.locator('a.thing').first().focus();
+    await page.locator('.thing').first().focus();
     await pollUntil(async () => {
       await page.keyboard.press('End');
       return statusText(page);
@@ -189,7 +189,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
 
   it('the browse page discards an inflated total after fewer than 20 requests', async () => {
     const { page, requests } = await openWithTotal({ total: () => 1e15 });
-    await page.locator('a.thing').first().focus();
+    await page.locator('.thing').first().focus();
     await page.keyboard.press('End');
     await pollUntil(() => statusText(page)).toBe('number of assets unknown');
     await pollUntil(async () => {
@@ -203,7 +203,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     'the browse page keeps a correct total of %i assets while polling',
     async (total) => {
       const { page, requests } = await openWithTotal({ total: () => total, assetCount: total, status: 'processing' });
-      await page.locator('a.thing').first().focus();
+      await page.locator('.thing').first().focus();
       if (total > 100) await page.keyboard.press('End');
       const lastOffset = String(total - 100);
       const pollCount = async () => requests.filter(({ query }) => query.offset === lastOffset).length;
@@ -219,7 +219,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     await pollUntil(() => statusText(page)).toBe('5,000 assets');
     await page.clock.pauseAt(Date.now() + 60_000);
     await page.route(/assets\?.*offset=[1-9]/, () => {}); // never responds
-    const firstIndex = async () => Number(await page.locator('a.thing').first().getAttribute('data-at'));
+    const firstIndex = async () => Number(await page.locator('.thing').first().getAttribute('data-at'));
     const scrollTo = (top: number) => page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
     await scrollTo(40_000);
     await pollUntil(firstIndex).toBeGreaterThan(500);
@@ -277,7 +277,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     });
     await page.route(/assets\/one(\/watch)?$/, (route) => loadingAllowed.then(() => route.continue()));
     // Bidirectional controls in names are escaped.
-    await card(page, 'a\\u202egpj.exe').click();
+    await card(page, 'a\\u202egpj.exe').dblclick();
     const tagsField = page.getByLabel('Tags, separated by commas');
     await dialog(page).getByText('Loading the player').waitFor();
     expect([await tagsField.inputValue(), await tagsField.isDisabled()]).toEqual(['sea', true]);
@@ -371,7 +371,7 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       workspace: workspaceUid,
     });
     const { page } = await openBrowsePage(browsing, { viewport: { width: 1280, height: 900 } });
-    await card(page, 'One').click();
+    await card(page, 'One').dblclick();
     const nameField = page.getByRole('textbox', { name: 'Name' });
     const trashButton = page.getByRole('button', { name: 'Trash…' });
     const cancelButton = page.getByRole('button', { name: 'Cancel' });
@@ -449,7 +449,7 @@ describe('accessibility', { tags: ['chromium', 'undocumented-fields'] }, () => {
       expect(await seriousViolations(page)).toEqual([]);
       const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
       expect(scrollWidth).toBeLessThanOrEqual(width);
-      await card(page, 'clip.mp4').click();
+      await card(page, 'clip.mp4').dblclick();
       await page.getByRole('button', { name: 'Trash…' }).click();
       await player(page).locator('main').waitFor();
       expect(await seriousViolations(page)).toEqual([]);

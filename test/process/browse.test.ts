@@ -71,12 +71,12 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await page.getByLabel('Type').selectOption('audio');
     await page.getByLabel('Order').selectOption('name');
     await pollUntil(async () => new URL(page.url()).search).toBe('?search=harbour&type=audio&ordering=name');
-    const firstName = await page.locator('a.thing .name').first().innerText();
+    const firstName = await page.locator('.thing .name').first().innerText();
     expect(firstName).toMatch(/^Harbour/);
     const countBefore = await statusText(page);
     await page.reload();
     await pollUntil(() => statusText(page)).toBe(countBefore);
-    expect(await page.locator('a.thing .name').first().innerText()).toBe(firstName);
+    expect(await page.locator('.thing .name').first().innerText()).toBe(firstName);
     await page.goBack();
     await page.getByRole('button', { name: 'Clear' }).click();
     await pollUntil(() => statusText(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
@@ -87,7 +87,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     const { page } = await openBrowsePage();
     await page.goto(`${page.url()}?has_captions=true`);
     await page.getByText('has_captions is not a filter of the asset list').first().waitFor();
-    expect(await page.locator('a.thing').count()).toBe(0);
+    expect(await page.locator('.thing').count()).toBe(0);
   });
 
   it(`scrolling ${seeded} assets needs a request per 50 assets and 200 MiB of memory, and renders only visible cards`, async () => {
@@ -105,7 +105,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
       await page.waitForTimeout(15);
       if (top >= end) break;
     }
-    await pollUntil(() => page.locator('a.thing').last().getAttribute('data-at')).toBe(`${seeded + 2}`);
+    await pollUntil(() => page.locator('.thing').last().getAttribute('data-at')).toBe(`${seeded + 2}`);
     expect(remainingBefore - (await remainingRequests())).toBeLessThan(seeded / 50);
     expect(mostCards).toBeLessThan(100);
     const heap = await page.evaluate<number>('performance.memory.usedJSHeapSize');
@@ -115,7 +115,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
 
   it('arrow keys move between assets, Space and Enter open one, and Escape closes it', async () => {
     const { page, complaints } = await openBrowsePage();
-    await page.locator('a.thing').first().focus();
+    await page.locator('.thing').first().focus();
     const focusedIndex = () => page.evaluate('document.activeElement.dataset.at');
     await page.keyboard.press('ArrowRight');
     expect(await focusedIndex()).toBe('1');
@@ -142,7 +142,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await frame.waitFor();
     const firstFrame = await frame.getAttribute('viewBox');
     await pollUntil(() => frame.getAttribute('viewBox')).not.toBe(firstFrame);
-    await card(page, 'clip.mp4').click();
+    await card(page, 'clip.mp4').dblclick();
     await player(page).locator('video').waitFor();
     await page.getByRole('button', { name: 'Next asset' }).focus();
     await dialog(page).getByRole('heading').click();
@@ -168,7 +168,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
 
   it('a click on the waveform seeks in the audio', { tags: 'ffmpeg' }, async () => {
     const { page, complaints } = await openBrowsePage();
-    await card(page, 'tone.mp3').click();
+    await card(page, 'tone.mp3').dblclick();
     const timeline = player(page).getByRole('slider', { name: 'Seek' });
     await timeline.locator('canvas').waitFor();
     const { width, height } = (await timeline.boundingBox()) ?? { width: 0, height: 0 };
@@ -181,7 +181,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
 
   it('the asset dialog saves edits and shows why an invalid edit is rejected', async () => {
     const { page, complaints } = await openBrowsePage();
-    await card(page, 'still.jpg').click();
+    await card(page, 'still.jpg').dblclick();
     const tags = page.getByLabel('Tags, separated by commas');
     await tags.fill('Quay, Night!');
     await tags.press('Enter');
@@ -196,7 +196,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await pollUntil(async () => (await fetchAsset()).description).toBe('Two\nlines');
     expect(complaints.filter(isUnexpected)).toEqual([]);
 
-    await card(page, 'Quay at night').click();
+    await card(page, 'Quay at night').dblclick();
     const description = page.getByLabel('Description');
     await description.fill('x'.repeat(10_001));
     await page.getByRole('textbox', { name: 'Name' }).focus();
@@ -221,7 +221,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
       });
     await setTags(['old', 'kept']);
     const { page } = await openBrowsePage();
-    await card(page, 'To be tagged').click();
+    await card(page, 'To be tagged').dblclick();
     const field = page.getByLabel('Tags, separated by commas');
     await pollUntil(() => field.inputValue()).toBe('old, kept');
     await field.fill('kept, Mine!, mine');
@@ -237,7 +237,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
   it('the tag field rejects a tag that cannot become a slug before it sends a request', async () => {
     const { uid } = await http.upload(fixturePath('still.jpg'), { asset_name: 'Not to be tagged' });
     const { page } = await openBrowsePage();
-    await card(page, 'Not to be tagged').click();
+    await card(page, 'Not to be tagged').dblclick();
     const field = page.getByLabel('Tags, separated by commas');
     const patchedUrls: string[] = [];
     page.on('request', (request) => {
@@ -263,7 +263,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await card(page, 'To be moved').dragTo(folder);
     await page.getByText(`Moved to /${await folder.innerText()}`).waitFor();
     expect((await fetchAsset()).parent).toBeTruthy();
-    await card(page, 'To be moved').click();
+    await card(page, 'To be moved').dblclick();
     await page.getByLabel('Folder', { exact: true }).selectOption('');
     await pollUntil(async () => (await fetchAsset()).parent).toBeNull();
     await page.getByRole('button', { name: 'Trash…' }).click();

@@ -74,13 +74,13 @@ export async function openLibrary(
   options: BrowserContextOptions = {},
 ) {
   const openedPage = await openPage(browser, address, options);
-  await openedPage.page.locator('a.thing[href^="?asset="]').first().waitFor();
+  await openedPage.page.locator('.thing[data-uid]').first().waitFor();
   return openedPage;
 }
 
 /** Filters out requests that a reload or a closing dialog aborted. */
 export const isUnexpected = (complaint: string) => !complaint.endsWith('net::ERR_ABORTED');
-export const card = (page: Page, name: string) => page.locator('a.thing', { hasText: name }).first();
+export const card = (page: Page, name: string) => page.locator('.thing', { hasText: name }).first();
 export const statusText = (page: Page) => page.locator('footer [role=status]').first().innerText();
 export const dialog = (page: Page) => page.getByRole('dialog');
 export const player = (page: Page) => page.frameLocator('dialog iframe');

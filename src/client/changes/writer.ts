@@ -180,6 +180,7 @@ export class LibraryWriter {
   /**
    * Plans and carries out a change of one asset.
    *
+   * @param seen values on which the change was decided: if the asset has others, nothing is written
    * @returns the asset after the change, and its name before, if that was read
    * @throws the error of the write
    */
@@ -187,8 +188,11 @@ export class LibraryWriter {
     asset: SelectedAsset,
     change: WantedChange,
     label: ChangeLabel,
+    seen: JsonObject = {},
   ): Promise<{ asset: AssetRecord; name: string | null; unverifiable: readonly string[] }> {
-    const { items } = await this.plan([asset], change, { keepsOldValues: this.#deps.keepsHistory });
+    const hasSeen = Object.keys(seen).length > 0;
+    const { items } = await this.plan([asset], change, { keepsOldValues: hasSeen || this.#deps.keepsHistory });
+    assertAsSeen(seen, items[0]?.before ?? {});
     const { asset: written = { uid: asset.uid }, unverifiable = [] } = await this.#changeOne({ ...label, items });
     return { asset: written, name: items[0]?.name ?? null, unverifiable };
   }
@@ -361,5 +365,18 @@ export class LibraryWriter {
       withPaths.push(receipt ? { ...item, localPath: receipt.realPath } : item);
     }
     return withPaths;
+  }
+}
+
+/** @throws CodedError `changed_meanwhile` with the present value, if a field has another one than was seen */
+function assertAsSeen(seen: JsonObject, present: JsonObject): void {
+  for (const [field, value] of Object.entries(seen)) {
+    const now = present[field];
+    if (now === undefined || now === value || (value === '' && now === null)) continue;
+    throw new CodedError(`the ${field} was changed meanwhile`, {
+      code: 'changed_meanwhile',
+      reason: `it is ${JSON.stringify(now)} now`,
+      details: { present: now },
+    });
   }
 }

@@ -45,6 +45,15 @@ export const uidPattern = '[A-Za-z0-9_-]{1,100}';
 /** Page of results from the asset list; `total` is null if the service does not report it. */
 export type CardPage = { items: Card[]; total: number | null };
 
+/** Selected assets: those with these uids, or all of a list but the exceptions. */
+export type SelectionRequest = { uids: readonly string[] } | { query: Query; except: readonly string[] };
+
+/** Maximum number of assets of which the page copies the links, since each takes two requests. */
+export const maxLinks = 50;
+
+/** Playback links, one per line, and until when the first of them works (Unix milliseconds; null if not known). */
+export type CopiedLinks = { text: string; count: number; until: number | null };
+
 export type FolderView = { uid: string; name: string; path: string; children: FolderView[] };
 
 /** Rate limit of the current window: the number of remaining requests, and when it ends, in Unix milliseconds. */
@@ -88,7 +97,16 @@ export type PageEvent =
 export const gallerySetupId = 'browse-setup';
 
 /**
- * Configuration of the gallery script: the path prefix of every route, the host name and port of the service, and the
- * first words of each command that acts on its account, such as `mediactl --profile work`.
+ * Configuration of the gallery script: the path prefix of every route, the host name and port of the service, the profile
+ * and the workspace in use, and the first words of each command that acts on its account, such as `mediactl --profile work`.
+ * `pick` is true if a command waits for what the user selects.
  */
-export type GallerySetup = { base: string; service: string; program: string };
+export type GallerySetup = {
+  base: string;
+  service: string;
+  profile: string | null;
+  /** Null if lists do not tell the workspaces of assets, or none is known. */
+  workspace: string | null;
+  program: string;
+  pick: boolean;
+};

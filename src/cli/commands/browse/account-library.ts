@@ -4,11 +4,21 @@ import type { ErrorKind } from '../../../client/error-table.ts';
 import { asCodedError, CodedError, usageError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
-import { byUid, type SelectedAsset, type SelectionPorts, selectFound } from '../../../client/library/select-assets.ts';
+import { type PlayableUrl, parsePlayables } from '../../../client/library/playables.ts';
+import {
+  byUid,
+  type SelectedAsset,
+  type SelectionPorts,
+  selectAssets,
+  selectFound,
+} from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
+import { runEach } from '../../../client/run-each.ts';
+import { asObject, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
-import type { FolderView, PageEvent } from '../../../web/browse/protocol.ts';
+import { normalizeUid } from '../../../contract/uid.ts';
+import type { CopiedLinks, FolderView, PageEvent } from '../../../web/browse/protocol.ts';
 import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/server/backend.ts';
 import type { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import type { Context } from '../../context.ts';
@@ -24,6 +34,8 @@ export type AccountLibrary = BrowseBackend & {
 
 const mediaTimeoutMs = 15_000;
 
+type LibraryOptions = Pick<BrowseBackend, 'pick'> & { bytesPerSecond: number | undefined; anyWorkspace: boolean };
+
 /**
  * Opens the library of the account for the page, which is told by events while a request waits for the service.
  *
@@ -32,7 +44,7 @@ const mediaTimeoutMs = 15_000;
 export async function openAccountLibrary(
   context: Context,
   broadcaster: EventBroadcaster,
-  { bytesPerSecond, anyWorkspace }: { bytesPerSecond: number | undefined; anyWorkspace: boolean },
+  { bytesPerSecond, anyWorkspace, pick }: LibraryOptions,
 ): Promise<AccountLibrary> {
   const onNotice = (notice: TransportNotice) => broadcaster.publish(toWaitingEvent(notice));
   const { api: plain, forCall } = await context.open();
@@ -76,6 +88,15 @@ export async function openAccountLibrary(
     trash: async (uid) => {
       await (await opened.writer()).trash(await select(uid), { command: 'browse', summary: 'move to the trash' });
     },
+    resolveSelection: async (selection) => {
+      if ('uids' in selection) return selection.uids;
+      const request = { collection: 'assets', purpose: 'read', ids: [], filters: selection.query } as const;
+      const { assets } = await selectAssets(library, { ...request, verb: 'browse' }, ports);
+      const except = new Set(selection.except.map(normalizeUid));
+      return assets.map(({ uid }) => uid).filter((uid) => !except.has(normalizeUid(uid)));
+    },
+    fetchLinks: (uids) => fetchLinks(context, uids),
+    pick,
     fetchFolders: async () =>
       (await fetchFolderTree(context, { mayPrompt: false, isFresh: true })).tree.roots.map(toFolderView),
     fetchPlayback: (uid) => fetchPlayback(context, uid),
@@ -92,17 +113,45 @@ export async function openAccountLibrary(
 async function editAsset(
   writer: LibraryWriter,
   asset: SelectedAsset,
-  { folder, tags, ...fields }: AssetEdit,
+  { folder, tags, from, ...fields }: AssetEdit,
 ): Promise<AssetRecord> {
   const changed = [...Object.keys(fields), ...(tags ? ['tags'] : []), ...(folder !== undefined ? ['folder'] : [])];
   if (changed.length === 0) throw usageError('nothing to change');
   const label = { command: 'browse', summary: `set ${changed.join(', ')}` };
-  const { asset: written, unverifiable } = await writer.edit(asset, { fields, tags, folder }, label);
+  const seen = Object.fromEntries(Object.entries(from ?? {}).filter(([field]) => field in fields));
+  const { asset: written, unverifiable } = await writer.edit(asset, { fields, tags, folder }, label, seen);
   if (unverifiable.length === 0) return written;
   throw new CodedError('cannot tell whether the service applied the change', {
     code: 'write_ignored',
     reason: `the asset’s record does not show ${unverifiable.join(', ')}`,
   });
+}
+
+/** Number of assets whose links are fetched at the same time. */
+const linkLanes = 4;
+
+async function fetchLinks(context: Context, uids: readonly string[]): Promise<CopiedLinks> {
+  const { baseUrl } = (await context.api()).transport;
+  const found = new Map<string, PlayableUrl>();
+  const results = await runEach(
+    uids.map((uid) => ({ uid })),
+    async ({ uid }) => {
+      const { info } = await fetchPlayback(context, uid);
+      const [best] = parsePlayables(info, baseUrl).urls;
+      if (!best) throw usageError(`asset ${uid} has nothing to play yet`);
+      found.set(uid, best);
+    },
+    { signal: context.signal, lanes: linkLanes },
+  );
+  const failed = results.find(({ error }) => error);
+  if (failed?.error) throw failed.error;
+  const links = uids.flatMap((uid) => found.get(uid) ?? []);
+  const times = links.flatMap(({ expiresAt }) => parseTimestamp(expiresAt) ?? []);
+  return {
+    text: links.map(({ url }) => url.href).join('\n'),
+    count: links.length,
+    until: times.length > 0 ? Math.min(...times) : null,
+  };
 }
 
 /** Words of the page for an asset that is to be changed. */
@@ -143,14 +192,17 @@ const gatewayHint = 'check any proxy or firewall between this machine and the se
 /** Converts an error for the web page, with a next step in the page's own words. */
 function toProblem({ terminal }: Context, thrown: unknown): Problem {
   const { message, kind, explanation } = asCodedError(thrown);
-  const { status, reason, isUnattributed } = explanation;
+  const { code, status, reason, isUnattributed, details } = explanation;
   const redacted = (text: string) => terminal.redactor.redact(terminal.redactor.nameProfile(text));
   const hint = isUnattributed ? gatewayHint : pageHints[kind];
-  const defaultStatus = kind === 'usage' ? 400 : kind === 'notFound' ? 404 : 502;
+  const isConflict = code === 'changed_meanwhile';
+  const defaultStatus = isConflict ? 409 : kind === 'usage' ? 400 : kind === 'notFound' ? 404 : 502;
+  const present = isConflict ? asText(asObject(details).present) : undefined;
   return {
     status: status !== undefined && status >= 400 ? status : defaultStatus,
     problem: redacted(message),
     ...(reason !== undefined && { reason: redacted(reason) }),
     ...(hint && { hint }),
+    ...(present !== undefined && { present }),
   };
 }

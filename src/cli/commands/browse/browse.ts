@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { usageError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
+import { runEach } from '../../../client/run-each.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { pluralize } from '../../../contract/figures.ts';
+import { displayText } from '../../../contract/sanitize.ts';
 import { findUnknownField } from '../../../web/browse/protocol.ts';
 import { createBrowseApp } from '../../../web/browse/server/app.ts';
 import { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
@@ -13,7 +15,7 @@ import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions } from '../../library/asset-ids.ts';
-import { noResult, type Result } from '../../output/result.ts';
+import { listBy, noResult, type Result } from '../../output/result.ts';
 import { programFor } from '../../profile-in-commands.ts';
 import { parseCount } from '../../settings/units.ts';
 import { parseLimitRate } from '../../uploading/upload-options.ts';
@@ -31,10 +33,17 @@ type BrowseRequest = {
   /** Upload rate limit; undefined for none. */
   bytesPerSecond: number | undefined;
   anyWorkspace: boolean;
+  /** True to wait for a selection of the user, and to print it. */
+  picks: boolean;
 };
 
 type BrowseFlags = FilterOptions &
-  Pick<IdOptions, 'anyWorkspace'> & { port?: string | undefined; open: boolean; limitRate?: string | undefined };
+  Pick<IdOptions, 'anyWorkspace'> & {
+    port?: string | undefined;
+    open: boolean;
+    limitRate?: string | undefined;
+    pick?: true | undefined;
+  };
 
 export const browse: CommandDefinition = (command, run) => {
   addExamples(
@@ -42,6 +51,8 @@ export const browse: CommandDefinition = (command, run) => {
     'mediactl browse',
     'mediactl browse /Campaigns/2026 --status ready',
     'mediactl browse --no-open --port 8123',
+    'mediactl tag $(mediactl browse --pick) --add sea',
+    'mediactl browse --pick /Inbox | mediactl mv - /Archive',
   );
   const described = command
     .description(
@@ -50,6 +61,7 @@ export const browse: CommandDefinition = (command, run) => {
     .argument('[words...]', 'words in the name or description, a folder, or the URL of a browse page to show its view')
     .option('--port <number>', 'port to listen on (any free port)')
     .option('--no-open', 'print the URL without opening it')
+    .option('--pick', 'wait until you have selected assets in the page, then print their uids and end')
     .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
     .option(...anyWorkspaceOption);
   withFilters(described, 'assets', 'words')
@@ -58,7 +70,7 @@ export const browse: CommandDefinition = (command, run) => {
 };
 
 async function parseBrowseRequest(context: Context, words: readonly string[], flags: BrowseFlags) {
-  const { port, open, limitRate, anyWorkspace = false, ...filters } = flags;
+  const { port, open, limitRate, anyWorkspace = false, pick = false, ...filters } = flags;
   const { path: folder, words: others } = splitPath(words);
   const search = others.length > 0 ? others.join(' ') : undefined;
   return {
@@ -67,14 +79,79 @@ async function parseBrowseRequest(context: Context, words: readonly string[], fl
     opens: open,
     bytesPerSecond: parseLimitRate(limitRate),
     anyWorkspace,
+    picks: pick,
   };
 }
 
 async function runBrowse(context: Context, request: BrowseRequest): Promise<Result> {
   if (context.isDryRun('serve the library on this machine')) return noResult;
+  const picked = request.picks ? new Picked() : undefined;
+  const pages = await openPages(context, request, picked);
+  let unfinishedCount = 0;
+  try {
+    await pages.printAddress();
+    const opensPage = request.opens && (context.isHumanOutput || picked) && !context.terminal.isCi;
+    const ended = waitForInterrupt(context, request.opens && !picked, pages.printAddress);
+    await Promise.all([opensPage && pages.open(), picked ? Promise.race([ended, picked.uids]) : ended]);
+  } finally {
+    unfinishedCount = await pages.close();
+  }
+  if (picked) return printPicked(context, await picked.result(context.signal));
+  if (unfinishedCount === 0) return noResult;
+  context.terminal.info(
+    `${pluralize(unfinishedCount, 'upload')} not finished; to resume: mediactl uploads resume --all`,
+  );
+  throw context.signal.reason;
+}
+
+/** What the user selects in the page for a command. */
+class Picked {
+  readonly uids: Promise<readonly string[] | null>;
+  #resolve: (uids: readonly string[] | null) => void = () => {};
+
+  constructor() {
+    this.uids = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  readonly pick = (uids: readonly string[] | null) => this.#resolve(uids);
+
+  /** @throws CodedError `declined` (exit 130) if the user has canceled; the abort reason of the signal */
+  async result(signal: AbortSignal): Promise<readonly string[]> {
+    const uids = await Promise.race([this.uids, signal.aborted ? undefined : this.uids]);
+    if (uids) return uids;
+    throw uids === null ? new CodedError('nothing was picked', { code: 'declined' }) : signal.reason;
+  }
+}
+
+/** Prints the uids of picked assets, or with --json their records. */
+async function printPicked(context: Context, uids: readonly string[]): Promise<Result> {
+  if (!context.isMachineReadable) {
+    await context.terminal.write(`${uids.join('\n')}\n`);
+    return noResult;
+  }
+  const { assets } = await context.api();
+  const found = await runEach(
+    uids.map((uid) => ({ uid })),
+    ({ uid }) => assets.get(uid),
+    { signal: context.signal, lanes: pickLanes },
+  );
+  const records = found.map(({ value, error }) => {
+    if (!value) throw error;
+    return value;
+  });
+  return listBy(({ uid }) => uid, records, [{ field: 'uid', value: ({ uid }) => uid, uid: 'asset' }], '');
+}
+
+/** Number of records that are read at the same time. */
+const pickLanes = 4;
+
+/** Starts the server of the page. */
+async function openPages(context: Context, request: BrowseRequest, picked: Picked | undefined) {
   const { host, stateDir, terminal } = context;
   const broadcaster = new EventBroadcaster();
-  const library = await openAccountLibrary(context, broadcaster, request);
+  const library = await openAccountLibrary(context, broadcaster, { ...request, pick: picked?.pick });
   const [script, player] = await Promise.all([
     readFile(host.browseScript, 'utf8'),
     readFile(host.playerScript, 'utf8'),
@@ -87,30 +164,35 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
     origin: () => server.origin,
     scripts: { browse: script, player },
     program,
+    place: () => placeOf(context),
+    reusesEntryUrls: picked !== undefined,
     accessHint: `For a new URL, run ${program} browse in a terminal; for the view of this one, ${program} browse URL.`,
     onTokenRedeemed: () => void rm(entryFile, { force: true }),
   });
-  const portHint = 'use another --port, or omit it to use any free port';
   const { getRequestListener } = await import('@hono/node-server');
   const listener = getRequestListener(pages.handle, { overrideGlobalObjects: false });
-  const server = await serveHttp(listener, request.port, portHint);
-  let unfinishedCount = 0;
-  try {
-    const printAddress = () => printUrl(context, pages.createEntryUrl(request.view));
-    await printAddress();
-    const opensPage = request.opens && context.isHumanOutput && !terminal.isCi;
-    await Promise.all([
-      opensPage && openPage(context, entryFile, pages.createEntryUrl(request.view)),
-      waitForInterrupt(context, request.opens, printAddress),
-    ]);
-  } finally {
-    await server.close();
-    unfinishedCount = await library.close();
-    await rm(entryFile, { force: true });
-  }
-  if (unfinishedCount === 0) return noResult;
-  terminal.info(`${pluralize(unfinishedCount, 'upload')} not finished; to resume: mediactl uploads resume --all`);
-  throw context.signal.reason;
+  const server = await serveHttp(listener, request.port, 'use another --port, or omit it to use any free port');
+  const createUrl = () => pages.createEntryUrl(request.view);
+  return {
+    // The output of --pick is what was picked.
+    printAddress: async () => (picked ? terminal.info(createUrl()) : printUrl(context, createUrl())),
+    open: () => openPage(context, entryFile, createUrl()),
+    /** Returns the number of uploads that can be resumed. */
+    close: async () => {
+      await server.close();
+      await rm(entryFile, { force: true });
+      return library.close();
+    },
+  };
+}
+
+/** Returns the profile, and the name of the only workspace. If there are several, the page lists assets of all of them. */
+async function placeOf(context: Context) {
+  const { profile } = await context.account();
+  const { workspaceInUse } = await context.library();
+  const visible = await workspaceInUse.visible().catch(() => []);
+  const [only] = visible;
+  return { profile, workspace: only && visible.length === 1 ? displayText(only.name) || only.uid : null };
 }
 
 /** Returns the query string of the address of a page, which was copied from any session. @throws CodedError `usage` */

@@ -1,15 +1,28 @@
-import type { Card, CardPage, FolderView, GallerySetup, Query, RequestBudget, SpriteFrame } from '../protocol.ts';
+import type {
+  Card,
+  CardPage,
+  CopiedLinks,
+  FolderView,
+  GallerySetup,
+  Query,
+  RequestBudget,
+  SelectionRequest,
+  SpriteFrame,
+} from '../protocol.ts';
 import { budgetHeader, gallerySetupId } from '../protocol.ts';
-import type { AssetEdit } from '../server/backend.ts';
+import type { AssetEdit, Problem } from '../server/backend.ts';
 
 export const setup = JSON.parse(document.getElementById(gallerySetupId)?.textContent ?? '') as GallerySetup;
 
 export class PageError extends Error {
   readonly hint: string | undefined;
+  /** Value that a field has now, if others have changed it. */
+  readonly present: string | undefined;
 
-  constructor({ problem, reason, hint }: { problem: string; reason?: string; hint?: string }) {
+  constructor({ problem, reason, hint, present }: Pick<Problem, 'problem' | 'reason' | 'hint' | 'present'>) {
     super(reason ? `${problem}: ${reason}` : problem);
     this.hint = hint;
+    this.present = present;
   }
 }
 
@@ -51,6 +64,9 @@ export const fetchCardPage = (
 export const fetchCard = (uid: string) => callApi<Card>('GET', assetPath(uid));
 export const updateCard = (uid: string, change: AssetEdit) => callApi<Card>('PATCH', assetPath(uid), change);
 export const trashCard = (uid: string) => callApi<object>('DELETE', assetPath(uid));
+export const fetchUids = (selection: SelectionRequest) => callApi<string[]>('POST', 'selection', selection);
+export const copyLinks = (selection: SelectionRequest) => callApi<CopiedLinks>('POST', 'links', selection);
+export const pick = (selection: SelectionRequest | null) => callApi<object>('POST', 'pick', selection);
 export const clearEndedUploads = () => callApi<object>('DELETE', 'uploads');
 export const fetchFolderTree = () => callApi<FolderView[]>('GET', 'folders');
 export const fetchFrames = (uid: string) => callApi<SpriteFrame[]>('GET', `${assetPath(uid)}/frames`);

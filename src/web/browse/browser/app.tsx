@@ -11,6 +11,8 @@ import { Grid } from './grid.tsx';
 import { useRedraw, useWindowEvent } from './hooks.ts';
 import { PagedList } from './paged-list.ts';
 import { useRefresh } from './refresh.ts';
+import { clearSelection, selectAll } from './selected.ts';
+import { SelectionBar } from './selection-bar.tsx';
 import { ServerDownAlert, UploadTray } from './upload-tray.tsx';
 import { useUploads } from './uploads.ts';
 import { useView, withField } from './view.ts';
@@ -51,8 +53,11 @@ export function App() {
   return (
     <div class="app">
       <header>
-        <h1>{setup.service}</h1>
-        <FileButton onFiles={uploadHere} />
+        <h1>
+          {setup.service}
+          <small>{[setup.profile, setup.workspace ?? 'all workspaces'].filter(Boolean).join(' · ')}</small>
+        </h1>
+        {!setup.pick && <FileButton onFiles={uploadHere} />}
         <Filters query={query} openPanel={openPanel} onChange={setQuery} onOpen={togglePanel} />
       </header>
       {uploads.isServerDown && <ServerDownAlert states={uploads.states} />}
@@ -68,6 +73,7 @@ export function App() {
           )}
         </main>
       </div>
+      <SelectionBar query={query} />
       <StatusBar list={list} serviceWait={uploads.serviceWait} {...library} />
       <UploadTray uploads={uploads} onOpen={open} />
       {asset && (
@@ -138,19 +144,26 @@ function usePagedList(query: Query): PagedList {
   if (current?.key === key) return current.list;
   current?.list.close();
   const list = new PagedList(query, redraw, current ? filterDebounceMs : 0);
+  clearSelection(); // it was of the previous list
   latest.current = { key, list };
   return list;
 }
 
-/** Handles keys that are pressed outside form fields: / goes to the search, Escape closes a panel. */
+/** Handles keys that are pressed outside form fields: / goes to the search, Ctrl-A selects all, Escape nothing. */
 function useShortcuts(closePanel: () => void): void {
   useWindowEvent('keydown', (event) => {
     const isInField = (event.target as HTMLElement).matches('input, textarea, select');
-    if (isInField || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === 'Escape') closePanel();
-    if (event.key !== '/') return;
-    event.preventDefault();
-    document.querySelector<HTMLInputElement>('input[type=search]')?.focus();
+    if (isInField || event.altKey || document.querySelector('dialog[open]')) return;
+    const isModified = event.ctrlKey || event.metaKey;
+    // Taken on the window, since the text of the page would be selected otherwise.
+    if (isModified ? event.key === 'a' : event.key === '/') event.preventDefault();
+    if (isModified && event.key === 'a') selectAll();
+    if (isModified) return;
+    if (event.key === 'Escape') {
+      closePanel();
+      clearSelection();
+    }
+    if (event.key === '/') document.querySelector<HTMLInputElement>('input[type=search]')?.focus();
   });
 }
 

@@ -1,11 +1,15 @@
+import { computed, signal } from '@preact/signals';
+import { Component } from 'preact';
 import { useState } from 'preact/hooks';
 import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
-import { formatClockTime } from '../../../contract/figures.ts';
+import { formatBytes, formatClockTime } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Card, SpriteFrame } from '../protocol.ts';
 import { fetchFrames, sheetUrl, thumbnailUrl } from './api.ts';
 import { startDrag } from './drops.ts';
 import { useDelay } from './hooks.ts';
+import { boxed, current, selection } from './selected.ts';
+import { isSelected } from './selection.ts';
 
 /** Hover delay, so that a pointer that only passes over a card sends no request. */
 const hoverDelayMs = 250;
@@ -14,51 +18,74 @@ const maxFrames = 40;
 
 const frameCache = new Map<string, Promise<SpriteFrame[]>>();
 
+/** What a card does with keys and the pointer. */
+export type CardEvents = {
+  /** @param uid undefined as long as the card is not loaded */
+  onKey(event: KeyboardEvent, index: number, uid: string | undefined): void;
+  onClick(event: MouseEvent, index: number, uid: string): void;
+  onOpen(uid: string): void;
+};
+
 type CardProps = {
   /** Undefined until its page of results has loaded. */
   card: Card | undefined;
   index: number;
   /** Length of the whole list; -1 if unknown. */
   length: number;
-  /** Position and size of the card, as CSS properties. */
-  style: Record<string, string>;
-  isFocusable: boolean;
-  onFocus(): void;
-  /** Returns true if the key moves the focus to another card. */
-  onKey(key: string): boolean;
-  onOpen(uid: string): void;
+  /** Position and size, as CSS lengths. */
+  left: string;
+  top: string;
+  width: string;
+  height: string;
+  /** True if Tab goes to this card although another is the current one, which is not rendered. */
+  isTabStop: boolean;
+  events: CardEvents;
 };
 
-export function AssetCard({ card, index, length, style, isFocusable, onFocus, onKey, onOpen }: CardProps) {
-  const [isHovered, setHovered] = useState(false);
-  return (
-    <li class="card" style={style} aria-setsize={length} aria-posinset={index + 1} aria-busy={card === undefined}>
-      <a
-        class="thing"
-        href={card ? `?asset=${encodeURIComponent(card.uid)}` : '?'}
+const comparedProps = ['card', 'index', 'length', 'left', 'top', 'width', 'height', 'isTabStop'] as const;
+
+/** A card of the list. It is rendered again when its place or its record changes, not when it is selected or focused. */
+export class AssetCard extends Component<CardProps> {
+  /** A signal, since a computed value does not see that a prop has changed. */
+  readonly #uid = signal(this.props.card?.uid);
+  readonly #isSelected = computed(() => {
+    const uid = this.#uid.value;
+    return boxed.value.has(this.props.index) || (uid !== undefined && isSelected(selection.value, uid));
+  });
+  readonly #tabIndex = computed(() => (current.value === this.props.index ? 0 : -1));
+
+  override shouldComponentUpdate(next: CardProps): boolean {
+    return comparedProps.some((name) => next[name] !== this.props[name]);
+  }
+
+  override render({ card, index, length, isTabStop, events, ...style }: CardProps) {
+    this.#uid.value = card?.uid;
+    return (
+      <div
+        class="card thing"
+        role="option"
+        style={{ left: style.left, top: style.top, width: style.width, height: style.height }}
         data-at={index}
-        tabIndex={isFocusable ? 0 : -1}
+        data-uid={card?.uid}
+        tabIndex={isTabStop ? 0 : (this.#tabIndex as unknown as number)}
+        aria-selected={this.#isSelected as unknown as boolean}
+        aria-setsize={length}
+        aria-posinset={index + 1}
+        aria-busy={card === undefined}
+        aria-label={card ? describeCard(card) : 'Loading'}
         draggable={card !== undefined}
         onDragStart={(event) => card && startDrag(event, card.uid)}
-        onFocus={onFocus}
-        onPointerEnter={({ pointerType }) => setHovered(pointerType === 'mouse')}
-        onPointerLeave={() => setHovered(false)}
-        onClick={(event) => {
-          if (card && (event.ctrlKey || event.metaKey || event.shiftKey)) return;
-          event.preventDefault();
-          if (card) onOpen(card.uid);
+        onFocus={() => {
+          current.value = index;
         }}
-        onKeyDown={(event) => {
-          const isOpening = event.key === ' ';
-          if (!isOpening && !onKey(event.key)) return;
-          event.preventDefault();
-          if (isOpening && card) onOpen(card.uid);
-        }}
+        onClick={(event) => card && events.onClick(event, index, card.uid)}
+        onDblClick={() => card && events.onOpen(card.uid)}
+        onKeyDown={(event) => events.onKey(event, index, card?.uid)}
       >
-        {card ? <CardBody card={card} isHovered={isHovered} /> : <CardSkeleton />}
-      </a>
-    </li>
-  );
+        {card ? <CardBody card={card} /> : <CardSkeleton />}
+      </div>
+    );
+  }
 }
 
 const CardSkeleton = () => (
@@ -67,24 +94,79 @@ const CardSkeleton = () => (
   </span>
 );
 
-function CardBody({ card, isHovered }: { card: Card; isHovered: boolean }) {
-  const { uid, name, means, status, type, duration, createdAt } = card;
+function CardBody({ card }: { card: Card }) {
+  const [isHovered, setHovered] = useState(false);
+  const { uid, name, means, status, reason, type, duration, createdAt, size, tags } = card;
   const isFailed = means === 'failed';
-  const facts = [typeName(type), createdAt?.slice(0, 10)];
+  const facts = [size === null ? typeName(type) : formatBytes(size), formatAge(createdAt)];
   return (
     <>
-      <span class="picture">
+      <span
+        class="picture"
+        onPointerEnter={({ pointerType }) => setHovered(pointerType === 'mouse')}
+        onPointerLeave={() => setHovered(false)}
+      >
         <CardThumbnail card={card} />
         {type === 'video' && means === 'ready' && isHovered && <Preview uid={uid} />}
+        <span class="mark" aria-hidden="true" />
         {duration !== null && duration > 0 && <span class="badge">{formatClockTime(duration)}</span>}
         {means !== 'ready' && status && <span class={`badge state ${isFailed ? 'failed' : ''}`}>{status}</span>}
       </span>
-      <span class="name" title={name} dir="auto">
-        {escapeControls(name)}
+      <MiddleCut text={name} />
+      <span class="more" title={createdAt === null ? undefined : new Date(createdAt).toLocaleString()}>
+        {isFailed && reason ? <span class="problem">{escapeControls(reason)}</span> : facts.filter(Boolean).join(' · ')}
       </span>
-      <span class="more">{facts.filter(Boolean).join(' · ')}</span>
+      <span class="tags">
+        {(tags ?? []).map((tag) => (
+          <span key={tag} class="tag">
+            {tag}
+          </span>
+        ))}
+      </span>
     </>
   );
+}
+
+/** Number of characters at the end of a name that are always shown, such as a version and the extension. */
+const nameEnd = 12;
+
+/** Shows a name on one line. If it is too long, it is cut in the middle, since versions and extensions are at its end. */
+function MiddleCut({ text }: { text: string }) {
+  const characters = [...escapeControls(text)];
+  const end = characters.length > 2 * nameEnd ? characters.slice(-nameEnd).join('') : '';
+  const start = characters.slice(0, characters.length - [...end].length).join('');
+  return (
+    <span class="name" title={text} dir="auto">
+      <span class="start">{start}</span>
+      {end && <span class="end">{end}</span>}
+    </span>
+  );
+}
+
+/** Describes a card for a screen reader. */
+const describeCard = ({ name, type, means, status, duration }: Card) =>
+  [
+    escapeControls(name),
+    typeName(type),
+    duration !== null && duration > 0 && formatClockTime(duration),
+    means !== 'ready' && status,
+  ]
+    .filter(Boolean)
+    .join(', ');
+
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
+
+/** Formats how long ago an asset was created, by the clock and the calendar of this machine. */
+function formatAge(createdAt: string | null): string | undefined {
+  if (createdAt === null) return undefined;
+  const then = new Date(createdAt);
+  const ageMs = Date.now() - then.getTime();
+  if (ageMs < hourMs) return ageMs < minuteMs ? 'just now' : `${Math.floor(ageMs / minuteMs)} min ago`;
+  if (ageMs < dayMs) return `${Math.floor(ageMs / hourMs)} h ago`;
+  const days = Math.floor(ageMs / dayMs);
+  if (days < 7) return `${days} ${days === 1 ? 'day' : 'days'} ago`;
+  const year = then.getFullYear() === new Date().getFullYear() ? undefined : 'numeric';
+  return then.toLocaleDateString(undefined, { day: 'numeric', month: 'short', year });
 }
 
 /** Renders the thumbnail of an asset, or the icon of its type as a fallback. */
@@ -92,17 +174,7 @@ export function CardThumbnail({ card }: { card: Card }) {
   const [brokenUrl, setBrokenUrl] = useState<string>();
   const url = card.thumbnail === null ? undefined : thumbnailUrl(card);
   if (!url || url === brokenUrl) return <TypeIcon type={card.type} />;
-  return (
-    <img
-      class={card.type === 'image' ? 'whole' : ''}
-      src={url}
-      alt=""
-      loading="lazy"
-      decoding="async"
-      draggable={false}
-      onError={() => setBrokenUrl(url)}
-    />
-  );
+  return <img src={url} alt="" loading="lazy" decoding="async" draggable={false} onError={() => setBrokenUrl(url)} />;
 }
 
 /** Animates the preview frames of a video. If the user prefers reduced motion, shows only the middle frame. */

@@ -105,7 +105,7 @@ export function DebouncedInput({ label, value = '', onChange, ...attributes }: D
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== 'ArrowDown') return;
         event.preventDefault();
-        document.querySelector<HTMLElement>('a.thing')?.focus();
+        document.querySelector<HTMLElement>('.thing')?.focus();
       }}
     />
   );

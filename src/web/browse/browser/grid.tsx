@@ -2,9 +2,12 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Query } from '../protocol.ts';
 import { setup } from './api.ts';
-import { AssetCard } from './asset-card.tsx';
+import { AssetCard, type CardEvents } from './asset-card.tsx';
+import { SelectionBox, startBox } from './box.tsx';
 import { Button } from './controls.tsx';
+import { computeLayout, type Layout, stepForKey } from './grid-layout.ts';
 import type { PagedList } from './paged-list.ts';
+import { current, listLength, moveAnchor, selectedCount, selectOnly, selectTo, toggle } from './selected.ts';
 
 type GridProps = {
   list: PagedList;
@@ -16,15 +19,9 @@ type GridProps = {
 
 type Container = RefObject<HTMLDivElement | null>;
 
-const gap = 12;
-/** Margin of `.rows` in the style sheet, rounded to pixels. */
-const margin = 14;
-const textHeight = 78;
-const minCardWidth = 190;
-const minPhoneCardWidth = 140; // leaves room for two columns
 const skeletonCount = 12; // until the length is known
 
-/** Renders a virtual list of assets. */
+/** Renders a virtual list of assets, of which any can be selected. */
 export function Grid({ list, query, onOpen, focusIndex }: GridProps) {
   const container = useRef<HTMLDivElement>(null);
   const { width, top, height, measure } = useViewport(container);
@@ -33,46 +30,95 @@ export function Grid({ list, query, onOpen, focusIndex }: GridProps) {
   const [from, to] = layout.visibleRange(top, height);
   useLayoutEffect(() => list.setVisibleRange(from, to), [list, from, to]);
   const saveScroll = useScrollRestore(container, list, query, width > 0);
-  const [current, setCurrent, goTo] = useFocus(container, list, layout);
+  const goTo = useFocus(container, list, layout);
   useLayoutEffect(() => {
     if (focusIndex !== undefined && focusIndex >= 0) goTo(focusIndex);
   }, [focusIndex]);
-  const handleKey = (key: string, index: number): boolean => {
-    const step = stepForKey(key, layout);
-    if (step) goTo(Math.min(length - 1, Math.max(0, step(index, length))));
-    return step !== undefined;
-  };
+  const exactLength = list.hasExactLength ? length : undefined;
+  useLayoutEffect(() => {
+    listLength.value = exactLength;
+  }, [exactLength]);
+  const latest = useRef({ list, layout, goTo, onOpen });
+  latest.current = { list, layout, goTo, onOpen };
+  const events = useRef(createCardEvents(() => latest.current)).current;
 
   const visible = Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
   // Keeps the focused card rendered while it is out of view, so that arrow keys continue from it.
-  const isInView = current >= from && current < to;
+  const isInView = current.value >= from && current.value < to;
   const hasFocus = container.current?.contains(document.activeElement) ?? false;
-  if (hasFocus && current < length && !isInView) visible.push(current);
+  if (hasFocus && current.value < length && !isInView) visible.push(current.value);
+  // Tab goes to the first visible card if the current one is not rendered.
+  const tabStop = isInView || hasFocus ? undefined : from;
   const onScroll = () => {
     measure();
     saveScroll();
   };
   return (
-    <div class="shelf" ref={container} onScroll={onScroll}>
+    <div
+      class="shelf"
+      ref={container}
+      onScroll={onScroll}
+      onPointerDown={(event) => startBox(event, event.currentTarget, list, () => latest.current.layout)}
+    >
       {list.length === 0 && <EmptyResult query={query} />}
       {list.length === undefined && list.problem && <LoadError list={list} />}
-      <ul class="rows" style={{ height: `${layout.height}px` }} aria-label="Assets">
+      <div
+        class="rows"
+        role="listbox"
+        aria-multiselectable="true"
+        aria-label="Assets"
+        style={{ height: `${layout.height}px` }}
+      >
         {visible.map((index) => (
           <AssetCard
             key={index}
             card={list.at(index)}
             index={index}
-            length={list.hasExactLength ? length : -1}
-            style={layout.styleOf(index)}
-            isFocusable={index === (isInView || hasFocus ? current : from)}
-            onFocus={() => setCurrent(index)}
-            onKey={(key) => handleKey(key, index)}
-            onOpen={onOpen}
+            length={exactLength ?? -1}
+            {...layout.styleOf(index)}
+            isTabStop={index === tabStop}
+            events={events}
           />
         ))}
-      </ul>
+      </div>
+      <SelectionBox />
     </div>
   );
+}
+
+type GridState = { list: PagedList; layout: Layout; goTo(index: number): void; onOpen(uid: string): void };
+
+/** Returns what the keys and the pointer do on cards: always the same object, so that no card is rendered again for it. */
+function createCardEvents(state: () => GridState): CardEvents {
+  const step = (event: KeyboardEvent, index: number) => {
+    const { list, layout, goTo } = state();
+    const next = stepForKey(event.key, layout)?.(index, layout.length);
+    if (next === undefined) return false;
+    const to = Math.min(layout.length - 1, Math.max(0, next));
+    if (event.shiftKey) void selectTo(list, to);
+    else moveAnchor(to);
+    goTo(to);
+    return true;
+  };
+  return {
+    onKey: (event, index, uid) => {
+      const isHandled =
+        step(event, index) || (uid !== undefined && [' ', 'Enter'].includes(event.key) && !event.ctrlKey);
+      if (!isHandled) return;
+      event.preventDefault();
+      if (event.key === ' ' && uid !== undefined) toggle(uid, index);
+      if (event.key === 'Enter' && uid !== undefined) state().onOpen(uid);
+    },
+    onClick: (event, index, uid) => {
+      const isTouch = (event as PointerEvent).pointerType === 'touch';
+      const isOnMark = (event.target as HTMLElement).closest('.mark') !== null;
+      if (event.shiftKey) void selectTo(state().list, index);
+      else if (isOnMark || event.ctrlKey || event.metaKey || (isTouch && selectedCount.value !== 0)) toggle(uid, index);
+      else if (isTouch) state().onOpen(uid);
+      else selectOnly(uid, index);
+    },
+    onOpen: (uid) => state().onOpen(uid),
+  };
 }
 
 /** Returns the width of the container and its visible part, and a function that measures it again. */
@@ -110,26 +156,26 @@ function useScrollRestore(container: Container, list: PagedList, query: Query, i
   };
 }
 
-/** Returns the index of the current card, its setter, and a function that scrolls to a card and focuses it. */
-function useFocus(container: Container, list: PagedList, layout: Layout) {
-  const [current, setCurrent] = useState(0);
+/** Returns a function that scrolls to a card and focuses it. */
+function useFocus(container: Container, list: PagedList, layout: Layout): (index: number) => void {
   const pendingFocus = useRef<number | undefined>(undefined);
-  useLayoutEffect(() => setCurrent(0), [list]);
+  useLayoutEffect(() => {
+    current.value = 0;
+  }, [list]);
   useLayoutEffect(() => {
     const target = container.current?.querySelector<HTMLElement>(`[data-at="${pendingFocus.current}"]`);
     if (!target) return; // the card is rendered after the scroll event
     pendingFocus.current = undefined;
     target.focus({ preventScroll: true });
   });
-  const goTo = (index: number) => {
+  return (index) => {
     const element = container.current as HTMLDivElement;
     const { top, bottom } = layout.extentOf(index);
     if (top < element.scrollTop) element.scrollTop = top;
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
     pendingFocus.current = index;
-    setCurrent(index);
+    current.value = index;
   };
-  return [current, setCurrent, goTo] as const;
 }
 
 const LoadError = ({ list }: { list: PagedList }) => (
@@ -152,50 +198,4 @@ function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Qu
       No assets {where || 'yet'}. Drop files or folders onto this page, or run <code>{setup.program} upload FILE</code>.
     </p>
   );
-}
-
-type Layout = ReturnType<typeof computeLayout>;
-
-/** Computes the grid of the virtual list. All rows have the same height, so the position of any card is known. */
-function computeLayout(outerWidth: number, length: number) {
-  const width = Math.max(0, outerWidth - 2 * margin);
-  const minWidth = width < 480 ? minPhoneCardWidth : minCardWidth;
-  const columns = Math.max(1, Math.floor((width + gap) / (minWidth + gap)));
-  const cardWidth = (width - (columns - 1) * gap) / columns;
-  const cardHeight = Math.round((cardWidth * 9) / 16 + textHeight);
-  const rowHeight = cardHeight + gap;
-  const rows = Math.ceil(length / columns);
-  const topOf = (index: number) => Math.floor(index / columns) * rowHeight;
-  return {
-    columns,
-    height: Math.max(0, rows * rowHeight - gap),
-    /** Returns the indexes [from, to) of the cards to render: the visible rows, and one row above and below them. */
-    visibleRange: (top: number, height: number): [from: number, to: number] => {
-      const first = Math.max(0, Math.floor((top - margin) / rowHeight) - 1);
-      const last = Math.min(rows, Math.ceil((top + height) / rowHeight) + 1);
-      return [Math.min(first * columns, length), Math.min(last * columns, length)];
-    },
-    extentOf: (index: number) => ({ top: topOf(index), bottom: topOf(index) + cardHeight + 2 * margin }),
-    styleOf: (index: number) => ({
-      left: `${(index % columns) * (cardWidth + gap)}px`,
-      top: `${topOf(index)}px`,
-      width: `${cardWidth}px`,
-      height: `${cardHeight}px`,
-    }),
-  };
-}
-
-/** Returns a function that computes the index of the card to which a key moves the focus; undefined for other keys. */
-function stepForKey(key: string, { columns }: Layout) {
-  const steps: Record<string, (index: number, length: number) => number> = {
-    ArrowRight: (index) => index + 1,
-    ArrowLeft: (index) => index - 1,
-    ArrowDown: (index, length) => (index + columns < length ? index + columns : index),
-    ArrowUp: (index) => (index >= columns ? index - columns : index),
-    PageDown: (index) => index + 4 * columns,
-    PageUp: (index) => index - 4 * columns,
-    Home: () => 0,
-    End: (_, length) => length - 1,
-  };
-  return Object.hasOwn(steps, key) ? steps[key] : undefined;
 }

@@ -9,9 +9,12 @@ const pageSize = 100;
 const maxCachedPages = 40;
 /** Maximum list length, because browsers limit the height of an element. */
 const maxItems = 300_000;
-const scrollDebounceMs = 90;
-/** Maximum debounce delay, so that continuous scrolling still fetches pages. */
-const maxDebounceMs = 300;
+/** Time for which the scroll must rest before pages are fetched. */
+const scrollRestMs = 120;
+/** Time after which slow scrolling within one page of results fetches, though it does not rest. */
+const slowScrollMs = 300;
+/** Maximum number of pages that a selected range loads. */
+const maxRangePages = 20;
 const minRetryMs = 5_000;
 
 /**
@@ -30,7 +33,8 @@ export class PagedList {
   #loadedTo = 0;
   #visibleRange: [from: number, to: number] = [0, pageSize];
   #debounceTimer: ReturnType<typeof setTimeout> | undefined;
-  #lastFetchAt = 0;
+  /** First visible page, and since when. */
+  #inView = { page: -1, since: 0 };
   #isStale = false;
   /** True after the service reported a wrong total, which counted only one page or exceeded the list. */
   #totalIsUnreliable = false;
@@ -69,17 +73,21 @@ export class PagedList {
     return -1;
   }
 
-  /** Sets the visible range [from, to), and fetches its missing pages after a debounce delay. */
+  /**
+   * Sets the visible range [from, to), and fetches its missing pages once the scroll rests, or if it stays within one page
+   * of results for a while. So a drag of the scroll bar fetches what it ends at, and not what it passes.
+   */
   setVisibleRange(from: number, to: number): void {
     this.#visibleRange = [from, to];
     clearTimeout(this.#debounceTimer);
-    const isOverdue = performance.now() - this.#lastFetchAt > maxDebounceMs;
-    if (isOverdue) this.#fetchVisible();
-    else this.#debounceTimer = setTimeout(() => this.#fetchVisible(), scrollDebounceMs);
+    const page = Math.floor(from / pageSize);
+    const now = performance.now();
+    if (page !== this.#inView.page) this.#inView = { page, since: now };
+    if (now - this.#inView.since > slowScrollMs) this.#fetchVisible();
+    else this.#debounceTimer = setTimeout(() => this.#fetchVisible(), scrollRestMs);
   }
 
   #fetchVisible(): void {
-    this.#lastFetchAt = performance.now();
     for (const number of this.#visiblePages())
       if (!this.#pages.has(number) && !this.#inFlight.has(number)) void this.#fetchPage(number);
   }
@@ -143,6 +151,29 @@ export class PagedList {
     if (index < 0 || index >= (this.length ?? 0)) return undefined;
     if (!this.at(index)) await this.#fetchPage(Math.floor(index / pageSize));
     return this.at(index);
+  }
+
+  /** Returns true if all cards of a range [from, to) are loaded. */
+  hasAll(from: number, to: number): boolean {
+    return pagesOf(from, to).every((number) => this.#pages.has(number));
+  }
+
+  /** Returns true if a range has more pages that are not loaded than a selection loads. */
+  isLongToFetch(from: number, to: number): boolean {
+    return pagesOf(from, to).filter((number) => !this.#pages.has(number)).length > maxRangePages;
+  }
+
+  /** Returns the cards of a range [from, to), and fetches those that are missing; undefined for a card that cannot be. */
+  async fetchRange(from: number, to: number): Promise<(Card | undefined)[]> {
+    // Held here, since the cache may drop pages while others load.
+    const cards: (Card | undefined)[] = [];
+    for (const number of pagesOf(from, to)) {
+      if (!this.#pages.has(number)) await this.#fetchPage(number);
+      const first = number * pageSize;
+      for (let index = Math.max(from, first); index < Math.min(to, first + pageSize); index++)
+        cards.push(this.at(index));
+    }
+    return cards;
   }
 
   /**
@@ -210,4 +241,10 @@ export class PagedList {
     this.#totalIsUnreliable = true;
     this.#total = null;
   }
+}
+
+/** Returns the numbers of the pages of a range [from, to). */
+function pagesOf(from: number, to: number): number[] {
+  const [first, last] = [Math.floor(from / pageSize), Math.floor(Math.max(from, to - 1) / pageSize)];
+  return Array.from({ length: last - first + 1 }, (_, n) => first + n);
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { renderNoticePage } from '../../watch/server/page.ts';
-import { budgetHeader } from '../protocol.ts';
+import { budgetHeader, type GallerySetup } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
 import { EventBroadcaster } from './event-broadcaster.ts';
 import { renderEntryPage } from './gallery-page.ts';
@@ -17,6 +17,10 @@ export type BrowseOptions = {
   accessHint: string;
   /** First words of each command that acts on the account of the page. */
   program: string;
+  /** Returns the profile and the workspace in use, to show. */
+  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace'>>;
+  /** True if an entry URL can be opened more than once, for as long as a command waits. */
+  reusesEntryUrls?: boolean;
   onTokenRedeemed?: () => void;
 };
 
@@ -57,7 +61,7 @@ export async function createBrowseApp({ accessHint, ...options }: BrowseOptions)
   app.get('/', (c) => {
     const { searchParams: view } = new URL(c.req.url);
     // A link scanner sends HEAD, which must not use up the token.
-    const cookie = c.req.method === 'GET' && sessions.redeem(view.get('token') ?? '');
+    const cookie = c.req.method === 'GET' && sessions.redeem(view.get('token') ?? '', options.reusesEntryUrls);
     if (!cookie) return lock(c);
     view.delete('token');
     options.onTokenRedeemed?.();

@@ -1,10 +1,22 @@
 import type { SlugEdit } from '../../../contract/slug.ts';
 import type { AssetRecord, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
 import type { SuccessOutcome } from '../../../contract/upload-outcomes.ts';
-import type { DroppedFileInfo, FolderView, Query, RequestBudget } from '../protocol.ts';
+import type { CopiedLinks, DroppedFileInfo, FolderView, Query, RequestBudget, SelectionRequest } from '../protocol.ts';
 
-/** Changes to an asset. Absent fields stay unchanged; a `folder` of null means the top level. */
-export type AssetEdit = { name?: string; description?: string; tags?: SlugEdit; folder?: string | null };
+/** Text fields of an asset, as the user saw them. */
+export type SeenFields = { name?: string; description?: string };
+
+/**
+ * Changes to an asset. Absent fields stay unchanged; a `folder` of null means the top level. `from` are the values that the
+ * user saw: if the library has others now, the change is refused.
+ */
+export type AssetEdit = {
+  name?: string;
+  description?: string;
+  tags?: SlugEdit;
+  folder?: string | null;
+  from?: SeenFields;
+};
 
 /** Upload progress of a dropped file. It waits after an outage or because of a rate limit. */
 export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number };
@@ -13,7 +25,14 @@ export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number
 type DropResult = { assetUid: string; outcome: SuccessOutcome };
 
 /** Error as the page shows it. `status` is an HTTP status. The error contains no secrets. */
-export type Problem = { status: number; problem: string; reason?: string; hint?: string };
+export type Problem = {
+  status: number;
+  problem: string;
+  reason?: string;
+  hint?: string;
+  /** Value that a field has now, if others have changed it since the user saw it. */
+  present?: string;
+};
 
 /** Error of a request from the page, which is invalid or names something that does not exist. */
 export class PageProblem extends Error {
@@ -47,6 +66,12 @@ export type BrowseBackend = {
   get(uid: string): Promise<AssetRecord>;
   update(uid: string, change: AssetEdit): Promise<AssetRecord>;
   trash(uid: string): Promise<void>;
+  /** Returns the uids of a selection. */
+  resolveSelection(selection: SelectionRequest): Promise<readonly string[]>;
+  /** Returns the best playback link of each asset, as `mediactl share` prints it. */
+  fetchLinks(uids: readonly string[]): Promise<CopiedLinks>;
+  /** Hands a selection to the command that waits for it; null if the user cancels. Absent if none waits. */
+  pick?: ((uids: readonly string[] | null) => void) | undefined;
   fetchFolders(): Promise<readonly FolderView[]>;
   fetchPlayback(uid: string): Promise<AssetPlayback>;
   /** Downloads without the API key, and only from public addresses and the service. @throws Error above `maxBytes` */

@@ -4,8 +4,8 @@ import { asArray, asObject, asText, isJsonObject } from '../../../contract/json-
 import { describeWrongTag } from '../../../contract/slug.ts';
 import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../watch/server/page.ts';
 import { sourceUrlOf } from '../../watch/server/views.ts';
-import { uidPattern } from '../protocol.ts';
-import { type AssetEdit, type BrowseBackend, PageProblem, type Problem } from './backend.ts';
+import { findUnknownField, type GallerySetup, maxLinks, type SelectionRequest, uidPattern } from '../protocol.ts';
+import { type AssetEdit, type BrowseBackend, PageProblem, type Problem, type SeenFields } from './backend.ts';
 import { CardReader } from './card-reader.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
 import { renderGalleryPage } from './gallery-page.ts';
@@ -21,19 +21,22 @@ type RouteDeps = {
   scripts: BuiltScripts;
   basePath: string;
   program: string;
+  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace'>>;
 };
 
 const maxBodyBytes = 4 * 1024 * 1024;
 
 /** Creates the routes of the page. Callers must authenticate requests first. */
 export async function createRoutes(deps: RouteDeps): Promise<Hono> {
-  const { Hono, streamSSE } = await import('./hono.lazy.ts');
+  const { bodyLimit, Hono, streamSSE } = await import('./hono.lazy.ts');
   const { library, broadcaster, scripts, basePath, program } = deps;
   const app = new Hono();
   const media = new MediaProxy(library);
   const cards = new CardReader(library, media);
-  const setup = { base: basePath, service: library.baseUrl.host, program };
-  app.get('/', (c) => sendPage(c, renderGalleryPage({ script: scripts.browse, setup })));
+  const setup = { base: basePath, service: library.baseUrl.host, program, pick: library.pick !== undefined };
+  app.get('/', async (c) =>
+    sendPage(c, renderGalleryPage({ script: scripts.browse, setup: { ...setup, ...(await deps.place()) } })),
+  );
   app.get('/folders', async (c) => c.json(await library.fetchFolders()));
   app.get('/events', (c) => streamSSE(c, (stream) => broadcaster.sendTo(stream)));
   app.post('/uploads', async (c) => {
@@ -44,6 +47,20 @@ export async function createRoutes(deps: RouteDeps): Promise<Hono> {
   });
   app.delete('/uploads', (c) => {
     broadcaster.clearEnded();
+    return c.json({});
+  });
+  const readSelection = async (c: Context) => parseSelection(await c.req.json().catch(refuseChange));
+  const limited = bodyLimit({ maxSize: maxBodyBytes, onError: refuseChange });
+  app.post('/selection', limited, async (c) => c.json(await library.resolveSelection(await readSelection(c))));
+  app.post('/links', limited, async (c) => {
+    const uids = await library.resolveSelection(await readSelection(c));
+    if (uids.length > maxLinks) throw new PageProblem(`links of at most ${maxLinks} assets can be copied`);
+    return c.json(await library.fetchLinks(uids));
+  });
+  app.post('/pick', limited, async (c) => {
+    if (!library.pick) throw new PageProblem('no command waits for a selection', 404);
+    const body: unknown = await c.req.json().catch(refuseChange);
+    library.pick(body === null ? null : await library.resolveSelection(parseSelection(body)));
     return c.json({});
   });
   app.get('/assets', async (c) => c.json(await cards.list(queryOf(c), c.req.raw.signal)));
@@ -132,6 +149,22 @@ const refuseChange = (): never => {
   throw new PageProblem('the change is invalid or too large');
 };
 
+const uidFormat = new RegExp(`^${uidPattern}$`);
+
+/** @throws PageProblem for a uid or a field that cannot be one */
+function parseSelection(body: unknown): SelectionRequest {
+  if (!isJsonObject(body)) return refuseChange();
+  const uidsIn = (list: unknown) => {
+    const uids = asArray(list).map(String);
+    return uids.every((uid) => uidFormat.test(uid)) ? uids : refuseChange();
+  };
+  if (!isJsonObject(body.query)) return { uids: uidsIn(body.uids) };
+  const query = Object.fromEntries(Object.entries(body.query).map(([field, value]) => [field, String(value)]));
+  const problem = findUnknownField(new URLSearchParams(query), []);
+  if (problem) throw new PageProblem(problem);
+  return { query, except: uidsIn(body.except) };
+}
+
 function parseEdit(body: unknown): AssetEdit {
   if (!isJsonObject(body)) return {};
   const { name, description, folder } = body;
@@ -144,5 +177,11 @@ function parseEdit(body: unknown): AssetEdit {
     ...(typeof description === 'string' && { description }),
     ...(isJsonObject(body.tags) && { tags: { add, remove } }),
     ...((typeof folder === 'string' || folder === null) && { folder }),
+    from: { ...textIn(body.from, 'name'), ...textIn(body.from, 'description') },
   };
 }
+
+const textIn = (body: unknown, field: keyof SeenFields): SeenFields => {
+  const text = asObject(body)[field];
+  return typeof text === 'string' ? { [field]: text } : {};
+};

@@ -20,9 +20,14 @@ export class BrowseSessions {
     return token;
   }
 
-  /** Exchanges a token for the value of a session cookie. Returns undefined if it is unknown or already used. */
-  redeem(token: string): string | undefined {
-    if (!this.#tokens.delete(digest(token).toString('hex'))) return undefined;
+  /**
+   * Exchanges a token for the value of a session cookie. Returns undefined if it is unknown or already used.
+   *
+   * @param isReusable true to keep the token
+   */
+  redeem(token: string, isReusable = false): string | undefined {
+    const hash = digest(token).toString('hex');
+    if (!(isReusable ? this.#tokens.has(hash) : this.#tokens.delete(hash))) return undefined;
     const cookie = secret();
     this.#cookies.push(digest(cookie));
     if (this.#cookies.length > maxSessions) this.#cookies.shift();

@@ -44,21 +44,35 @@ header .order { width: 8.4rem; }
 main { position: relative; min-height: 0; min-width: 0; }
 .shelf { height: 100%; overflow-y: auto; position: relative; overscroll-behavior: contain; }
 .rows { position: relative; margin: 0.9rem; padding: 0; list-style: none; }
-.card { position: absolute; contain: strict; }
-.thing { display: block; height: 100%; color: inherit; text-decoration: none; border-radius: 0.6rem; background: var(--panel); border: 1px solid var(--line); overflow: hidden; }
-.thing:hover { border-color: var(--edge); }
+.card { position: absolute; contain: layout style; display: block; border-radius: 0.6rem; cursor: default; user-select: none; }
+.thing .picture { border-radius: 0.6rem; border: 1px solid var(--line); }
+.thing:hover .picture { border-color: var(--edge); }
 .thing:focus-visible { outline: none; }
-.thing:focus-visible::after { content: ''; position: absolute; inset: 0; border: 3px solid var(--accent); border-radius: 0.6rem; pointer-events: none; }
+.thing[aria-selected='true'] .picture { outline: 2px solid var(--accent); outline-offset: 2px; }
+.thing:focus-visible .picture { outline: 3px solid var(--accent); outline-offset: 2px; }
+.mark { position: absolute; left: 0.4rem; top: 0.4rem; width: 1.25rem; height: 1.25rem; border: 2px solid #fff; border-radius: 0.35rem; background: #000a; opacity: 0; }
+.thing:hover .mark, .thing:focus-visible .mark, .thing[aria-selected='true'] .mark { opacity: 1; }
+.thing[aria-selected='true'] .mark { background: var(--accent) url("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M3 8.5l3.2 3.2L13 5' fill='none' stroke='%23fff' stroke-width='2.4'/%3E%3C/svg%3E") center / 90% no-repeat; border-color: var(--panel); }
+.box { position: absolute; z-index: 2; border: 1px solid var(--accent); background: color-mix(in srgb, var(--accent) 15%, transparent); pointer-events: none; }
+.selection { display: flex; flex-wrap: wrap; gap: 0.4rem 0.7rem; align-items: center; padding: 0.5rem 0.9rem; border-top: 1px solid var(--line); background: var(--chosen); font-size: 0.875rem; }
+.selection .actions { display: flex; flex-wrap: wrap; gap: 0.4rem; margin-left: auto; }
+.primary { background: var(--accent); border-color: var(--accent); color: var(--panel); font-weight: 600; }
+.primary:hover:not(:disabled) { background: var(--accent); filter: brightness(1.1); }
+button:disabled { opacity: 0.55; cursor: default; }
+h1 small { display: block; font-size: 0.75rem; font-weight: 400; color: var(--quiet); }
 .picture { display: block; position: relative; aspect-ratio: 16 / 9; background: var(--shade); overflow: hidden; }
-.picture img, .picture .frame { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: cover; }
+.picture img, .picture .frame { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: contain; }
 .picture .kind { position: absolute; inset: 0; display: grid; place-content: center; justify-items: center; gap: 0.3rem; color: var(--quiet); font-size: 0.85rem; overflow-wrap: anywhere; }
 .kind svg { width: 2.2rem; height: 2.2rem; fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; }
 .badge { position: absolute; right: 0.35rem; bottom: 0.35rem; padding: 0 0.35rem; border-radius: 0.3rem; background: #000c; color: #fff; font-size: 0.75rem; font-variant-numeric: tabular-nums; }
 .badge.state { left: 0.35rem; right: auto; max-width: calc(100% - 4.5rem); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .badge.failed { background: #8c1209; }
-.picture img.whole { object-fit: contain; background: var(--transparent); }
-.card .name { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; height: 2.9em; margin: 0.4rem 0.6rem 0.1rem; line-height: 1.4; font-weight: 600; overflow: hidden; overflow-wrap: anywhere; }
-.card .more { display: block; padding: 0 0.6rem; color: var(--quiet); font-size: 0.8rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.card .name { display: flex; margin: 0.45rem 0.15rem 0; line-height: 1.4; font-size: 0.875rem; font-weight: 600; white-space: nowrap; }
+.name .start { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: pre; }
+.name .end { flex: none; white-space: pre; }
+.card .tags { display: flex; gap: 0.3rem; height: 1.5rem; margin: 0.2rem 0.15rem 0; overflow: hidden; }
+.tag { padding: 0 0.4rem; border-radius: 0.3rem; background: var(--shade); color: var(--quiet); font-size: 0.75rem; line-height: 1.4rem; white-space: nowrap; }
+.card .more { display: block; padding: 0 0.15rem; color: var(--quiet); font-size: 0.8rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .gone { margin: 0; padding: 0.6rem 0.9rem; background: var(--panel); border-bottom: 1px solid var(--line); }
 .empty { padding: 3rem 1rem; text-align: center; color: var(--quiet); }
 .empty code { color: var(--text); }
@@ -118,6 +132,6 @@ dialog::backdrop { background: #000a; }
 }
 .filters { display: contents; }
 @media (max-width: 48rem) { .filters.open { display: flex; flex-wrap: wrap; gap: 0.5rem; width: 100%; } }
-@media (pointer: coarse) { button, select, input { min-height: 2.75rem; } }
-@media (prefers-reduced-motion: no-preference) { .thing { transition: border-color 0.15s; } .spinner { animation: spin 1s linear infinite; } }
+@media (pointer: coarse) { button, select, input { min-height: 2.75rem; } .mark { opacity: 1; width: 1.75rem; height: 1.75rem; } }
+@media (prefers-reduced-motion: no-preference) { .mark { transition: opacity 0.1s; } .spinner { animation: spin 1s linear infinite; } }
 `);

@@ -1,0 +1,72 @@
+export const gap = 12;
+/** Margin of `.rows` in the style sheet, rounded to pixels. */
+export const margin = 14;
+const textHeight = 78;
+const minCardWidth = 190;
+const minPhoneCardWidth = 140; // leaves room for two columns
+
+/** A rectangle in pixels, from the corner of the first card. */
+export type Box = { x: number; y: number; width: number; height: number };
+
+export type Layout = ReturnType<typeof computeLayout>;
+
+/** Computes where the cards of a list are. All rows have one height. @param outerWidth width of the container, in pixels */
+export function computeLayout(outerWidth: number, length: number) {
+  const width = Math.max(0, outerWidth - 2 * margin);
+  const minWidth = width < 480 ? minPhoneCardWidth : minCardWidth;
+  const columns = Math.max(1, Math.floor((width + gap) / (minWidth + gap)));
+  const cardWidth = (width - (columns - 1) * gap) / columns;
+  const cardHeight = Math.round((cardWidth * 9) / 16 + textHeight);
+  const rowHeight = cardHeight + gap;
+  const rows = Math.ceil(length / columns);
+  const topOf = (index: number) => Math.floor(index / columns) * rowHeight;
+  return {
+    columns,
+    length,
+    height: Math.max(0, rows * rowHeight - gap),
+    /** Size of a card in pixels. */
+    cardWidth,
+    cardHeight,
+    /** Returns the indexes [from, to) of the cards to render: the visible rows, and one row above and below them. */
+    visibleRange: (top: number, height: number): [from: number, to: number] => {
+      const first = Math.max(0, Math.floor((top - margin) / rowHeight) - 1);
+      const last = Math.min(rows, Math.ceil((top + height) / rowHeight) + 1);
+      return [Math.min(first * columns, length), Math.min(last * columns, length)];
+    },
+    extentOf: (index: number) => ({ top: topOf(index), bottom: topOf(index) + cardHeight + 2 * margin }),
+    styleOf: (index: number) => ({
+      left: `${(index % columns) * (cardWidth + gap)}px`,
+      top: `${topOf(index)}px`,
+      width: `${cardWidth}px`,
+      height: `${cardHeight}px`,
+    }),
+    /** Returns the indexes of the cards that a box touches, rendered or not. A box within a gap touches none. */
+    indexesIn: (box: Box): number[] => {
+      const column = cardWidth + gap;
+      const clamp = (n: number) => Math.min(columns - 1, Math.max(0, n));
+      const first = clamp(Math.floor((box.x + gap) / column));
+      const last = clamp(Math.floor((box.x + box.width) / column));
+      const firstRow = Math.max(0, Math.floor((box.y + gap) / rowHeight));
+      const lastRow = Math.min(rows - 1, Math.floor((box.y + box.height) / rowHeight));
+      const found: number[] = [];
+      for (let row = firstRow; row <= lastRow; row++)
+        for (let at = first; at <= last; at++) if (row * columns + at < length) found.push(row * columns + at);
+      return found;
+    },
+  };
+}
+
+/** Returns a function that computes the index of the card to which a key moves the focus; undefined for other keys. */
+export function stepForKey(key: string, { columns }: Layout) {
+  const steps: Record<string, (index: number, length: number) => number> = {
+    ArrowRight: (index) => index + 1,
+    ArrowLeft: (index) => index - 1,
+    ArrowDown: (index, length) => (index + columns < length ? index + columns : index),
+    ArrowUp: (index) => (index >= columns ? index - columns : index),
+    PageDown: (index) => index + 4 * columns,
+    PageUp: (index) => index - 4 * columns,
+    Home: () => 0,
+    End: (_, length) => length - 1,
+  };
+  return Object.hasOwn(steps, key) ? steps[key] : undefined;
+}

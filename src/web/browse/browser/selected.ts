@@ -1,0 +1,75 @@
+import { computed, signal } from '@preact/signals';
+import { formatCount } from '../../../contract/figures.ts';
+import type { PagedList } from './paged-list.ts';
+import { countSelected, everything, isSelected, nothing, type Selection, withUids } from './selection.ts';
+
+/* The selection of the page, and what changes it. Signals, so that no card is rendered again when it changes. */
+
+export const selection = signal<Selection>(nothing);
+/** Indexes of the cards that the box touches while it is drawn. */
+export const boxed = signal<ReadonlySet<number>>(new Set());
+/** Index of the card that has the keyboard. */
+export const current = signal(0);
+/** Length of the list; undefined if it is not known. */
+export const listLength = signal<number | undefined>(undefined);
+/** Says why a selection is not changed, or what is loaded for it. */
+export const selectionNotice = signal('');
+export const selectedCount = computed(() => countSelected(selection.value, listLength.value));
+
+/** Card at which the next range begins. */
+let anchor = 0;
+
+export function clearSelection(): void {
+  selection.value = nothing;
+  selectionNotice.value = '';
+}
+
+export function selectAll(): void {
+  selection.value = everything;
+  selectionNotice.value = '';
+}
+
+export function selectOnly(uid: string, index: number): void {
+  selection.value = withUids(nothing, [uid], true);
+  anchor = index;
+}
+
+export function toggle(uid: string, index: number): void {
+  selection.value = withUids(selection.value, [uid], !isSelected(selection.value, uid));
+  anchor = index;
+}
+
+/** Selects what is between the last selected card and another. */
+export const selectTo = (list: PagedList, index: number): Promise<void> =>
+  selectIndexes(list, nothing, [Math.min(anchor, index), Math.max(anchor, index) + 1]);
+
+/** Starts the next range at a card. */
+export function moveAnchor(index: number): void {
+  anchor = index;
+}
+
+/**
+ * Adds the assets of a range to a selection, and loads those that are not loaded, unless there are too many.
+ *
+ * @param isIn returns true for the indexes to add; all of the range by default
+ */
+export async function selectIndexes(
+  list: PagedList,
+  before: Selection,
+  [from, to]: readonly [from: number, to: number],
+  isIn: (index: number) => boolean = () => true,
+): Promise<void> {
+  if (list.isLongToFetch(from, to)) {
+    selectionNotice.value = `That is a range of ${formatCount(to - from)} assets. Select all of them, or filter first.`;
+    return;
+  }
+  const missing = list.hasAll(from, to) ? '' : 'Loading the assets of the range';
+  selectionNotice.value = missing;
+  const cards = await list.fetchRange(from, to);
+  selection.value = withUids(
+    before,
+    cards.flatMap((card, at) => (card && isIn(from + at) ? [card.uid] : [])),
+    true,
+  );
+  selectionNotice.value = '';
+}

@@ -160,7 +160,7 @@ async function drawGallery(page, address) {
   await page.locator('.thing', { hasText: title }).hover();
   await page.locator('svg.frame').waitFor();
   await page.screenshot({ path: `${images}/browse.png` });
-  await page.locator('.thing', { hasText: 'Interview' }).click();
+  await page.locator('.thing', { hasText: 'Interview' }).dblclick();
   const player = page.frameLocator('dialog iframe');
   const timeline = player.getByRole('slider', { name: 'Seek' });
   await timeline.locator('canvas').waitFor();

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import packageJson from '../package.json' with { type: 'json' };
 import { exitCodes } from './cli/error-hints.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
+import { openTty } from './cli/terminal/tty.ts';
 import { CodedError } from './client/errors.ts';
 import { systemClock } from './contract/clock.ts';
 import { hideSqliteWarning } from './contract/sqlite.ts';
@@ -27,6 +28,7 @@ async function main(): Promise<void> {
   const interruption = new AbortController();
   const terminal = new Terminal({
     stdin: () => process.stdin,
+    openTty,
     stdout,
     stderr,
     environment,

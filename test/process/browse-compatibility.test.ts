@@ -76,10 +76,10 @@ describe('hostile content and sites', { tags: ['chromium', 'undocumented-fields'
     );
     const service = await startHostileService(elsewhere);
     const { page, complaints } = await openBrowsePage(await startBrowse(service));
-    expect(await page.locator('.thing .name').first().innerText()).toBe(markup);
+    expect(await page.locator('.thing .name').first().textContent()).toBe(markup);
     await page.locator('.thing').first().hover();
     await page.waitForTimeout(600);
-    await page.locator('.thing').first().click();
+    await page.locator('.thing').first().dblclick();
     await player(page).locator('main').waitFor();
     expect(await dialog(page).getByRole('heading').innerText()).toBe(markup);
     expect(await page.getByLabel('Description').inputValue()).toBe(markup);

@@ -13,7 +13,7 @@ const pageSize = 12;
  * @returns the index of the chosen row, or undefined if the user cancelled
  */
 export async function selectIndex(
-  terminal: Pick<Terminal, 'stdin' | 'stderr' | 'columns' | 'interruption'>,
+  terminal: Pick<Terminal, 'answers' | 'stderr' | 'columns' | 'interruption'>,
   question: string,
   rows: readonly (readonly string[])[],
 ): Promise<number | undefined> {
@@ -25,7 +25,7 @@ export async function selectIndex(
     value: at,
   }));
   try {
-    const { stdin: input, stderr: output, interruption } = terminal;
+    const { answers: input, stderr: output, interruption } = terminal;
     const streams = { input, output, clearPromptOnDone: true, ...(interruption && { signal: interruption }) };
     return await select({ message: question, choices, pageSize, loop: false }, streams);
   } catch (error) {

@@ -12,7 +12,7 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
   // Questions can contain names from the service, whose control characters could rewrite the question.
   terminal.stderr.write(wrapText(terminal.redactor.redact(escapeControls(question)), terminal.stderr.columns || 80));
   const lines = createInterface({
-    input: terminal.stdin,
+    input: terminal.answers,
     output: terminal.stderr,
     terminal: true,
     ...(terminal.interruption && { signal: terminal.interruption }),
@@ -22,6 +22,7 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
     const end = (settle: () => void) => {
       answered = true;
       lines.close();
+      terminal.closeTty();
       settle();
     };
     lines.once('line', (line) => end(() => resolve(line)));
@@ -36,7 +37,7 @@ export const askLine = async (terminal: Terminal, question: string) => (await as
 /** Prompts for a secret and masks it with dots. Requires an interactive terminal. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
-  const { stdin: input, stderr: output, interruption } = terminal;
+  const { answers: input, stderr: output, interruption } = terminal;
   return password(
     { message: `${question}:`, mask: '•', theme: { prefix: '' } },
     { input, output, ...(interruption && { signal: interruption }) },
@@ -77,7 +78,7 @@ export async function choose<T>(
   rows: readonly (readonly string[])[],
 ): Promise<T> {
   const { selectIndex } = await import('./choose.lazy.ts');
-  const at = await selectIndex(terminal, escapeControls(question), rows);
+  const at = await selectIndex(terminal, escapeControls(question), rows).finally(() => terminal.closeTty());
   if (at === undefined) throw declined();
   return records[at] as T;
 }

@@ -28,6 +28,8 @@ export type TerminalOptions = {
   interruption?: AbortSignal;
   /** Opened lazily, since opening stdin takes 3 ms. */
   stdin: () => InputStream;
+  /** Opens the terminal that controls the process, if there is one. */
+  openTty?: (() => InputStream | undefined) | undefined;
   stdout: OutputStream;
   stderr: OutputStream;
   environment: Record<string, string | undefined>;
@@ -53,6 +55,10 @@ export class Terminal {
   readonly interruption: AbortSignal | undefined;
   readonly #environment: TerminalOptions['environment'];
   readonly #openStdin: () => InputStream;
+  readonly #openTty: TerminalOptions['openTty'];
+  /** True if answers are not read from stdin, which has the input of the command. */
+  #asksOnTty = false;
+  #tty: InputStream | undefined;
   #noInput = false;
   #isQuiet = false;
   #pagerCommand: string | undefined;
@@ -62,9 +68,10 @@ export class Terminal {
   log: ((entry: LogEntry) => void) | undefined;
   #stdoutError: NodeJS.ErrnoException | undefined;
 
-  constructor({ stdin, stdout, stderr, environment, interruption }: TerminalOptions) {
+  constructor({ stdin, openTty, stdout, stderr, environment, interruption }: TerminalOptions) {
     this.interruption = interruption;
     this.#openStdin = stdin;
+    this.#openTty = openTty;
     this.stdout = stdout;
     this.stderr = stderr;
     this.#environment = environment;
@@ -86,9 +93,26 @@ export class Terminal {
     return this.#openStdin();
   }
 
+  /** Reads answers from the terminal itself, if there is one: stdin is a pipe with the input of the command. */
+  askOnTty(): void {
+    this.#asksOnTty = !this.stdin.isTTY;
+  }
+
+  /** Stream from which answers are read. */
+  get answers(): InputStream {
+    if (this.#asksOnTty) this.#tty ??= this.#openTty?.();
+    return this.#tty ?? this.stdin;
+  }
+
+  /** Closes the terminal after a question, so that the program can end. */
+  closeTty(): void {
+    this.#tty?.destroy();
+    this.#tty = undefined;
+  }
+
   /** True if the user can be prompted: on a terminal, not in CI, and without --no-input. */
   get isInteractive(): boolean {
-    return Boolean(this.stdin.isTTY && this.stderr.isTTY && !this.isCi && !this.#noInput && !this.#isDumb);
+    return Boolean(this.answers.isTTY && this.stderr.isTTY && !this.isCi && !this.#noInput && !this.#isDumb);
   }
 
   get isCi(): boolean {

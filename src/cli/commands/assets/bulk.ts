@@ -37,6 +37,7 @@ export async function resolveTargets(
   context: Context,
   { verb, collection, ids, filters, limit, ...options }: TargetRequest,
 ): Promise<{ targets: SelectedAsset[]; byFilter: boolean }> {
+  if (ids.includes('-')) context.terminal.askOnTty();
   const byFilter = hasFilters(filters);
   if (byFilter && ids.length > 0) throw usageError('ids and filters cannot be used together', 'use one of them');
   if (!byFilter && ids.length === 0 && !context.terminal.isInteractive)

@@ -5,6 +5,7 @@ import { Decider } from '../decide/decide.ts';
 import { type FileOutcome, isInterruption } from '../session/file-outcome.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import { type BatchDeps, type BatchRun, BatchUploader, type RunOptions, type RunResult } from './batch-uploader.ts';
+import { asBegun } from './begun-uploads.ts';
 import { Channel } from './channel.ts';
 import { emptyPlan } from './plan.ts';
 
@@ -162,6 +163,7 @@ export class DirectoryWatch implements BatchRun {
     this.#watch.onState(this.#state);
     for (const file of files) this.#inFlight.add(pathOf(file));
     const options = { ...this.#options, transfers: lanes, replacesChanged: true };
+    const toSend = await asBegun(files, this.#deps.store);
     const run = new BatchUploader(options, {
       ...this.#deps,
       mark: (await receipts?.newestId()) ?? 0,
@@ -169,7 +171,7 @@ export class DirectoryWatch implements BatchRun {
       onSent: () => release(unsent - 1),
       onEnd: undefined,
     });
-    const running = this.#follow(run, files).finally(() => {
+    const running = this.#follow(run, toSend).finally(() => {
       release(0);
       for (const file of files) this.#inFlight.delete(pathOf(file));
       this.#running.delete(running);

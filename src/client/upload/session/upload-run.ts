@@ -6,7 +6,7 @@ import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { ReceiptKey } from '../sources/upload-file.ts';
 import { metadataOf, shownPathOf, type TargetedFile, uploadIdOf } from '../sources/upload-file.ts';
-import { orphanOf, type PlannedEntry, type UploadEntry } from '../store/upload-entry.ts';
+import { type IntendedEntry, orphanOf, type PlannedEntry, type UploadEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
 import type { FileEvent } from './events.ts';
 import type { SessionSettings, UploadDeps } from './upload-deps.ts';
@@ -108,9 +108,9 @@ export class UploadRun implements Subject {
     return this.#saveOrphan(assetUid, new Date(this.deps.api.transport.clock.now()).toISOString());
   }
 
-  /** Records a creation whose response was lost. @param begunAt time before which it was not sent, in ISO 8601 */
-  recordLostCreation(begunAt: string): Promise<void> {
-    return this.#saveOrphan(null, begunAt);
+  /** Records a creation whose response was lost, with the name and the size that were sent, not those of the file now. */
+  async recordLostCreation(entry: IntendedEntry): Promise<void> {
+    await this.deps.orphans?.saveOrphan(this.key.service, orphanOf(entry));
   }
 
   async #saveOrphan(assetUid: string | null, at: string): Promise<void> {

@@ -147,7 +147,7 @@ async function continueFrom(
   entry: UploadEntry,
   isResumed: boolean,
 ): Promise<OpenEntry | CompleteEntry> {
-  if (entry.state === 'intended') await run.recordLostCreation(entry.begunAt);
+  if (entry.state === 'intended') await run.recordLostCreation(entry);
   if (entry.state === 'planned' || entry.state === 'intended') return create(run);
   if (!isResumed) return replaceAsset(run, entry);
   run.assetUid = entry.session.assetUid;
@@ -211,7 +211,7 @@ async function createNow(run: UploadRun, previousEntry: OpenEntry | undefined): 
         if (!isLost && (!isStorageUnavailable(error) || attempt + 1 >= maxTries)) return undefined;
         if (isLost) {
           run.lostCreations++;
-          await run.recordLostCreation(intended.begunAt);
+          await run.recordLostCreation(intended);
         }
         return api.transport.waitBeforeRetry(attempt, error as CodedError, signal).then(() => 0);
       },

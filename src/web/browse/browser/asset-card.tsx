@@ -72,7 +72,6 @@ export class AssetCard extends Component<CardProps> {
         aria-setsize={length}
         aria-posinset={index + 1}
         aria-busy={card === undefined}
-        aria-label={card ? describeCard(card) : 'Loading'}
         draggable={card !== undefined}
         onDragStart={(event) => card && startDrag(event, card.uid)}
         onFocus={() => {
@@ -142,17 +141,6 @@ function MiddleCut({ text }: { text: string }) {
     </span>
   );
 }
-
-/** Describes a card for a screen reader. */
-const describeCard = ({ name, type, means, status, duration }: Card) =>
-  [
-    escapeControls(name),
-    typeName(type),
-    duration !== null && duration > 0 && formatClockTime(duration),
-    means !== 'ready' && status,
-  ]
-    .filter(Boolean)
-    .join(', ');
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 

@@ -31,7 +31,7 @@ export function SelectionBar({ query }: SelectionBarProps) {
   const some = count === undefined ? 'all' : formatCount(count);
   const total = listLength.value;
   return (
-    <div class="selection" role="region" aria-label="Selection">
+    <section class="selection" aria-label="Selection">
       <strong role="status">{`${some} selected`}</strong>
       {total !== undefined && count !== total && total > 0 && (
         <Button text={`Select all ${formatCount(total)}`} onClick={selectAll} />
@@ -83,6 +83,6 @@ export function SelectionBar({ query }: SelectionBarProps) {
         )}
         {!isNothing && <Button text="✕" label="Clear the selection" onClick={clearSelection} />}
       </span>
-    </div>
+    </section>
   );
 }

@@ -1,0 +1,168 @@
+import { createInterface } from 'node:readline';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { environmentOf, openLibrary } from '../support/browse.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { Cli } from '../support/cli.ts';
+import { Pty } from '../support/pty.ts';
+import { isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { mediactl, mediactlPath, type StartedProcess } from '../support/spawn.ts';
+
+/* The page of `browse --pick`, in a real browser: what is selected there is printed for another command. */
+
+const seeded = 2_000;
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: seeded, rateLimit: { limit: 1_000_000, windowSeconds: 3600 } });
+});
+afterAll(() => sandbox.end());
+
+/** Starts a command with --pick, and returns the address that it prints on stderr. */
+async function startPick(args: string[] = []): Promise<StartedProcess & { address: string }> {
+  const started = mediactl(['browse', '--pick', '--no-open', ...args], environmentOf(sandbox));
+  const lines = createInterface({ input: started.child.stderr as NodeJS.ReadableStream });
+  const address = await new Promise<string>((resolve) => {
+    lines.on('line', (line) => line.includes('token=') && resolve(line.trim()));
+  });
+  return { ...started, address };
+}
+
+const uidsOf = (stdout: string) => stdout.trim().split('\n').filter(Boolean);
+const useButton = (page: Page) => page.getByRole('button', { name: /^Use these/ });
+const thing = (page: Page, at: number) => page.locator(`.thing[data-at="${at}"]`);
+const selectedUids = (page: Page) =>
+  page.locator('.thing[aria-selected=true]').evaluateAll((all) => all.map((each) => each.getAttribute('data-uid')));
+
+describe.skipIf(isStrict)('browse --pick', { tags: 'chromium' }, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  it('browse --pick prints the uids of three selected assets, which tag changes and undo restores', async () => {
+    const pick = await startPick();
+    const { page } = await openLibrary(browser, pick);
+    await thing(page, 1).click();
+    await thing(page, 4).click({ modifiers: ['ControlOrMeta'] });
+    await thing(page, 2).focus();
+    await page.keyboard.press(' ');
+    const expected = await selectedUids(page);
+    expect(expected).toHaveLength(3);
+    await useButton(page).click();
+    const { code, stdout } = await pick.finished;
+    expect([code, uidsOf(stdout).sort()]).toEqual([0, expected.sort()]);
+
+    const cli = new Cli(environmentOf(sandbox));
+    const tagged = await cli.json(['tag', '-', '--add', 'picked', '--yes'], { stdin: stdout });
+    expect(tagged).toHaveLength(3);
+    expect(await cli.json(['ls', '--tag', 'picked'])).toHaveLength(3);
+    await cli.run(['undo', '--yes']);
+    expect(await cli.json(['ls', '--tag', 'picked'])).toEqual([]);
+  });
+
+  it('browse --pick prints all assets of a filter but two, loaded or not', async () => {
+    const cli = new Cli(environmentOf(sandbox));
+    const all = ((await cli.json(['ls', '--type', 'video', '--all'])) as { uid: string }[]).map(({ uid }) => uid);
+    const pick = await startPick(['--type', 'video']);
+    const { page } = await openLibrary(browser, pick);
+    await page.keyboard.press('ControlOrMeta+a');
+    await thing(page, 0).click({ modifiers: ['ControlOrMeta'] });
+    await thing(page, 3).click({ modifiers: ['ControlOrMeta'] });
+    const left = await page
+      .locator('.thing[aria-selected=false]')
+      .evaluateAll((things) => things.map((each) => each.getAttribute('data-uid')));
+    expect(left).toHaveLength(2);
+    expect(await useButton(page).innerText()).toBe(`Use these ${(all.length - 2).toLocaleString('en-US')}`);
+    await useButton(page).click();
+    const { code, stdout } = await pick.finished;
+    expect(code).toBe(0);
+    expect(uidsOf(stdout).sort()).toEqual(all.filter((uid) => !left.includes(uid)).sort());
+    expect(all.length).toBeGreaterThan(500);
+  });
+
+  it('browse --pick --json prints the records', async () => {
+    const pick = await startPick(['--json']);
+    const { page } = await openLibrary(browser, pick);
+    await thing(page, 0).click();
+    const [uid] = await selectedUids(page);
+    await useButton(page).click();
+    const { code, stdout } = await pick.finished;
+    expect([code, JSON.parse(stdout)]).toEqual([0, [expect.objectContaining({ uid, name: expect.any(String) })]]);
+  });
+
+  it('browse --pick can use nothing, and ends with exit code 130 and no output when it is canceled', async () => {
+    const pick = await startPick();
+    const { page } = await openLibrary(browser, pick);
+    expect(await useButton(page).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    const { code, stdout } = await pick.finished;
+    expect([code, stdout]).toEqual([130, '']);
+  });
+
+  it('browse --pick ends with exit code 130 at Ctrl-C, and its address can be opened again in another tab', async () => {
+    const pick = await startPick();
+    const first = await openLibrary(browser, pick);
+    await first.page.close();
+    const again = await openLibrary(browser, pick);
+    await again.page.close();
+    pick.child.kill('SIGINT');
+    const { code, stdout } = await pick.finished;
+    expect([code, stdout]).toEqual([130, '']);
+  });
+
+  it('a Shift range, Shift with arrows, and a box select what is between, and Escape selects nothing', async () => {
+    const pick = await startPick();
+    const { page } = await openLibrary(browser, pick);
+    const count = async () => (await selectedUids(page)).length;
+    await thing(page, 0).click();
+    await thing(page, 6).click({ modifiers: ['Shift'] });
+    expect(await count()).toBe(7);
+    await thing(page, 2).click();
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.keyboard.press('Shift+ArrowRight');
+    expect(await count()).toBe(3);
+    await page.keyboard.press('Escape');
+    expect(await count()).toBe(0);
+    const [from, to] = await Promise.all([thing(page, 0).boundingBox(), thing(page, 1).boundingBox()]);
+    if (!from || !to) throw new Error('no cards');
+    await page.mouse.move(from.x - 6, from.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(to.x + 20, to.y + 60, { steps: 5 });
+    await page.waitForTimeout(100);
+    expect(await count()).toBe(2);
+    await page.mouse.up();
+    await expect.poll(count).toBe(2);
+    pick.child.kill('SIGINT');
+    await pick.finished;
+  });
+
+  it('to select all assets renders no card again', async () => {
+    const pick = await startPick();
+    const { page } = await openLibrary(browser, pick);
+    await thing(page, 0).focus();
+    await page.waitForTimeout(500);
+    await page.coverage.startJSCoverage({ resetOnNavigation: false });
+    await page.keyboard.press('ControlOrMeta+a');
+    await expect.poll(async () => (await selectedUids(page)).length).toBeGreaterThan(10);
+    const scripts = await page.coverage.stopJSCoverage();
+    const counts = scripts
+      .flatMap(({ functions }) => functions)
+      .filter(({ functionName, ranges }) => functionName === 'render' && (ranges[0]?.count ?? 0) > 0);
+    expect(scripts.length).toBeGreaterThan(0);
+    expect(counts).toEqual([]);
+    pick.child.kill('SIGINT');
+    await pick.finished;
+  });
+});
+
+it.skipIf(isStrict)('mv of uids from a pipe asks its question on the terminal itself', { tags: 'script' }, async () => {
+  const cli = new Cli(environmentOf(sandbox));
+  const [asset] = (await cli.json(['ls', '--limit', '1'])) as { uid: string }[];
+  await cli.json(['folders', 'create', '/Picked']);
+  const command = `echo ${asset?.uid} | "${process.execPath}" "${mediactlPath}" rm -`;
+  const pty = new Pty(['sh', '-c', command], environmentOf(sandbox));
+  await pty.answer('[y/N]', 'n\n');
+  expect(await pty.exited).toBe(130);
+  expect(await cli.json(['get', asset?.uid ?? ''])).toHaveLength(1);
+});

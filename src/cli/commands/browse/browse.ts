@@ -174,8 +174,11 @@ async function openPages(context: Context, request: BrowseRequest, picked: Picke
   const server = await serveHttp(listener, request.port, 'use another --port, or omit it to use any free port');
   const createUrl = () => pages.createEntryUrl(request.view);
   return {
-    // The output of --pick is what was picked.
-    printAddress: async () => (picked ? terminal.info(createUrl()) : printUrl(context, createUrl())),
+    printAddress: async () => {
+      // The output of --pick is what was picked. The token of the URL is not a secret to hide from its user.
+      if (picked) terminal.stderr.write(`${createUrl()}\n`);
+      else await printUrl(context, createUrl());
+    },
     open: () => openPage(context, entryFile, createUrl()),
     /** Returns the number of uploads that can be resumed. */
     close: async () => {

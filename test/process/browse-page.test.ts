@@ -352,6 +352,19 @@ it('an edit sends only the changed fields, and an edit that the service ignores 
   expect((await fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: 'x' })).ok).toBe(false);
 });
 
+it('an edit of a text that others have changed since it was shown is refused with 409 and the present text', async () => {
+  const { fetchPage, requests } = await openSignedIn();
+  const edit = (body: object) => fetchPage(`assets/${assetUid}`, { method: 'PATCH', body: JSON.stringify(body) });
+  const shown = (await (await fetchPage(`assets/${assetUid}`)).json()) as { name: string };
+  const refused = await edit({ name: 'Mine', from: { name: 'An earlier name' } });
+  expect([refused.status, (await refused.json()).error]).toEqual([
+    409,
+    expect.objectContaining({ problem: 'the name was changed meanwhile', present: shown.name }),
+  ]);
+  expect(requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
+  expect((await edit({ name: 'Mine', from: { name: shown.name } })).status).toBe(200);
+});
+
 it('the browse server refuses a tag edit if the service does not return the tags of the asset', async () => {
   const { fetchPage, requests } = await openSignedIn(({ path }) =>
     path.endsWith(`/${assetUid}/`) ? { body: { uid: assetUid, name: 'Quay' } } : undefined,

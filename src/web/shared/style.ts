@@ -27,7 +27,8 @@ main { max-width: 72rem; margin: 0 auto; padding: clamp(0.75rem, 3vw, 2rem); }
 h1 { margin: 0 0 1rem; font-size: 1.25rem; line-height: 1.3; overflow-wrap: anywhere; }
 .stage { display: grid; gap: 1rem; align-items: start; }
 video, .frame { display: block; width: 100%; aspect-ratio: 16 / 9; border: 0; border-radius: 0.5rem; background: #000; }
-video { max-height: 80vh; }
+video { max-height: 80vh; max-width: 100%; width: auto; min-width: min(100%, 20rem); margin-inline: auto; }
+video:not([style]) { width: 100%; }
 audio { display: block; width: 100%; }
 img { display: block; max-width: 100%; height: auto; border-radius: 0.5rem; }
 .picture { max-height: 80vh; width: auto; margin-inline: auto; background: var(--transparent); }

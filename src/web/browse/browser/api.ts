@@ -18,11 +18,19 @@ export class PageError extends Error {
   readonly hint: string | undefined;
   /** Value that a field has now, if others have changed it. */
   readonly present: string | undefined;
+  /** HTTP status; undefined if there was no response. */
+  readonly status: number | undefined;
 
-  constructor({ problem, reason, hint, present }: Pick<Problem, 'problem' | 'reason' | 'hint' | 'present'>) {
+  constructor({ problem, reason, hint, present, status }: Partial<Problem> & Pick<Problem, 'problem'>) {
     super(reason ? `${problem}: ${reason}` : problem);
     this.hint = hint;
     this.present = present;
+    this.status = status;
+  }
+
+  /** True if a person has to act first, so that a retry cannot help. */
+  get isLasting(): boolean {
+    return this.status === 401 || this.status === 403;
   }
 }
 

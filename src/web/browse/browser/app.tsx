@@ -65,7 +65,13 @@ export function App() {
         <Folders tree={tree} query={query} isOpen={openPanel === 'folders'} {...folderEvents} />
         <main>
           <h2 class="hidden">Assets</h2>
-          <Grid list={list} query={query} onOpen={open} focusIndex={asset ? undefined : closedIndex} />
+          <Grid
+            list={list}
+            query={query}
+            onOpen={open}
+            focusIndex={asset ? undefined : closedIndex}
+            wait={uploads.serviceWait}
+          />
           {isDraggingOver && (
             <div class="drop">
               Drop files to upload{target ? ` into ${target.path}` : ', or drop them onto a folder'}

@@ -152,7 +152,7 @@ function Properties({ uid, card, isComplete, problem, tree, ...on }: PropertiesP
       )}
       {card && (
         <fieldset class="fields" disabled={!isComplete}>
-          <TextFields card={card} onSave={on.save} />
+          <TextFields card={card} onSave={on.save} onReload={on.reload} />
           <FolderChoice card={card} tree={tree} onMove={(folder) => on.onMove(uid, folder).then(on.reload)} />
           <Facts card={card} />
           {card.means === 'ready' && (

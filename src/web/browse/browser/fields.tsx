@@ -3,10 +3,13 @@ import { formatBytes, formatClockTime } from '../../../contract/figures.ts';
 import { parseTags, type SlugEdit, slugRule, suggestSlugs } from '../../../contract/slug.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import type { AssetEdit } from '../server/backend.ts';
+import { PageError } from './api.ts';
 import { typeName } from './asset-card.tsx';
+import { Button } from './controls.tsx';
 import { flattenTree } from './folders.tsx';
 
-type SaveState = { message: string; problem: string | undefined };
+/** @property present value that the field has now, if others have changed it */
+type SaveState = { message: string; problem: string | undefined; present?: string | undefined };
 
 const initialSaveState: SaveState = { message: '', problem: undefined };
 
@@ -25,11 +28,18 @@ for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => re
 function useSaveState(): [SaveState, (work: Promise<unknown>) => Promise<void>, () => void] {
   const [saveState, setSaveState] = useState(initialSaveState);
   const track = async (work: Promise<unknown>) => {
-    const show = (message: string, problem?: string) => released.then(() => setSaveState({ message, problem }));
+    const show = (message: string, error?: Error) =>
+      released.then(() =>
+        setSaveState({
+          message,
+          problem: error?.message,
+          present: error instanceof PageError ? error.present : undefined,
+        }),
+      );
     void show('saving');
     await work.then(
       () => show('saved'),
-      (error: Error) => show('not saved', error.message),
+      (error: Error) => show('not saved', error),
     );
   };
   return [saveState, track, () => setSaveState(initialSaveState)];
@@ -54,10 +64,12 @@ type EditableProps = {
   isMultiline?: boolean;
   /** Saves the text, and updates `value`, which had been `before` when the edit began. @throws Error with the reason */
   onSave(text: string, before: string): Promise<unknown>;
+  /** Reads the asset again, since others have changed the field. */
+  onConflict?(): void;
 };
 
 /** Renders a text field. Enter or blur saves; Escape reverts. A value refreshed meanwhile does not replace typed text. */
-function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
+function EditableField({ label, value, isMultiline, onSave, onConflict }: EditableProps) {
   const [typed, setTyped] = useState<string>();
   const text = typed ?? value;
   const before = useRef(value);
@@ -68,7 +80,7 @@ function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
   const id = useId();
   const save = async () => {
     const next = text.trim();
-    if (next === before.current.trim()) return setTyped(undefined);
+    if (next === before.current.trim()) return edit(undefined);
     if (next === pendingValue.current) return;
     pendingValue.current = next;
     const saved = onSave(next, before.current).then(() => {
@@ -81,6 +93,16 @@ function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
     resetSaveState();
     pendingValue.current = undefined;
     setTyped(next);
+  };
+  /** Saves over what others have written, now that the user has seen it. */
+  const keepMine = () => {
+    before.current = saving.present ?? before.current;
+    pendingValue.current = undefined;
+    void save();
+  };
+  const takeTheirs = () => {
+    edit(undefined);
+    onConflict?.();
   };
   const handleKey = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && (!isMultiline || event.ctrlKey || event.metaKey)) {
@@ -103,27 +125,40 @@ function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
     <div class="field">
       <FieldLabel id={id} label={label} saving={saving} />
       {isMultiline ? <textarea {...field} /> : <input type="text" {...field} />}
+      {saving.present !== undefined && (
+        <span class="ask">
+          <q dir="auto">{saving.present}</q>
+          <Button text="Keep mine" onClick={keepMine} />
+          <Button text="Take theirs" onClick={() => takeTheirs()} />
+        </span>
+      )}
     </div>
   );
 }
 
-type TextFieldsProps = { card: Card; onSave(fields: AssetEdit): Promise<unknown> };
+type TextFieldsProps = {
+  card: Card;
+  onSave(fields: AssetEdit): Promise<unknown>;
+  /** Reads the asset again. */
+  onReload(): void;
+};
 
-export function TextFields({ card, onSave }: TextFieldsProps) {
-  const saveName = async (name: string) => {
+export function TextFields({ card, onSave, onReload }: TextFieldsProps) {
+  const saveName = async (name: string, before: string) => {
     if (!name) throw new Error('the name cannot be empty');
-    await onSave({ name });
+    await onSave({ name, from: { name: before } });
   };
   const saveTags = async (text: string, before: string) => onSave({ tags: parseTagEdit(before, text) });
   const tags = (card.tags ?? []).join(', ');
   return (
     <>
-      <EditableField label="Name" value={card.name} onSave={saveName} />
+      <EditableField label="Name" value={card.name} onSave={saveName} onConflict={onReload} />
       <EditableField
         label="Description"
         value={card.description}
         isMultiline
-        onSave={(description) => onSave({ description })}
+        onSave={(description, before) => onSave({ description, from: { description: before } })}
+        onConflict={onReload}
       />
       <EditableField label="Tags, separated by commas" value={tags} onSave={saveTags} />
     </>

@@ -1,13 +1,16 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { formatClockTime, formatTimeOfDay } from '../../../contract/figures.ts';
 import type { Query } from '../protocol.ts';
 import { setup } from './api.ts';
 import { AssetCard, type CardEvents } from './asset-card.tsx';
 import { SelectionBox, startBox } from './box.tsx';
 import { Button } from './controls.tsx';
 import { computeLayout, type Layout, stepForKey } from './grid-layout.ts';
+import { useDelay, useRedraw } from './hooks.ts';
 import type { PagedList } from './paged-list.ts';
 import { current, listLength, moveAnchor, selectedCount, selectOnly, selectTo, toggle } from './selected.ts';
+import type { ServiceWait } from './uploads.ts';
 
 type GridProps = {
   list: PagedList;
@@ -15,6 +18,8 @@ type GridProps = {
   onOpen(uid: string): void;
   /** Index of the card to focus after its dialog was closed; undefined if there is none. */
   focusIndex: number | undefined;
+  /** Why the service is waited for, if so. */
+  wait: ServiceWait | undefined;
 };
 
 type Container = RefObject<HTMLDivElement | null>;
@@ -22,10 +27,10 @@ type Container = RefObject<HTMLDivElement | null>;
 const skeletonCount = 12; // until the length is known
 
 /** Renders a virtual list of assets, of which any can be selected. */
-export function Grid({ list, query, onOpen, focusIndex }: GridProps) {
+export function Grid({ list, query, onOpen, focusIndex, wait }: GridProps) {
   const container = useRef<HTMLDivElement>(null);
   const { width, top, height, measure } = useViewport(container);
-  const length = list.length ?? (list.problem ? 0 : skeletonCount);
+  const length = list.length ?? (list.problem || wait ? 0 : skeletonCount);
   const layout = computeLayout(width, length);
   const [from, to] = layout.visibleRange(top, height);
   useLayoutEffect(() => list.setVisibleRange(from, to), [list, from, to]);
@@ -62,6 +67,7 @@ export function Grid({ list, query, onOpen, focusIndex }: GridProps) {
     >
       {list.length === 0 && <EmptyResult query={query} />}
       {list.length === undefined && list.problem && <LoadError list={list} />}
+      {list.length === undefined && !list.problem && wait && <Waiting list={list} wait={wait} />}
       <div
         class="rows"
         role="listbox"
@@ -178,14 +184,35 @@ function useFocus(container: Container, list: PagedList, layout: Layout): (index
   };
 }
 
-const LoadError = ({ list }: { list: PagedList }) => (
-  <div class="empty" role="alert">
-    <p class="problem">{list.problem?.message}</p>
-    {list.problem?.hint && <p>{list.problem.hint}</p>}
-    <p>The page retries automatically.</p>
-    <Button text="Try again" onClick={() => list.retry()} />
-  </div>
-);
+type WaitingProps = { list: PagedList; wait: ServiceWait };
+
+/** Says where the cards would be why the service is waited for, and how long. */
+function Waiting({ list, wait: { why, until } }: WaitingProps) {
+  const redraw = useRedraw();
+  const seconds = Math.max(0, Math.ceil((until - Date.now()) / 1000));
+  useDelay(seconds > 0 ? 1_000 : undefined, redraw, [seconds]);
+  return (
+    <div class="empty" role="status">
+      <p>{`Waiting for the service: ${why}`}</p>
+      <p>
+        {seconds > 0 ? `It goes on in ${formatClockTime(seconds)}, at ${formatTimeOfDay(until)}.` : 'It goes on now.'}
+      </p>
+      <Button text="Try now" onClick={() => list.retry()} />
+    </div>
+  );
+}
+
+function LoadError({ list }: { list: PagedList }) {
+  const { problem } = list;
+  return (
+    <div class="empty" role="alert">
+      <p class="problem">{problem?.message}</p>
+      {problem?.hint && <p>{problem.hint}</p>}
+      {!problem?.isLasting && <p>The page retries automatically.</p>}
+      <Button text="Try again" onClick={() => list.retry()} />
+    </div>
+  );
+}
 
 function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Query }) {
   const where = parent ? 'directly in this folder' : '';

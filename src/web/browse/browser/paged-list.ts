@@ -142,7 +142,7 @@ export class PagedList {
   /** Repeats the failed requests of visible pages now, instead of after their backoff delay. */
   retry(): void {
     this.problem = undefined;
-    for (const number of this.#visiblePages()) if (this.#inFlight.has(number)) void this.#fetchPage(number);
+    for (const number of this.#visiblePages()) if (!this.#pages.has(number)) void this.#fetchPage(number);
     this.#onChange();
   }
 
@@ -192,7 +192,8 @@ export class PagedList {
     const delayAfter = (error: unknown, attempt: number) => {
       this.problem = error instanceof PageError ? error : new PageError({ problem: String(error) });
       this.#onChange();
-      return this.#visiblePages().includes(number) ? backoff(attempt, { minMs: minRetryMs }) : undefined;
+      const canHelp = this.#visiblePages().includes(number) && !this.problem.isLasting;
+      return canHelp ? backoff(attempt, { minMs: minRetryMs }) : undefined;
     };
     try {
       const { items, total } = await retryUntil(signal, fetchOnce, { delayAfter });

@@ -11,6 +11,9 @@ const redrawIntervalMs = 16;
 
 type UploadListeners = { onUploaded(): void; onAllEnded(): void };
 
+/** Reason for a wait, and its end (milliseconds since the Unix epoch). */
+export type ServiceWait = { why: string; until: number };
+
 type QueuedFile = DroppedFile & { id: string; folder: string };
 
 /** Sends dropped files to the serving process, a few at a time, and tracks their state with server-sent events. */
@@ -22,8 +25,8 @@ export class Uploads {
   #activeSlots = 0;
   #events: EventSource | undefined;
   isServerDown = false;
-  /** Reason why uploads wait for the service, and end of the wait (milliseconds since the Unix epoch). */
-  serviceWait: { why: string; until: number } | undefined;
+  /** Why the service is waited for, if so. */
+  serviceWait: ServiceWait | undefined;
 
   on: UploadListeners = { onUploaded: () => {}, onAllEnded: () => {} };
   #redrawTimer: ReturnType<typeof setTimeout> | undefined;

@@ -2,6 +2,7 @@ import { type PlayerSetup, type PositionReport, playerSetupId } from '../setup.t
 import { fetchBlob } from './fetch-blob.ts';
 import { showNote, showProblem } from './notices.ts';
 import { PlaybackController } from './playback-controller.ts';
+import { fitPicture, handleKeys, startInAddress } from './player-keys.ts';
 import { Timeline } from './timeline.ts';
 
 const maxSubtitleBytes = 16 * 1024 * 1024;
@@ -11,10 +12,14 @@ function main(): void {
   const setup = JSON.parse(document.getElementById(playerSetupId)?.textContent ?? '') as PlayerSetup;
   const media = document.querySelector<HTMLMediaElement>('video, audio');
   if (media) {
-    const playback = new PlaybackController(media, setup);
+    const resumeAt = startInAddress(location) ?? setup.resumeAt;
+    const playback = new PlaybackController(media, { ...setup, resumeAt });
+    handleKeys(media);
+    fitPicture(media);
     connectChapters(media, (seconds) => playback.seek(seconds));
     const timeline = document.getElementById('timeline');
-    if (timeline) new Timeline(media, timeline, setup);
+    // With nothing to show, it would only double the browser's own bar.
+    if (timeline && hasTimeline(setup)) new Timeline(media, timeline, setup);
     if (setup.position) reportPosition(media, setup.position);
     if (setup.subtitles?.length) offerSubtitles(media, setup.subtitles);
     playback.start();
@@ -22,6 +27,9 @@ function main(): void {
   if (setup.document) showDocument(setup.document);
   handleBrokenImages();
 }
+
+const hasTimeline = ({ sprites, waveform, chapters = [] }: PlayerSetup) =>
+  sprites !== undefined || waveform !== undefined || chapters.length > 0;
 
 function connectChapters(media: HTMLMediaElement, seek: (seconds: number) => void): void {
   const startOf = (button: HTMLButtonElement) => Number(button.dataset.seconds);

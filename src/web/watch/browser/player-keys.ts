@@ -1,0 +1,75 @@
+/** A step of one frame in seconds. Browsers do not tell the frame rate; 25 is the least wrong for a library of clips. */
+const frameSeconds = 1 / 25;
+const rates = [0.25, 0.5, 1, 1.25, 1.5, 2];
+
+/** Controls of the page that use the keys themselves. */
+const ownKeys = 'input, textarea, select, button, [role=slider], video, audio';
+
+/**
+ * Plays by keys, as editors know them: K or Space, J and L, arrows, comma and period for a frame, < and > for the speed,
+ * M, F, C. In a frame, Space and the arrows are those of the page around it.
+ */
+export function handleKeys(media: HTMLMediaElement): void {
+  const isFramed = window.parent !== window;
+  const actions = actionsOf(media);
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if ((event.target as HTMLElement).closest?.(ownKeys)) return;
+    if (isFramed && [' ', 'ArrowLeft', 'ArrowRight'].includes(event.key)) return;
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+function actionsOf(media: HTMLMediaElement): Record<string, () => void> {
+  const seekBy = (seconds: number) => {
+    media.currentTime = Math.min(Math.max(0, media.currentTime + seconds), media.duration || 0);
+  };
+  const stepFrame = (by: 1 | -1) => {
+    media.pause();
+    seekBy(by * frameSeconds);
+  };
+  const changeRate = (by: 1 | -1) => {
+    const at = rates.findIndex((rate) => rate >= media.playbackRate);
+    media.playbackRate = rates[Math.min(rates.length - 1, Math.max(0, at + by))] ?? 1;
+  };
+  const toggle = () => {
+    if (media.paused)
+      media.play().catch(() => {}); // the page shows why it cannot play
+    else media.pause();
+  };
+  const toggleCaptions = () => {
+    const [track] = media.textTracks;
+    if (track) track.mode = track.mode === 'showing' ? 'hidden' : 'showing';
+  };
+  const toggleFullScreen = () =>
+    void (document.fullscreenElement ? document.exitFullscreen() : media.requestFullscreen());
+  return {
+    ...{ ' ': toggle, k: toggle, j: () => seekBy(-10), l: () => seekBy(10) },
+    ...{ ArrowLeft: () => seekBy(-5), ArrowRight: () => seekBy(5), ',': () => stepFrame(-1), '.': () => stepFrame(1) },
+    ...{ '<': () => changeRate(-1), '>': () => changeRate(1), f: toggleFullScreen, c: toggleCaptions },
+    m: () => {
+      media.muted = !media.muted;
+    },
+    Home: () => seekBy(Number.NEGATIVE_INFINITY),
+    End: () => seekBy(Number.POSITIVE_INFINITY),
+  };
+}
+
+/** Returns the position in seconds that an address names, such as `?t=75` or `#t=1m15s`; undefined if it names none. */
+export function startInAddress({ search, hash }: Pick<Location, 'search' | 'hash'>): number | undefined {
+  const typed = new URLSearchParams(search).get('t') ?? /^#t=(.+)/.exec(hash)?.[1] ?? '';
+  const [, hours = 0, minutes = 0, seconds = 0] = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?$/.exec(typed) ?? [];
+  const total = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  return typed === '' || Number.isNaN(total) ? undefined : total;
+}
+
+/** Gives the player the shape of its picture, so that a portrait video stands between no bars. */
+export function fitPicture(media: HTMLMediaElement): void {
+  media.addEventListener('loadedmetadata', () => {
+    const { videoWidth = 0, videoHeight } = media as HTMLVideoElement;
+    if (videoWidth > 0) media.style.setProperty('aspect-ratio', `${videoWidth} / ${videoHeight}`);
+  });
+}

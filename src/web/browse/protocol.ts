@@ -46,7 +46,7 @@ export const uidPattern = '[A-Za-z0-9_-]{1,100}';
 export type CardPage = { items: Card[]; total: number | null };
 
 /** Selected assets: those with these uids, or all of a list but the exceptions. */
-export type SelectionRequest = { uids: readonly string[] } | { query: Query; except: readonly string[] };
+export type PageSelection = { uids: readonly string[] } | { query: Query; except: readonly string[] };
 
 /** Maximum number of assets of which the page copies the links, since each takes two requests. */
 export const maxLinks = 50;
@@ -109,4 +109,6 @@ export type GallerySetup = {
   workspace: string | null;
   program: string;
   pick: boolean;
+  /** Number of uploads that an earlier process has left unfinished. */
+  interruptedCount: number;
 };

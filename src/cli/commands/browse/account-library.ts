@@ -4,6 +4,7 @@ import type { ErrorKind } from '../../../client/error-table.ts';
 import { asCodedError, CodedError, usageError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
+import type { Library } from '../../../client/library/library.ts';
 import { type PlayableUrl, parsePlayables } from '../../../client/library/playables.ts';
 import {
   byUid,
@@ -18,7 +19,7 @@ import { asObject, asText, parseTimestamp } from '../../../contract/json-values.
 import { displayText } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
-import type { CopiedLinks, FolderView, PageEvent } from '../../../web/browse/protocol.ts';
+import type { CopiedLinks, FolderView, PageEvent, PageSelection } from '../../../web/browse/protocol.ts';
 import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/server/backend.ts';
 import type { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import type { Context } from '../../context.ts';
@@ -34,7 +35,10 @@ export type AccountLibrary = BrowseBackend & {
 
 const mediaTimeoutMs = 15_000;
 
-type LibraryOptions = Pick<BrowseBackend, 'pick'> & { bytesPerSecond: number | undefined; anyWorkspace: boolean };
+type AccountLibraryOptions = Pick<BrowseBackend, 'pick'> & {
+  bytesPerSecond: number | undefined;
+  anyWorkspace: boolean;
+};
 
 /**
  * Opens the library of the account for the page, which is told by events while a request waits for the service.
@@ -44,7 +48,7 @@ type LibraryOptions = Pick<BrowseBackend, 'pick'> & { bytesPerSecond: number | u
 export async function openAccountLibrary(
   context: Context,
   broadcaster: EventBroadcaster,
-  { bytesPerSecond, anyWorkspace, pick }: LibraryOptions,
+  { bytesPerSecond, anyWorkspace, pick }: AccountLibraryOptions,
 ): Promise<AccountLibrary> {
   const onNotice = (notice: TransportNotice) => broadcaster.publish(toWaitingEvent(notice));
   const { api: plain, forCall } = await context.open();
@@ -62,12 +66,7 @@ export async function openAccountLibrary(
     return drops;
   };
   const ports = pagePorts(context, anyWorkspace);
-  const select = async (uid: string) => {
-    const unread = { uid };
-    const [asset] = await selectFound(library, [unread], ports);
-    if (asset) return asset.record === unread ? byUid(uid) : asset;
-    throw usageError('this asset is in another workspace', undefined, 'the page changes the workspace in use only');
-  };
+  const select = (uid: string) => selectToChange(library, uid, ports);
   const scope = new ListScope(library.workspaceInUse);
   let hasToldScope = false;
   return {
@@ -88,13 +87,7 @@ export async function openAccountLibrary(
     trash: async (uid) => {
       await (await opened.writer()).trash(await select(uid), { command: 'browse', summary: 'move to the trash' });
     },
-    resolveSelection: async (selection) => {
-      if ('uids' in selection) return selection.uids;
-      const request = { collection: 'assets', purpose: 'read', ids: [], filters: selection.query } as const;
-      const { assets } = await selectAssets(library, { ...request, verb: 'browse' }, ports);
-      const except = new Set(selection.except.map(normalizeUid));
-      return assets.map(({ uid }) => uid).filter((uid) => !except.has(normalizeUid(uid)));
-    },
+    resolveSelection: (selection) => resolveSelection(library, selection, ports),
     fetchLinks: (uids) => fetchLinks(context, uids),
     pick,
     fetchFolders: async () =>
@@ -125,6 +118,27 @@ async function editAsset(
     code: 'write_ignored',
     reason: `the asset’s record does not show ${unverifiable.join(', ')}`,
   });
+}
+
+/** Selects an asset to change. @throws CodedError `usage` if it is in another workspace */
+async function selectToChange(library: Library, uid: string, ports: SelectionPorts): Promise<SelectedAsset> {
+  const unread = { uid };
+  const [asset] = await selectFound(library, [unread], ports);
+  if (asset) return asset.record === unread ? byUid(uid) : asset;
+  throw usageError('this asset is in another workspace', undefined, 'the page changes the workspace in use only');
+}
+
+/** Returns the uids of what is selected in the page. */
+async function resolveSelection(
+  library: Library,
+  selection: PageSelection,
+  ports: SelectionPorts,
+): Promise<readonly string[]> {
+  if ('uids' in selection) return selection.uids;
+  const request = { collection: 'assets', purpose: 'read', ids: [], filters: selection.query } as const;
+  const { assets } = await selectAssets(library, { ...request, verb: 'browse' }, ports);
+  const except = new Set(selection.except.map(normalizeUid));
+  return assets.map(({ uid }) => uid).filter((uid) => !except.has(normalizeUid(uid)));
 }
 
 /** Number of assets whose links are fetched at the same time. */

@@ -85,7 +85,7 @@ async function parseBrowseRequest(context: Context, words: readonly string[], fl
 
 async function runBrowse(context: Context, request: BrowseRequest): Promise<Result> {
   if (context.isDryRun('serve the library on this machine')) return noResult;
-  const picked = request.picks ? new Picked() : undefined;
+  const picked = request.picks ? new PickedAssets() : undefined;
   const pages = await openPages(context, request, picked);
   let unfinishedCount = 0;
   try {
@@ -105,7 +105,7 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
 }
 
 /** What the user selects in the page for a command. */
-class Picked {
+class PickedAssets {
   readonly uids: Promise<readonly string[] | null>;
   #resolve: (uids: readonly string[] | null) => void = () => {};
 
@@ -148,7 +148,7 @@ async function printPicked(context: Context, uids: readonly string[]): Promise<R
 const pickLanes = 4;
 
 /** Starts the server of the page. */
-async function openPages(context: Context, request: BrowseRequest, picked: Picked | undefined) {
+async function openPages(context: Context, request: BrowseRequest, picked: PickedAssets | undefined) {
   const { host, stateDir, terminal } = context;
   const broadcaster = new EventBroadcaster();
   const library = await openAccountLibrary(context, broadcaster, { ...request, pick: picked?.pick });
@@ -156,6 +156,7 @@ async function openPages(context: Context, request: BrowseRequest, picked: Picke
     readFile(host.browseScript, 'utf8'),
     readFile(host.playerScript, 'utf8'),
   ]);
+  const interruptedCount = await countInterrupted(context);
   const program = programFor(context.settings.suggestion);
   const entryFile = join(stateDir, 'browse', `${host.processes.pid}.html`);
   const pages = await createBrowseApp({
@@ -164,7 +165,7 @@ async function openPages(context: Context, request: BrowseRequest, picked: Picke
     origin: () => server.origin,
     scripts: { browse: script, player },
     program,
-    place: () => placeOf(context),
+    place: async () => ({ ...(await placeOf(context)), interruptedCount }),
     reusesEntryUrls: picked !== undefined,
     accessHint: `For a new URL, run ${program} browse in a terminal; for the view of this one, ${program} browse URL.`,
     onTokenRedeemed: () => void rm(entryFile, { force: true }),
@@ -187,6 +188,14 @@ async function openPages(context: Context, request: BrowseRequest, picked: Picke
       return library.close();
     },
   };
+}
+
+/** Returns the number of uploads to this service that have begun and not ended; 0 if the records cannot be read. */
+async function countInterrupted(context: Context): Promise<number> {
+  const { origin } = (await context.account()).baseUrl;
+  const store = await context.state.uploadsIfAny().catch(() => undefined);
+  const entries = (await store?.list().catch(() => [])) ?? [];
+  return entries.filter(({ baseUrl, state: reached }) => baseUrl === origin && reached !== 'planned').length;
 }
 
 /** Returns the profile, and the name of the only workspace. If there are several, the page lists assets of all of them. */

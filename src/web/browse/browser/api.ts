@@ -4,9 +4,9 @@ import type {
   CopiedLinks,
   FolderView,
   GallerySetup,
+  PageSelection,
   Query,
   RequestBudget,
-  SelectionRequest,
   SpriteFrame,
 } from '../protocol.ts';
 import { budgetHeader, gallerySetupId } from '../protocol.ts';
@@ -72,9 +72,9 @@ export const fetchCardPage = (
 export const fetchCard = (uid: string) => callApi<Card>('GET', assetPath(uid));
 export const updateCard = (uid: string, change: AssetEdit) => callApi<Card>('PATCH', assetPath(uid), change);
 export const trashCard = (uid: string) => callApi<object>('DELETE', assetPath(uid));
-export const fetchUids = (selection: SelectionRequest) => callApi<string[]>('POST', 'selection', selection);
-export const copyLinks = (selection: SelectionRequest) => callApi<CopiedLinks>('POST', 'links', selection);
-export const pick = (selection: SelectionRequest | null) => callApi<object>('POST', 'pick', selection);
+export const fetchUids = (selection: PageSelection) => callApi<string[]>('POST', 'selection', selection);
+export const copyLinks = (selection: PageSelection) => callApi<CopiedLinks>('POST', 'links', selection);
+export const pick = (selection: PageSelection | null) => callApi<object>('POST', 'pick', selection);
 export const clearEndedUploads = () => callApi<object>('DELETE', 'uploads');
 export const fetchFolderTree = () => callApi<FolderView[]>('GET', 'folders');
 export const fetchFrames = (uid: string) => callApi<SpriteFrame[]>('GET', `${assetPath(uid)}/frames`);

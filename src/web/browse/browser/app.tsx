@@ -10,10 +10,11 @@ import { Folders, flattenTree } from './folders.tsx';
 import { Grid } from './grid.tsx';
 import { useRedraw, useWindowEvent } from './hooks.ts';
 import { PagedList } from './paged-list.ts';
+import { Places } from './places.tsx';
 import { useRefresh } from './refresh.ts';
 import { clearSelection, selectAll } from './selected.ts';
 import { SelectionBar } from './selection-bar.tsx';
-import { ServerDownAlert, UploadTray } from './upload-tray.tsx';
+import { InterruptedUploads, ServerDownAlert, UploadTray } from './upload-tray.tsx';
 import { useUploads } from './uploads.ts';
 import { useView, withField } from './view.ts';
 
@@ -61,10 +62,12 @@ export function App() {
         <Filters query={query} openPanel={openPanel} onChange={setQuery} onOpen={togglePanel} />
       </header>
       {uploads.isServerDown && <ServerDownAlert states={uploads.states} />}
+      {setup.interruptedCount > 0 && !uploads.isServerDown && <InterruptedUploads />}
       <div class="middle">
         <Folders tree={tree} query={query} isOpen={openPanel === 'folders'} {...folderEvents} />
         <main>
           <h2 class="hidden">Assets</h2>
+          <Places tree={tree} query={query} onSelect={selectFolder} onChange={setQuery} />
           <Grid
             list={list}
             query={query}

@@ -1,11 +1,11 @@
 import { batch, signal } from '@preact/signals';
-import { type Box, type Layout, margin } from './grid-layout.ts';
+import { type DrawnBox, type Layout, margin } from './grid-layout.ts';
 import type { PagedList } from './paged-list.ts';
 import { boxed, selectIndexes, selection } from './selected.ts';
 import { nothing } from './selection.ts';
 
 /** The box that is being drawn, in the coordinates of the rows. */
-const drawn = signal<Box | undefined>(undefined);
+const drawn = signal<DrawnBox | undefined>(undefined);
 
 /** Distance from the edge at which the shelf scrolls, and by how much each frame, in pixels. */
 const [edge, scrollStep] = [30, 24];

@@ -20,6 +20,7 @@ export function Folders(props: FoldersProps) {
       title={label}
       dir="auto"
       aria-current={query.parent === parent}
+      tabIndex={query.parent === parent ? 0 : -1}
       onClick={() => onSelect(parent)}
       {...(target !== undefined && dropHandlers(target, props))}
     >
@@ -38,7 +39,7 @@ export function Folders(props: FoldersProps) {
   );
   return (
     <div class={`sides${isOpen ? ' open' : ''}`}>
-      <nav aria-labelledby="folders">
+      <nav aria-labelledby="folders" onKeyDown={moveFocus}>
         <h2 id="folders">Folders</h2>
         <ul>
           <li>{item('All assets', undefined)}</li>
@@ -50,6 +51,16 @@ export function Folders(props: FoldersProps) {
       </nav>
     </div>
   );
+}
+
+/** Moves the focus with the arrow keys, so that the tree is one stop of Tab. */
+function moveFocus(event: KeyboardEvent): void {
+  const buttons = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('.folder')];
+  const at = buttons.indexOf(event.target as HTMLElement);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+  if (to === undefined || at < 0) return;
+  event.preventDefault();
+  buttons[Math.min(buttons.length - 1, Math.max(0, to))]?.focus();
 }
 
 function dropHandlers(folder: FolderView | null, { onMove, onFiles }: FoldersProps) {

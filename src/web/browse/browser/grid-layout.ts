@@ -1,4 +1,4 @@
-export const gap = 12;
+const gap = 12;
 /** Margin of `.rows` in the style sheet, rounded to pixels. */
 export const margin = 14;
 const textHeight = 78;
@@ -6,7 +6,7 @@ const minCardWidth = 190;
 const minPhoneCardWidth = 140; // leaves room for two columns
 
 /** A rectangle in pixels, from the corner of the first card. */
-export type Box = { x: number; y: number; width: number; height: number };
+export type DrawnBox = { x: number; y: number; width: number; height: number };
 
 export type Layout = ReturnType<typeof computeLayout>;
 
@@ -41,7 +41,7 @@ export function computeLayout(outerWidth: number, length: number) {
       height: `${cardHeight}px`,
     }),
     /** Returns the indexes of the cards that a box touches, rendered or not. A box within a gap touches none. */
-    indexesIn: (box: Box): number[] => {
+    indexesIn: (box: DrawnBox): number[] => {
       const column = cardWidth + gap;
       const clamp = (n: number) => Math.min(columns - 1, Math.max(0, n));
       const first = clamp(Math.floor((box.x + gap) / column));

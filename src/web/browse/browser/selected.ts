@@ -1,11 +1,11 @@
 import { computed, signal } from '@preact/signals';
 import { formatCount } from '../../../contract/figures.ts';
 import type { PagedList } from './paged-list.ts';
-import { countSelected, everything, isSelected, nothing, type Selection, withUids } from './selection.ts';
+import { countSelected, everything, isSelected, type ListSelection, nothing, withUids } from './selection.ts';
 
 /* The selection of the page, and what changes it. Signals, so that no card is rendered again when it changes. */
 
-export const selection = signal<Selection>(nothing);
+export const selection = signal<ListSelection>(nothing);
 /** Indexes of the cards that the box touches while it is drawn. */
 export const boxed = signal<ReadonlySet<number>>(new Set());
 /** Index of the card that has the keyboard. */
@@ -55,7 +55,7 @@ export function moveAnchor(index: number): void {
  */
 export async function selectIndexes(
   list: PagedList,
-  before: Selection,
+  before: ListSelection,
   [from, to]: readonly [from: number, to: number],
   isIn: (index: number) => boolean = () => true,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { formatCount, formatTimeOfDay, pluralize } from '../../../contract/figures.ts';
-import { maxLinks, type Query, type SelectionRequest } from '../protocol.ts';
+import { maxLinks, type PageSelection, type Query } from '../protocol.ts';
 import { copyLinks, fetchUids, pick, setup } from './api.ts';
 import { Button } from './controls.tsx';
 import { useDelay } from './hooks.ts';
@@ -9,7 +9,7 @@ import { clearSelection, listLength, selectAll, selectedCount, selection, select
 type SelectionBarProps = { query: Query };
 
 /** Returns what the process gets: uids, or the query of the list and the exceptions. Never indexes, since lists move. */
-function toRequest(query: Query): SelectionRequest {
+function toRequest(query: Query): PageSelection {
   const { all, uids } = selection.value;
   return all ? { query, except: [...uids] } : { uids: [...uids] };
 }

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { outcomeNames, uploadOutcomes } from '../../../contract/upload-outcomes.ts';
@@ -86,6 +87,18 @@ export function ServerDownAlert({ states }: { states: readonly UploadState[] }) 
           ; to resume the uploads: <code>{setup.program} uploads resume --all</code>
         </>
       )}
+    </p>
+  );
+}
+
+/** Names the uploads that an earlier process has left, and the command that finishes them. */
+export function InterruptedUploads() {
+  const [isShown, setShown] = useState(true);
+  if (!isShown) return null;
+  return (
+    <p class="gone" role="status">
+      {`${pluralize(setup.interruptedCount, 'upload')} of an earlier run ${setup.interruptedCount === 1 ? 'was' : 'were'} interrupted. To finish, run: `}
+      <code>{setup.program} uploads resume --all</code> <Button text="✕" label="Hide" onClick={() => setShown(false)} />
     </p>
   );
 }

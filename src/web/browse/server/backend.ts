@@ -1,7 +1,7 @@
 import type { SlugEdit } from '../../../contract/slug.ts';
 import type { AssetRecord, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
 import type { SuccessOutcome } from '../../../contract/upload-outcomes.ts';
-import type { CopiedLinks, DroppedFileInfo, FolderView, Query, RequestBudget, SelectionRequest } from '../protocol.ts';
+import type { CopiedLinks, DroppedFileInfo, FolderView, PageSelection, Query, RequestBudget } from '../protocol.ts';
 
 /** Text fields of an asset, as the user saw them. */
 export type SeenFields = { name?: string; description?: string };
@@ -67,7 +67,7 @@ export type BrowseBackend = {
   update(uid: string, change: AssetEdit): Promise<AssetRecord>;
   trash(uid: string): Promise<void>;
   /** Returns the uids of a selection. */
-  resolveSelection(selection: SelectionRequest): Promise<readonly string[]>;
+  resolveSelection(selection: PageSelection): Promise<readonly string[]>;
   /** Returns the best playback link of each asset, as `mediactl share` prints it. */
   fetchLinks(uids: readonly string[]): Promise<CopiedLinks>;
   /** Hands a selection to the command that waits for it; null if the user cancels. Absent if none waits. */

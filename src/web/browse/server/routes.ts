@@ -4,7 +4,7 @@ import { asArray, asObject, asText, isJsonObject } from '../../../contract/json-
 import { describeWrongTag } from '../../../contract/slug.ts';
 import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../watch/server/page.ts';
 import { sourceUrlOf } from '../../watch/server/views.ts';
-import { findUnknownField, type GallerySetup, maxLinks, type SelectionRequest, uidPattern } from '../protocol.ts';
+import { findUnknownField, type GallerySetup, maxLinks, type PageSelection, uidPattern } from '../protocol.ts';
 import { type AssetEdit, type BrowseBackend, PageProblem, type Problem, type SeenFields } from './backend.ts';
 import { CardReader } from './card-reader.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
@@ -21,7 +21,7 @@ type RouteDeps = {
   scripts: BuiltScripts;
   basePath: string;
   program: string;
-  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace'>>;
+  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace' | 'interruptedCount'>>;
 };
 
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -152,7 +152,7 @@ const refuseChange = (): never => {
 const uidFormat = new RegExp(`^${uidPattern}$`);
 
 /** @throws PageProblem for a uid or a field that cannot be one */
-function parseSelection(body: unknown): SelectionRequest {
+function parseSelection(body: unknown): PageSelection {
   if (!isJsonObject(body)) return refuseChange();
   const uidsIn = (list: unknown) => {
     const uids = asArray(list).map(String);

@@ -41,8 +41,17 @@ header .order { width: 8.4rem; }
 .folder { display: block; width: 100%; text-align: left; border-color: transparent; background: none; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .folder[aria-current='true'] { background: var(--chosen); font-weight: 600; }
 .folder.over { outline: 2px dashed var(--accent); outline-offset: -2px; }
-main { position: relative; min-height: 0; min-width: 0; }
-.shelf { height: 100%; overflow-y: auto; position: relative; overscroll-behavior: contain; }
+main { position: relative; min-height: 0; min-width: 0; display: flex; flex-direction: column; }
+.places { display: flex; flex-wrap: wrap; gap: 0.4rem 0.6rem; align-items: center; padding: 0.5rem 0.9rem 0; font-size: 0.875rem; }
+.crumbs { display: flex; flex-wrap: wrap; align-items: center; color: var(--quiet); }
+.crumbs button { border-color: transparent; background: none; padding: 0.2rem 0.4rem; min-height: 0; }
+.crumbs button[aria-current='true'] { font-weight: 600; color: var(--text); }
+.scope { color: var(--quiet); }
+.chip { display: inline-flex; align-items: center; gap: 0.2rem; padding: 0.1rem 0.2rem 0.1rem 0.7rem; border-radius: 1rem; background: var(--chosen); }
+.chip button { border-color: transparent; background: none; padding: 0 0.4rem; min-height: 1.5rem; }
+.subfolders { display: flex; flex-wrap: wrap; gap: 0.5rem; width: 100%; max-height: 7.5rem; overflow: auto; margin: 0; padding: 0; list-style: none; }
+.subfolders button { padding: 0.6rem 1rem; min-width: 9rem; text-align: left; font-weight: 600; background: var(--panel); border-color: var(--line); }
+.shelf { flex: 1; min-height: 0; overflow-y: auto; position: relative; overscroll-behavior: contain; }
 .rows { position: relative; margin: 0.9rem; padding: 0; list-style: none; }
 .card { position: absolute; contain: layout style; display: block; border-radius: 0.6rem; cursor: default; user-select: none; }
 .thing .picture { border-radius: 0.6rem; border: 1px solid var(--line); }

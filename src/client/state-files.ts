@@ -1,5 +1,5 @@
-import { link, lstat, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { link, lstat, mkdir, open, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWindows } from '../contract/platform.ts';
 import { causeOf } from './error-table.ts';
@@ -69,9 +69,10 @@ export async function replaceFile(from: string, to: string): Promise<void> {
 
 /**
  * Renames a file, but never over another. Two steps, since no call of Node.js does both: the file has two names for a
- * moment, and a call after a kill in between removes the old one.
+ * moment, and a call after a kill in between removes the old one. If a program puts another file at the old path
+ * meanwhile, that one stays.
  *
- * @throws Error from the system, with the code EEXIST if there is another file at the new path
+ * @throws Error from the system, with the code EEXIST if there is a file at the new path, or both paths are the same
  */
 export async function renameWithoutReplacing(from: string, to: string): Promise<void> {
   try {
@@ -82,12 +83,20 @@ export async function renameWithoutReplacing(from: string, to: string): Promise<
     // Any other error means that the file system has no hard links.
     if (code !== 'EEXIST') return renameIfFree(from, to);
   }
-  await rm(from);
+  await endRename(from, to);
 }
 
+/** Removes the old path of a file whose rename to a new path was killed, when it had both. */
+export async function endRename(from: string, to: string): Promise<void> {
+  if (await areTwoNamesOfOne(from, to)) await rm(from, { force: true });
+}
+
+/** Returns true if two paths are two names of one file. A path that leads to the same name by a link is not another. */
 async function areTwoNamesOfOne(one: string, other: string): Promise<boolean> {
-  const [a, b] = await Promise.all([one, other].map((path) => lstat(path, { bigint: true })));
-  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino && a.nlink >= 2n;
+  const nameOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
+  const found = (path: string) => lstat(path, { bigint: true }).catch(() => undefined);
+  const [a, b, name, otherName] = await Promise.all([found(one), found(other), nameOf(one), nameOf(other)]);
+  return a !== undefined && a.dev === b?.dev && a.ino === b.ino && a.nlink >= 2n && name !== otherName;
 }
 
 async function renameIfFree(from: string, to: string): Promise<void> {

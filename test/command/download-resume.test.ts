@@ -9,6 +9,7 @@ import { assetUid } from '../support/fake-library.ts';
 import { serveAsset } from '../support/fake-service.ts';
 import { FileServer } from '../support/file-server.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
+import { changeState, queryState } from '../support/state-database.ts';
 
 const fileSize = 300_000;
 const firstVersion = pseudoRandomBytes(fileSize, 'the first version');
@@ -314,6 +315,29 @@ async function downloadFilm(replies: Script[], recordedSize: number | null, extr
   });
   return { ...result, path, requestedRanges };
 }
+
+it('download to a path forgets what was received of another asset before it writes there, so that the first is not resumed from its bytes', async () => {
+  let [isCut, known] = [true, -1];
+  const state = join(cli.home, 'state');
+  const countKnown = () => queryState(state, "SELECT 1 FROM downloads WHERE state = 'partial'").length;
+  const source_url = { url: 'HERE/media/film.mp4' };
+  const service = await serveAsset(
+    { type: 'video', size: fileSize, content_type: 'video/mp4', source_url },
+    (response) => {
+      known = countKnown();
+      sendReply(response, isCut ? cutReply : fullReply);
+    },
+  );
+  const options = { environment: { MEDIACTL_BASE_URL: service }, clock: acceleratedClock() };
+  const args = ['download', assetUid, '-o', join(cli.home, 'film.mp4')];
+  expect((await cli.run(args, options)).code).not.toBe(0);
+  expect(countKnown()).toBe(1);
+  changeState(state, "UPDATE downloads SET asset = 'another' WHERE state = 'partial'");
+  isCut = false;
+  expect((await cli.run(args, options)).code).toBe(0);
+  expect(known).toBe(0);
+  expect(readFileSync(join(cli.home, 'film.mp4')).equals(firstVersion)).toBe(true);
+});
 
 it.each([
   [

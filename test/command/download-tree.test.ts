@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -9,11 +11,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { setUpCli } from '../support/cli-setup.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { isStrict } from '../support/sandbox.ts';
+import { changeState } from '../support/state-database.ts';
 
 const { setup } = setUpCli();
 
@@ -138,6 +142,64 @@ describe.skipIf(isStrict)('download of a folder', () => {
     expect(readFileSync(join(target, 'top.md'), 'utf8')).toContain('edited');
     await download('--yes');
     expect(contentsOf(target)).toEqual(contentsOf(source));
+  });
+
+  it('download of a folder lists a file whose asset has another name now, and fetches it under that name', async () => {
+    await upload();
+    await download();
+    const [asset] = (await setup.cli.json(['ls', `${folder}/top.md`])) as { uid: string }[];
+    await setup.cli.json(['update', asset?.uid ?? '', '--name', 'renamed.md']);
+    for (const outcome of ['downloaded', 'skipped'])
+      expect(outcomesOf(await download())).toMatchObject({ 'renamed.md': outcome, 'top.md': 'not_in_library' });
+    expect(readFileSync(join(target, 'top.md'), 'utf8')).toBe(readFileSync(join(target, 'renamed.md'), 'utf8'));
+  });
+
+  it('download of another folder never replaces a file of the first that has the same name', async () => {
+    await upload();
+    await download();
+    const before = contentsOf(target);
+    const other = `${folder} B`;
+    write(join(source, 'top.md'), '# of another folder');
+    await setup.cli.json(['sync', source, other, '--wait']);
+    const { code, stdout } = await setup.cli.run(['download', other, '-d', target, '--json']);
+    expect(code).toBe(11);
+    expect(outcomesOf(JSON.parse(stdout))['top.md']).toBe('failed');
+    expect(contentsOf(target)).toEqual(before);
+  });
+
+  it('download of a folder never replaces a file that a program changes during the download', async () => {
+    await upload();
+    const edited = join(target, 'top.md');
+    let isEditing = false;
+    const proxy = await FaultProxy.start(setup.sandbox.url, ({ path }) => {
+      if (isEditing && path.includes('/playback/')) writeFileSync(edited, 'edited');
+      return undefined;
+    });
+    const run = () =>
+      setup.cli.run(['download', folder, '-d', target, '--json'], { environment: { MEDIACTL_BASE_URL: proxy.url } });
+    expect((await run()).code).toBe(0);
+    const [old] = (await setup.cli.json(['ls', `${folder}/top.md`])) as { uid: string }[];
+    write(join(source, 'top.md'), '# changed in the library');
+    await upload();
+    await setup.cli.json(['rm', old?.uid ?? '', '--yes']);
+    isEditing = true;
+    const { code, stderr } = await run();
+    expect([code, stderr]).toEqual([11, expect.stringContaining('it was created or changed during the download')]);
+    expect(readFileSync(edited, 'utf8')).toBe('edited');
+  });
+
+  it('download finishes a file that was killed when it had its name and its temporary name', async () => {
+    await upload();
+    await download();
+    const mark = readdirSync(target);
+    const state = join(setup.cli.home, 'state');
+    changeState(state, "UPDATE downloads SET state = 'whole', ctime_ns = NULL WHERE path = ?", join(target, 'top.md'));
+    const hash = createHash('sha256').update(`${hostname()} ${state}`).digest('hex').slice(0, 8);
+    linkSync(join(target, 'top.md'), join(target, `top.md.${hash}.part`));
+    for (let run = 0; run < 2; run++) {
+      expect(outcomesOf(await download())['top.md']).toBe('skipped');
+      expect(readdirSync(target)).toEqual(mark);
+    }
   });
 
   it('download finds a byte that changed in the store of the service, and keeps no such file', async () => {

@@ -15,7 +15,7 @@ import { Cli } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
 import { FakeService, respondWithError } from '../support/fake-service.ts';
-import { changeState } from '../support/state-database.ts';
+import { changeState, queryState } from '../support/state-database.ts';
 
 let service: FakeService;
 let cli: Cli;
@@ -150,6 +150,41 @@ describe('--move-to', () => {
     expect([filesIn(source), filesIn(target), requests()]).toEqual([[], ['a.mov'], before]);
     expect((await cli.run(sync())).code).toBe(0);
     expect([filesIn(target), requests()]).toEqual([['a.mov'], before]);
+  });
+
+  it('--move-to keeps a file with two names whose target leads back to it by a link', async () => {
+    const path = write(join(source, 'day 1/a.mov'), 'a');
+    linkSync(path, join(cli.home, 'second name.mov'));
+    mkdirSync(target);
+    symlinkSync(join(source, 'day 1'), join(target, 'day 1'));
+    const run = await cli.run(sync('--json'));
+    expect([run.code, errorOf(run).code]).toEqual([6, 'already_exists']);
+    expect(readFileSync(path, 'utf8')).toBe('a');
+  });
+
+  it('--move-to leaves a file whose asset the service no longer has, and names it', async () => {
+    const path = write(join(source, 'a.mov'), 'a');
+    await cli.json(['sync', source, '/F']);
+    service.assets.clear();
+    const run = await cli.run(sync('--json'));
+    expect([run.code, errorOf(run).code]).toEqual([13, 'unverified']);
+    expect([existsSync(path), filesIn(target)]).toEqual([true, []]);
+  });
+
+  it('two runs with --move-to at once move each file once, and their records say where it is', async () => {
+    const names = Array.from({ length: 30 }, (_, n) => `${n}.mov`).sort();
+    for (const name of names) write(join(source, name), `content of ${name}`);
+    await cli.json(['sync', source, '/F']);
+    await Promise.all([cli.run(sync()), cli.run(sync())]);
+    expect([filesIn(source), filesIn(target)]).toEqual([[], names]);
+    const moved = queryState(join(cli.home, 'state'), 'SELECT moved_to FROM uploads');
+    expect(moved.map(({ moved_to }) => moved_to).sort()).toEqual(names.map((name) => join(target, name)).sort());
+  });
+
+  it('--move-to -n refuses an unusable directory, and creates none', async () => {
+    write(join(source, 'a.mov'), 'a');
+    expect((await cli.run(['sync', source, '/F', '--move-to', join(source, 'done'), '-n'])).code).toBe(2);
+    expect(existsSync(join(source, 'done'))).toBe(false);
   });
 
   it('sync --watch --move-to moves each file, and names one that cannot be moved once until it is tried again', async () => {

@@ -5,6 +5,7 @@ import { CodedError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type CliResult } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { FakeService, respondWithError } from '../support/fake-service.ts';
+import { createLatch } from '../support/latch.ts';
 
 const patience = { timeout: 30_000, interval: 20 };
 
@@ -145,6 +146,56 @@ describe('sync --watch', () => {
     renameSync(path, join(directory, 'day 1/b.mov'));
     await waitForPaths('/Drop/day 1/b.mov');
     expect(service.completeAssets.map(({ uid }) => uid)).toEqual([uploaded?.uid]);
+  });
+
+  it('sync --watch makes one asset of a file that is renamed while it is sent, under its last name', async () => {
+    const path = write('a.mov', 'a');
+    const { opened: isRenamed, open: rename } = createLatch();
+    const { opened: isSent, open: send } = createLatch();
+    service.fault = ({ method }) =>
+      method === 'PATCH'
+        ? async ({ act }) => {
+            send();
+            await isRenamed;
+            return act();
+          }
+        : undefined;
+    const watch = startWatch();
+    await isSent;
+    renameSync(path, join(directory, 'b.mov'));
+    const seen = watch.clock.now();
+    await vi.waitFor(() => expect(watch.clock.now() - seen).toBeGreaterThan(60_000), patience);
+    rename();
+    await waitForPaths('/Drop/b.mov');
+    expect(service.assets.size).toBe(1);
+  });
+
+  it('sync --watch waits longer and longer for a file that another process is sending', async () => {
+    const path = write('a.mov', 'a');
+    const { opened: mayFinish, open: finish } = createLatch();
+    const { opened: isSent, open: send } = createLatch();
+    service.fault = ({ method }) =>
+      method === 'PATCH'
+        ? async ({ act }) => {
+            send();
+            await mayFinish;
+            return act();
+          }
+        : undefined;
+    const other = cli.run(['upload', path, '/Drop', '--create-folders']);
+    await isSent;
+    const watch = startWatch([], { speed: 200 });
+    const startedAt = watch.clock.now();
+    await vi.waitFor(() => expect(watch.clock.now() - startedAt).toBeGreaterThan(600_000), patience);
+    const times = watch
+      .log()
+      .flatMap(({ error, time }) => (error?.code === 'upload_in_progress' ? [Date.parse(time)] : []));
+    expect(times.length).toBeGreaterThan(3);
+    expect((times.at(-1) ?? 0) - (times.at(-2) ?? 0)).toBeGreaterThan(2 * ((times[1] ?? 0) - (times[0] ?? 0)));
+    finish();
+    expect((await other).code).toBe(0);
+    await watch.stop();
+    expect(service.paths).toEqual(['/Drop/a.mov']);
   });
 
   it('sync --watch sends no request in an hour in which nothing changes', async () => {

@@ -27,6 +27,11 @@ const elsewhere: Record<string, string> = {
   'mediactl config set primary_workspace UID': 'needs the uid of a workspace: test/command/workspace-guard.test.ts',
   'mediactl sandbox logs -f': 'runs until it is interrupted: test/command/sandbox.test.ts',
   'mediactl upload --queue': 'only names an option: test/process/fleet-redis.test.ts',
+  'mediactl tag $(mediactl browse --pick) --add sea':
+    'waits for a person in the page: test/process/browse-pick.test.ts',
+  'mediactl tag $(mediactl browse --pick --status ready) --add sea': 'the same',
+  'mediactl browse --pick | mediactl mv - /Archive': 'the same',
+  'mediactl browse --pick /Inbox | mediactl mv - /Archive': 'the same',
   'npm i express bullmq@6 ioredis @bull-board/express': 'asks the network',
   'node -e …': 'needs those packages',
   'mediactl upload rclone:s3:my-bucket/rushes /Moved --create-folders': 'test/process/rclone.test.ts',

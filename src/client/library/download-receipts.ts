@@ -60,8 +60,14 @@ export class DownloadReceipts {
   /** Returns the receipts of files below a directory that were downloaded as a part of a folder or glob. */
   async listBelow(directory: string, service: string, source: string): Promise<DownloadReceipt[]> {
     const sql = `SELECT ${columns} FROM downloads
-      WHERE path >= ? AND path < ? AND service = ? AND source = ? AND state = 'done' ORDER BY path`;
+      WHERE path >= ? AND path < ? AND service = ? AND source = ? AND state IN ('done', 'whole') ORDER BY path`;
     return this.#select(sql, ...rangeBelow(directory), service, source);
+  }
+
+  /** Returns true if a file was downloaded to a path, whatever is there now. */
+  async hasReceipt(path: string): Promise<boolean> {
+    const sql = "SELECT 1 FROM downloads WHERE path = ? AND state = 'done'";
+    return (await this.#database.selectFirst(sql, path)) !== undefined;
   }
 
   async #select(sql: string, ...values: SqlValue[]): Promise<DownloadReceipt[]> {
@@ -98,6 +104,13 @@ export class DownloadReceipts {
     const sql = `SELECT resume FROM downloads WHERE path = ? AND service = ? AND asset = ? AND state = 'partial'`;
     const row = await this.#database.selectFirst<{ resume: string }>(sql, path, service, assetUid);
     return row && (JSON.parse(row.resume) as DownloadStart);
+  }
+
+  /** Forgets, durably, what was received for a path, before other bytes are written there. */
+  async deletePartial(path: string): Promise<void> {
+    const where = "WHERE path = ? AND state = 'partial'";
+    if (!(await this.#database.selectFirst(`SELECT 1 FROM downloads ${where}`, path))) return;
+    await this.#database.change(() => this.#database.run(`DELETE FROM downloads ${where}`, path), true);
   }
 
   async savePartial({ path, service, assetUid, start }: PartialDownload): Promise<void> {

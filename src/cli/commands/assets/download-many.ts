@@ -19,7 +19,7 @@ import { createProgress, type ProgressDisplay } from '../../progress/progress.ts
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { failureOf } from '../bulk-result.ts';
 import { type DownloadPart, type DownloadRequest, type PlannedDownload, planDownloads } from './download-plan.ts';
-import { openDownloads, type SavedFile, save } from './save.ts';
+import { endDownload, openDownloads, type SavedFile, save } from './save.ts';
 
 /** Result for one file. `path` is null if the asset could not be read, because its file name is then unknown. */
 export type DownloadRecord = OutputRecord<'downloads'>;
@@ -32,12 +32,13 @@ export async function downloadMany(context: Context, request: DownloadRequest, p
   const { directory, lanes, progress: progressMode, acceptsRendition } = request;
   const receipts = await openDownloads(context);
   const plan = await planDownloads(context, request, { parts, receipts });
-  const { files, lookups, root } = plan;
+  const { files, lookups, root, killed } = plan;
   const toFetch = [...files.values()].filter(({ isPresent }) => !isPresent);
   const place = escapeControls(directory || '.');
   const there = files.size > toFetch.length ? `; ${pluralize(files.size - toFetch.length, 'file')} already there` : '';
   reportChangedNames(context, [...files.values()]);
   if (context.isDryRun(`download ${pluralize(toFetch.length, 'file')} to ${place}${there}`)) return noResult;
+  if (receipts) for (const receipt of killed) await endDownload(context, receipts, receipt);
   const progress = await createProgress(context, progressMode);
   progress.show({
     event: 'planned',
@@ -68,7 +69,8 @@ export async function downloadMany(context: Context, request: DownloadRequest, p
   const records = targets.map(({ uid }) =>
     recordOf(uid, files.get(uid), saved.get(uid), redactor.errorRecord(errors.get(uid))),
   );
-  const gone = await findGone(parts, { receipts, root, service: (await context.account()).baseUrl.origin });
+  const service = (await context.account()).baseUrl.origin;
+  const gone = await findGone(parts, { receipts, root, service, files });
   if (records.length + gone.length > 0) context.terminal.info(summaryOf(records, gone));
   const outcomes = targets.map(({ uid, record }) => ({
     uid,
@@ -90,7 +92,7 @@ async function fetchFile(
   if (existing) throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
   await makeFolderInside(root, dirname(file.relativePath));
   const media = await findDownload(context, asset, acceptsRendition);
-  return save(context, media, { path, progress, mayReplace: isOwn, isNewName: true, record: file.record });
+  return save(context, media, { path, progress, replacesDownload: isOwn, isNewName: true, record: file.record });
 }
 
 /**
@@ -130,24 +132,37 @@ function totalBytes(files: readonly PlannedDownload[]): number {
   return sizes.reduce((sum, size) => sum + size, 0) || 0;
 }
 
-type GoneSearch = { receipts: DownloadReceipts | undefined; root: string; service: string };
+type GoneSearch = {
+  receipts: DownloadReceipts | undefined;
+  root: string;
+  service: string;
+  files: ReadonlyMap<string, PlannedDownload>;
+};
 
-/** Returns the files of earlier downloads of the same folders and globs whose assets are not there any more. */
-async function findGone(parts: readonly DownloadPart[], { receipts, root, service }: GoneSearch) {
+/**
+ * Returns the files of earlier downloads of the same folders and globs whose assets are not there any more, or have another
+ * name or folder now.
+ */
+async function findGone(parts: readonly DownloadPart[], { receipts, root, service, files }: GoneSearch) {
   const gone: DownloadRecord[] = [];
   for (const { source, targets } of parts) {
     if (source === null || !receipts) continue;
-    const found = new Set(targets.map(({ uid }) => normalizeUid(uid)));
-    for (const { assetUid, path, sizeBytes, verified } of await receipts.listBelow(root, service, source))
-      if (!found.has(normalizeUid(assetUid)) && (await fileExists(path)))
-        gone.push({
-          asset_uid: assetUid,
-          path,
-          size_bytes: sizeBytes,
-          verified,
-          outcome: 'not_in_library',
-          error: null,
-        });
+    // Undefined for an asset that could not be read, whose path is not known.
+    const planned = new Map(targets.map(({ uid }) => [normalizeUid(uid), files.get(uid)?.relativePath]));
+    const paths = new Set([...planned.values()].map((path) => path && join(root, path)));
+    for (const { assetUid, path, sizeBytes, verified } of await receipts.listBelow(root, service, source)) {
+      const isKnown = planned.has(normalizeUid(assetUid)) && planned.get(normalizeUid(assetUid)) === undefined;
+      if (isKnown || paths.has(path) || !(await fileExists(path))) continue;
+      paths.add(path);
+      gone.push({
+        asset_uid: assetUid,
+        path,
+        size_bytes: sizeBytes,
+        verified,
+        outcome: 'not_in_library',
+        error: null,
+      });
+    }
   }
   return gone;
 }

@@ -47,7 +47,7 @@ export type PlannedDownload = {
   isNameKept: boolean;
   /** What is known of the file if it was downloaded before, is unchanged, and so is the asset. */
   isPresent: Pick<DownloadReceipt, 'sizeBytes' | 'verified'> | undefined;
-  /** True if the file that is there was downloaded before and is unchanged, so that it may be replaced. */
+  /** True if the file that is there is an unchanged download of this asset, or of one in its place, and may be replaced. */
   isOwn: boolean;
   record: Pick<DownloadReceipt, 'source' | 'folder' | 'name' | 'recordSize'>;
 };
@@ -61,7 +61,8 @@ type Candidate = { target: SelectedAsset; record: PlannedDownload['record']; ear
  * Decides where each asset is saved, and which are there already. An asset whose record and receipt are the same keeps its
  * path and needs no request, although its record in a list may not show the extension of its file.
  *
- * @returns `root`: real path of the directory; `lookups`: errors of records that could not be read
+ * @returns `root`: real path of the directory; `lookups`: errors of records that could not be read; `killed`: receipts of
+ *   downloads that were killed when their files had their names
  */
 export async function planDownloads(context: Context, request: DownloadRequest, { parts, receipts }: PlanDeps) {
   const { collection, directory, lanes } = request;
@@ -88,19 +89,22 @@ export async function planDownloads(context: Context, request: DownloadRequest, 
     })),
   );
   const files = new Map<string, PlannedDownload>();
+  const killed: DownloadReceipt[] = [];
   for (const [at, { target, asset, record }] of found.entries()) {
     const relativePath = paths[at] ?? target.uid;
     const own = await receipts?.findUnchanged(join(root, relativePath), service);
+    if (own?.ctimeNs === null) killed.push(own);
+    const hasReceipt = own !== undefined || ((await receipts?.hasReceipt(join(root, relativePath))) ?? false);
     const path = inDirectory(directory, relativePath);
     files.set(target.uid, {
       ...{ uid: target.uid, asset, relativePath, path, record },
       libraryPath: [record.folder, asText(asset.name) ?? ''].filter(Boolean).join('/'),
       isNameKept: isNameKept(relativePath, asset, record.folder),
-      isPresent: context.settings.yes ? undefined : await findPresent({ path, asset, record, own }),
-      isOwn: own !== undefined,
+      isPresent: context.settings.yes ? undefined : await findPresent({ path, asset, record, own, hasReceipt }),
+      isOwn: own !== undefined && isSamePlace(own, { asset, record }),
     });
   }
-  return { root, files, lookups };
+  return { root, files, lookups, killed };
 }
 
 type CandidateOptions = {
@@ -130,14 +134,30 @@ async function findCandidates(
   return [...candidates.values()];
 }
 
-type PresentSearch = Pick<PlannedDownload, 'path' | 'asset' | 'record'> & { own: DownloadReceipt | undefined };
+/** Returns true if a file was downloaded from the same asset, or from the same folder of the same source. */
+const isSamePlace = (own: DownloadReceipt, { asset, record }: Pick<PlannedDownload, 'asset' | 'record'>) =>
+  normalizeUid(own.assetUid) === normalizeUid(asset.uid) ||
+  (own.source !== null && own.source === record.source && own.folder === record.folder);
+
+type PresentSearch = Pick<PlannedDownload, 'path' | 'asset' | 'record'> & {
+  own: DownloadReceipt | undefined;
+  /** True if this path has a receipt, so that a file which does not match it was changed. */
+  hasReceipt: boolean;
+};
 
 /** Returns what is known of a file that need not be downloaded again; undefined if it must. */
-async function findPresent({ path, asset, record, own }: PresentSearch): Promise<PlannedDownload['isPresent']> {
+async function findPresent({
+  path,
+  asset,
+  record,
+  own,
+  hasReceipt,
+}: PresentSearch): Promise<PlannedDownload['isPresent']> {
   if (own)
     return normalizeUid(own.assetUid) === normalizeUid(asset.uid) && own.recordSize === record.recordSize
       ? own
       : undefined;
+  if (hasReceipt) return undefined;
   // A download without a receipt, such as one of an earlier version, shows by its time which asset it is.
   const found = await lstat(path).catch(() => undefined);
   const isSame =

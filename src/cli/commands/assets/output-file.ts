@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { NamedLocks } from '../../../client/lock.ts';
-import { renameWithoutReplacing, replaceFile, syncFolder } from '../../../client/state-files.ts';
+import { endRename, renameWithoutReplacing, replaceFile, syncFolder } from '../../../client/state-files.ts';
 import { orAborted } from '../../../contract/retry.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -16,8 +16,8 @@ import { maxNameBytes } from './file-name.ts';
 export type OutputFile = {
   path: string;
   option: '-o' | '--html' | '--report';
-  /** True to replace an existing file without asking. */
-  mayReplace?: boolean;
+  /** True to replace an existing file without asking; a function is also asked right before the file is replaced. */
+  mayReplace?: boolean | (() => Promise<boolean>);
   /** True to go on with the temporary file of an earlier process, instead of removing it. */
   keepsPart?: boolean;
   /** True to never write through a link, pipe or device, since the service has given the name. */
@@ -91,9 +91,7 @@ async function writeAtomically<T>(
   output: OutputFile,
   write: (file: OutputHandle) => Promise<T>,
 ): Promise<T> {
-  // A dangling symlink exists, and can be replaced.
-  const mayReplace =
-    output.mayReplace || context.settings.yes || (await lstat(output.path).catch(() => undefined)) !== undefined;
+  const mayReplace = await permissionToReplace(context, output);
   // All processes lock the same path, without symlinks in its folder.
   const folder = await realpath(dirname(resolve(output.path))).catch(throwCannotOpen(output));
   const target = join(folder, basename(output.path));
@@ -123,7 +121,7 @@ async function writeAtomically<T>(
     } finally {
       await handle.close();
     }
-    if (mayReplace) await replaceFile(part, target).catch(throwCannotReplace(output));
+    if (await mayReplace()) await replaceFile(part, target).catch(throwCannotReplace(output));
     else await renameWithoutReplacing(part, target).catch(throwCreatedMeanwhile(target, output));
     await syncFolder(folder);
     return written;
@@ -136,10 +134,18 @@ async function writeAtomically<T>(
   }
 }
 
+/** Returns whether a file may be replaced, to be asked when the new one is complete. */
+async function permissionToReplace({ settings }: Context, { path, mayReplace }: OutputFile) {
+  if (typeof mayReplace === 'function' && !settings.yes) return mayReplace;
+  // A dangling symlink exists, and can be replaced.
+  const isAllowed = mayReplace || settings.yes || (await lstat(path).catch(() => undefined)) !== undefined;
+  return async () => isAllowed;
+}
+
 const throwCreatedMeanwhile = (target: string, output: OutputFile) => (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EEXIST') throw error;
   const hint = `use another path with ${output.option}, or --yes to replace it`;
-  throw usageError(`${target} already exists`, hint, 'it was created during the download');
+  throw usageError(`${target} already exists`, hint, 'it was created or changed during the download');
 };
 
 /**
@@ -151,7 +157,7 @@ const throwCreatedMeanwhile = (target: string, output: OutputFile) => (error: No
 async function lockTarget(context: Context, target: string, output: OutputFile) {
   const locks = new NamedLocks(join(context.stateDir, 'downloads'), (message) => context.terminal.warn(message));
   // Processes with another state folder do not share our locks, so their temporary files have other names.
-  const mark = shortHash(`${hostname()} ${context.stateDir}`).slice(0, 8);
+  const mark = markOf(context);
   let release: (() => Promise<void>) | undefined;
   try {
     release = await locks.acquire(shortHash(target));
@@ -166,11 +172,19 @@ async function lockTarget(context: Context, target: string, output: OutputFile) 
       hint: `wait for it to finish, or use another path with ${output.option}`,
       retryable: true,
     });
-  const part = besideTarget(target, `.${mark}.part`);
+  const part = ownPart(target, mark);
   const { keepsPart = false } = output;
-  if (!keepsPart) await rm(part, { force: true });
+  if (keepsPart) await endRename(part, target);
+  else await rm(part, { force: true });
   return { part, release, keepsPart };
 }
+
+const markOf = ({ stateDir }: Context) => shortHash(`${hostname()} ${stateDir}`).slice(0, 8);
+
+const ownPart = (target: string, mark: string) => besideTarget(target, `.${mark}.part`);
+
+/** Removes the temporary file of an output file that was killed when it had its name already. */
+export const endOutput = (context: Context, target: string) => endRename(ownPart(target, markOf(context)), target);
 
 /** Returns the path of a file beside another, with its name and a suffix, or a hash if that would be too long. */
 function besideTarget(target: string, suffix: string): string {
@@ -223,7 +237,10 @@ async function confirmOverwrite({ terminal, settings }: Context, { path, option,
   if (existing?.isDirectory()) throw usageError(`${path} is a directory`, `name a file with ${option}`);
   const instead = `use another path with ${option}, or --yes to replace it`;
   if (existing?.isFile())
-    await confirm(terminal, `${path} already exists. Replace it?`, { yes: mayReplace || settings.yes, instead });
+    await confirm(terminal, `${path} already exists. Replace it?`, {
+      yes: Boolean(mayReplace) || settings.yes,
+      instead,
+    });
   return existing;
 }
 

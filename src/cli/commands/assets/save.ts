@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { lstat } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { asCodedError, usageError } from '../../../client/errors.ts';
 import type { DownloadOutcome, DownloadStart, ExpectedFile } from '../../../client/library/download.ts';
 import type { DownloadReceipt, DownloadReceipts } from '../../../client/library/download-receipts.ts';
@@ -13,7 +14,7 @@ import type { Context } from '../../context.ts';
 import { progressOf } from '../../library/media-download.ts';
 import { type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { ProgressDisplay } from '../../progress/progress.ts';
-import { type OutputFile, type OutputHandle, type WrittenPart, writeOutput } from './output-file.ts';
+import { endOutput, type OutputFile, type OutputHandle, type WrittenPart, writeOutput } from './output-file.ts';
 
 export type SavedFile = {
   asset_uid: string;
@@ -49,8 +50,8 @@ export type SaveRequest = {
   /** `-` for stdout. */
   path: string;
   progress: ProgressDisplay;
-  /** Asks before it replaces a file. True if the path is that of an unchanged earlier download. */
-  mayReplace?: boolean;
+  /** True to replace an earlier download without a question, if it is unchanged. */
+  replacesDownload?: boolean;
   /** True if the name comes from the service, so that the file is never written through a link, pipe or device. */
   isNewName?: boolean;
   /** Facts for the receipt of the download; undefined to keep none. */
@@ -68,11 +69,13 @@ export async function save(
   media: MediaDownload,
   request: SaveRequest,
 ): Promise<SavedFile | undefined> {
-  const { path, progress, mayReplace = false, isNewName = false, record: recorded } = request;
+  const { path, progress, replacesDownload = false, isNewName = false, record: recorded } = request;
   if (path === '-') return toStdout(context, media, progress);
   const receipts = await openDownloads(context);
   const service = (await context.api()).transport.baseUrl.origin;
   const seconds = mtimeFor(media);
+  const mayReplace =
+    replacesDownload && receipts ? async () => (await findDownloaded(receipts, path, service)) !== undefined : false;
   let receipt: Omit<DownloadReceipt, 'ctimeNs'> | undefined;
   const output: OutputFile = { path, option: '-o', mayReplace, isNewName, keepsPart: receipts !== undefined };
   const saved = await writeOutput(context, output, async (file) => {
@@ -121,6 +124,18 @@ export async function openDownloads({ state, terminal, settings }: Context): Pro
 /** Bytes after which a download is written to the disk, so that a later process can go on from there. */
 const checkpointBytes = 16 * 1024 * 1024;
 
+/** Returns the receipt of an unchanged file, by any path to it. */
+const findDownloaded = async (receipts: DownloadReceipts, path: string, service: string) =>
+  receipts.findUnchanged(join(await realpath(dirname(resolve(path))), basename(path)), service);
+
+/** Ends a download that was killed when its file had its name, and no receipt yet. */
+export async function endDownload(context: Context, receipts: DownloadReceipts, receipt: DownloadReceipt) {
+  const { path } = receipt;
+  await endOutput(context, path);
+  const { ctimeNs } = await lstat(path, { bigint: true });
+  await receipts.save({ ...receipt, ctimeNs: String(ctimeNs) });
+}
+
 type ResumeDeps = { receipts: DownloadReceipts; service: string; media: MediaDownload };
 
 /** Returns a sink that goes on with what an earlier process has written, and records how far it is. */
@@ -131,7 +146,12 @@ async function resumableSink(file: OutputHandle, part: WrittenPart, { receipts, 
   // One byte less than all, since the service refuses a range that is empty.
   const received = known ? Math.min(known.received, part.sizeBytes, known.total - 1) : 0;
   const start = known && received > 0 ? { ...known, received } : undefined;
-  await part.keep(received);
+  const keepNothing = async () => {
+    await receipts.deletePartial(path);
+    await part.keep(0);
+  };
+  if (start) await part.keep(received);
+  else await keepNothing();
   let about = start;
   let [written, saved] = [received, received];
   const checkpoint = async () => {
@@ -147,7 +167,7 @@ async function resumableSink(file: OutputHandle, part: WrittenPart, { receipts, 
       if (written - saved >= checkpointBytes) await checkpoint();
     },
     restart: async () => {
-      await part.keep(0);
+      await keepNothing();
       about = undefined;
       [written, saved] = [0, 0];
     },

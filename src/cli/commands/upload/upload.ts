@@ -113,11 +113,12 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
     ...(options.about.name !== undefined && { singleFileOption: '--name' }),
   };
   if (sync) run.mirror = { directory: target.directory };
-  if (request.moveTo !== undefined && receipts && !preview) {
-    const service = (await context.account()).baseUrl.origin;
+  if (request.moveTo !== undefined) {
     const isSource = await Promise.all(inputs.map(isDirectory));
     const directories = inputs.filter((_, at) => isSource[at]);
-    run.mover = await FileMover.open(request.moveTo, directories, { service, workspace, folders, receipts });
+    await FileMover.assertUsable(request.moveTo, directories);
+    const deps = { api: await context.api(), workspace, folders, needsReady: options.timeoutMs !== undefined };
+    if (receipts && !preview) run.mover = await FileMover.open(request.moveTo, directories, { ...deps, receipts });
   }
   return { run, target };
 }

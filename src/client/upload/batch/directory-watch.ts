@@ -1,6 +1,7 @@
 import { startAge } from '../../../contract/clock.ts';
 import { type BackoffPolicy, backoff } from '../../../contract/retry.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
+import { fileExists } from '../../local-path.ts';
 import { Decider } from '../decide/decide.ts';
 import { type FileOutcome, isInterruption } from '../session/file-outcome.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
@@ -55,7 +56,7 @@ export class DirectoryWatch implements BatchRun {
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #running = new Set<Promise<void>>();
   /** Files of the present runs, by real path. */
-  readonly #inFlight = new Set<string>();
+  readonly #inFlight = new Map<string, UploadFile>();
   readonly #pauses = new Map<string, Pause>();
   readonly #state: WatchState = { files: 0, bytes: 0, settling: 0 };
   #sightings = new Map<string, Sighting>();
@@ -121,7 +122,8 @@ export class DirectoryWatch implements BatchRun {
       if (!this.#deps.mover && (await decider.isUploaded(file))) continue;
       const sighting = this.#sightingOf(file);
       sightings.set(path, sighting);
-      if (sighting.ageMs() >= this.#watch.minAgeMs && this.#mayTry(file)) found.push(file);
+      const isSettled = sighting.ageMs() >= this.#watch.minAgeMs;
+      if (isSettled && this.#mayTry(file) && !(await this.#mayBeInFlight(file))) found.push(file);
     }
     this.#sightings = sightings;
     for (const path of this.#pauses.keys()) if (!present.has(path)) this.#pauses.delete(path);
@@ -134,6 +136,13 @@ export class DirectoryWatch implements BatchRun {
     const appearance = appearanceOf(file);
     const earlier = this.#sightings.get(pathOf(file));
     return earlier?.appearance === appearance ? earlier : { appearance, ageMs: this.#startAge() };
+  }
+
+  /** Returns true for a file that may be one of those that are sent now, and was renamed meanwhile: its upload ends first. */
+  async #mayBeInFlight({ sizeBytes, mtimeNs }: UploadFile): Promise<boolean> {
+    for (const [path, other] of this.#inFlight)
+      if (other.sizeBytes === sizeBytes && other.mtimeNs === mtimeNs && !(await fileExists(path))) return true;
+    return false;
   }
 
   /** Returns false for a file that has failed and not changed since, until it is time to try it again. */
@@ -161,7 +170,7 @@ export class DirectoryWatch implements BatchRun {
     this.#state.files += files.length;
     this.#state.bytes += files.reduce((sum, { sizeBytes = 0 }) => sum + sizeBytes, 0);
     this.#watch.onState(this.#state);
-    for (const file of files) this.#inFlight.add(pathOf(file));
+    for (const file of files) this.#inFlight.set(pathOf(file), file);
     const options = { ...this.#options, transfers: lanes, replacesChanged: true };
     const toSend = await asBegun(files, this.#deps.store);
     const run = new BatchUploader(options, {
@@ -196,10 +205,11 @@ export class DirectoryWatch implements BatchRun {
     else this.#outage = undefined;
   }
 
-  #onOutcome({ file, error }: FileOutcome): void {
+  #onOutcome({ file, error, isBusy }: FileOutcome): void {
     const path = pathOf(file);
     // A file that is uploaded is not found again.
-    if (error) this.#pauses.set(path, this.#pauseAfter(this.#pauses.get(path), retryDelays, appearanceOf(file)));
+    if (error || isBusy)
+      this.#pauses.set(path, this.#pauseAfter(this.#pauses.get(path), retryDelays, appearanceOf(file)));
     else this.#pauses.delete(path);
   }
 

@@ -108,8 +108,7 @@ export class Receipts {
 
   /** Updates path and times of a receipt, after the file was touched. */
   async updatePath(key: ReceiptKey, to: Pick<Receipt, 'realPath' | 'mtimeNs' | 'ctimeNs'>): Promise<void> {
-    const sql = `UPDATE OR IGNORE uploads SET path = ?, source_version = ?, ctime_ns = ?, moved_to = NULL
-      WHERE ${byKey} AND ${isDone}`;
+    const sql = `UPDATE OR IGNORE uploads SET path = ?, source_version = ?, ctime_ns = ? WHERE ${byKey} AND ${isDone}`;
     await this.#database.execute(sql, to.realPath, to.mtimeNs, to.ctimeNs, ...keyOf(key));
   }
 
@@ -217,6 +216,13 @@ export class Receipts {
     const sql = `UPDATE uploads SET moved_to = ? WHERE ${byKey} AND asset = ? AND ${isDone}`;
     const save = () => this.#database.run(sql, target, ...keyOf(key), assetUid) > 0;
     return this.#database.change(save, true);
+  }
+
+  /** Returns where the file of a receipt was moved to; null if it was not. */
+  async findMovedTo(key: ReceiptKey): Promise<string | null> {
+    const sql = `SELECT moved_to FROM uploads WHERE ${byKey} AND ${isDone}`;
+    const row = await this.#database.selectFirst<{ moved_to: string | null }>(sql, ...keyOf(key));
+    return row?.moved_to ?? null;
   }
 
   /** Adds to the metadata that this machine gave to an asset. Tags are added to the earlier ones. */

@@ -157,9 +157,12 @@ async function drawGallery(page, address) {
   await page.setViewportSize({ width: 1200, height: 640 });
   await page.goto(address);
   await page.locator('.card img').nth(10).waitFor();
+  for (const name of ['Red sky', 'Boats under', 'Regatta, first'])
+    await page.locator('.thing', { hasText: name }).locator('.mark').click();
   await page.locator('.thing', { hasText: title }).hover();
   await page.locator('svg.frame').waitFor();
   await page.screenshot({ path: `${images}/browse.png` });
+  await page.keyboard.press('Escape');
   await page.locator('.thing', { hasText: 'Interview' }).dblclick();
   const player = page.frameLocator('dialog iframe');
   const timeline = player.getByRole('slider', { name: 'Seek' });

@@ -340,4 +340,37 @@ describe('dropped files', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(stored.equals(bytes)).toBe(true);
     expect(await listUploads()).toEqual([]);
   });
+
+  it('the page resumes by a button the uploads that a killed command has left, and shows none of them the next time', async () => {
+    const environment = environmentOf(sandbox);
+    const directory = temporaryFolder();
+    const names = ['one.bin', 'two.bin'];
+    for (const name of names) writeRandomFile(join(directory, name), { size: 3 * 1024 * 1024, seed: name });
+    const listUploads = async () =>
+      JSON.parse((await mediactl(['uploads', 'ls', '--json'], environment).finished).stdout) as {
+        bytes_sent: number;
+      }[];
+    const paths = names.map((name) => join(directory, name));
+    const killed = mediactl(['upload', ...paths, '--limit-rate', '200KiB', '--transfers', '2'], environment);
+    await pollUntil(async () => (await listUploads()).filter(({ bytes_sent }) => bytes_sent > 0).length).toBe(2);
+    killed.child.kill('SIGKILL');
+    await killed.finished;
+
+    const { page, complaints } = await openLibrary(fixture.browser, await startBrowse(sandbox, [], environment));
+    await page.getByText('2 uploads of an earlier run were interrupted.').waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await pollUntil(() => page.locator('.tray').getByText('uploaded', { exact: true }).count()).toBe(2);
+    expect(await page.getByText('of an earlier run').count()).toBe(0);
+    expect(await listUploads()).toEqual([]);
+    const finished = JSON.parse(
+      (await mediactl(['uploads', 'ls', '--finished', '--json'], environment).finished).stdout,
+    );
+    for (const { asset_uid, path } of finished as { asset_uid: string; path: string }[])
+      expect(readFileSync(join(sandbox.dataDir, 'media', asset_uid, 'source')).equals(readFileSync(path))).toBe(true);
+    expect(finished).toHaveLength(2);
+    await page.reload();
+    await page.locator('.thing[data-uid]').first().waitFor();
+    expect(await page.getByText('of an earlier run').count()).toBe(0);
+    expect(complaints.filter(isUnexpected)).toEqual([]);
+  });
 });

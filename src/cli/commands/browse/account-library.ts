@@ -15,17 +15,19 @@ import {
 } from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { runEach } from '../../../client/run-each.ts';
+import { acknowledged, type UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import { asObject, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { CopiedLinks, FolderView, PageEvent, PageSelection } from '../../../web/browse/protocol.ts';
-import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/server/backend.ts';
+import type { AssetEdit, BrowseBackend, InterruptedUpload, Problem } from '../../../web/browse/server/backend.ts';
 import type { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import type { Context } from '../../context.ts';
 import { selectionPorts } from '../../library/asset-ids.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { fetchPlayback } from '../../library/playback.ts';
+import { findInterrupted } from '../../uploading/resumed-files.ts';
 import { type DropUploader, openDropUploader } from './drop-uploader.ts';
 
 export type AccountLibrary = BrowseBackend & {
@@ -96,11 +98,27 @@ export async function openAccountLibrary(
     fetchMedia: (url, maxBytes) =>
       playback.fetchSmall(url, { maxBytes, timeoutMs: mediaTimeoutMs, interruption: context.signal }),
     uploadFile: async (file, bytes, onProgress) => (await getDropUploader()).send(file, bytes, onProgress),
+    interrupted: async () => (await findInterrupted(context)).map(toInterrupted),
+    resumeUpload: async (id, onProgress) =>
+      (await getDropUploader()).resume(await findToResume(context, id), onProgress),
     budget: () => transport.connection.rateLimiter.budget,
     toProblem: (error) => toProblem(context, error),
     close: async () => (await (await drops?.catch(() => undefined))?.close()) ?? 0,
   };
 }
+
+async function findToResume(context: Context, id: string): Promise<UploadEntry> {
+  const entry = (await findInterrupted(context)).find((each) => each.id === id);
+  if (!entry) throw usageError('this upload is finished, or another process is sending it');
+  return entry;
+}
+
+const toInterrupted = (entry: UploadEntry): InterruptedUpload => ({
+  id: entry.id,
+  name: displayText(entry.metadata.filename),
+  sizeBytes: entry.file.sizeBytes,
+  sentBytes: acknowledged(entry),
+});
 
 /** Changes an asset. @throws CodedError `write_ignored` if the service does not show whether it applied the change */
 async function editAsset(

@@ -156,7 +156,6 @@ async function openPages(context: Context, request: BrowseRequest, picked: Picke
     readFile(host.browseScript, 'utf8'),
     readFile(host.playerScript, 'utf8'),
   ]);
-  const interruptedCount = await countInterrupted(context);
   const program = programFor(context.settings.suggestion);
   const entryFile = join(stateDir, 'browse', `${host.processes.pid}.html`);
   const pages = await createBrowseApp({
@@ -165,7 +164,7 @@ async function openPages(context: Context, request: BrowseRequest, picked: Picke
     origin: () => server.origin,
     scripts: { browse: script, player },
     program,
-    place: async () => ({ ...(await placeOf(context)), interruptedCount }),
+    place: () => placeOf(context),
     reusesEntryUrls: picked !== undefined,
     accessHint: `For a new URL, run ${program} browse in a terminal; for the view of this one, ${program} browse URL.`,
     onTokenRedeemed: () => void rm(entryFile, { force: true }),
@@ -188,14 +187,6 @@ async function openPages(context: Context, request: BrowseRequest, picked: Picke
       return library.close();
     },
   };
-}
-
-/** Returns the number of uploads to this service that have begun and not ended; 0 if the records cannot be read. */
-async function countInterrupted(context: Context): Promise<number> {
-  const { origin } = (await context.account()).baseUrl;
-  const store = await context.state.uploadsIfAny().catch(() => undefined);
-  const entries = (await store?.list().catch(() => [])) ?? [];
-  return entries.filter(({ baseUrl, state: reached }) => baseUrl === origin && reached !== 'planned').length;
 }
 
 /** Returns the profile, and the name of the only workspace. If there are several, the page lists assets of all of them. */

@@ -11,15 +11,16 @@ import { startUploads, type UploadRunRequest } from '../../../client/upload/batc
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
 import type { FileOutcome } from '../../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
-import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
-import type { BrowseBackend, TransferProgress } from '../../../web/browse/server/backend.ts';
+import type { BrowseBackend, DropResult, TransferProgress } from '../../../web/browse/server/backend.ts';
 import { fetchCached, TtlCache } from '../../../web/browse/server/caches.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
+import { recordedFolders, reopenFile, toUploadFile } from '../../uploading/resumed-files.ts';
 import { parseUploadOptions } from '../../uploading/upload-options.ts';
 import { saveLastUpload } from '../../uploading/upload-record.ts';
 
@@ -28,6 +29,8 @@ const folderCacheMs = 60_000;
 
 export type DropUploader = {
   send: BrowseBackend['uploadFile'];
+  /** Resumes an upload that an earlier process has left. */
+  resume(entry: UploadEntry, onProgress: (sending: TransferProgress) => void): Promise<DropResult>;
   /** Waits for the uploads, which stop after the context's signal. @returns number of uploads that can be resumed */
   close(): Promise<number>;
 };
@@ -58,12 +61,23 @@ export async function openDropUploader(
     store: await context.state.uploads(),
     follow: { command: 'browse', summary: 'set metadata of dropped files', writer: () => context.writer() },
     throttle: bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond),
-    openSource: (path) => FileSource.open(path, context.ownFiles),
+    openSource: (path) => reopenFile(context, path),
     onUploaded: (uid) => saveLastUpload(context, uid),
     confirmNewAsset: (refusal) => Promise.reject(refusal),
   };
   const spool = new Spool(stateDir);
   let unfinishedCount = 0;
+  type FileRun = Pick<UploadRunRequest, 'folders' | 'files' | 'stdin'>;
+  const runOne = async (request: FileRun, onProgress: (sending: TransferProgress) => void): Promise<DropResult> => {
+    const run = await startUploads({ ...ports, ...request, onEvent: toProgress(onProgress) });
+    let outcome: FileOutcome | undefined;
+    for await (const [each] of run.outcomes) outcome ??= each;
+    const { uploaded, error, id } = outcome ?? {};
+    if (uploaded && !error) return { assetUid: uploaded.assetUid, outcome: uploaded.how };
+    if (id !== undefined) unfinishedCount++;
+    throw error ?? run.result.stopReason ?? signal.reason;
+  };
+  const noStdin: UploadRunRequest['stdin'] = { spool, open: () => Readable.from([]) };
   // If a file is dropped twice, the second upload finds the receipt of the first.
   const mutexes = new KeyedMutex();
   return {
@@ -71,15 +85,12 @@ export async function openDropUploader(
       mutexes.run(JSON.stringify(file), async () => {
         const folders = await resolveFolder(file);
         const stdin = { spool, open: () => Readable.from(toBuffers(bytes)) };
-        const files = [describeDrop(file)];
-        const run = await startUploads({ ...ports, files, folders, stdin, onEvent: toProgress(onProgress) });
-        let outcome: FileOutcome | undefined;
-        for await (const [each] of run.outcomes) outcome ??= each;
-        const { uploaded, error, id } = outcome ?? {};
-        if (uploaded && !error) return { assetUid: uploaded.assetUid, outcome: uploaded.how };
-        if (id !== undefined) unfinishedCount++;
-        throw error ?? run.result.stopReason ?? signal.reason;
+        return runOne({ files: [describeDrop(file)], folders, stdin }, onProgress);
       }),
+    resume: (entry, onProgress) =>
+      mutexes.run(entry.id, () =>
+        runOne({ files: [toUploadFile(entry)], folders: recordedFolders, stdin: noStdin }, onProgress),
+      ),
     close: async () => {
       await mutexes.allReleased();
       return unfinishedCount;

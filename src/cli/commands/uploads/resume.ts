@@ -1,8 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import type { UploadSettings } from '../../../client/upload/session/upload-deps.ts';
-import { FileSource } from '../../../client/upload/sources/source.ts';
-import { fileAt, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
@@ -19,8 +17,8 @@ import {
   type Unfinished,
 } from '../../uploading/pending-uploads.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
+import { isNotLocal, recordedFolders, reopenFile, toUploadFile } from '../../uploading/resumed-files.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
-import { isRemote } from '../../uploading/sources.ts';
 import { defaultTransfers, parseUploadOptions, parseWaitTimeout } from '../../uploading/upload-options.ts';
 
 export function resume(command: Command, run: ActionWrapper): void {
@@ -63,7 +61,6 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
   const files = entries.filter(({ realPath }) => !all || !isNotLocal(realPath)).map(toUploadFile);
   const [first] = entries;
   if (!first || files.length === 0) return listBy(() => '', [], [], 'no unfinished uploads');
-  const folderOf = ({ target }: UploadFile) => target?.folder;
   return runUploads(context, {
     sources: {
       files: async function* () {
@@ -74,7 +71,7 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
       open: (path) => reopenFile(context, path),
       close: async () => {},
     },
-    folders: { find: folderOf, findOrCreate: async (file) => folderOf(file) },
+    folders: recordedFolders,
     options: {
       ...options,
       workspace: first.metadata.workspace_uid,
@@ -135,21 +132,3 @@ const notResumableError = ({ id, path }: SpooledInput) =>
     `mediactl upload ${quoteForShell(path)} --name NAME, then mediactl uploads forget ${id}`,
     'it came from stdin, and its name is unknown',
   );
-
-/** Returns true if an input is not a local file, and only the original command can resume it. */
-const isNotLocal = (path: string) => isRemote(path) || path.startsWith('stdin:');
-
-function reopenFile({ ownFiles }: Context, path: string) {
-  if (isNotLocal(path))
-    throw usageError(`${path} is not a file on this machine`, 'run the original command again to resume the upload');
-  return FileSource.open(path, ownFiles);
-}
-
-const toUploadFile = ({ id, realPath, path, identity, metadata }: UploadEntry): UploadFile => ({
-  ...fileAt(identity === undefined ? realPath : path),
-  ...(identity !== undefined && { stream: { spoolPath: realPath, identity } }),
-  id,
-  filename: metadata.filename,
-  about: { name: metadata.asset_name, description: metadata.description, contentType: metadata.content_type },
-  target: { workspace: metadata.workspace_uid, folder: metadata.parent_folder_uid },
-});

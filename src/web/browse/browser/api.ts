@@ -75,6 +75,7 @@ export const trashCard = (uid: string) => callApi<object>('DELETE', assetPath(ui
 export const fetchUids = (selection: PageSelection) => callApi<string[]>('POST', 'selection', selection);
 export const copyLinks = (selection: PageSelection) => callApi<CopiedLinks>('POST', 'links', selection);
 export const pick = (selection: PageSelection | null) => callApi<object>('POST', 'pick', selection);
+export const resumeUploads = () => callApi<object>('POST', 'uploads/resume');
 export const clearEndedUploads = () => callApi<object>('DELETE', 'uploads');
 export const fetchFolderTree = () => callApi<FolderView[]>('GET', 'folders');
 export const fetchFrames = (uid: string) => callApi<SpriteFrame[]>('GET', `${assetPath(uid)}/frames`);

@@ -3,7 +3,7 @@ import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { outcomeNames, uploadOutcomes } from '../../../contract/upload-outcomes.ts';
 import { isEnd, isEnded, type UploadEnd, type UploadState } from '../protocol.ts';
-import { setup } from './api.ts';
+import { resumeUploads, setup } from './api.ts';
 import { Button } from './controls.tsx';
 import type { Uploads } from './uploads.ts';
 
@@ -91,14 +91,22 @@ export function ServerDownAlert({ states }: { states: readonly UploadState[] }) 
   );
 }
 
-/** Names the uploads that an earlier process has left, and the command that finishes them. */
+/** Names the uploads that an earlier process has left, which a button resumes; the events show the rest. */
 export function InterruptedUploads() {
   const [isShown, setShown] = useState(true);
+  const [problem, setProblem] = useState('');
   if (!isShown) return null;
+  const resume = () =>
+    resumeUploads().then(
+      () => setShown(false),
+      (error: Error) => setProblem(error.message),
+    );
   return (
     <p class="gone" role="status">
-      {`${pluralize(setup.interruptedCount, 'upload')} of an earlier run ${setup.interruptedCount === 1 ? 'was' : 'were'} interrupted. To finish, run: `}
-      <code>{setup.program} uploads resume --all</code> <Button text="✕" label="Hide" onClick={() => setShown(false)} />
+      {`${pluralize(setup.interruptedCount, 'upload')} of an earlier run ${setup.interruptedCount === 1 ? 'was' : 'were'} interrupted. `}
+      <Button text="Resume" onClick={() => void resume()} />{' '}
+      <Button text="✕" label="Hide" onClick={() => setShown(false)} />
+      {problem && <span class="problem"> {problem}</span>}
     </p>
   );
 }

@@ -18,7 +18,7 @@ export type BrowseOptions = {
   /** First words of each command that acts on the account of the page. */
   program: string;
   /** Returns the profile and the workspace in use, to show. */
-  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace' | 'interruptedCount'>>;
+  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace'>>;
   /** True if an entry URL can be opened more than once, for as long as a command waits. */
   reusesEntryUrls?: boolean;
   onTokenRedeemed?: () => void;

@@ -22,7 +22,10 @@ export type AssetEdit = {
 export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number };
 
 /** Result of an upload, after which the service has the file. */
-type DropResult = { assetUid: string; outcome: SuccessOutcome };
+export type DropResult = { assetUid: string; outcome: SuccessOutcome };
+
+/** An upload that has begun and not ended. `sentBytes` is what the service has acknowledged. */
+export type InterruptedUpload = { id: string; name: string; sizeBytes: number; sentBytes: number };
 
 /** Error as the page shows it. `status` is an HTTP status. The error contains no secrets. */
 export type Problem = {
@@ -82,6 +85,10 @@ export type BrowseBackend = {
     bytes: AsyncIterable<Uint8Array>,
     onProgress: (sending: TransferProgress) => void,
   ): Promise<DropResult>;
+  /** Returns the uploads that an earlier process has left, and that no process is sending. */
+  interrupted(): Promise<readonly InterruptedUpload[]>;
+  /** Resumes one of them. @throws Error if the service does not have the complete file */
+  resumeUpload(id: string, onProgress: (sending: TransferProgress) => void): Promise<DropResult>;
   /** Returns the rate limit and its remaining requests; undefined until the service has reported them. */
   budget(): RequestBudget | undefined;
   toProblem(error: unknown): Problem;

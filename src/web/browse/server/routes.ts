@@ -10,7 +10,7 @@ import { CardReader } from './card-reader.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
 import { renderGalleryPage } from './gallery-page.ts';
 import { MediaProxy, type ProxiedImage } from './media-proxy.ts';
-import { receiveFile } from './receive-file.ts';
+import { receiveFile, resumeUploads } from './receive-file.ts';
 
 /** Contents of the built dist/browse.js and dist/player.js. */
 export type BuiltScripts = { browse: string; player: string };
@@ -21,7 +21,7 @@ type RouteDeps = {
   scripts: BuiltScripts;
   basePath: string;
   program: string;
-  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace' | 'interruptedCount'>>;
+  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace'>>;
 };
 
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -34,15 +34,22 @@ export async function createRoutes(deps: RouteDeps): Promise<Hono> {
   const media = new MediaProxy(library);
   const cards = new CardReader(library, media);
   const setup = { base: basePath, service: library.baseUrl.host, program, pick: library.pick !== undefined };
-  app.get('/', async (c) =>
-    sendPage(c, renderGalleryPage({ script: scripts.browse, setup: { ...setup, ...(await deps.place()) } })),
-  );
+  app.get('/', async (c) => {
+    // The page is of use without the records of uploads, and an upload reports why they cannot be read.
+    const interrupted = await library.interrupted().catch(() => []);
+    const present = { ...(await deps.place()), interruptedCount: interrupted.length };
+    return sendPage(c, renderGalleryPage({ script: scripts.browse, setup: { ...setup, ...present } }));
+  });
   app.get('/folders', async (c) => c.json(await library.fetchFolders()));
   app.get('/events', (c) => streamSSE(c, (stream) => broadcaster.sendTo(stream)));
   app.post('/uploads', async (c) => {
     const uploadFile: BrowseBackend['uploadFile'] = (...sent) =>
       library.uploadFile(...sent).finally(() => cards.invalidate());
     await receiveFile({ ...library, uploadFile }, broadcaster, queryOf(c), c.req.raw.body);
+    return c.json({});
+  });
+  app.post('/uploads/resume', async (c) => {
+    await resumeUploads(library, broadcaster, () => cards.invalidate());
     return c.json({});
   });
   app.delete('/uploads', (c) => {

@@ -1,0 +1,51 @@
+import { usageError } from '../../client/errors.ts';
+import { FileSource } from '../../client/upload/sources/source.ts';
+import { type FolderResolver, fileAt, type UploadFile } from '../../client/upload/sources/upload-file.ts';
+import type { UploadEntry } from '../../client/upload/store/upload-entry.ts';
+import type { Context } from '../context.ts';
+import { isRemote } from './sources.ts';
+
+/* What the resumption of an upload needs from its record. */
+
+/** Returns true if an input is not a local file, and only the original command can resume it. */
+export const isNotLocal = (path: string) => isRemote(path) || path.startsWith('stdin:');
+
+/** Opens the file of an unfinished upload. @throws CodedError `usage` (exit 2) if it is not a local file */
+export function reopenFile({ ownFiles }: Context, path: string) {
+  if (isNotLocal(path))
+    throw usageError(`${path} is not a file on this machine`, 'run the original command again to resume the upload');
+  return FileSource.open(path, ownFiles);
+}
+
+export const toUploadFile = ({ id, realPath, path, identity, metadata }: UploadEntry): UploadFile => ({
+  ...fileAt(identity === undefined ? realPath : path),
+  ...(identity !== undefined && { stream: { spoolPath: realPath, identity } }),
+  id,
+  filename: metadata.filename,
+  about: { name: metadata.asset_name, description: metadata.description, contentType: metadata.content_type },
+  target: { workspace: metadata.workspace_uid, folder: metadata.parent_folder_uid },
+});
+
+const folderOf = ({ target }: UploadFile) => target?.folder;
+
+/** Finds the folder that an upload was begun for. */
+export const recordedFolders: FolderResolver = { find: folderOf, findOrCreate: async (file) => folderOf(file) };
+
+/**
+ * Returns the uploads of this account that have begun and not ended, and that no process is sending now: those that this
+ * machine can resume.
+ */
+export async function findInterrupted(context: Context): Promise<UploadEntry[]> {
+  const { baseUrl, profile } = await context.account();
+  const store = await context.state.uploadsIfAny();
+  if (!store) return [];
+  const [entries, progress] = [await store.list(), await store.listProgress()];
+  return entries.filter(
+    (entry) =>
+      entry.baseUrl === baseUrl.origin &&
+      entry.profile === profile &&
+      entry.state !== 'planned' &&
+      !isNotLocal(entry.realPath) &&
+      (progress.get(entry.id)?.pid ?? null) === null,
+  );
+}

@@ -213,6 +213,19 @@ describe('download verification', () => {
     expect(firstRecord).toMatchObject({ outcome: 'downloaded', verified: true });
   });
 
+  it('download verifies a picture if the service returns the file that was uploaded', async () => {
+    const [{ asset_uid }] = await setup.cli.json([
+      'upload',
+      fixturePath('still.jpg'),
+      '--existing',
+      'upload',
+      '--wait',
+    ]);
+    const path = join(setup.cli.home, 'still.jpg');
+    expect(await setup.cli.json(['download', asset_uid, '-o', path])).toMatchObject([{ verified: true }]);
+    expect(readFileSync(path).equals(readFileSync(fixturePath('still.jpg')))).toBe(true);
+  });
+
   it('download exits with 13 if the checksum differs, and keeps the file beside the target', async () => {
     const { uid, storedFile } = await uploadClip();
     const bytes = readFileSync(storedFile);

@@ -14,7 +14,7 @@ export async function findDownload(
 ): Promise<MediaDownload> {
   const playback = await fetchPlayback(context, asset.uid);
   const media = await resolveDownload(await context.api(), asset, { playback, acceptsRendition });
-  const receipt = media.isOriginal ? await (await context.state.receiptsIfAny())?.findByAsset(asset.uid) : undefined;
+  const receipt = await (await context.state.receiptsIfAny())?.findByAsset(asset.uid);
   return { ...media, blake3: receipt?.blake3 ?? undefined };
 }
 

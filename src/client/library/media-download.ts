@@ -90,15 +90,16 @@ export type MediaSink = DownloadSink & {
  */
 export async function downloadMedia(
   transport: Transport,
-  { url, expected, blake3, assetUid, acceptsRendition = false }: MediaDownload,
+  { url, expected, blake3, assetUid, isOriginal, acceptsRendition = false }: MediaDownload,
   { write, restart, onStart, onProgress, setAside, resumed }: MediaSink,
 ): Promise<DownloadOutcome & { verified: boolean | null; blake3: string }> {
   const { sink, digest } = await hashingSink({ write, restart }, resumed?.read());
   const notices = { ...(onStart && { onStart }), ...(onProgress && { onProgress }) };
   const saved = await download(transport, url, { ...sink, ...notices }, expected, resumed?.start);
   const found = digest();
-  // A rendition of the same size and type is hardly one.
-  const mayBeRendition = expected.mayBeRendition && (saved.isRendition || expected.sizeBytes === undefined);
+  // A rendition of the same size and type is hardly one. A variant of an image can be the file itself, or not.
+  const mayBeRendition =
+    !isOriginal || (expected.mayBeRendition && (saved.isRendition || expected.sizeBytes === undefined));
   // Only a file that this machine uploaded has a checksum to compare with.
   if (blake3 !== undefined && found !== blake3 && !acceptsRendition && !mayBeRendition) {
     const kept = setAside?.();

@@ -3,6 +3,21 @@ import { asCodedError, type CodedError, endsTheRun, notAttempted } from './error
 /** Return value of `work` for an item, or its error. */
 export type ItemResult<T, R> = { item: T; value: R | undefined; error: CodedError | undefined };
 
+type RunEachOptions = { signal: AbortSignal; lanes?: number | undefined };
+
+/** Like `runEach`, for items of which none may fail. @returns the values, in order. @throws the first error */
+export async function runAll<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  options: RunEachOptions,
+): Promise<R[]> {
+  const results = await runEach(items, work, options);
+  return results.map(({ value, error }) => {
+    if (error) throw error;
+    return value as R;
+  });
+}
+
 /**
  * Runs `work` for each item, at most `lanes` at a time. After an error that every other item would have too, such as a
  * rejected key or Ctrl-C, the remaining items fail as not attempted.
@@ -12,7 +27,7 @@ export type ItemResult<T, R> = { item: T; value: R | undefined; error: CodedErro
 export async function runEach<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,
-  { signal, lanes = 4 }: { signal: AbortSignal; lanes?: number | undefined },
+  { signal, lanes = 4 }: RunEachOptions,
 ): Promise<ItemResult<T, R>[]> {
   const results: ItemResult<T, R>[] = [];
   let fatalError: CodedError | undefined;

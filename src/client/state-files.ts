@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isWindows } from '../contract/platform.ts';
 import { causeOf } from './error-table.ts';
 import { CodedError } from './errors.ts';
-import { isDirectory } from './local-path.ts';
+import { isDirectory, pathExists } from './local-path.ts';
 
 /**
  * Creates a folder with mode 0700 and any missing parents. Does nothing if the folder exists. Tries each level only
@@ -100,11 +100,7 @@ async function areTwoNamesOfOne(one: string, other: string): Promise<boolean> {
 }
 
 async function renameIfFree(from: string, to: string): Promise<void> {
-  const isTaken = await lstat(to).then(
-    () => true,
-    () => false,
-  );
-  if (isTaken)
+  if (await pathExists(to))
     throw Object.assign(new Error(`EEXIST: file already exists, rename '${from}' -> '${to}'`), { code: 'EEXIST' });
   await rename(from, to);
 }

@@ -1,11 +1,11 @@
 import { usageError } from '../../client/errors.ts';
 import { FileSource } from '../../client/upload/sources/source.ts';
-import { type FolderResolver, fileAt, type UploadFile } from '../../client/upload/sources/upload-file.ts';
+import { type FolderResolver, fileAt, fromMetadata, type UploadFile } from '../../client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../client/upload/store/upload-entry.ts';
 import type { Context } from '../context.ts';
 import { isRemote } from './sources.ts';
 
-/* What the resumption of an upload needs from its record. */
+/* Resumes unfinished uploads from their stored entries. */
 
 /** Returns true if an input is not a local file, and only the original command can resume it. */
 export const isNotLocal = (path: string) => isRemote(path) || path.startsWith('stdin:');
@@ -20,10 +20,8 @@ export function reopenFile({ ownFiles }: Context, path: string) {
 export const toUploadFile = ({ id, realPath, path, identity, metadata }: UploadEntry): UploadFile => ({
   ...fileAt(identity === undefined ? realPath : path),
   ...(identity !== undefined && { stream: { spoolPath: realPath, identity } }),
+  ...fromMetadata(metadata),
   id,
-  filename: metadata.filename,
-  about: { name: metadata.asset_name, description: metadata.description, contentType: metadata.content_type },
-  target: { workspace: metadata.workspace_uid, folder: metadata.parent_folder_uid },
 });
 
 const folderOf = ({ target }: UploadFile) => target?.folder;

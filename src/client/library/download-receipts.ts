@@ -20,7 +20,7 @@ export type DownloadReceipt = {
   recordSize: number | null;
   sizeBytes: number;
   mtimeNs: string;
-  /** Null as long as the file has not got its name. */
+  /** Null until the file has its final name. */
   ctimeNs: string | null;
   /** BLAKE3 of the file, in hex. */
   blake3: string;
@@ -28,8 +28,8 @@ export type DownloadReceipt = {
   verified: boolean | null;
 };
 
-/** A download that was not finished. @property sizeBytes number of bytes that are on disk for certain */
-export type PartialDownload = { path: string; service: string; assetUid: string; start: DownloadStart };
+/** A download that was not finished. `start.received` is the number of bytes that are on disk for certain. */
+type PartialDownload = { path: string; service: string; assetUid: string; start: DownloadStart };
 
 type DownloadRow = Omit<DownloadReceipt, 'verified'> & { verified: number | null };
 
@@ -45,8 +45,8 @@ export class DownloadReceipts {
   }
 
   /**
-   * Returns the receipt of the file at a path, if it was not changed since its download. Also that of a download that was
-   * killed when the file had its name, and no receipt yet.
+   * Returns the receipt of the file at a path, if it was not changed since its download. Also finds a download that was
+   * killed after the file got its final name, and before its receipt was saved.
    */
   async findUnchanged(path: string, service: string): Promise<DownloadReceipt | undefined> {
     const found = await lstat(path, { bigint: true }).catch(() => undefined);
@@ -75,12 +75,12 @@ export class DownloadReceipts {
     return rows.map((row) => ({ ...row, verified: row.verified === null ? null : row.verified === 1 }));
   }
 
-  /** Records, durably, what a file is before it gets its name, so that it is recognized after a kill. */
+  /** Records a complete file durably before it gets its final name, so that it is recognized after a kill. */
   async saveWhole(receipt: Omit<DownloadReceipt, 'ctimeNs'>): Promise<void> {
     await this.#database.change(() => this.#save('whole', { ...receipt, ctimeNs: null }), true);
   }
 
-  /** Records a file that has its name now, and forgets what was needed to resume its download. */
+  /** Records a file that has its final name, and deletes what was needed to resume its download. */
   async save(receipt: DownloadReceipt): Promise<void> {
     const { path } = receipt;
     await this.#database.change(() => {
@@ -106,7 +106,7 @@ export class DownloadReceipts {
     return row && (JSON.parse(row.resume) as DownloadStart);
   }
 
-  /** Forgets, durably, what was received for a path, before other bytes are written there. */
+  /** Deletes the record of a partial download durably, before other bytes are written to its path. */
   async deletePartial(path: string): Promise<void> {
     const where = "WHERE path = ? AND state = 'partial'";
     if (!(await this.#database.selectFirst(`SELECT 1 FROM downloads ${where}`, path))) return;

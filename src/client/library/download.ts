@@ -37,7 +37,7 @@ export type DownloadOutcome = {
   isRendition: boolean;
 };
 
-/** What an earlier process has received of a file. */
+/** State of an interrupted download, from which a later process resumes it. */
 export type DownloadStart = {
   /** Number of bytes on disk. */
   received: number;
@@ -55,7 +55,7 @@ const maxAttemptsWithoutProgress = 4;
  * that they are of the same file, and otherwise restarts. Ends when the length announced by the first response is
  * received.
  *
- * @param start what the sink has of the file already, from an earlier process
+ * @param start state of an earlier download whose bytes are in the sink
  * @throws CodedError for an error status or network failure, or `download_changed` or `download_incomplete`
  *   (exit 13) if the received data is not the complete file
  */

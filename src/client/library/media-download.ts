@@ -78,7 +78,7 @@ function expectedOf({ size, content_type }: AssetRecord, { kind }: PlayableUrl, 
 export type MediaSink = DownloadSink & {
   /** Keeps what was written. @returns its path */
   setAside?: () => string;
-  /** What an earlier process has written, and its bytes. */
+  /** State and bytes of an interrupted download to resume. */
   resumed?: { start: DownloadStart; read(): AsyncIterable<Uint8Array> } | undefined;
 };
 

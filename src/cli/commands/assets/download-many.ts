@@ -18,7 +18,13 @@ import { type Column, listBy, noResult, type Result } from '../../output/result.
 import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { failureOf } from '../bulk-result.ts';
-import { type DownloadPart, type DownloadRequest, type PlannedDownload, planDownloads } from './download-plan.ts';
+import {
+  type DownloadPart,
+  type DownloadPlan,
+  type DownloadRequest,
+  type PlannedDownload,
+  planDownloads,
+} from './download-plan.ts';
 import { endDownload, openDownloads, type SavedFile, save } from './save.ts';
 
 /** Result for one file. `path` is null if the asset could not be read, because its file name is then unknown. */
@@ -33,7 +39,7 @@ export async function downloadMany(context: Context, request: DownloadRequest, p
   const receipts = await openDownloads(context);
   const plan = await planDownloads(context, request, { parts, receipts });
   const { files, lookups, root, killed } = plan;
-  const toFetch = [...files.values()].filter(({ isPresent }) => !isPresent);
+  const toFetch = [...files.values()].filter(({ present }) => !present);
   const place = escapeControls(directory || '.');
   const there = files.size > toFetch.length ? `; ${pluralize(files.size - toFetch.length, 'file')} already there` : '';
   reportChangedNames(context, [...files.values()]);
@@ -69,8 +75,7 @@ export async function downloadMany(context: Context, request: DownloadRequest, p
   const records = targets.map(({ uid }) =>
     recordOf(uid, files.get(uid), saved.get(uid), redactor.errorRecord(errors.get(uid))),
   );
-  const service = (await context.account()).baseUrl.origin;
-  const gone = await findGone(parts, { receipts, root, service, files });
+  const gone = await findGone(parts, receipts, plan);
   if (records.length + gone.length > 0) context.terminal.info(summaryOf(records, gone));
   const outcomes = targets.map(({ uid, record }) => ({
     uid,
@@ -132,18 +137,15 @@ function totalBytes(files: readonly PlannedDownload[]): number {
   return sizes.reduce((sum, size) => sum + size, 0) || 0;
 }
 
-type GoneSearch = {
-  receipts: DownloadReceipts | undefined;
-  root: string;
-  service: string;
-  files: ReadonlyMap<string, PlannedDownload>;
-};
-
 /**
  * Returns the files of earlier downloads of the same folders and globs whose assets are not there any more, or have another
  * name or folder now.
  */
-async function findGone(parts: readonly DownloadPart[], { receipts, root, service, files }: GoneSearch) {
+async function findGone(
+  parts: readonly DownloadPart[],
+  receipts: DownloadReceipts | undefined,
+  { root, service, files }: DownloadPlan,
+) {
   const gone: DownloadRecord[] = [];
   for (const { source, targets } of parts) {
     if (source === null || !receipts) continue;
@@ -151,8 +153,9 @@ async function findGone(parts: readonly DownloadPart[], { receipts, root, servic
     const planned = new Map(targets.map(({ uid }) => [normalizeUid(uid), files.get(uid)?.relativePath]));
     const paths = new Set([...planned.values()].map((path) => path && join(root, path)));
     for (const { assetUid, path, sizeBytes, verified } of await receipts.listBelow(root, service, source)) {
-      const isKnown = planned.has(normalizeUid(assetUid)) && planned.get(normalizeUid(assetUid)) === undefined;
-      if (isKnown || paths.has(path) || !(await fileExists(path))) continue;
+      const uid = normalizeUid(assetUid);
+      const isUnread = planned.has(uid) && planned.get(uid) === undefined;
+      if (isUnread || paths.has(path) || !(await fileExists(path))) continue;
       paths.add(path);
       gone.push({
         asset_uid: assetUid,
@@ -175,9 +178,9 @@ const recordOf = (
 ): DownloadRecord => ({
   asset_uid: uid,
   path: file?.path ?? null,
-  size_bytes: saved?.size_bytes ?? file?.isPresent?.sizeBytes ?? null,
-  verified: saved?.verified ?? file?.isPresent?.verified ?? null,
-  outcome: saved ? 'downloaded' : file?.isPresent && !error ? 'skipped' : 'failed',
+  size_bytes: saved?.size_bytes ?? file?.present?.sizeBytes ?? null,
+  verified: saved?.verified ?? file?.present?.verified ?? null,
+  outcome: saved ? 'downloaded' : file?.present && !error ? 'skipped' : 'failed',
   error,
 });
 

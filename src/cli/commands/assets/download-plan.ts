@@ -45,12 +45,14 @@ export type PlannedDownload = {
   /** Name of the asset after the folders that it is in, as the service shows them. */
   libraryPath: string;
   isNameKept: boolean;
-  /** What is known of the file if it was downloaded before, is unchanged, and so is the asset. */
-  isPresent: Pick<DownloadReceipt, 'sizeBytes' | 'verified'> | undefined;
+  /** Receipt of an earlier download, if neither the file nor the asset has changed since; undefined to download it. */
+  present: Pick<DownloadReceipt, 'sizeBytes' | 'verified'> | undefined;
   /** True if the file that is there is an unchanged download of this asset, or of one in its place, and may be replaced. */
   isOwn: boolean;
   record: Pick<DownloadReceipt, 'source' | 'folder' | 'name' | 'recordSize'>;
 };
+
+export type DownloadPlan = Awaited<ReturnType<typeof planDownloads>>;
 
 type PlanDeps = { parts: readonly DownloadPart[]; receipts: DownloadReceipts | undefined };
 
@@ -61,8 +63,8 @@ type Candidate = { target: SelectedAsset; record: PlannedDownload['record']; ear
  * Decides where each asset is saved, and which are there already. An asset whose record and receipt are the same keeps its
  * path and needs no request, although its record in a list may not show the extension of its file.
  *
- * @returns `root`: real path of the directory; `lookups`: errors of records that could not be read; `killed`: receipts of
- *   downloads that were killed when their files had their names
+ * @returns `root`: real path of the directory; `service`: its origin; `lookups`: errors of records that could not be read;
+ *   `killed`: receipts of downloads that were killed after their files got their final names
  */
 export async function planDownloads(context: Context, request: DownloadRequest, { parts, receipts }: PlanDeps) {
   const { collection, directory, lanes } = request;
@@ -94,17 +96,17 @@ export async function planDownloads(context: Context, request: DownloadRequest, 
     const relativePath = paths[at] ?? target.uid;
     const own = await receipts?.findUnchanged(join(root, relativePath), service);
     if (own?.ctimeNs === null) killed.push(own);
-    const hasReceipt = own !== undefined || ((await receipts?.hasReceipt(join(root, relativePath))) ?? false);
+    const hasReceipt = async () => (await receipts?.hasReceipt(join(root, relativePath))) ?? false;
     const path = inDirectory(directory, relativePath);
     files.set(target.uid, {
       ...{ uid: target.uid, asset, relativePath, path, record },
       libraryPath: [record.folder, asText(asset.name) ?? ''].filter(Boolean).join('/'),
       isNameKept: isNameKept(relativePath, asset, record.folder),
-      isPresent: context.settings.yes ? undefined : await findPresent({ path, asset, record, own, hasReceipt }),
+      present: context.settings.yes ? undefined : await findPresent({ path, asset, record, own, hasReceipt }),
       isOwn: own !== undefined && isSamePlace(own, { asset, record }),
     });
   }
-  return { root, files, lookups, killed };
+  return { root, service, files, lookups, killed };
 }
 
 type CandidateOptions = {
@@ -141,8 +143,8 @@ const isSamePlace = (own: DownloadReceipt, { asset, record }: Pick<PlannedDownlo
 
 type PresentSearch = Pick<PlannedDownload, 'path' | 'asset' | 'record'> & {
   own: DownloadReceipt | undefined;
-  /** True if this path has a receipt, so that a file which does not match it was changed. */
-  hasReceipt: boolean;
+  /** Returns true if this path has a receipt, so that a file which does not match it was changed. */
+  hasReceipt(): Promise<boolean>;
 };
 
 /** Returns what is known of a file that need not be downloaded again; undefined if it must. */
@@ -152,12 +154,12 @@ async function findPresent({
   record,
   own,
   hasReceipt,
-}: PresentSearch): Promise<PlannedDownload['isPresent']> {
+}: PresentSearch): Promise<PlannedDownload['present']> {
   if (own)
     return normalizeUid(own.assetUid) === normalizeUid(asset.uid) && own.recordSize === record.recordSize
       ? own
       : undefined;
-  if (hasReceipt) return undefined;
+  if (await hasReceipt()) return undefined;
   // A download without a receipt, such as one of an earlier version, shows by its time which asset it is.
   const found = await lstat(path).catch(() => undefined);
   const isSame =

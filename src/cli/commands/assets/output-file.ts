@@ -16,15 +16,15 @@ import { maxNameBytes } from './file-name.ts';
 export type OutputFile = {
   path: string;
   option: '-o' | '--html' | '--report';
-  /** True to replace an existing file without asking; a function is also asked right before the file is replaced. */
-  mayReplace?: boolean | (() => Promise<boolean>);
-  /** True to go on with the temporary file of an earlier process, instead of removing it. */
+  /** True to replace an existing file without asking. A function is also called with the real path, right before that. */
+  mayReplace?: boolean | ((target: string) => Promise<boolean>);
+  /** True to resume from the temporary file of an earlier process, instead of removing it. */
   keepsPart?: boolean;
   /** True to never write through a link, pipe or device, since the service has given the name. */
   isNewName?: boolean;
 };
 
-/** What an earlier process has written of an output file. */
+/** Temporary file of an output file, with the bytes that an earlier process wrote. */
 export type WrittenPart = {
   /** Path of the output file, without links in its folder. */
   target: string;
@@ -50,7 +50,7 @@ export type OutputHandle = {
   setAside?: () => string;
   /** Sets the modification time, in seconds since the Unix epoch. */
   setTime(seconds: number): Promise<void>;
-  /** What is there of the file; undefined for pipes, and if nothing is kept. */
+  /** The temporary file; undefined for pipes, and unless `keepsPart` is set. */
   part?: WrittenPart;
 };
 
@@ -121,7 +121,7 @@ async function writeAtomically<T>(
     } finally {
       await handle.close();
     }
-    if (await mayReplace()) await replaceFile(part, target).catch(throwCannotReplace(output));
+    if (await mayReplace(target)) await replaceFile(part, target).catch(throwCannotReplace(output));
     else await renameWithoutReplacing(part, target).catch(throwCreatedMeanwhile(target, output));
     await syncFolder(folder);
     return written;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { lstat, realpath } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { lstat } from 'node:fs/promises';
 import { asCodedError, usageError } from '../../../client/errors.ts';
 import type { DownloadOutcome, DownloadStart, ExpectedFile } from '../../../client/library/download.ts';
 import type { DownloadReceipt, DownloadReceipts } from '../../../client/library/download-receipts.ts';
@@ -45,7 +44,7 @@ export function isUnchangedDownload(file: Stats, media: Pick<MediaDownload, 'ass
   return file.isFile() && seconds !== undefined && Math.abs(file.mtimeMs - seconds * 1000) < 0.01;
 }
 
-/** Where to save a file, and what is recorded of it. */
+/** Where to save a file, and the details for its receipt. */
 export type SaveRequest = {
   /** `-` for stdout. */
   path: string;
@@ -75,14 +74,16 @@ export async function save(
   const service = (await context.api()).transport.baseUrl.origin;
   const seconds = mtimeFor(media);
   const mayReplace =
-    replacesDownload && receipts ? async () => (await findDownloaded(receipts, path, service)) !== undefined : false;
+    replacesDownload && receipts
+      ? async (target: string) => (await receipts.findUnchanged(target, service)) !== undefined
+      : false;
   let receipt: Omit<DownloadReceipt, 'ctimeNs'> | undefined;
   const output: OutputFile = { path, option: '-o', mayReplace, isNewName, keepsPart: receipts !== undefined };
   const saved = await writeOutput(context, output, async (file) => {
     const sink: MediaSink & { leave?(): Promise<void> } =
       receipts && file.part ? await resumableSink(file, file.part, { receipts, service, media }) : file;
     const result = await downloadTo(context, media, { path, progress }, sink).catch(async (error) => {
-      // What is of another file is of no use to a later process.
+      // A later process cannot resume from the bytes of another file.
       if (asCodedError(error).kind !== 'integrity') await sink.leave?.();
       throw error;
     });
@@ -101,10 +102,7 @@ export async function save(
     }
     return result;
   });
-  if (receipt && receipts) {
-    const { ctimeNs } = await lstat(receipt.path, { bigint: true });
-    await receipts.save({ ...receipt, ctimeNs: String(ctimeNs) });
-  }
+  if (receipt && receipts) await saveReceipt(receipts, receipt);
   const { bytes: size_bytes, contentType = null, verified } = saved;
   return { asset_uid: media.assetUid, path, size_bytes, content_type: contentType, verified };
 }
@@ -124,21 +122,21 @@ export async function openDownloads({ state, terminal, settings }: Context): Pro
 /** Bytes after which a download is written to the disk, so that a later process can go on from there. */
 const checkpointBytes = 16 * 1024 * 1024;
 
-/** Returns the receipt of an unchanged file, by any path to it. */
-const findDownloaded = async (receipts: DownloadReceipts, path: string, service: string) =>
-  receipts.findUnchanged(join(await realpath(dirname(resolve(path))), basename(path)), service);
-
-/** Ends a download that was killed when its file had its name, and no receipt yet. */
-export async function endDownload(context: Context, receipts: DownloadReceipts, receipt: DownloadReceipt) {
-  const { path } = receipt;
-  await endOutput(context, path);
-  const { ctimeNs } = await lstat(path, { bigint: true });
+/** Saves the receipt of a file that has its final name. */
+async function saveReceipt(receipts: DownloadReceipts, receipt: Omit<DownloadReceipt, 'ctimeNs'>): Promise<void> {
+  const { ctimeNs } = await lstat(receipt.path, { bigint: true });
   await receipts.save({ ...receipt, ctimeNs: String(ctimeNs) });
+}
+
+/** Completes a download that was killed after its file got its final name, and before its receipt was saved. */
+export async function endDownload(context: Context, receipts: DownloadReceipts, receipt: DownloadReceipt) {
+  await endOutput(context, receipt.path);
+  await saveReceipt(receipts, receipt);
 }
 
 type ResumeDeps = { receipts: DownloadReceipts; service: string; media: MediaDownload };
 
-/** Returns a sink that goes on with what an earlier process has written, and records how far it is. */
+/** Returns a sink that resumes from the bytes of an earlier process, and records its own progress. */
 async function resumableSink(file: OutputHandle, part: WrittenPart, { receipts, service, media }: ResumeDeps) {
   const { assetUid } = media;
   const { target: path } = part;

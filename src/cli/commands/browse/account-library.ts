@@ -5,7 +5,7 @@ import { asCodedError, CodedError, usageError } from '../../../client/errors.ts'
 import type { TransportNotice } from '../../../client/http/rate-limiter.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import type { Library } from '../../../client/library/library.ts';
-import { type PlayableUrl, parsePlayables } from '../../../client/library/playables.ts';
+import { parsePlayables } from '../../../client/library/playables.ts';
 import {
   byUid,
   type SelectedAsset,
@@ -14,7 +14,7 @@ import {
   selectFound,
 } from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
-import { runEach } from '../../../client/run-each.ts';
+import { runAll } from '../../../client/run-each.ts';
 import { acknowledged, type UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import { asObject, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import { displayText } from '../../../contract/sanitize.ts';
@@ -159,25 +159,15 @@ async function resolveSelection(
   return assets.map(({ uid }) => uid).filter((uid) => !except.has(normalizeUid(uid)));
 }
 
-/** Number of assets whose links are fetched at the same time. */
-const linkLanes = 4;
-
 async function fetchLinks(context: Context, uids: readonly string[]): Promise<CopiedLinks> {
   const { baseUrl } = (await context.api()).transport;
-  const found = new Map<string, PlayableUrl>();
-  const results = await runEach(
-    uids.map((uid) => ({ uid })),
-    async ({ uid }) => {
-      const { info } = await fetchPlayback(context, uid);
-      const [best] = parsePlayables(info, baseUrl).urls;
-      if (!best) throw usageError(`asset ${uid} has nothing to play yet`);
-      found.set(uid, best);
-    },
-    { signal: context.signal, lanes: linkLanes },
-  );
-  const failed = results.find(({ error }) => error);
-  if (failed?.error) throw failed.error;
-  const links = uids.flatMap((uid) => found.get(uid) ?? []);
+  const fetchLink = async (uid: string) => {
+    const { info } = await fetchPlayback(context, uid);
+    const [best] = parsePlayables(info, baseUrl).urls;
+    if (!best) throw usageError(`asset ${uid} has nothing to play yet`);
+    return best;
+  };
+  const links = await runAll(uids, fetchLink, context);
   const times = links.flatMap(({ expiresAt }) => parseTimestamp(expiresAt) ?? []);
   return {
     text: links.map(({ url }) => url.href).join('\n'),

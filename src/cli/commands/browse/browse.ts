@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CodedError, usageError } from '../../../client/errors.ts';
-import { runEach } from '../../../client/run-each.ts';
+import { runAll } from '../../../client/run-each.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -33,7 +33,7 @@ type BrowseRequest = {
   /** Upload rate limit; undefined for none. */
   bytesPerSecond: number | undefined;
   anyWorkspace: boolean;
-  /** True to wait for a selection of the user, and to print it. */
+  /** True to wait until the user has selected assets, and to print them. */
   picks: boolean;
 };
 
@@ -85,18 +85,22 @@ async function parseBrowseRequest(context: Context, words: readonly string[], fl
 
 async function runBrowse(context: Context, request: BrowseRequest): Promise<Result> {
   if (context.isDryRun('serve the library on this machine')) return noResult;
-  const picked = request.picks ? new PickedAssets() : undefined;
+  const picked = request.picks ? createPick() : undefined;
   const pages = await openPages(context, request, picked);
+  let uids: Selected | undefined;
   let unfinishedCount = 0;
   try {
     await pages.printAddress();
     const opensPage = request.opens && (context.isHumanOutput || picked) && !context.terminal.isCi;
-    const ended = waitForInterrupt(context, request.opens && !picked, pages.printAddress);
-    await Promise.all([opensPage && pages.open(), picked ? Promise.race([ended, picked.uids]) : ended]);
+    const interrupted = waitForInterrupt(context, request.opens && !picked, pages.printAddress);
+    const ended = interrupted.then(() => undefined);
+    [uids] = await Promise.all([picked ? Promise.race([picked.selected, ended]) : ended, opensPage && pages.open()]);
   } finally {
     unfinishedCount = await pages.close();
   }
-  if (picked) return printPicked(context, await picked.result(context.signal));
+  if (uids) return printPicked(context, uids);
+  if (uids === null) throw new CodedError('nothing was picked', { code: 'declined' });
+  if (picked) throw context.signal.reason;
   if (unfinishedCount === 0) return noResult;
   context.terminal.info(
     `${pluralize(unfinishedCount, 'upload')} not finished; to resume: mediactl uploads resume --all`,
@@ -104,25 +108,17 @@ async function runBrowse(context: Context, request: BrowseRequest): Promise<Resu
   throw context.signal.reason;
 }
 
-/** What the user selects in the page for a command. */
-class PickedAssets {
-  readonly uids: Promise<readonly string[] | null>;
-  #resolve: (uids: readonly string[] | null) => void = () => {};
+/** Uids of the assets that the user selected in the page for a command; null if the user has canceled. */
+type Selected = readonly string[] | null;
 
-  constructor() {
-    this.uids = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
-  }
+type PagePick = { selected: Promise<Selected>; pick(uids: Selected): void };
 
-  readonly pick = (uids: readonly string[] | null) => this.#resolve(uids);
-
-  /** @throws CodedError `declined` (exit 130) if the user has canceled; the abort reason of the signal */
-  async result(signal: AbortSignal): Promise<readonly string[]> {
-    const uids = await Promise.race([this.uids, signal.aborted ? undefined : this.uids]);
-    if (uids) return uids;
-    throw uids === null ? new CodedError('nothing was picked', { code: 'declined' }) : signal.reason;
-  }
+function createPick(): PagePick {
+  let pick: (uids: Selected) => void = () => {};
+  const selected = new Promise<Selected>((resolve) => {
+    pick = resolve;
+  });
+  return { selected, pick };
 }
 
 /** Prints the uids of picked assets, or with --json their records. */
@@ -132,23 +128,12 @@ async function printPicked(context: Context, uids: readonly string[]): Promise<R
     return noResult;
   }
   const { assets } = await context.api();
-  const found = await runEach(
-    uids.map((uid) => ({ uid })),
-    ({ uid }) => assets.get(uid),
-    { signal: context.signal, lanes: pickLanes },
-  );
-  const records = found.map(({ value, error }) => {
-    if (!value) throw error;
-    return value;
-  });
+  const records = await runAll(uids, (uid) => assets.get(uid), context);
   return listBy(({ uid }) => uid, records, [{ field: 'uid', value: ({ uid }) => uid, uid: 'asset' }], '');
 }
 
-/** Number of records that are read at the same time. */
-const pickLanes = 4;
-
 /** Starts the server of the page. */
-async function openPages(context: Context, request: BrowseRequest, picked: PickedAssets | undefined) {
+async function openPages(context: Context, request: BrowseRequest, picked: PagePick | undefined) {
   const { host, stateDir, terminal } = context;
   const broadcaster = new EventBroadcaster();
   const library = await openAccountLibrary(context, broadcaster, { ...request, pick: picked?.pick });

@@ -77,7 +77,6 @@ export async function openDropUploader(
     if (id !== undefined) unfinishedCount++;
     throw error ?? run.result.stopReason ?? signal.reason;
   };
-  const noStdin: UploadRunRequest['stdin'] = { spool, open: () => Readable.from([]) };
   // If a file is dropped twice, the second upload finds the receipt of the first.
   const mutexes = new KeyedMutex();
   return {
@@ -88,9 +87,7 @@ export async function openDropUploader(
         return runOne({ files: [describeDrop(file)], folders, stdin }, onProgress);
       }),
     resume: (entry, onProgress) =>
-      mutexes.run(entry.id, () =>
-        runOne({ files: [toUploadFile(entry)], folders: recordedFolders, stdin: noStdin }, onProgress),
-      ),
+      mutexes.run(entry.id, () => runOne({ files: [toUploadFile(entry)], folders: recordedFolders }, onProgress)),
     close: async () => {
       await mutexes.allReleased();
       return unfinishedCount;

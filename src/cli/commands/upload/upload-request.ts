@@ -269,22 +269,20 @@ function assertWatchOptions(flags: UploadFlags): void {
   if (!flags.watch) return;
   if (!flags.sync) throw usageError('--watch needs a sync', 'mediactl sync DIR /FOLDER --watch');
   if (flags.prune)
-    throw usageError(
-      '--watch and --prune cannot be used together',
+    throw exclude(
+      '--watch',
+      '--prune',
       'mediactl sync DIR /FOLDER --prune',
-      'nobody is there to confirm what goes to the trash',
+      'no one can confirm a deletion during a watch',
     );
-  for (const [option, value] of [
-    ['--queue', flags.queue],
-    ['--results', flags.results],
-    ['--checksum', flags.checksum],
-  ] as const)
-    if (value !== undefined)
-      throw usageError(
-        `--watch and ${option} cannot be used together`,
-        option === '--results' ? '--jsonl > FILE writes each result as it comes' : 'omit one of them',
-      );
+  if (flags.queue !== undefined) throw exclude('--watch', '--queue');
+  if (flags.results !== undefined)
+    throw exclude('--watch', '--results', '--jsonl > FILE writes each result as it comes');
+  if (flags.checksum !== undefined) throw exclude('--watch', '--checksum');
 }
+
+const exclude = (option: string, other: string, hint = 'omit one of them', reason?: string) =>
+  usageError(`${option} and ${other} cannot be used together`, hint, reason);
 
 /** @throws CodedError `usage` (exit 2) */
 function assertMoveOptions(inputs: readonly string[], flags: UploadFlags): void {
@@ -292,16 +290,9 @@ function assertMoveOptions(inputs: readonly string[], flags: UploadFlags): void 
   const remote = inputs.find((path) => path === '-' || isRemote(path));
   if (remote !== undefined)
     throw usageError(`--move-to moves local files only, not ${remote === '-' ? 'stdin' : remote}`);
-  for (const [option, value] of [
-    ['--queue', flags.queue],
-    ['--force', flags.force],
-  ] as const)
-    if (value !== undefined)
-      throw usageError(
-        `--move-to and ${option} cannot be used together`,
-        'omit one of them',
-        'a file is moved only once its receipt is on this disk',
-      );
+  const other = flags.queue !== undefined ? '--queue' : flags.force !== undefined ? '--force' : undefined;
+  if (other)
+    throw exclude('--move-to', other, 'omit one of them', 'a file is moved only once its receipt is on this disk');
 }
 
 /**

@@ -116,9 +116,9 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   if (request.moveTo !== undefined) {
     const isSource = await Promise.all(inputs.map(isDirectory));
     const directories = inputs.filter((_, at) => isSource[at]);
-    await FileMover.assertUsable(request.moveTo, directories);
     const deps = { api: await context.api(), workspace, folders, needsReady: options.timeoutMs !== undefined };
-    if (receipts && !preview) run.mover = await FileMover.open(request.moveTo, directories, { ...deps, receipts });
+    if (preview || !receipts) await FileMover.assertUsable(request.moveTo, directories);
+    else run.mover = await FileMover.open(request.moveTo, directories, { ...deps, receipts });
   }
   return { run, target };
 }

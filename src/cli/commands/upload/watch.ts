@@ -61,7 +61,7 @@ export async function watchDirectory(context: Context, watch: DirectoryWatchRequ
   return { result, failure: () => run.result.stopReason };
 }
 
-/** Asks at the start whether to create the folder, since nobody is there later. */
+/** Asks whether to create the folder before the watch starts, since no question can be asked later. */
 async function confirmTopFolder({ folders, confirmFolders }: RunRequest): Promise<void> {
   folders.find(fileAt(''));
   await confirmFolders?.();

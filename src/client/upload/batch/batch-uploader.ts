@@ -154,10 +154,10 @@ export class BatchUploader implements BatchRun {
     const refused = await this.#follow(this.#lateFollowed);
     await this.#uploadAll(new Map(refused.map((file) => [file, sendNew])));
     await Promise.all(this.#persisting);
-    if (this.#deps.receipts) {
-      const { nameEmptyAssets } = await import('../session/lost-creations.ts');
-      await nameEmptyAssets(this.#deps, this.#options.workspace, () => this.#isOver);
-    }
+    const { receipts } = this.#deps;
+    if (!receipts) return;
+    const { nameEmptyAssets } = await import('../session/lost-creations.ts');
+    await nameEmptyAssets({ ...this.#deps, receipts }, this.#options.workspace, () => this.#isOver);
   }
 
   /** Changes the assets of files. @returns files to be sent, since the service refuses to move their assets */

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { fileExists } from '../../local-path.ts';
-import type { UploadFile } from '../sources/upload-file.ts';
+import { fromMetadata, type UploadFile } from '../sources/upload-file.ts';
 import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
 import type { ListableUploadStore } from '../store/upload-store.ts';
 
@@ -38,11 +38,6 @@ async function findEntry(
 
 function fileAsBegun(file: UploadFile, entry: OpenEntry | CompleteEntry | undefined): UploadFile {
   if (!entry) return file;
-  const { filename, asset_name: name, description, content_type: contentType } = entry.metadata;
-  return {
-    ...file,
-    ...{ id: entry.id, realPath: entry.realPath, filename },
-    about: { ...file.about, name, description, contentType },
-    target: { workspace: entry.metadata.workspace_uid, folder: entry.metadata.parent_folder_uid },
-  };
+  const begun = fromMetadata(entry.metadata);
+  return { ...file, ...begun, about: { ...file.about, ...begun.about }, id: entry.id, realPath: entry.realPath };
 }

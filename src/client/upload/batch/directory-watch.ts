@@ -34,7 +34,7 @@ const outageDelays = { minMs: 5_000, maxMs: 300_000 };
 /** Time after which the folders of the library are read again before a run. */
 const maxTreeAgeMs = 60_000;
 
-/** What two sightings of a file must have in common for it to have stood still: all that a write or a rename changes. */
+/** Combines the attributes that a write or a rename changes. A file is stable while they stay equal. */
 const appearanceOf = ({ sizeBytes, mtimeNs, ctimeNs }: UploadFile) => `${sizeBytes} ${mtimeNs} ${ctimeNs}`;
 
 type Sighting = { appearance: string; ageMs: () => number };

@@ -26,8 +26,8 @@ export type DecidePolicy = {
   /** True to hash each file that has a receipt, instead of comparing size and times. Default: false. */
   checksum?: boolean | undefined;
   /**
-   * True to start over with a file that has changed since its unfinished upload began, as in a watch, where nobody is
-   * there to decide. Default: that is an error.
+   * True to restart the upload of a file that has changed since its unfinished upload began, as a watch does, which
+   * cannot ask. Default: that is an error.
    */
   replacesChanged?: boolean | undefined;
 };

@@ -64,11 +64,10 @@ export async function findEmptyAssets(
  * @param isOver returns true if the run has ended early, so that nothing is requested any more
  */
 export async function nameEmptyAssets(
-  { api, store, receipts, onEvent }: Pick<RunDeps, 'api' | 'store' | 'receipts' | 'onEvent'>,
+  { api, store, receipts, onEvent }: Pick<RunDeps, 'api' | 'store' | 'onEvent'> & { receipts: Receipts },
   workspace: string,
   isOver: () => boolean,
 ): Promise<void> {
-  if (!receipts) return;
   const workspaces = [workspace];
   const listLost = () => listLostCreations(receipts, api.transport.baseUrl.origin, workspaces);
   if ((await listLost()).length === 0) return;

@@ -64,6 +64,13 @@ export function metadataOf({ path, filename, about = {}, target }: TargetedFile)
   };
 }
 
+/** Returns the parts of a file that upload metadata were made of, the reverse of `metadataOf`. */
+export const fromMetadata = (metadata: UploadMetadata) => ({
+  filename: metadata.filename,
+  about: { name: metadata.asset_name, description: metadata.description, contentType: metadata.content_type },
+  target: { workspace: metadata.workspace_uid, folder: metadata.parent_folder_uid },
+});
+
 /** Metadata that the user sets for a file with flags or a manifest. */
 export type UserMetadata = {
   name?: string | undefined;

@@ -133,6 +133,7 @@ const browser = {
   ...common,
   entryPoints: {
     player: 'src/web/watch/browser/main.ts',
+    hls: 'src/web/watch/browser/hls.ts',
     browse: 'src/web/browse/browser/main.tsx',
   },
   jsx: 'automatic',

@@ -103,7 +103,7 @@ export function buildExecutable(target) {
   if (`${process.platform}-${process.arch}` !== 'linux-x64') throw new Error('the executable is built on linux-x64');
   rmSync(stage, { recursive: true, force: true });
   for (const name of readdirSync('dist')) if (name.endsWith('.cjs') && name !== 'generated.cjs') copyBundle(name);
-  const scripts = ['player.js', 'browse.js'];
+  const scripts = ['player.js', 'hls.js', 'browse.js'];
   for (const name of scripts) copy(`dist/${name}`, name);
   stagePackages();
   write('entry.cjs', entry);

@@ -70,8 +70,7 @@ async function main(): Promise<void> {
     wrapQueueing: withFrequentCollection,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
     keychainProgram: join(__dirname, 'keychain.cjs'),
-    playerScript: join(__dirname, 'player.js'),
-    browseScript: join(__dirname, 'browse.js'),
+    scriptFolder: __dirname,
   });
   // Exit even if a library keeps a socket open.
   setTimeout(() => exit(), exitGraceMs).unref();

@@ -45,9 +45,8 @@ export type Host = {
   /** Paths of the built programs that are started: the sandbox server, and the process that asks the keychain. */
   sandboxProgram: string;
   keychainProgram: string;
-  /** Paths of the built scripts for the player page and the library page. */
-  playerScript: string;
-  browseScript: string;
+  /** Folder of the built scripts for the pages. */
+  scriptFolder: string;
   wrapFirstRequest?: WrapFirstRequest;
   /** Wraps the queueing of files, of which there can be many. */
   wrapQueueing?: (work: () => Promise<void>) => Promise<void>;

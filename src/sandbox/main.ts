@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWindows } from '../contract/platform.ts';
 import { hideSqliteWarning } from '../contract/sqlite.ts';
+import { readWatchScripts } from '../web/watch/server/page.ts';
 import { createSandbox } from './create.ts';
 import { ensureCredentials, writeJsonAtomically } from './credentials.ts';
 import { parseFault } from './faults/parse.ts';
@@ -52,7 +53,7 @@ async function serve(options: Omit<StartOptions, 'logPath'>, log: (line: string)
     ffmpeg: await findFfmpeg(process.env.MEDIACTL_FFMPEG, process.env.PATH),
     pdftoppm: await findTool('pdftoppm', process.env.PATH),
     killGroup,
-    playerScript: readFileSync(join(__dirname, 'player.js'), 'utf8'),
+    watchScripts: await readWatchScripts(__dirname),
     log,
   });
   const notes = [...sandbox.notes, ensureCredentials(dataDir, sandbox) ?? []].flat();

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ConnectionLimits } from '../contract/bounded-server.ts';
 import type { Clock } from '../contract/clock.ts';
 import { parseJsonOrUndefined } from '../contract/json-values.ts';
+import type { WatchScripts } from '../web/watch/server/page.ts';
 
 const count = z.int().nonnegative();
 const seconds = z.number().nonnegative();
@@ -60,8 +61,7 @@ export type SandboxOptions = Omit<StartOptions, 'logPath'> & {
   clock?: Pick<Clock, 'sleep'>;
   /** Kills the process group with this leader pid; does nothing if the group has already exited. */
   killGroup(leader: number): void;
-  /** Source code of the script for the watch page. */
-  playerScript: string;
+  watchScripts: WatchScripts;
   /** Clock that returns milliseconds since the Unix epoch; defaults to the system clock. */
   now?: () => number;
   log?: (line: string) => void;

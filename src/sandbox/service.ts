@@ -66,7 +66,7 @@ export function createService(options: SandboxOptions, store: SandboxStore) {
     sessionLifetimeMs: (options.sessionSeconds ?? defaults.sessionSeconds) * 1000,
     playbackLifetimeMs: (options.playbackSeconds ?? defaults.playbackSeconds) * 1000,
     player: { autoPlay: options.autoPlay ?? false, theme: options.theme ?? defaults.theme },
-    playerScript: options.playerScript,
+    watchScripts: options.watchScripts,
     isStrict: options.strict ?? false,
     responseSchemas: responseSchemas(options.strict ?? false),
     /** Process id, which /health reports so that clients can detect another process on the same port. */

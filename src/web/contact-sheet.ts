@@ -1,5 +1,6 @@
 import { buildPolicy } from './shared/content-security-policy.ts';
-import { type Html, html, inlineCode, renderHead } from './shared/html.ts';
+import { type Html, html, renderHead } from './shared/html.ts';
+import { createPageFile, renderPageFile } from './shared/page-files.ts';
 import { colors } from './shared/style.ts';
 
 /** Header of a contact sheet. `hasMore` if there are more assets than it shows; `date` is YYYY-MM-DD. */
@@ -22,7 +23,7 @@ export type Thumbnail = { mediaType: string; bytes: Buffer };
 export const renderContactSheet = ({ title, count, hasMore, date }: ContactSheet) => ({
   head: html`<!doctype html>
 <html lang="en">
-${renderHead({ title, contentSecurityPolicy: buildPolicy({ style }), style, referrer: 'no-referrer' })}
+${renderSheetHead(title)}
 <body>
 <main>
 <h1>${title}</h1>
@@ -37,6 +38,12 @@ ${renderHead({ title, contentSecurityPolicy: buildPolicy({ style }), style, refe
 `.markup,
 });
 
+function renderSheetHead(title: string): Html {
+  const style = createStyle();
+  const contentSecurityPolicy = buildPolicy({ style });
+  return renderHead({ title, contentSecurityPolicy, style: renderPageFile(style), referrer: 'no-referrer' });
+}
+
 const renderCard = ({ uid, name, type, details, status, tags }: ContactSheetCard, picture?: Thumbnail): Html =>
   html`<li class="card">
 ${picture ? html`<img class="picture" src="${dataUrl(picture)}" alt="Thumbnail of ${name}">` : html`<div class="picture" aria-hidden="true">${type}</div>`}
@@ -50,7 +57,7 @@ ${tags.length > 0 ? html`<ul class="tags" role="list" aria-label="Tags">${tags.m
 
 const dataUrl = ({ mediaType, bytes }: Thumbnail) => `data:${mediaType};base64,${bytes.toString('base64')}`;
 
-const style = inlineCode(`${colors}
+const css = `${colors}
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.4 system-ui, sans-serif; }
 main { max-width: 90rem; margin: 0 auto; padding: clamp(0.75rem, 3vw, 2rem); }
@@ -89,4 +96,6 @@ p { margin: 0; font-size: 0.85rem; }
   .sheet { grid-template-columns: repeat(4, 1fr); gap: 0.5rem; }
   .card { break-inside: avoid; content-visibility: visible; }
 }
-`);
+`;
+
+const createStyle = () => createPageFile('sheet.css', css);

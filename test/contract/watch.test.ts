@@ -49,6 +49,22 @@ describe('GET /watch/{uid}', () => {
     expect(await refused(token, imageUid)).toEqual([403, expect.stringContaining('another asset')]);
   });
 
+  it('the watch page loads its script and style from addresses with a hash, which a browser keeps', async () => {
+    const page = await (await openWatchPage()).text();
+    const paths = page.match(/\/static\/[\w.-]+/g) ?? [];
+    expect(paths.map((path) => path.replace(/-[\da-f]{16}/, ''))).toEqual([
+      '/static/watch.css',
+      '/static/hls.js', // in the setup, to load when it is needed
+      '/static/player.js',
+    ]);
+    for (const path of paths) {
+      const { status, headers } = await call('GET', `${sandbox.url}${path}`, { key: '' });
+      expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
+      expect(headers.get('content-type')).toMatch(path.endsWith('.css') ? 'text/css' : 'text/javascript');
+    }
+    expect((await call('GET', `${sandbox.url}/static/player-0000000000000000.js`, { key: '' })).status).toBe(404);
+  });
+
   it('the watch page lists the allowed hosts in frame-ancestors when embedding is restricted', async () => {
     const policy = async () => (await openWatchPage()).headers.get('content-security-policy');
     expect(await policy()).toMatch(/^default-src 'none'; /);

@@ -155,6 +155,19 @@ it('no response contains the API key, and every response has a Content-Security-
   }
 });
 
+it('the scripts and styles of the page have addresses with a hash, which a browser keeps, and they contain no secret', async () => {
+  const { fetchPage, address } = await openSignedIn();
+  const page = await (await fetchPage('')).text();
+  const paths = page.match(/\/static\/[\w.-]+/g) ?? [];
+  expect(paths.map((path) => path.replace(/-[\da-f]{16}/, ''))).toEqual(['/static/browse.css', '/static/browse.js']);
+  for (const path of paths) {
+    const response = await fetch(new URL(path, address));
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, expect.stringMatching('immutable')]);
+    expect(await response.text()).not.toMatch(testKey);
+  }
+  expect((await fetch(new URL('/static/browse-0000000000000000.js', address))).status).toBe(404);
+});
+
 it('the asset list returns the assets of the service with the filters of the page', async () => {
   const { fetchPage, requests } = await openSignedIn();
   const response = await fetchPage('assets?search=quay&status=ready&ordering=name&limit=100');

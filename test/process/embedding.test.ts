@@ -49,6 +49,15 @@ describe('embedded player', { tags: 'chromium' }, () => {
     await expectPlayback(unlistedDomain);
   });
 
+  it('the player loads its script and style also in a sandboxed frame, whose origin is opaque', async () => {
+    frameUrl = await watchUrl(await clip());
+    const { page, complaints } = await openEmbeddedPlayer(unlistedDomain, 'sandbox="allow-scripts"');
+    const frame = page.frameLocator('iframe');
+    await frame.getByRole('button', { name: 'Arrival' }).click();
+    await pollUntil(() => currentTime(frame)).toBeGreaterThan(0.5);
+    expect(complaints.filter((each) => !/\/position|ERR_FAILED/.test(each))).toEqual([]); // it cannot save the position
+  });
+
   it('POST /playback/info/ returns blocked to a page whose domain is not listed', async () => {
     const asset_id = await clip();
     const { playback_token } = await fetchPlayer(asset_id);

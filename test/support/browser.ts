@@ -56,6 +56,7 @@ export type MediaElement = {
   paused: boolean;
   currentSrc: string;
   pause(): void;
+  play(): Promise<void>;
 };
 
 export const mediaState = (page: Page | FrameLocator, element = 'video') =>
@@ -67,6 +68,24 @@ export const mediaState = (page: Page | FrameLocator, element = 'video') =>
   }));
 export const currentTime = async (page: Page | FrameLocator, element?: string) =>
   (await mediaState(page, element)).currentTime;
+/** Presses play, as a user does who has the focus on the page. */
+export const pressPlay = (page: Page) => page.keyboard.press('k');
+
+/** Loads the media, which a page does when it is played, and stops it at its start. */
+export const loadMedia = (page: Page) =>
+  page.locator('video, audio').evaluate(
+    (media: MediaElement & EventTarget) =>
+      new Promise<void>((resolve) => {
+        const stop = () => {
+          media.pause();
+          media.currentTime = 0;
+          resolve();
+        };
+        media.addEventListener('playing', stop, { once: true });
+        media.play().catch(() => {}); // its source changes
+      }),
+  );
+
 export const pollUntil = (probe: () => Promise<unknown>) => expect.poll(probe);
 
 /** Starts one browser and one sandbox per test file; neither without chromium. */

@@ -182,8 +182,7 @@ export class Cli {
       version: '0.0.0-test',
       sandboxProgram: fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url)),
       keychainProgram: fileURLToPath(new URL('../../dist/keychain.cjs', import.meta.url)),
-      playerScript: fileURLToPath(new URL('../../dist/player.js', import.meta.url)),
-      browseScript: fileURLToPath(new URL('../../dist/browse.js', import.meta.url)),
+      scriptFolder: fileURLToPath(new URL('../../dist', import.meta.url)),
     };
     return { host, stdout, stderr };
   }

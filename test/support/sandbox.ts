@@ -1,13 +1,13 @@
 import { EventEmitter, once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { readWatchScripts } from '../../src/web/watch/server/page.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-export const playerScript = readFileSync(`${root}dist/player.js`, 'utf8');
+export const watchScripts = await readWatchScripts(`${root}dist`);
 const mediaWorker = `${root}dist/media-worker.cjs`;
 export const fixturePath = (name: string) => `${root}test/fixtures/${name}`;
 
@@ -52,7 +52,7 @@ export async function startSandbox(options: Partial<SandboxOptions> = {}): Promi
     node: process.execPath,
     mediaWorker,
     killGroup,
-    playerScript,
+    watchScripts,
     strict: isStrict,
     ...options,
     dataDir,

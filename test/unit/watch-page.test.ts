@@ -2,10 +2,13 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
 import { computeResumePosition } from '../../src/sandbox/routes/watch.ts';
+import { createPageFile } from '../../src/web/shared/page-files.ts';
 import { renderNoticePage, renderWatchPage, type WatchPageInput } from '../../src/web/watch/server/page.ts';
 
+const scripts = { player: createPageFile('player.js', 'play()'), hls: createPageFile('hls.js', 'stream()') };
+
 const renderPage = (info: PlaybackInfo, input: Partial<WatchPageInput> = {}) =>
-  renderWatchPage({ title: 'A title', script: 'play()', info, ...input });
+  renderWatchPage({ title: 'A title', scripts, isSelfContained: true, info, ...input });
 const urlOf = (path: string) => `http://127.0.0.1:4520/${path}`;
 
 describe('escaping', () => {
@@ -32,7 +35,11 @@ describe('escaping', () => {
   it('the watch page escapes its script and the JSON for the script', () => {
     const { html } = renderPage(
       { type: 'document', url: urlOf('a') },
-      { title: hostile, contentType: 'text/plain', script: `x = '</script><!--'` },
+      {
+        title: hostile,
+        contentType: 'text/plain',
+        scripts: { ...scripts, player: createPageFile('player.js', `x = '</script><!--'`) },
+      },
     );
     const [, setup] = /<script type="application\/json"[^>]*>(.*?)<\/script>/.exec(html) ?? [];
     expect(JSON.parse(setup as string).document.title).toBe(hostile);
@@ -70,7 +77,7 @@ describe('Content-Security-Policy', () => {
     const [, style] = /<style>(.*?)<\/style>/s.exec(html) ?? [];
     expect(directives(contentSecurityPolicy)).toEqual({
       'default-src': "'none'",
-      'script-src': hash('play()'),
+      'script-src': `${hash('stream()')} ${hash('play()')}`,
       'style-src': hash(style as string),
       'img-src': 'data: https:',
       'media-src': 'http://127.0.0.1:4520 blob:',
@@ -214,7 +221,7 @@ it('the watch page escapes service data that looks like its own markup objects',
       chapters: [{ title: evil, start_time: 0 }],
     },
     config: { theme: evil },
-    script: 'ours()',
+    scripts,
   });
   expect(page).not.toContain('steal()');
   expect(page).toContain('[object Object]');

@@ -2,7 +2,8 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { isTimedType } from '../../contract/asset-values.ts';
-import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../web/watch/server/page.ts';
+import { pageFilesPath, respondWithPageFile } from '../../web/shared/page-files.ts';
+import { type HtmlPage, listWatchFiles, renderNoticePage, renderWatchPage } from '../../web/watch/server/page.ts';
 import { frameAncestors, mayEmbed } from '../embedding.ts';
 import { type App, requireJson } from '../http.ts';
 import type { Service } from '../service.ts';
@@ -23,6 +24,9 @@ export function watchRoutes(app: App, service: Service): void {
       return sendPage(c, notice, { status: error.status });
     }
   });
+
+  const files = listWatchFiles(service.watchScripts);
+  app.get(`${pageFilesPath}*`, (c) => respondWithPageFile(files, c.req.path) ?? c.notFound());
 
   app.use('/watch/*', bodyLimit({ maxSize: maxReportBytes, onError: tooLarge }));
   app.openapi(
@@ -69,7 +73,8 @@ function createWatchPage(c: Context, service: Service): Response {
     tags: JSON.parse(asset.tags),
     status: asset.status,
     reason: asset.failure_reason,
-    script: service.playerScript,
+    duration: asset.duration,
+    scripts: service.watchScripts,
     position: { url: `/watch/${asset.uid}/position`, playbackToken: token },
   });
   return sendPage(c, page, { ancestors: frameAncestors(settings) });

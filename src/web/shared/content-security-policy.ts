@@ -1,21 +1,23 @@
-import { createHash } from 'node:crypto';
 import type { PlayerSetup } from '../watch/setup.ts';
-import type { Html } from './html.ts';
 import type { MediaUrl } from './media-url.ts';
+import type { PageFile } from './page-files.ts';
 
 type MediaUrls = readonly (MediaUrl | undefined)[];
 
 export type PageResources = {
-  script?: Html | undefined;
-  style: Html;
+  scripts?: readonly PageFile[] | undefined;
+  style: PageFile;
+  /** True, the default, if the document contains its style. */
+  isInline?: boolean;
   images?: MediaUrls | undefined;
   frames?: MediaUrls | undefined;
   /** Configuration of the player script, which loads the media in it. */
   player?: Partial<PlayerSetup> | undefined;
 };
 
-/** Builds the Content-Security-Policy of a page. Allows its script and style by hash, and its resources by source. */
-export function buildPolicy({ script, style, images = [], frames = [], player = {} }: PageResources): string {
+/** Builds the Content-Security-Policy of a page. Allows its scripts by hash, and its resources by source. */
+export function buildPolicy(resources: PageResources): string {
+  const { scripts = [], style, isInline = true, images = [], frames = [], player = {} } = resources;
   const { hls, file, subtitles = [], waveform, sprites, position } = player;
   // hls.js plays a stream, and a track has its subtitles, from a blob URL.
   const mediaBlobs = hls || subtitles.length > 0 ? ['blob:'] : [];
@@ -24,8 +26,8 @@ export function buildPolicy({ script, style, images = [], frames = [], player = 
   const fetched = policySources([hls, ...subtitles, waveform, sprites]);
   const directives: [string, readonly string[]][] = [
     ['default-src', []],
-    ['script-src', script ? [policyHash(script)] : []],
-    ['style-src', [policyHash(style)]],
+    ['script-src', scripts.map(policyHash)],
+    ['style-src', [styleSource(style, isInline)]],
     ['img-src', imageSources],
     ['media-src', [...policySources([file, hls]), ...mediaBlobs]],
     ['connect-src', [...fetched, ...(position ? ["'self'"] : [])]],
@@ -50,4 +52,8 @@ const policySources = (urls: MediaUrls) => [
   ),
 ];
 
-export const policyHash = ({ markup }: Html) => `'sha256-${createHash('sha256').update(markup).digest('base64')}'`;
+/** Returns the source that allows a script, in the document or at its URL. */
+export const policyHash = ({ hash }: PageFile) => `'${hash}'`;
+
+/** Returns the source that allows a style sheet. A hash allows only one in the document, not one at a URL. */
+const styleSource = (style: PageFile, isInline: boolean) => (isInline ? policyHash(style) : "'self'");

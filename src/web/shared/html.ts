@@ -42,6 +42,7 @@ export const inlineCode = (code: string): Html =>
 type HeadOptions = {
   title: string;
   contentSecurityPolicy: string;
+  /** Style element, or link to a style sheet. */
   style: Html;
   /** Referrer policy; `strict-origin` suits providers that need the page's origin to allow embedding. */
   referrer: 'no-referrer' | 'strict-origin';
@@ -54,5 +55,5 @@ export const renderHead = ({ title, contentSecurityPolicy, style, referrer }: He
 <meta name="referrer" content="${referrer}">
 <link rel="icon" href="data:,">
 <title>${title}</title>
-<style>${style}</style>
+${style}
 </head>`;

@@ -1,4 +1,4 @@
-import { inlineCode } from './html.ts';
+import { createPageFile } from './page-files.ts';
 
 /** Colors of every page, in a light and a dark theme. */
 export const colors = `
@@ -16,8 +16,7 @@ export const colors = `
 }
 `;
 
-/** Style sheet of the watch page. `data-theme` sets the theme; without it, the browser's preference applies. */
-export const style = inlineCode(`${colors}
+const css = `${colors}
 :root[data-theme='light'] { color-scheme: light; }
 :root[data-theme='dark'] { color-scheme: dark; }
 * { box-sizing: border-box; }
@@ -27,8 +26,7 @@ main { max-width: 72rem; margin: 0 auto; padding: clamp(0.75rem, 3vw, 2rem); }
 h1 { margin: 0 0 1rem; font-size: 1.25rem; line-height: 1.3; overflow-wrap: anywhere; }
 .stage { display: grid; gap: 1rem; align-items: start; }
 video, .frame { display: block; width: 100%; aspect-ratio: 16 / 9; border: 0; border-radius: 0.5rem; background: #000; }
-video { max-height: 80vh; max-width: 100%; width: auto; min-width: min(100%, 20rem); margin-inline: auto; }
-video:not([style]) { width: 100%; }
+video { max-height: 80vh; min-width: min(100%, 20rem); margin-inline: auto; }
 audio { display: block; width: 100%; }
 img { display: block; max-width: 100%; height: auto; border-radius: 0.5rem; }
 .picture { max-height: 80vh; width: auto; margin-inline: auto; background: var(--transparent); }
@@ -146,4 +144,7 @@ a { color: var(--accent); }
 @media (min-width: 56rem) {
   .stage:has(nav) { grid-template-columns: minmax(0, 1fr) 17rem; }
 }
-`);
+`;
+
+/** Style sheet of the watch page. `data-theme` sets the theme; without it, the browser's preference applies. */
+export const createWatchStyle = () => createPageFile('watch.css', css);

@@ -4,6 +4,10 @@ import type { MediaUrl } from '../shared/media-url.ts';
 export const playerSetupId = 'player-setup';
 
 export type PlayerSetup = {
+  /** Script that plays HLS, to load when it is needed; undefined if the document contains it. */
+  hlsScript?: { url: string; integrity: string } | undefined;
+  /** Duration in seconds, by the record of the asset. The media itself loads only when it is played. */
+  duration?: number | undefined;
   hls?: MediaUrl | undefined;
   file?: MediaUrl | undefined;
   /** WebVTT files; `language` is a BCP 47 tag. */

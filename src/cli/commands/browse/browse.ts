@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CodedError, usageError } from '../../../client/errors.ts';
@@ -12,6 +12,7 @@ import { findUnknownField } from '../../../web/browse/protocol.ts';
 import { createBrowseApp } from '../../../web/browse/server/app.ts';
 import { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
+import { readBrowseScripts } from '../../../web/browse/server/routes.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions } from '../../library/asset-ids.ts';
@@ -137,17 +138,13 @@ async function openPages(context: Context, request: BrowseRequest, picked: PageP
   const { host, stateDir, terminal } = context;
   const broadcaster = new EventBroadcaster();
   const library = await openAccountLibrary(context, broadcaster, { ...request, pick: picked?.pick });
-  const [script, player] = await Promise.all([
-    readFile(host.browseScript, 'utf8'),
-    readFile(host.playerScript, 'utf8'),
-  ]);
   const program = programFor(context.settings.suggestion);
   const entryFile = join(stateDir, 'browse', `${host.processes.pid}.html`);
   const pages = await createBrowseApp({
     library,
     broadcaster,
     origin: () => server.origin,
-    scripts: { browse: script, player },
+    scripts: await readBrowseScripts(host.scriptFolder),
     program,
     place: () => placeOf(context),
     reusesEntryUrls: picked !== undefined,

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Option } from '@commander-js/extra-typings';
@@ -16,7 +16,7 @@ import { writeStateFile } from '../../../client/state-files.ts';
 import { asText, parseTimestamp } from '../../../contract/json-values.ts';
 import { relativeTime } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
-import { renderWatchPage } from '../../../web/watch/server/page.ts';
+import { readWatchScripts, renderWatchPage } from '../../../web/watch/server/page.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
@@ -169,7 +169,9 @@ async function openAsPage(context: Context, uid: string, { info, player }: Resol
     status: asset.status,
     reason: failureReason(asset),
     baseUrl: (await context.mediaApi()).transport.baseUrl,
-    script: await readFile(context.host.playerScript, 'utf8'),
+    duration: asset.duration,
+    scripts: await readWatchScripts(context.host.scriptFolder),
+    isSelfContained: true,
   });
   const folder = join(context.stateDir, 'watch');
   const path = join(folder, `${encodeURIComponent(uid)}.html`);

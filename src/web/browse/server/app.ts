@@ -1,10 +1,11 @@
 import type { Context } from 'hono';
+import { pageFilesPath, respondWithPageFile } from '../../shared/page-files.ts';
 import { renderNoticePage } from '../../watch/server/page.ts';
 import { budgetHeader, type GallerySetup } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
 import { EventBroadcaster } from './event-broadcaster.ts';
 import { renderEntryPage } from './gallery-page.ts';
-import { type BuiltScripts, createRoutes, sendPage, sendProblem } from './routes.ts';
+import { type BrowseScripts, createRoutes, listPageFiles, sendPage, sendProblem } from './routes.ts';
 import { BrowseSessions, isCrossSite } from './session.ts';
 
 export type BrowseOptions = {
@@ -12,7 +13,7 @@ export type BrowseOptions = {
   broadcaster?: EventBroadcaster;
   /** Returns the origin that serves the page. It is called only after the server has started listening. */
   origin(): string;
-  scripts: BuiltScripts;
+  scripts: BrowseScripts;
   /** Hint on the locked page that explains how to get an entry URL. */
   accessHint: string;
   /** First words of each command that acts on the account of the page. */
@@ -54,8 +55,7 @@ export async function createBrowseApp({ accessHint, ...options }: BrowseOptions)
       // Rejects other Host names, because DNS rebinding could otherwise give another site access.
       if (new URL(c.req.url).host !== new URL(origin()).host) return lock(c);
       await next();
-      const isImage = c.res.headers.get('content-type')?.startsWith('image/');
-      c.res.headers.set('cache-control', isImage ? 'private, max-age=3600' : 'no-store');
+      if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store');
     },
   );
   app.get('/', (c) => {
@@ -68,6 +68,8 @@ export async function createBrowseApp({ accessHint, ...options }: BrowseOptions)
     setCookie(c, cookieName, cookie, { path: basePath, httpOnly: true, sameSite: 'Strict' });
     return sendPage(c, renderEntryPage(`${basePath}${view.size > 0 ? `?${view}` : ''}`));
   });
+  const files = listPageFiles(options.scripts);
+  app.get(`${pageFilesPath}*`, (c) => respondWithPageFile(files, c.req.path) ?? c.notFound());
   app.use('/b/*', async (c, next) => {
     const isOwnPage = c.req.path.startsWith(basePath) && !isCrossSite(c.req.raw, origin());
     if (!isOwnPage || !sessions.isAuthenticated(getCookie(c, cookieName))) return lock(c);

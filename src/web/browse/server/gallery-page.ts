@@ -1,16 +1,16 @@
 import { policyHash } from '../../shared/content-security-policy.ts';
-import { html, inlineCode, inlineJson, renderHead } from '../../shared/html.ts';
+import { html, inlineJson, renderHead } from '../../shared/html.ts';
+import { type PageFile, renderPageFile } from '../../shared/page-files.ts';
 import type { HtmlPage } from '../../watch/server/page.ts';
 import { type GallerySetup, gallerySetupId } from '../protocol.ts';
-import { style } from './style.ts';
+import { createGalleryStyle } from './style.ts';
 
 /** Renders the empty document that the gallery script fills. */
-export function renderGalleryPage({ script, setup }: { script: string; setup: GallerySetup }): HtmlPage {
-  const code = inlineCode(script);
+export function renderGalleryPage({ script, setup }: { script: PageFile; setup: GallerySetup }): HtmlPage {
   const contentSecurityPolicy = [
     "default-src 'none'",
-    `script-src ${policyHash(code)}`,
-    `style-src ${policyHash(style)}`,
+    `script-src ${policyHash(script)}`,
+    "style-src 'self'",
     "img-src 'self' data:",
     "connect-src 'self'",
     "frame-src 'self'",
@@ -21,11 +21,16 @@ export function renderGalleryPage({ script, setup }: { script: string; setup: Ga
   ].join('; ');
   const { markup } = html`<!doctype html>
 <html lang="en">
-${renderHead({ title: setup.service, contentSecurityPolicy, style, referrer: 'no-referrer' })}
+${renderHead({
+  title: setup.service,
+  contentSecurityPolicy,
+  style: renderPageFile(createGalleryStyle(), false),
+  referrer: 'no-referrer',
+})}
 <body>
 <div id="gallery"><noscript><p class="message">This page needs JavaScript.</p></noscript></div>
 <script type="application/json" id="${gallerySetupId}">${inlineJson(setup)}</script>
-<script>${code}</script>
+${renderPageFile(script, false)}
 </body>
 </html>
 `;

@@ -2,7 +2,15 @@ import type { Context, Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { asArray, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
 import { describeWrongTag } from '../../../contract/slug.ts';
-import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../watch/server/page.ts';
+import { type PageFile, readScript } from '../../shared/page-files.ts';
+import {
+  type HtmlPage,
+  listWatchFiles,
+  readWatchScripts,
+  renderNoticePage,
+  renderWatchPage,
+  type WatchScripts,
+} from '../../watch/server/page.ts';
 import { sourceUrlOf } from '../../watch/server/views.ts';
 import { findUnknownField, type GallerySetup, maxLinks, type PageSelection, uidPattern } from '../protocol.ts';
 import { type AssetEdit, type BrowseBackend, PageProblem, type Problem, type SeenFields } from './backend.ts';
@@ -11,14 +19,27 @@ import type { EventBroadcaster } from './event-broadcaster.ts';
 import { renderGalleryPage } from './gallery-page.ts';
 import { MediaProxy, type ProxiedImage } from './media-proxy.ts';
 import { receiveFile, resumeUploads } from './receive-file.ts';
+import { createGalleryStyle } from './style.ts';
 
-/** Contents of the built dist/browse.js and dist/player.js. */
-export type BuiltScripts = { browse: string; player: string };
+export type BrowseScripts = WatchScripts & { browse: PageFile };
+
+/** Reads the scripts of the page from the folder `dist`. */
+export async function readBrowseScripts(folder: string): Promise<BrowseScripts> {
+  const [watch, browse] = await Promise.all([readWatchScripts(folder), readScript(folder, 'browse.js')]);
+  return { ...watch, browse };
+}
+
+/** Returns the files that the page and its frames load. */
+export const listPageFiles = (scripts: BrowseScripts): PageFile[] => [
+  ...listWatchFiles(scripts),
+  scripts.browse,
+  createGalleryStyle(),
+];
 
 type RouteDeps = {
   library: BrowseBackend;
   broadcaster: EventBroadcaster;
-  scripts: BuiltScripts;
+  scripts: BrowseScripts;
   basePath: string;
   program: string;
   place(): Promise<Pick<GallerySetup, 'profile' | 'workspace'>>;
@@ -122,8 +143,9 @@ async function createAssetRoutes({ library, scripts }: RouteDeps, media: MediaPr
         // Audio shows its clickable waveform instead.
         poster: info.type === 'audio' ? undefined : asset.thumbnail_url,
         contentType: asText(asset.content_type),
+        duration: asset.duration,
         baseUrl: library.baseUrl,
-        script: scripts.player,
+        scripts,
       });
       return sendPage(c, page, { frameAncestors: "'self'" });
     } catch (error) {
@@ -149,7 +171,10 @@ export const sendProblem = (c: Context, problem: Problem) =>
 
 function sendImage(c: Context, image: ProxiedImage | undefined) {
   if (!image) throw new PageProblem('picture not found', 404);
-  return c.body(new Uint8Array(image.bytes), 200, { 'content-type': image.contentType });
+  return c.body(new Uint8Array(image.bytes), 200, {
+    'content-type': image.contentType,
+    'cache-control': 'private, max-age=3600',
+  });
 }
 
 const refuseChange = (): never => {

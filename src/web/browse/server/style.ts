@@ -1,8 +1,7 @@
-import { inlineCode } from '../../shared/html.ts';
+import { createPageFile } from '../../shared/page-files.ts';
 import { colors } from '../../shared/style.ts';
 
-/** Style sheet of the gallery. The browser's preference selects the light or dark theme. */
-export const style = inlineCode(`${colors}
+const css = `${colors}
 :root {
   --edge: light-dark(#85878c, #74787f);
   --good: light-dark(#1d6b32, #86d39b);
@@ -143,4 +142,7 @@ dialog::backdrop { background: #000a; }
 @media (max-width: 48rem) { .filters.open { display: flex; flex-wrap: wrap; gap: 0.5rem; width: 100%; } }
 @media (pointer: coarse) { button, select, input { min-height: 2.75rem; } .mark { opacity: 1; width: 1.75rem; height: 1.75rem; } }
 @media (prefers-reduced-motion: no-preference) { .mark { transition: opacity 0.1s; } .spinner { animation: spin 1s linear infinite; } }
-`);
+`;
+
+/** Style sheet of the gallery. The browser's preference selects the light or dark theme. */
+export const createGalleryStyle = () => createPageFile('browse.css', css);

@@ -3,3 +3,8 @@ declare module 'hls.js/light' {
   export * from 'hls.js';
   export { default } from 'hls.js';
 }
+
+interface Window {
+  /** Set by hls.js, once it has loaded. */
+  Hls?: typeof import('hls.js').default;
+}

@@ -14,14 +14,14 @@ function main(): void {
   if (media) {
     const resumeAt = startInAddress(location) ?? setup.resumeAt;
     const playback = new PlaybackController(media, { ...setup, resumeAt });
-    handleKeys(media);
+    handleKeys(media, playback);
     fitPicture(media);
-    connectChapters(media, (seconds) => playback.seek(seconds));
+    connectChapters(media, playback);
     const timeline = document.getElementById('timeline');
     // With nothing to show, it would only double the browser's own bar.
-    if (timeline && hasTimeline(setup)) new Timeline(media, timeline, setup);
+    if (timeline && hasTimeline(setup)) new Timeline(media, playback, timeline, setup);
     if (setup.position) reportPosition(media, setup.position);
-    if (setup.subtitles?.length) offerSubtitles(media, setup.subtitles);
+    media.addEventListener('play', () => offerSubtitles(media, setup.subtitles ?? []), { once: true });
     playback.start();
   }
   if (setup.document) showDocument(setup.document);
@@ -31,13 +31,17 @@ function main(): void {
 const hasTimeline = ({ sprites, waveform, chapters = [] }: PlayerSetup) =>
   sprites !== undefined || waveform !== undefined || chapters.length > 0;
 
-function connectChapters(media: HTMLMediaElement, seek: (seconds: number) => void): void {
+function connectChapters(media: HTMLMediaElement, playback: PlaybackController): void {
   const startOf = (button: HTMLButtonElement) => Number(button.dataset.seconds);
   const buttons = [...document.querySelectorAll<HTMLButtonElement>('button[data-seconds]')];
-  for (const button of buttons) button.addEventListener('click', () => seek(startOf(button)));
+  for (const button of buttons)
+    button.addEventListener('click', () => {
+      playback.moveTo(startOf(button));
+      playback.play();
+    });
   const mark = () => {
     // A seek might end slightly before the start of the chapter.
-    const current = buttons.findLast((button) => startOf(button) <= media.currentTime + 0.05);
+    const current = buttons.findLast((button) => startOf(button) <= playback.position + 0.05);
     for (const button of buttons) button.ariaCurrent = button === current ? 'true' : null;
   };
   for (const event of ['timeupdate', 'seeking']) media.addEventListener(event, mark);

@@ -9,6 +9,8 @@ export class PlaybackController {
   readonly #strategies: PlaybackStrategy[];
   /** Position in seconds to seek to once the metadata has loaded. */
   #startAt: number;
+  /** True if the asset is to play, also while its source changes, which pauses the element. */
+  #isAsked = false;
   #fail = (_failure: PlaybackFailure) => {};
   /** First HTTP status of a failure, which explains more than the failure of a fallback. */
   #status: number | undefined;
@@ -19,9 +21,51 @@ export class PlaybackController {
     this.#startAt = setup.resumeAt;
     this.#strategies = strategiesFor(media, setup);
     media.addEventListener('loadedmetadata', () => this.#onLoaded());
+    for (const event of ['play', 'pause'])
+      media.addEventListener(event, () => {
+        this.#isAsked = event === 'play';
+      });
   }
 
+  /** Prepares the element, so that its controls can be used. */
   start(): void {
+    this.#attach();
+    if (this.#setup.autoPlay) this.play();
+  }
+
+  /** Duration in seconds: of the media, or by the record of the asset before it has loaded; 0 if it is unknown. */
+  get duration(): number {
+    const { duration, readyState } = this.#media;
+    if (readyState < HTMLMediaElement.HAVE_METADATA) return this.#setup.duration ?? 0;
+    return Number.isFinite(duration) ? duration : 0; // a live stream has none
+  }
+
+  /** Position in seconds: of the media, or where it will start. */
+  get position(): number {
+    return this.#media.readyState < HTMLMediaElement.HAVE_METADATA ? this.#startAt : this.#media.currentTime;
+  }
+
+  /** Moves to a position in seconds. Before the media has loaded, it will start there. */
+  moveTo(seconds: number): void {
+    const target = Math.max(0, Math.min(this.duration || Number.POSITIVE_INFINITY, seconds));
+    if (this.#media.readyState >= HTMLMediaElement.HAVE_METADATA) {
+      this.#media.currentTime = target;
+      return;
+    }
+    this.#startAt = target;
+    this.#media.dispatchEvent(new Event('seeking'));
+  }
+
+  /** Starts playback, muted if the browser's autoplay policy requires it. */
+  play(): void {
+    this.#media.play().catch((error: DOMException) => {
+      if (error.name !== 'NotAllowedError' || this.#media.muted) return; // the user can still press play
+      this.#media.muted = true;
+      this.play();
+    });
+  }
+
+  #attach(): void {
     const strategy = this.#strategies.shift();
     if (!strategy) {
       showProblem('This browser cannot play this asset.');
@@ -35,16 +79,19 @@ export class PlaybackController {
       if (this.#media.currentTime > 0) this.#startAt = this.#media.currentTime;
       detach();
       this.#status ??= status;
-      if (this.#strategies.length > 0) this.start();
-      else showProblem(failureMessage(strategy, this.#status));
+      if (this.#strategies.length === 0) return showProblem(failureMessage(strategy, this.#status));
+      this.#attach();
+      this.#playIfAsked();
     };
-    detach = strategy.attach(this.#media, this.#startAt, this.#fail);
+    detach = strategy.attach(this.#media, {
+      startAt: () => this.#startAt,
+      play: () => this.#playIfAsked(),
+      fail: (failure) => this.#fail(failure),
+    });
   }
 
-  seek(seconds: number): void {
-    this.#startAt = seconds;
-    if (this.#media.readyState >= HTMLMediaElement.HAVE_METADATA) this.#media.currentTime = seconds;
-    this.#play();
+  #playIfAsked(): void {
+    if (this.#isAsked) this.play();
   }
 
   #onLoaded(): void {
@@ -57,16 +104,6 @@ export class PlaybackController {
     if (hasNoPicture) showProblem('Only the audio plays: this browser does not support the video codec.');
     if (this.#startAt > 0) this.#media.currentTime = this.#startAt;
     this.#startAt = 0; // metadata loads again after a recovery, which must not seek
-    if (this.#setup.autoPlay) this.#play();
-  }
-
-  /** Starts playback, muted if the browser's autoplay policy requires it. */
-  #play(): void {
-    this.#media.play().catch((error: DOMException) => {
-      if (error.name !== 'NotAllowedError' || this.#media.muted) return; // the user can still press play
-      this.#media.muted = true;
-      this.#play();
-    });
   }
 }
 

@@ -1,3 +1,5 @@
+import type { PlaybackController } from './playback-controller.ts';
+
 /** A step of one frame in seconds. Browsers do not tell the frame rate; 25 is the least wrong for a library of clips. */
 const frameSeconds = 1 / 25;
 const rates = [0.25, 0.5, 1, 1.25, 1.5, 2];
@@ -9,9 +11,9 @@ const ownKeys = 'input, textarea, select, button, [role=slider], video, audio';
  * Plays by keys, as editors know them: K or Space, J and L, arrows, comma and period for a frame, < and > for the speed,
  * M, F, C. In a frame, Space and the arrows are those of the page around it.
  */
-export function handleKeys(media: HTMLMediaElement): void {
+export function handleKeys(media: HTMLMediaElement, playback: PlaybackController): void {
   const isFramed = window.parent !== window;
-  const actions = actionsOf(media);
+  const actions = actionsOf(media, playback);
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if ((event.target as HTMLElement).closest?.(ownKeys)) return;
@@ -23,10 +25,8 @@ export function handleKeys(media: HTMLMediaElement): void {
   });
 }
 
-function actionsOf(media: HTMLMediaElement): Record<string, () => void> {
-  const seekBy = (seconds: number) => {
-    media.currentTime = Math.min(Math.max(0, media.currentTime + seconds), media.duration || 0);
-  };
+function actionsOf(media: HTMLMediaElement, playback: PlaybackController): Record<string, () => void> {
+  const seekBy = (seconds: number) => playback.moveTo(playback.position + seconds);
   const stepFrame = (by: 1 | -1) => {
     media.pause();
     seekBy(by * frameSeconds);
@@ -36,8 +36,7 @@ function actionsOf(media: HTMLMediaElement): Record<string, () => void> {
     media.playbackRate = rates[Math.min(rates.length - 1, Math.max(0, at + by))] ?? 1;
   };
   const toggle = () => {
-    if (media.paused)
-      media.play().catch(() => {}); // the page shows why it cannot play
+    if (media.paused) playback.play();
     else media.pause();
   };
   const toggleCaptions = () => {
@@ -53,8 +52,8 @@ function actionsOf(media: HTMLMediaElement): Record<string, () => void> {
     m: () => {
       media.muted = !media.muted;
     },
-    Home: () => seekBy(Number.NEGATIVE_INFINITY),
-    End: () => seekBy(Number.POSITIVE_INFINITY),
+    Home: () => playback.moveTo(0),
+    End: () => playback.moveTo(playback.duration),
   };
 }
 
@@ -66,10 +65,19 @@ export function startInAddress({ search, hash }: Pick<Location, 'search' | 'hash
   return typed === '' || Number.isNaN(total) ? undefined : total;
 }
 
-/** Gives the player the shape of its picture, so that a portrait video stands between no bars. */
+/** Gives the player the shape of its picture, so that a portrait video stands between no bars: first of its poster. */
 export function fitPicture(media: HTMLMediaElement): void {
-  media.addEventListener('loadedmetadata', () => {
-    const { videoWidth = 0, videoHeight } = media as HTMLVideoElement;
-    if (videoWidth > 0) media.style.setProperty('aspect-ratio', `${videoWidth} / ${videoHeight}`);
+  if (!(media instanceof HTMLVideoElement)) return;
+  const setShape = (width: number, height: number) => {
+    if (width === 0) return;
+    media.style.setProperty('aspect-ratio', `${width} / ${height}`);
+    media.style.setProperty('width', `min(100%, ${(80 * width) / height}vh)`); // 80vh high, as in the style sheet
+  };
+  media.addEventListener('loadedmetadata', () => setShape(media.videoWidth, media.videoHeight));
+  if (!media.poster) return;
+  const poster = new Image();
+  poster.addEventListener('load', () => {
+    if (media.videoWidth === 0) setShape(poster.naturalWidth, poster.naturalHeight);
   });
+  poster.src = media.poster;
 }

@@ -1,5 +1,6 @@
 import { formatClockTime } from '../../../contract/figures.ts';
 import type { PlayerSetup } from '../setup.ts';
+import type { PlaybackController } from './playback-controller.ts';
 import { SeekPreview } from './seek-preview.ts';
 import { showWaveform } from './waveform.ts';
 
@@ -10,6 +11,7 @@ const pageFraction = 0.1;
 /** Seek bar of the watch page. It is a slider for keyboard, mouse and touch. */
 export class Timeline {
   readonly #media: HTMLMediaElement;
+  readonly #playback: PlaybackController;
   readonly #element: HTMLElement;
   readonly #setup: PlayerSetup;
   readonly #bubble: SeekPreview;
@@ -20,22 +22,19 @@ export class Timeline {
   /** Position last requested, in seconds. The browser might seek to a slightly different position. */
   #lastSeek: number | undefined;
 
-  constructor(media: HTMLMediaElement, element: HTMLElement, setup: PlayerSetup) {
+  constructor(media: HTMLMediaElement, playback: PlaybackController, element: HTMLElement, setup: PlayerSetup) {
     this.#media = media;
+    this.#playback = playback;
     this.#element = element;
     this.#setup = setup;
     this.#bubble = new SeekPreview(this.#part('.bubble'), setup);
     this.#showPlayed = setup.waveform && showWaveform(element, setup.waveform.url);
-    for (const event of ['durationchange', 'emptied']) media.addEventListener(event, () => this.#updateDuration());
+    for (const event of ['durationchange', 'loadedmetadata', 'emptied'])
+      media.addEventListener(event, () => this.#updateDuration());
     for (const event of ['timeupdate', 'seeking', 'seeked']) media.addEventListener(event, () => this.#render());
     media.addEventListener('seeked', () => this.#seekToDrag());
     this.#listen();
     this.#updateDuration();
-  }
-
-  /** Duration in seconds; 0 if it is unknown or the media is a live stream. */
-  get #duration(): number {
-    return Number.isFinite(this.#media.duration) ? this.#media.duration : 0;
   }
 
   #listen(): void {
@@ -45,7 +44,7 @@ export class Timeline {
     on('pointerdown', (event) => {
       if (!event.isPrimary || event.button !== 0) return;
       this.#element.setPointerCapture(event.pointerId);
-      this.#timeBeforeDrag = this.#media.currentTime;
+      this.#timeBeforeDrag = this.#playback.position;
       this.#lastSeek = undefined;
       this.#drag(event);
     });
@@ -60,7 +59,7 @@ export class Timeline {
   }
 
   #onKey(event: KeyboardEvent): void {
-    const target = seekTargetOf(event.key, this.#media.currentTime, this.#duration);
+    const target = seekTargetOf(event.key, this.#playback.position, this.#playback.duration);
     if (target === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     this.#seek(target);
@@ -87,19 +86,19 @@ export class Timeline {
   #showPreview({ clientX }: PointerEvent): number {
     const { left, width } = this.#element.getBoundingClientRect();
     const at = Math.max(0, Math.min(width, clientX - left));
-    const moment = (at / width) * this.#duration;
+    const moment = (at / width) * this.#playback.duration;
     void this.#bubble.show(moment, at, width);
     return moment;
   }
 
   #seek(seconds: number): void {
     this.#lastSeek = seconds;
-    this.#media.currentTime = Math.max(0, Math.min(this.#duration, seconds));
+    this.#playback.moveTo(seconds);
     this.#render();
   }
 
   #updateDuration(): void {
-    const duration = this.#duration;
+    const { duration } = this.#playback;
     this.#element.hidden = duration === 0;
     if (duration === 0) this.#dragTarget = undefined;
     this.#element.ariaValueMax = String(Math.floor(duration));
@@ -115,8 +114,8 @@ export class Timeline {
   }
 
   #render(): void {
-    const duration = this.#duration;
-    const now = this.#dragTarget ?? this.#media.currentTime;
+    const { duration } = this.#playback;
+    const now = this.#dragTarget ?? this.#playback.position;
     const fraction = duration === 0 ? 0 : Math.min(1, now / duration);
     this.#part('.played').style.width = `${fraction * 100}%`;
     this.#showPlayed?.(fraction);

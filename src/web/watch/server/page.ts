@@ -1,8 +1,9 @@
 import { asArray, asObject, asText } from '../../../contract/json-values.ts';
 import type { PlayerData } from '../../../contract/types.ts';
 import { buildPolicy } from '../../shared/content-security-policy.ts';
-import { type Html, html, inlineCode, inlineJson, renderHead } from '../../shared/html.ts';
-import { style } from '../../shared/style.ts';
+import { type Html, html, inlineJson, renderHead } from '../../shared/html.ts';
+import { type PageFile, readScript, renderPageFile } from '../../shared/page-files.ts';
+import { createWatchStyle } from '../../shared/style.ts';
 import { type PlayerSetup, type PositionReport, playerSetupId } from '../setup.ts';
 import { type PlayerView, renderView, type WatchedAsset } from './views.ts';
 
@@ -14,22 +15,39 @@ export type WatchPageInput = WatchedAsset & {
   tags?: unknown;
   /** True if the document is in a frame of a page that itself shows the title, description, tags and download link. */
   isFramed?: boolean;
-  /** Contents of the built dist/player.js. */
-  script: string;
+  scripts: WatchScripts;
+  /** True if the document contains its scripts and style, and so needs no server. */
+  isSelfContained?: boolean;
   position?: PositionReport | undefined;
 };
+
+/** The player, and hls.js, which only a video with HLS needs. */
+export type WatchScripts = { player: PageFile; hls: PageFile };
+
+/** Reads the scripts of the watch page from the folder `dist`. */
+export async function readWatchScripts(folder: string): Promise<WatchScripts> {
+  const [player, hls] = await Promise.all([readScript(folder, 'player.js'), readScript(folder, 'hls.js')]);
+  return { player, hls };
+}
+
+/** Returns the files that the watch page loads from its server. */
+export const listWatchFiles = ({ player, hls }: WatchScripts): PageFile[] => [player, hls, createWatchStyle()];
 
 /** An HTML document, and the Content-Security-Policy to send as a header. Most pages also have it in a `<meta>`. */
 export type HtmlPage = { html: string; contentSecurityPolicy: string };
 
-/** Renders a self-contained document that plays an asset. It loads only media and images from other URLs. */
+/** Renders a document that plays an asset. It loads media and images, and unless it is self-contained, its own files. */
 export function renderWatchPage(input: WatchPageInput): HtmlPage {
-  const { title, position, isFramed = false } = input;
+  const { title, position, scripts, isFramed = false, isSelfContained = false } = input;
   const { auto_play, theme } = asObject(input.config);
   const view = renderView(input);
+  const hls = view.setup?.hls ? [scripts.hls] : [];
+  const [hlsScript] = isSelfContained ? [] : hls.map(({ path, hash }) => ({ url: path, integrity: hash }));
   return renderDocument(title, asText(theme), view, {
-    setup: { autoPlay: auto_play === true, resumeAt: 0, position, ...view.setup },
-    script: inlineCode(input.script),
+    setup: { autoPlay: auto_play === true, resumeAt: 0, position, hlsScript, ...view.setup },
+    isSelfContained,
+    scripts: [...hls, scripts.player],
+    rendered: isSelfContained ? [...hls, scripts.player] : [scripts.player],
     isFramed,
     description: isFramed ? undefined : renderDescription(input, view),
   });
@@ -50,14 +68,25 @@ ${names.length > 0 ? html`<ul class="tags" aria-label="Tags">${names.map((name) 
 ${source && html`<p><a href="${source.url}" download="${title}" target="_blank" rel="noreferrer">Download the source</a></p>`}`;
 }
 
-type PlayerParts = { setup: PlayerSetup; script: Html; isFramed: boolean; description: Html | undefined };
+type PlayerParts = {
+  setup: PlayerSetup;
+  isSelfContained: boolean;
+  /** Scripts that may run, and those that run at once. */
+  scripts: PageFile[];
+  rendered: PageFile[];
+  isFramed: boolean;
+  description: Html | undefined;
+};
 
 function renderDocument(title: string, theme: string | undefined, view: PlayerView, player?: PlayerParts): HtmlPage {
   const { images, frames } = view;
-  const contentSecurityPolicy = buildPolicy({ style, script: player?.script, images, frames, player: player?.setup });
+  const isInline = player?.isSelfContained ?? true;
+  const style = createWatchStyle();
+  const resources = { style, isInline, scripts: player?.scripts, images, frames, player: player?.setup };
+  const contentSecurityPolicy = buildPolicy(resources);
   const { markup } = html`<!doctype html>
 <html lang="en"${['light', 'dark'].includes(theme ?? '') ? html` data-theme="${theme}"` : undefined}>
-${renderHead({ title, contentSecurityPolicy, style, referrer: 'strict-origin' })}
+${renderHead({ title, contentSecurityPolicy, style: renderPageFile(style, isInline), referrer: 'strict-origin' })}
 <body>
 <main>
 ${player?.isFramed ? undefined : html`<h1>${title}</h1>`}
@@ -69,7 +98,7 @@ ${player?.description}
 ${
   player &&
   html`<script type="application/json" id="${playerSetupId}">${inlineJson(player.setup)}</script>
-<script>${player.script}</script>`
+${player.rendered.map((script) => renderPageFile(script, isInline))}`
 }
 </body>
 </html>

@@ -15,6 +15,8 @@ export type WatchedAsset = {
   poster?: unknown;
   /** Media type of the asset, if known. It decides whether a document can be embedded. */
   contentType?: string | null | undefined;
+  /** Duration in seconds from the asset record. */
+  duration?: unknown;
   /** Processing status from the asset record (assumption A11). Explains why there is nothing to play. */
   status?: unknown;
   /** Failure reason from the asset record: a string, or an object with a `message`. */
@@ -69,7 +71,7 @@ const renderers: Record<AssetType, (asset: WatchedAsset) => PlayerView | undefin
   generic: () => undefined,
 };
 
-function video({ info, title, poster: posterUrl, baseUrl }: WatchedAsset): PlayerView | undefined {
+function video({ info, title, poster: posterUrl, duration, baseUrl }: WatchedAsset): PlayerView | undefined {
   const [hls, file] = [parseMediaUrl(info.hls_url, baseUrl), parseMediaUrl(info.source_url, baseUrl)];
   if (!hls && !file) return undefined;
   const poster = parseMediaUrl(posterUrl, baseUrl);
@@ -79,18 +81,18 @@ function video({ info, title, poster: posterUrl, baseUrl }: WatchedAsset): Playe
     source: file,
     body: html`<div class="stage">
 <div>
-<video controls playsinline preload="metadata" aria-label="${title}"${poster && html` poster="${poster.url}"`}></video>
+<video controls playsinline preload="none" aria-label="${title}"${poster && html` poster="${poster.url}"`}></video>
 ${renderTimeline()}
 </div>
 ${renderChapters(common.chapters)}
 </div>
 <noscript><p class="message">The player needs JavaScript.${file && html` <a href="${file.url}">Open the file</a>`}</p></noscript>`,
     images: [poster],
-    setup: { ...common, hls, file, sprites },
+    setup: { ...common, duration: asDuration(duration), hls, file, sprites },
   };
 }
 
-function audio({ info, title, poster: posterUrl, baseUrl }: WatchedAsset): PlayerView | undefined {
+function audio({ info, title, poster: posterUrl, duration, baseUrl }: WatchedAsset): PlayerView | undefined {
   const file = parseMediaUrl(info.source, baseUrl);
   if (!file) return undefined;
   const poster = parseMediaUrl(posterUrl, baseUrl);
@@ -102,15 +104,18 @@ function audio({ info, title, poster: posterUrl, baseUrl }: WatchedAsset): Playe
 <div>
 ${poster && html`<img class="picture" src="${poster.url}" alt="">`}
 ${renderTimeline(waveform)}
-<audio controls preload="metadata" aria-label="${title}"></audio>
+<audio controls preload="none" aria-label="${title}"></audio>
 ${common.subtitles.length > 0 ? html`<p id="captions"></p>` : undefined}
 </div>
 ${renderChapters(common.chapters)}
 </div>`,
     images: [poster],
-    setup: { ...common, file, waveform },
+    setup: { ...common, duration: asDuration(duration), file, waveform },
   };
 }
+
+/** Returns a duration in seconds; undefined if it is none, or 0. */
+const asDuration = (value: unknown) => Math.max(0, asNumber(value) ?? 0) || undefined;
 
 const parseCommon = (info: PlaybackInfo, baseUrl: URL | undefined) => ({
   subtitles: parseSubtitles(info, baseUrl),

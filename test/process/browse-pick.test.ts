@@ -6,7 +6,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { Cli } from '../support/cli.ts';
 import { Pty } from '../support/pty.ts';
 import { isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { mediactl, mediactlPath, type StartedProcess } from '../support/spawn.ts';
+import { mediactl, mediactlPath, type StartedProcess, startProcess } from '../support/spawn.ts';
 
 /* The page of `browse --pick`, in a real browser: what is selected there is printed for another command. */
 
@@ -14,18 +14,36 @@ const seeded = 2_000;
 let sandbox: TestSandbox;
 beforeAll(async () => {
   sandbox = await startSandbox({ seed: seeded, rateLimit: { limit: 1_000_000, windowSeconds: 3600 } });
+  await new Cli(environmentOf(sandbox)).json(['folders', 'create', '/Picked']);
 });
 afterAll(() => sandbox.end());
 
-/** Starts a command with --pick, and returns the address that it prints on stderr. */
-async function startPick(args: string[] = []): Promise<StartedProcess & { address: string }> {
-  const started = mediactl(['browse', '--pick', '--no-open', ...args], environmentOf(sandbox));
+/** Returns a process with the address of the page, which `browse --pick` prints on stderr. */
+async function withAddress(started: StartedProcess): Promise<StartedProcess & { address: string }> {
   const lines = createInterface({ input: started.child.stderr as NodeJS.ReadableStream });
   const address = await new Promise<string>((resolve) => {
     lines.on('line', (line) => line.includes('token=') && resolve(line.trim()));
   });
   return { ...started, address };
 }
+
+const startPick = (args: string[] = []) =>
+  withAddress(mediactl(['browse', '--pick', '--no-open', ...args], environmentOf(sandbox)));
+
+/** Starts `browse --pick` in the shell, with its output piped into another command. */
+const startPipe = (args: string[], environment: Record<string, string>) =>
+  withAddress(
+    startProcess(
+      'sh',
+      [
+        '-c',
+        'mediactl() { "$MEDIACTL" "$SCRIPT" "$@"; }; mediactl browse --pick --no-open | mediactl "$@"',
+        'sh',
+        ...args,
+      ],
+      { ...environment, MEDIACTL: process.execPath, SCRIPT: mediactlPath },
+    ),
+  );
 
 const uidsOf = (stdout: string) => stdout.trim().split('\n').filter(Boolean);
 const useButton = (page: Page) => page.getByRole('button', { name: /^Use these/ });
@@ -40,26 +58,39 @@ describe.skipIf(isStrict)('browse --pick', { tags: 'chromium' }, () => {
   });
   afterAll(() => browser.close());
 
-  it('browse --pick prints the uids of three selected assets, which tag changes and undo restores', async () => {
-    const pick = await startPick();
+  /** Selects three assets in the page of `browse --pick`, piped into a command, and waits for that. Returns their uids. */
+  async function pipeThree(command: string[], environment: Record<string, string>) {
+    const pick = await startPipe([...command, '--yes'], environment);
     const { page } = await openLibrary(browser, pick);
     await thing(page, 1).click();
     await thing(page, 4).click({ modifiers: ['ControlOrMeta'] });
     await thing(page, 2).focus();
     await page.keyboard.press(' ');
-    const expected = await selectedUids(page);
-    expect(expected).toHaveLength(3);
+    const uids = await selectedUids(page);
     await useButton(page).click();
-    const { code, stdout } = await pick.finished;
-    expect([code, uidsOf(stdout).sort()]).toEqual([0, expected.sort()]);
+    const { code, stderr } = await pick.finished;
+    expect(code, stderr).toBe(0);
+    return uids.sort();
+  }
 
-    const cli = new Cli(environmentOf(sandbox));
-    const tagged = await cli.json(['tag', '-', '--add', 'picked', '--yes'], { stdin: stdout });
-    expect(tagged).toHaveLength(3);
-    expect(await cli.json(['ls', '--tag', 'picked'])).toHaveLength(3);
-    await cli.run(['undo', '--yes']);
-    expect(await cli.json(['ls', '--tag', 'picked'])).toEqual([]);
-  });
+  const listUids = async (cli: Cli, args: string[]) =>
+    ((await cli.json(['ls', '--all', ...args])) as { uid: string }[]).map(({ uid }) => uid).sort();
+
+  it.each([
+    { command: ['tag', '-', '--add', 'picked'], filter: ['--tag', 'picked'] },
+    { command: ['mv', '-', '/Picked'], filter: ['/Picked'] },
+  ])(
+    'browse --pick pipes three selected assets into $command.0, and undo reverts that',
+    async ({ command, filter }) => {
+      const environment = environmentOf(sandbox);
+      const cli = new Cli(environment);
+      const uids = await pipeThree(command, environment);
+      expect(uids).toHaveLength(3);
+      expect(await listUids(cli, filter)).toEqual(uids);
+      await cli.run(['undo', '--yes']);
+      expect(await listUids(cli, filter)).toEqual([]);
+    },
+  );
 
   it('browse --pick prints all assets of a filter but two, loaded or not', async () => {
     const cli = new Cli(environmentOf(sandbox));
@@ -161,12 +192,25 @@ describe.skipIf(isStrict)('browse --pick', { tags: 'chromium' }, () => {
     pick.child.kill('SIGINT');
     await pick.finished;
   });
+
+  it('browse --pick pipes three selected assets into rm, and undo says that the API cannot restore them', async () => {
+    const environment = environmentOf(sandbox);
+    const cli = new Cli(environment);
+    const before = await listUids(cli, []);
+    const uids = await pipeThree(['rm', '-'], environment);
+    expect(uids).toHaveLength(3);
+    expect(await listUids(cli, [])).toEqual(before.filter((uid) => !uids.includes(uid)));
+    const { code, stdout } = await cli.run(['undo', '--yes']);
+    expect([code, stdout.match(/in the trash, from which the API cannot restore it/g)]).toEqual([
+      11,
+      Array(3).fill(expect.any(String)),
+    ]);
+  });
 });
 
-it.skipIf(isStrict)('mv of uids from a pipe asks its question on the terminal itself', { tags: 'script' }, async () => {
+it.skipIf(isStrict)('rm of uids from a pipe asks its question on the terminal itself', { tags: 'script' }, async () => {
   const cli = new Cli(environmentOf(sandbox));
   const [asset] = (await cli.json(['ls', '--limit', '1'])) as { uid: string }[];
-  await cli.json(['folders', 'create', '/Picked']);
   const command = `echo ${asset?.uid} | "${process.execPath}" "${mediactlPath}" rm -`;
   const pty = new Pty(['sh', '-c', command], environmentOf(sandbox));
   await pty.answer('[y/N]', 'n\n');
